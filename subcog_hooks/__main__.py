@@ -23,11 +23,11 @@ def main() -> None:
     if command == "hook":
         _run_hook()
     if command == "block" and (prompt := _read_block_words(arguments)):
-        from subcog_hooks.hooks import one_prompt
+        from subcog_hooks.hook import one_prompt
 
         os._exit(one_prompt.run(*prompt))  # tearing the interpreter down takes 7 ms
     if command == "show" and os.environ.get("CLAUDECODE") == "1":
-        from subcog_hooks.hooks import opening
+        from subcog_hooks.hook import opening
 
         if (code := opening.run(arguments)) is not None:
             os._exit(code)
@@ -48,12 +48,12 @@ def _run_hook() -> None:
     """Answer a hook's payload; ends the process with exit code 0."""
     try:
         if not sys.flags.isolated and any(name.startswith("PYTHON") for name in os.environ):
-            from subcog_hooks import child_environment  # where a variable may lead the interpreter
+            from subcog_hooks.core import child_environment  # where a variable may lead the interpreter
 
             child_environment.restart_isolated()
-        from subcog_hooks.hooks import runner
+        from subcog_hooks.hook import main as hook_main
 
-        runner.main()
+        hook_main.main()
     except BaseException as error:  # noqa: BLE001 - a broken installation must not cost the user a prompt
         _log_broken_installation(error)
         sys.exit(0)
@@ -62,8 +62,8 @@ def _run_hook() -> None:
 def _log_broken_installation(error: BaseException) -> None:
     """Write to the log that the hook cannot be loaded, as far as such an installation is able to."""
     try:
-        from subcog_hooks import log
-        from subcog_hooks.homes import find_home
+        from subcog_hooks.core import log
+        from subcog_hooks.core.homes import find_home
 
         log.write(find_home()[0], f"the hook cannot be loaded: {type(error).__name__}: {error}; install subcog again")
     except BaseException:  # noqa: BLE001, S110 - there is nowhere left to report to

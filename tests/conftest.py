@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from subcog_hooks.hooks import bookkeeping, detached, occasion, surfacing
-from subcog_hooks.memory.model import IdMaker, Memory
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import bookkeeping, call, detached, recalled
+from subcog_hooks.store.memory import IdMaker, Memory
+from subcog_hooks.store.store import Store
 
 # what is told is tested with few memories, and without lines that point at others, unless a test wants them
 AS_LARGE_STORES_WITHOUT_LINES = {"SUBCOG_FUSION_SMALL": "1", "SUBCOG_SURFACING_MAYBE_RELEVANCE": "0"}
@@ -73,7 +73,7 @@ def usual_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 def closed() -> Iterator[None]:
     """A hook leaves its files open, as its process ends; here a thousand hooks run in one."""
     yield
-    for left in (surfacing._left_open, occasion._left_open, bookkeeping._left_open):
+    for left in (recalled._left_open, call._left_open, bookkeeping._left_open):
         for opened in left:
             opened.close()
         left.clear()

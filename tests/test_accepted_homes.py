@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.accepted_homes import MAX_HOMES, MAX_RECORD, is_accepted_home, remember_home
-from subcog_hooks.errors import StoreError
+from subcog_hooks.core.accepted_homes import MAX_HOMES, MAX_RECORD, is_accepted_home, remember_home
+from subcog_hooks.core.errors import StoreError
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_folder_that_can_not_be_written_is_one_clear_error(user: Path) -> None:
 
 
 def test_module_is_light() -> None:
-    code = "import sys, subcog_hooks.accepted_homes; print(*sys.modules)"
+    code = "import sys, subcog_hooks.core.accepted_homes; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {*done.stdout.split()}
     ours = {name for name in loaded if name.startswith("subcog_hooks.")}

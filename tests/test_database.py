@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import database
-from subcog_hooks.errors import StoreError, StoreTooNew, StoreTooOld
+from subcog_hooks.core import database
+from subcog_hooks.core.errors import StoreError, StoreTooNew, StoreTooOld
 
 ROOT = Path(__file__).parents[1]
 
 FULL = """
 import os, sys
-from subcog_hooks.errors import StoreError
-from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.core.errors import StoreError
+from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.core.paths import Home
 
 disk, with_log = sys.argv[1], sys.argv[2] == "with a log"
 home = Home(os.path.join(disk, "home"))

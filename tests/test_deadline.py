@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.core.deadline import Deadline
 
 Clock = list[float]
 

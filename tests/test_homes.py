@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.errors import StoreError
-from subcog_hooks.homes import STARTED_IN, find_home
+from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.homes import STARTED_IN, find_home
 
 pwd = pytest.importorskip("pwd", reason="the user's folder is found in another way on Windows")
 

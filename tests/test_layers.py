@@ -1,4 +1,4 @@
-"""Data flows one way (DESIGN section 3): no module imports from its left, no two each other, not for types either."""
+"""Data flows one way: no module imports from its left, no two each other, not for types either."""
 
 import ast
 from collections.abc import Iterator
@@ -10,23 +10,18 @@ import pytest
 import subcog_hooks
 
 ROOT = Path(subcog_hooks.__file__).parent
-PLAIN = (  # each may import from those behind it
-    *("child_environment", "project_variables", "homes", "accepted_homes"),
-    *("quiet_imports", "whole_files", "database", "log", "control_characters"),
-    *("paths", "regular_files", "deadline", "pace", "wire", "errors", "tables"),
-)
-LAYERS = (  # each may import from those behind it, and from the plain modules; packages of one layer from none of each other
+LAYERS = (  # a package imports from those behind it, and packages of one layer not from each other
     ("cli",),
-    ("hooks",),
-    ("sharing",),
+    ("hook", "learn", "share"),
     ("capture",),
     ("recall",),
     ("intent",),
     ("llm", "embed"),
-    ("memory",),
-    ("cues", "text", "redaction"),
-    ("state",),
+    ("store",),
+    ("cues", "redaction"),
+    ("text",),
     ("settings",),
+    ("core",),
 )
 PACKAGES = {name for layer in LAYERS for name in layer}
 ENTRY = "__main__"  # goes to the hook or to the terminal
@@ -63,16 +58,13 @@ def imported(file: Path) -> Iterator[str]:
 GRAPH = {name: {other for other in imported(file) if other} for name, file in MODULES.items()}
 
 
-def place_of(module: str) -> int:
-    """How far to the right a module's package stands; plain modules stand behind all packages, in their own order.
+def layer_of(module: str) -> int:
+    """Return the number of a module's layer, counted from the left.
 
-    >>> place_of("cli.support.output"), place_of("text.typed") == place_of("cues.globs"), place_of("wire") < place_of("errors")
-    (0, True, True)
+    >>> layer_of("cli.support.output"), layer_of("cues.globs") < layer_of("core.errors")
+    (0, True)
     """
-    package = package_of(module)
-    if package in PACKAGES:
-        return next(place for place, layer in enumerate(LAYERS) if package in layer)
-    return len(LAYERS) + PLAIN.index(package)
+    return next(number for number, layer in enumerate(LAYERS) if package_of(module) in layer)
 
 
 def package_of(module: str) -> str:
@@ -84,7 +76,7 @@ def test_no_module_imports_from_its_left() -> None:
         (module, other)
         for module in MODULES
         for other in sorted(GRAPH[module])
-        if package_of(other) != package_of(module) and place_of(other) <= place_of(module)
+        if package_of(other) != package_of(module) and layer_of(other) <= layer_of(module)
     ]
     assert wrong == []
 
@@ -96,9 +88,9 @@ def test_no_modules_import_each_other() -> None:
         pytest.fail(" <- ".join(error.args[1]))
 
 
-def test_every_package_and_every_plain_module_has_its_place() -> None:
+def test_every_package_has_its_layer() -> None:
     assert {folder.name for folder in ROOT.iterdir() if (folder / "__init__.py").exists()} == PACKAGES
-    assert {name for name in MODULES if "." not in name} - PACKAGES == {*PLAIN}
+    assert {name for name in MODULES if "." not in name} == PACKAGES
 
 
 def test_a_circle_is_found() -> None:

@@ -5,7 +5,7 @@ import sys
 
 SCRIPT = """
 import sys
-from subcog_hooks.quiet_imports import put_off
+from subcog_hooks.core.quiet_imports import put_off
 
 with put_off("colorsys", ONE_THIRD=0):
     import colorsys as late

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.whole_files import WholeFile
+from subcog_hooks.core.whole_files import WholeFile
 
 WRITES = """
 import os, signal, sys
-from subcog_hooks.whole_files import WholeFile
+from subcog_hooks.core.whole_files import WholeFile
 with WholeFile(sys.argv[1]) as whole:
     whole.file.write("half of it")
     whole.file.flush()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks import wire
+from subcog_hooks.core import light_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -20,8 +20,8 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_documents_are_read_as_the_standard_module_reads_them(value: object) -> None:
-    assert wire.loads(json.dumps(value)) == value
-    assert wire.loads(f"\n {json.dumps(value, ensure_ascii=False, indent=1)}\n") == value
+    assert light_json.loads(json.dumps(value)) == value
+    assert light_json.loads(f"\n {json.dumps(value, ensure_ascii=False, indent=1)}\n") == value
 
 
 @given(JSON)
@@ -30,26 +30,26 @@ def test_documents_are_written_as_by_the_standard_module(value: Any) -> None:
         written = json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError:
         with pytest.raises(ValueError, match="JSON"):
-            wire.dumps(value)
+            light_json.dumps(value)
     else:
-        assert wire.dumps(value) == written
+        assert light_json.dumps(value) == written
 
 
 def test_what_json_does_not_have_is_refused() -> None:
     with pytest.raises(TypeError, match="set"):
-        wire.dumps([{1}])  # type: ignore[list-item]  # which is the point
+        light_json.dumps([{1}])  # type: ignore[list-item]  # which is the point
 
 
 @given(st.text())
 def test_strings_are_written_as_the_standard_module_writes_them(text: str) -> None:
-    assert wire.quote(text) == json.dumps(text)
+    assert light_json.quote(text) == json.dumps(text)
 
 
 def test_what_is_not_one_document_is_refused(subtests: pytest.Subtests) -> None:
     cases = ["", " ", "{", '{"a":', "[1,]", "{} {}", "nul", '"', "[" * 100_000, "\ufeff{}", "1" * 5000]
     for text in cases:
         with subtests.test(text=text), pytest.raises(ValueError):  # noqa: PT011 - of several kinds, all of them ValueError
-            wire.loads(text)
+            light_json.loads(text)
 
 
 @pytest.mark.parametrize("text", ["{", '{"a":', '{"a": "b', "hello"])
@@ -57,10 +57,10 @@ def test_a_cut_document_is_refused_without_the_json_module(text: str) -> None:
     root = str(Path(__file__).parent.parent)
     code = f"""
 import sys; sys.path.insert(0, {root!r})
-from subcog_hooks import wire
+from subcog_hooks.core import light_json
 assert "json" not in sys.modules
 try:
-    wire.loads({text!r})
+    light_json.loads({text!r})
 except ValueError:
     print("refused")
 """
@@ -69,4 +69,4 @@ except ValueError:
 
 
 def test_raw_control_characters_inside_strings_are_let_through() -> None:
-    assert wire.loads('{"a": "x\ty\x00"}') == {"a": "x\ty\x00"}
+    assert light_json.loads('{"a": "x\ty\x00"}') == {"a": "x\ty\x00"}

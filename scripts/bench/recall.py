@@ -44,9 +44,9 @@ from scripts.bench.queries import KINDS, Query, make_queries
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from subcog_hooks.memory.store import Filter
     from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.recall.hits import Answer
+    from subcog_hooks.store.store import Filter
 
 LIMITS_MS = {10_000: 15.0, 100_000: 40.0}  # memories: the p95 that neither of the two may exceed, with --assert
 
@@ -174,32 +174,32 @@ def _mib_on_disk(folder: str) -> float:
 @contextmanager
 def opened(root: str) -> Iterator[Sources]:
     """Open what the hook opens."""
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.embed import static
-    from subcog_hooks.memory.index import LexicalIndex
-    from subcog_hooks.memory.store import Store
-    from subcog_hooks.memory.vectors import VectorStore
-    from subcog_hooks.paths import Home
-    from subcog_hooks.recall import semantic
+    from subcog_hooks.recall import vectors as recall_vectors
     from subcog_hooks.recall.candidates import Sources
+    from subcog_hooks.store.index import LexicalIndex
+    from subcog_hooks.store.store import Store
+    from subcog_hooks.store.vector_store import VectorStore
 
     home = Home(root)
     index = LexicalIndex.open(home)
     encoder = static.StaticEncoder.open()
     with Store.reader(home) as store, VectorStore.reader(home, static.SPACE, encoder.dimension) as vectors:
-        yield Sources(index, store, semantic.SearchSpace(vectors, encoder.encode))
+        yield Sources(index, store, recall_vectors.SearchSpace(vectors, encoder.encode))
 
 
 def for_prompt(text: str, sources: Sources, wanted: Filter) -> Answer:
-    from subcog_hooks.deadline import Deadline
-    from subcog_hooks.memory.model import now_ms
+    from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall import pipeline
-    from subcog_hooks.recall.eligibility import Eligibility
+    from subcog_hooks.recall.hits import Eligibility
+    from subcog_hooks.store.memory import now_ms
 
     return pipeline.for_prompt(text, sources, Eligibility(wanted.audiences or (), now_ms()), Deadline(PATIENCE_MS))
 
 
 def _search(text: str, sources: Sources, wanted: Filter) -> Answer:
-    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall import pipeline
     from subcog_hooks.recall.candidates import Request
 
@@ -208,7 +208,7 @@ def _search(text: str, sources: Sources, wanted: Filter) -> Answer:
 
 def wanted_in_first() -> Filter:
     """Filter for the first project's memories and the user's: both the hook and `search` look through these there."""
-    from subcog_hooks.memory.store import Filter, audiences_of
+    from subcog_hooks.store.store import Filter, audiences_of
 
     return Filter(audiences=audiences_of(project_name(0)))
 
@@ -239,7 +239,7 @@ def _timed(home: str, queries: list[Query]) -> Timed:
     One query's turns are half a round apart, so that the second does not find what the first has just read. Garbage is
     collected between the turns: the hook, which ends after one, never does.
     """
-    from subcog_hooks.errors import SubcogError
+    from subcog_hooks.core.errors import SubcogError
 
     warm_up, measured = queries[:WARM_UP], queries[WARM_UP:]
     half = len(measured) // 2

@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING
 import psutil
 
 from scripts.bench.figures import parse_positive, quantile
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.bulk import encode_many
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.memory.model import IdMaker, Memory, now_ms
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vector_file import PASSAGES
-from subcog_hooks.paths import Home
 from subcog_hooks.recall.tuning import Tuning
-from subcog_hooks.sharing import connection, schema, team_search, vectors
-from subcog_hooks.sharing.known import ShareState
-from subcog_hooks.sharing.sync import Sync
+from subcog_hooks.share import server_connection, server_schema, server_vectors, team_search
+from subcog_hooks.share.sync import Sync
+from subcog_hooks.share.synced import ShareState
+from subcog_hooks.store.memory import IdMaker, Memory, now_ms
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import PASSAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,8 +66,8 @@ def started(address: str) -> Iterator[str]:
 
 
 def make_tables(url: str) -> None:
-    with connection.opened(url) as opened:
-        schema.carry_out(opened, schema.plan(opened, schema.look(opened), by_project=False))
+    with server_connection.opened(url) as opened:
+        server_schema.carry_out(opened, server_schema.plan(opened, server_schema.look(opened), by_project=False))
 
 
 def texts_of(files: Sequence[str], count: int) -> Iterator[str]:
@@ -131,8 +131,8 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
         now = time.perf_counter()
         took[name], started_at = now - started_at, now
 
-    with Store.writer(home) as store, ShareState.open(home) as state, connection.opened(url) as server:
-        found = schema.require(server)
+    with Store.writer(home) as store, ShareState.open(home) as state, server_connection.opened(url) as server:
+        found = server_schema.require(server)
         note("connecting")
         work = Sync(store, state, server, found, [PROJECT])
         outcome = work.run()
@@ -140,8 +140,8 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
         if work.arrived or state.without_vectors(PROJECT, "", 1):
             with spaces.open_following(home, store, PACKAGED) as own:
                 note("own first vectors")
-                vectors.take(server, found.vector_schema, PROJECT, work.arrived, own, lambda _: None)
-                vectors.send(server, found.vector_type, state, store, own, PROJECT, lambda _: None)
+                server_vectors.take(server, found.vector_schema, PROJECT, work.arrived, own, lambda _: None)
+                server_vectors.send(server, found.vector_type, state, store, own, PROJECT, lambda _: None)
                 note("vectors")
         used["client"] = time.process_time() - used_before
         if (seconds := processor_s(server)) is not None:
@@ -151,10 +151,10 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
 
 
 def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count: int) -> None:
-    with connection.opened(url, silent_s=connection.BUILDING_S) as server:
+    with server_connection.opened(url, silent_s=server_connection.BUILDING_S) as server:
         server.execute("SET statement_timeout = 0")
         fill(server, files, count)
-        found = schema.require(server)
+        found = server_schema.require(server)
         encoder = StaticEncoder.open()
         tuning = Tuning()
         took, plain, recalled = [], [], []
@@ -183,7 +183,7 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
         encoder.close()
 
 
-def fill(server: connection.Connection, files: Sequence[str], count: int) -> None:
+def fill(server: server_connection.Connection, files: Sequence[str], count: int) -> None:
     begun = time.perf_counter()
     definitions = []
     for name in ("vectors_signs", "memories_by_words"):  # made once in the end, as a restored dump does
@@ -201,7 +201,7 @@ def fill(server: connection.Connection, files: Sequence[str], count: int) -> Non
                     copy.write_row((PROJECT, id_, document, id_))
             with cursor.copy("COPY subcog.vectors (project, id, part, model, content_hash, embedding) FROM STDIN") as copy:
                 for id_, vector in zip(ids, encode_many(part), strict=True):
-                    copy.write_row((PROJECT, id_, 0, vectors.model_name(), id_, vectors.written(vector)))
+                    copy.write_row((PROJECT, id_, 0, server_vectors.model_name(), id_, server_vectors.written(vector)))
     print(f"filled in {time.perf_counter() - begun:.0f} s", flush=True)
     begun = time.perf_counter()
     server.execute(f"SET maintenance_work_mem = '{WORKERS_MEMORY}'")
@@ -209,9 +209,9 @@ def fill(server: connection.Connection, files: Sequence[str], count: int) -> Non
         server.execute(definition)
     server.execute("VACUUM ANALYZE subcog.vectors, subcog.memories")
     print(f"indexes and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
-    if (of_many := schema.plan(server, schema.look(server), by_project=False)).told:
+    if (of_many := server_schema.plan(server, server_schema.look(server), by_project=False)).told:
         begun = time.perf_counter()
-        schema.carry_out(server, of_many)
+        server_schema.carry_out(server, of_many)
         print(*of_many.told, f"it took {time.perf_counter() - begun:.0f} s", sep="\n", flush=True)
     sizes = server.execute(
         "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relnamespace = 'subcog'::regnamespace"
@@ -220,7 +220,7 @@ def fill(server: connection.Connection, files: Sequence[str], count: int) -> Non
     print(", ".join(f"{name} {size / 1e6:,.0f} MB" for name, size in sizes), flush=True)
 
 
-def processor_s(server: connection.Connection) -> float | None:
+def processor_s(server: server_connection.Connection) -> float | None:
     """Return the seconds of processor that the server has used for us; None where it is on another machine."""
     with suppress(psutil.NoSuchProcess):
         used = psutil.Process(server.info.backend_pid).cpu_times()
@@ -228,14 +228,14 @@ def processor_s(server: connection.Connection) -> float | None:
     return None
 
 
-def exact(server: connection.Connection, vector: bytes, k: int, least: float) -> list[str]:
+def exact(server: server_connection.Connection, vector: bytes, k: int, least: float) -> list[str]:
     """Return the ids of the nearest memories by a scan of all vectors, of those that are near enough for an answer."""
     with server.transaction():
         server.execute("SET LOCAL enable_indexscan = off")
         rows = server.execute(
             "SELECT id, 1 - (embedding OPERATOR(public.<=>) %(vector)s::public.vector) FROM subcog.vectors"
             " ORDER BY embedding OPERATOR(public.<=>) %(vector)s::public.vector LIMIT %(k)s",
-            {"vector": vectors.written(vector), "k": k},
+            {"vector": server_vectors.written(vector), "k": k},
         )
         return [id_ for id_, cosine in rows if cosine >= least]
 

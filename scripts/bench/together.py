@@ -105,7 +105,7 @@ def _write(subcog: Subcog, home: str, number: int, until: float) -> Done:
 
 
 def _read(_: Subcog, home: str, number: int, until: float) -> Done:
-    from subcog_hooks.errors import SubcogError
+    from subcog_hooks.core.errors import SubcogError
 
     done = Done([], [], [], [])
     queries = make_queries(200)

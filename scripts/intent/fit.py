@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from scripts.tables import write_rows
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.intent import keywords
+from subcog_hooks.intent.keywords import NAMES, cues
 from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import words_of
-from subcog_hooks.intent.shape import NAMES, cues
-from subcog_hooks.tables import read_rows
 from subcog_hooks.text.typed import prepare
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

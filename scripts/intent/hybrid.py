@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple  # of JSON
 
 from scripts.intent import record
-from subcog_hooks.intent import classifier, detection
+from subcog_hooks.intent import classifier, detector
 from subcog_hooks.intent.classifier import Classification
-from subcog_hooks.intent.detection import Detection
+from subcog_hooks.intent.detector import Detection
 from subcog_hooks.intent.kinds import NONE
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.settings.loading import Settings
@@ -67,7 +67,7 @@ def by_model(answer: Classification | None) -> Verdict:
 def by_both(prompt: str, answer: Classification | None) -> Verdict:
     """Return what the hook makes of both. The model is not asked where the hook would not."""
     detected = Detection(prompt)
-    if detected.reading.prompt is None or detection.why_needless(detected.reading, prompt, float(Settings({})[SKIP])):
+    if detected.reading.prompt is None or detector.why_needless(detected.reading, prompt, float(Settings({})[SKIP])):
         return _verdict(detected, was_asked=False)
     detected.answer = answer
     return _verdict(detected, was_asked=True)
@@ -76,7 +76,7 @@ def by_both(prompt: str, answer: Classification | None) -> Verdict:
 def _verdict(detected: Detection, *, was_asked: bool) -> Verdict:
     settings = Settings({})
     examined = detected.settle(topics(detected.reading.words()), settings, 0.0)
-    helps = detection.is_enough(examined.intent, settings) and not examined.is_vetoed
+    helps = detector.is_enough(examined.intent, settings) and not examined.is_vetoed
     return Verdict((examined.intent.type or NONE) if helps else NONE, helps, was_asked)
 
 

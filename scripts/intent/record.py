@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any  # of JSON
 
-from subcog_hooks.errors import ProviderError, SubcogError
+from subcog_hooks.core.errors import ProviderError, SubcogError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier
 from subcog_hooks.llm import disclosure, providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
 from subcog_hooks.text.typed import ends_of
 

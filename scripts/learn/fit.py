@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scripts.tables import write_rows
-from subcog_hooks.capture.sessions import files, learning, signs, storing, transcript, worth
-from subcog_hooks.capture.sessions.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
+from subcog_hooks.learn import learning, signs, storing, transcript, transcript_files, turn_scores
+from subcog_hooks.learn.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -354,13 +354,13 @@ def report(
         print(f"  told {probabilities(logits[tenth]).mean():.2f}, are {credit[tenth].mean():.2f}")
 
 
-def write_proposals(path: str, examples: Sequence[Example], fits: Mapping[str, worth.Fit]) -> None:
+def write_proposals(path: str, examples: Sequence[Example], fits: Mapping[str, turn_scores.Fit]) -> None:
     """Write what each person's weights and bars, which have not seen that person, would propose, as `learn --jsonl` does."""
     count = 0
     with open(path, "w", encoding="utf-8") as file:
         for person in sorted({example.person for example in examples if example.path}):
             paths = dict.fromkeys(example.path for example in examples if example.person == person)
-            found = [one for one in map(files.at_path, paths) if one]
+            found = [one for one in map(transcript_files.at_path, paths) if one]
             options = storing.LearningOptions(dry_run=True, fit=fits[person])
             report = learning.learn(found, None, None, options, lambda _: None)
             for one in report.proposed:
@@ -381,20 +381,20 @@ def by_sign(names: Sequence[str], models: Models) -> dict[str, tuple[float, ...]
     return found
 
 
-def as_fit(names: Sequence[str], models: Models) -> worth.Fit:
+def as_fit(names: Sequence[str], models: Models) -> turn_scores.Fit:
     """Return the fitted models as the package takes them."""
-    bar = worth.Line(*models.lines[1]).probability(models.bars.worth)
-    correction_bar = worth.Line(*models.lines[2]).probability(models.bars.correction)
+    bar = turn_scores.Line(*models.lines[1]).probability(models.bars.worth)
+    correction_bar = turn_scores.Line(*models.lines[2]).probability(models.bars.correction)
     is_any = np.isfinite(models.bars.correction)  # else no correction is proposed as one
-    return worth.Fit(by_sign(names, models), models.lines, (bar, correction_bar if is_any else ABOVE_ALL))
+    return turn_scores.Fit(by_sign(names, models), models.lines, (bar, correction_bar if is_any else ABOVE_ALL))
 
 
 def write(names: Sequence[str], models: Models) -> None:
     """Put the weights into the package's tables, in the order of their names."""
-    write_rows(worth.__file__, "weights.tsv", [[name, *map(str, row)] for name, row in by_sign(names, models).items()])
+    write_rows(turn_scores.__file__, "weights.tsv", [[name, *map(str, row)] for name, row in by_sign(names, models).items()])
     fit = as_fit(names, models)
     rows = zip(("sentence", "turn", "correction", "bars"), (*models.lines, (fit.bar, fit.correction_bar)), strict=True)
-    write_rows(worth.__file__, "calibration.tsv", [[name, *(f"{value:.3f}" for value in row)] for name, row in rows])
+    write_rows(turn_scores.__file__, "calibration.tsv", [[name, *(f"{value:.3f}" for value in row)] for name, row in rows])
 
 
 if __name__ == "__main__":

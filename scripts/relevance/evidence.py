@@ -12,18 +12,18 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.intent import keywords
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Store, audiences_of
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import channel, pipeline, semantic
+from subcog_hooks.recall import channel, pipeline
+from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.eligibility import Eligibility
-from subcog_hooks.recall.hits import Hit
+from subcog_hooks.recall.hits import Eligibility, Hit
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.needs import needs_of
 from subcog_hooks.text.typed import asked_in
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
@@ -103,7 +103,7 @@ class Shelf:
         self._index = LexicalIndex.open(home)
         vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(vectors.close)
-        self._space = semantic.SearchSpace(vectors, semantic.in_latin(StaticEncoder.open().encode))
+        self._space = recall_vectors.SearchSpace(vectors, recall_vectors.in_latin(StaticEncoder.open().encode))
 
     def __enter__(self) -> Self:
         return self
@@ -154,7 +154,7 @@ class Shelf:
 @contextmanager
 def _without(seqs: frozenset[int]) -> Iterator[None]:
     """Let recall run as if the store did not have these memories, with a clock that stands."""
-    run: Callable[..., channel.Found] = channel.run
+    run: Callable[..., channel.Found] = channel.run_channel
 
     def without(*arguments: Any) -> channel.Found:  # Any: whatever a channel is asked
         found = run(*arguments)

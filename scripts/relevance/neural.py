@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import look_again, second_look, surfacing, user_prompt_submit
-from subcog_hooks.hooks import occasion as occasions
-from subcog_hooks.hooks.turn import Turn
-from subcog_hooks.paths import Home
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import call as occasions
+from subcog_hooks.hook import prompt, recalled, second_look, second_look_start
+from subcog_hooks.hook.reading import Turn
 from subcog_hooks.recall import relevance
 from subcog_hooks.recall.neural_relevance import WITH_NEURAL_QUERY
 from tests.eval import homes
@@ -46,15 +46,15 @@ def cases(folder: Path, part: str, home: Home, kept: Path) -> Iterator[tuple[lis
         occasion = occasions.open_occasion(payload, home, Deadline(PATIENCE_MS))
         assert occasion is not None
         turn = Turn(occasion)
-        verdict = user_prompt_submit.decide(turn)
+        verdict = prompt.decide(turn)
         if verdict.offer is not None:
-            _, judged = second_look.look(look_again.task_of(turn, verdict), occasion, queries)
+            _, judged = second_look.look(second_look_start.task_of(turn, verdict), occasion, queries)
             for one in judged:
                 known = {name: value for name, value, _ in one.hit.terms}
                 others = sum(adds for name, _, adds in one.hit.terms if name not in WITH_NEURAL_QUERY)
                 yield [known.get(name, 0.0) for name in WITH_NEURAL_QUERY], others, one.hit.memory.id in row["relevant"]
         occasions.close_left_open()
-        surfacing.close_left_open()
+        recalled.close_left_open()
     queries.save()
 
 

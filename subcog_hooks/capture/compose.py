@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import AnsweredQuestion, Memory, check, hash_content, is_unnamable
-from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.questions import distinct
+from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.redaction.redact import holds_known_secret, redact
+from subcog_hooks.store.memory import AnsweredQuestion, Memory, check, hash_content, is_unnamable
+from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.questions import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ import sys
 
 from subcog_hooks.capture import jsonl, markdown
 from subcog_hooks.capture.compose import safe_id, total
-from subcog_hooks.capture.import_report import Options, Problem, Report
-from subcog_hooks.errors import InvalidMemory, UsageError
-from subcog_hooks.memory.model import FILE, SECTION, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.capture.import_changes import Options, Problem, Report
+from subcog_hooks.core.errors import InvalidMemory, UsageError
+from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.redaction.redact import holds_known_secret
-from subcog_hooks.regular_files import NotRegular, leads_out, read_regular
+from subcog_hooks.store.memory import FILE, SECTION, USER, IdMaker, Memory, hash_content, now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,12 +6,11 @@ from itertools import islice
 
 from subcog_hooks.capture import import_files
 from subcog_hooks.capture.compose import total
-from subcog_hooks.capture.import_changes import changes_by, is_untouched
+from subcog_hooks.capture.import_changes import Options, Report, changes_by, is_untouched
 from subcog_hooks.capture.import_files import HIDING
-from subcog_hooks.capture.import_report import Options, Report
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory.model import PENDING, SECTION, USER, Memory
-from subcog_hooks.memory.store import Filter, Store, audience_of
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.store.memory import PENDING, SECTION, USER, Memory
+from subcog_hooks.store.store import Filter, Store, audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,15 +1,14 @@
-"""Memories as lines of JSON: what `import` reads and `export` writes, byte for byte the same after a round trip."""
+"""Memories as JSON lines: one memory a line, read and written."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
 
-from subcog_hooks.capture import entities
-from subcog_hooks.control_characters import to_json
-from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import (
+from subcog_hooks.core.control_characters import to_json
+from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.store import questions
+from subcog_hooks.store.memory import (
     DEFAULT_NAMESPACE,
     FILE,
     MAX_UNPINNED_PRIORITY,
@@ -19,12 +18,63 @@ from subcog_hooks.memory.model import (
     Memory,
     is_loaded_by_client,
 )
-from subcog_hooks.memory.project import identity_of
+from subcog_hooks.store.project import identity_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+_NAMES = {"entity_id": "id", "recognition": "content", "trigger_patterns": "triggers", "state_conditions": "when"}
+_TYPE = "entity_type"
+_FACTS = {"is_first_conversation": "first_session"}  # S3's names of what is known here by another
+
+
+def is_entity(fields: dict[str, object]) -> bool:
+    """Return whether a line's fields are those of an entity.
+
+    >>> is_entity({"entity_id": "handler_crisis"}), is_entity({"id": "a", "content": "x"})
+    (True, False)
+    """
+    return "entity_id" in fields
+
+
+def as_memory(fields: dict[str, object]) -> dict[str, object]:
+    """Return an entity's fields as those of a memory. Raises InvalidMemory where a field is given by both of its names.
+
+    `recognition` is the text, and without a text the entity's id is. The type becomes the namespace.
+
+    >>> as_memory({"entity_id": "calm", "entity_type": "SCRIPT", "keywords": "calm, lose it", "trigger_patterns": None})
+    {'id': 'calm', 'namespace': 'script', 'keywords': ['calm', 'lose it'], 'content': 'calm'}
+    """
+    given: dict[str, object] = {}
+    for name, value in fields.items():
+        meant = "namespace" if name == _TYPE else _NAMES.get(name, name)
+        if value is None or (name == "recognition" and fields.get("content") is not None):
+            continue
+        if meant in given:
+            raise InvalidMemory(f"{meant} is given twice, as {name} too", "give one of them")
+        given[meant] = value
+    namespace = given.get("namespace")
+    if isinstance(namespace, str):
+        given["namespace"] = namespace.strip().lower().replace(" ", "-")
+    if isinstance(given.get("keywords"), str):
+        given["keywords"] = _split_at_commas(str(given["keywords"]))
+    when = given.get("when")
+    if isinstance(when, dict):
+        given["when"] = {_FACTS.get(name, name): condition for name, condition in when.items()}
+    given.setdefault("content", given.get("id"))
+    return given
+
+
+def _split_at_commas(text: str) -> list[str]:
+    """Return the words that commas part, each once.
+
+    >>> _split_at_commas("calm, lose it,, calm ")
+    ['calm', 'lose it']
+    """
+    return list(dict.fromkeys(word for word in map(str.strip, text.split(",")) if word))
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
@@ -128,7 +178,7 @@ def _parse_fields(line: str) -> dict[str, Any]:
         raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
     if not isinstance(fields, dict):
         raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
-    return entities.as_memory(fields) if entities.is_entity(fields) else fields
+    return as_memory(fields) if is_entity(fields) else fields
 
 
 def dump(memory: Memory) -> str:

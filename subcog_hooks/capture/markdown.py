@@ -1,24 +1,77 @@
-"""A Markdown document taken apart into memories by its headings. No files, no ids, no store: text in, sections out.
-
-markdown-it-py finds the blocks, so that a `#` in fenced code, in an HTML comment or in a list is no heading; the text of a
-section is the document's own, not a rendering of it.
-"""
+"""Markdown files as memories: sections, front matter and the status of decision records."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from subcog_hooks.capture import record_status
-from subcog_hooks.memory.model import DEFAULT_NAMESPACE
+from subcog_hooks.store.memory import DEFAULT_NAMESPACE
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+
+HOLDING = ("accepted", "approved", "proposed", "draft", "implemented", "active")
+ENDED = ("superseded", "deprecated", "rejected", "obsolete")
+
+LONGEST = 300  # characters of a line that may be a status
+_SPELT = {"superceded": "superseded"}  # as adr-tools writes it
+_STRUCK_OUT = re.compile(r"~~[^~]*~~")
+_LINK = re.compile(r"\[\[[^\[\]]*\]\]|\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])?")
+_BESIDE = frozenset("and by with in favor favour of on since replaced adr mdr rfc decision record no number".split())
+_REFERENCE = re.compile(r"(?:adr|mdr|rfc|decision)?[-_]?\d[\w-]*(?:\.(?:md|markdown|mdx|adoc|rst))?")  # dates, too
+_EDGES = "*_`\"'.,;:()#&→>-"
+_LABELLED = re.compile(  # with the lines that go on with it
+    r"^[ \t]*(?:[-*][ \t]+)?(?:\*\*Status:\*\*|\*\*Status\*\*:|Status:)[ \t]*"
+    r"(\S.*(?:\n(?=[ \t]*[^\s*#>-])(?![ \t]*[A-Z][a-z]+:).*)*)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SECTION = re.compile(r"^#{1,4}[ \t]*Status[ \t]*#*[ \t]*\n((?:(?!#{1,6}[ \t]).*\n?)*?)(?=^#|\Z)", re.MULTILINE | re.IGNORECASE)
+
+
+def read_status(value: str) -> str:
+    """Return the status that a text is, "" where it says anything else, too.
+
+    >>> read_status("Superseded by [0007](0007-queues.md)"), read_status("**Deprecated** (2024-03-01).")
+    ('superseded', 'deprecated')
+    >>> read_status("superseded by ADR-7 for the driver app; still holds for the web client")
+    ''
+    """
+    if len(value) > LONGEST:
+        return ""
+    text = _LINK.sub(" 0 ", _STRUCK_OUT.sub(" ", value))
+    words = [word for word in (word.strip(_EDGES).lower() for word in text.split()) if any(map(str.isalnum, word))]
+    told = [_SPELT.get(word, word) for word in words]
+    if not told or told[0] not in HOLDING + ENDED:
+        return ""
+    for word in told:
+        if word not in HOLDING + ENDED and word not in _BESIDE and not _REFERENCE.fullmatch(word):
+            return ""
+    return next((word for word in told if word in ENDED), told[0])
+
+
+def stated(text: str) -> str:
+    """Return the status in a record's only `Status:` line or section of that name; "" where there is none, or are several."""
+    labelled = [found[1] for found in _LABELLED.finditer(text)]
+    sections = [found[1] for found in _SECTION.finditer(text)]
+    if len(labelled) + len(sections) != 1:
+        return ""
+    return read_status(labelled[0]) if labelled else _read_section(sections[0])
+
+
+def _read_section(body: str) -> str:
+    """Return the status of a section from paragraphs that are nothing but statuses: one that has ended it, else the first."""
+    told: list[str] = []
+    for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
+        lines = [read_status(line.lstrip("-*+ \t")) for line in paragraph.strip().split("\n")]
+        told += lines if all(lines) else filter(None, [read_status(paragraph)])
+    return next((word for word in told if word in ENDED), told[0] if told else "")
+
 
 MAX_SECTION = 2_000  # characters, with its heading line: what one injection holds; longer ones are cut at paragraphs
 TINY_SECTION = 80  # characters; `Status: Accepted` alone says nothing
@@ -64,7 +117,7 @@ def read(text: str, *, title: str) -> Document:
         namespace,
         tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _LONGEST_TAG)),
         milliseconds_since_epoch(_first(fields, "date", "created") or (_dated(text) if is_record else "")),
-        record_status.read(_first(fields, "status")) or (record_status.stated(text) if is_record else ""),
+        read_status(_first(fields, "status")) or (stated(text) if is_record else ""),
     )
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import inspect
 import os
 import sys
 from typing import Annotated
@@ -10,10 +11,35 @@ import typer
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.commands import MODULES
-from subcog_hooks.cli.support import failures, help_pages
+from subcog_hooks.cli.support import guard
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
-from subcog_hooks.errors import EXIT_USAGE
+from subcog_hooks.core.errors import EXIT_USAGE
 from subcog_hooks.redaction.leaks import mask
+
+
+def keep_summaries_whole(app: typer.Typer) -> None:
+    """Give each command below `app` its first sentence as the summary in the list of commands."""
+    for command in app.registered_commands:
+        command.short_help = first_sentence(command.help or inspect.getdoc(command.callback) or "")
+    for group in app.registered_groups:
+        inner = group.typer_instance
+        if inner is not None:
+            group.short_help = first_sentence(str(inner.info.help))
+            keep_summaries_whole(inner)
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a help text, on one line.
+
+    >>> first_sentence("Forget memories.\\n\\nExample: subcog forget 1m7x59")
+    'Forget memories.'
+    >>> first_sentence("Show a file such as a.toml\\nin full. It may be long.")
+    'Show a file such as a.toml in full.'
+    """
+    line = " ".join(text.partition("\n\n")[0].split())
+    first, stop, _ = line.partition(". ")
+    return first + stop.strip()
+
 
 MAX_HELP = 100  # columns of a help page: longer lines are hard to read
 COMPLETING = "_SUBCOG_COMPLETE"  # the variable by which the shell asks for offers: click makes it of the name
@@ -49,7 +75,7 @@ def application(command: str = "") -> typer.Typer:
     app.callback()(_everywhere)
     for name in [module for module, names in MODULES.items() if command in names] or MODULES:
         importlib.import_module(f"subcog_hooks.cli.{name}").register(app)
-    help_pages.keep_summaries_whole(app)
+    keep_summaries_whole(app)
     return app
 
 
@@ -58,7 +84,7 @@ def run() -> None:
     prefer_utf8()
     arguments, flags = _take_out(sys.argv[1:])
     terminal.begin_run(quiet="--quiet" in flags)
-    code = failures.guard(lambda: _call(arguments), is_debugged="--debug" in flags)
+    code = guard.guard(lambda: _call(arguments), is_debugged="--debug" in flags)
     if terminal.has_left_work:
         os._exit(code)  # libraries that are being loaded in a thread do not survive being torn down
     sys.exit(code)
@@ -102,4 +128,4 @@ def _complain_of_call(message: str, arguments: list[str]) -> None:
     hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
     if message.startswith("No such option"):
         hint = "put -- before a text that begins with a dash, or " + hint
-    failures.complain(mask(message)[:200].rstrip("."), hint)
+    guard.complain(mask(message)[:200].rstrip("."), hint)

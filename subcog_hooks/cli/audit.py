@@ -6,20 +6,19 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from subcog_hooks.capture.sessions import history, learning, transcript
-from subcog_hooks.capture.sessions.files import TranscriptFile
-from subcog_hooks.capture.sessions.places import Places
-from subcog_hooks.capture.sessions.turns import TypedTurn
 from subcog_hooks.cli.claude_code import claude_notes
-from subcog_hooks.cli.page.files import write_page
-from subcog_hooks.cli.support import author, progress, session
+from subcog_hooks.cli.proposals import audit_view, auditing
+from subcog_hooks.cli.proposals import learning_runs as sessions
+from subcog_hooks.cli.proposals.auditing import Audit, GrowingStore, ReplayStore
+from subcog_hooks.cli.support import author, context, progress
 from subcog_hooks.cli.support.output import counted, safe, terminal
-from subcog_hooks.cli.transcripts import audit_view, auditing
-from subcog_hooks.cli.transcripts import learning as sessions
-from subcog_hooks.cli.transcripts.auditing import Audit, GrowingStore, ReplayStore
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
-from subcog_hooks.memory.model import Memory, now_ms
-from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.cli.support.page import write_page
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
+from subcog_hooks.learn import history, learning, transcript
+from subcog_hooks.learn.transcript_files import Places, TranscriptFile
+from subcog_hooks.learn.turns import TypedTurn
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.store import Filter, audiences_of
 
 OF_STORE, OF_LEARNING = "store", "learned"  # what prompts are replayed against
 
@@ -67,7 +66,7 @@ def audit(
         raise author.needs_consent("it reads what the person typed in all sessions")
     first = sessions.age(since, now_ms())
     left_out = sessions.left_out()
-    if not learned and not session.has_store(session.home()):
+    if not learned and not context.has_store(context.home()):
         raise NoMemory("there are no memories to replay against", "--learned replays against what `learn` would propose")
     every = sessions.found_all(transcripts)
     found = [one for one in every if one.latest >= first]
@@ -138,12 +137,12 @@ def _read_typed(found: Sequence[TranscriptFile], listed: str, first: int) -> Typ
 def _against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit:
     """Return what comes of prompts with the memories of today. Raises StoreError."""
     places = Places(left_out)
-    with session.reading() as store:
+    with context.reading() as store:
         if store is not None:
-            session.index_of(store)  # a hook that finds none is silent
+            context.index_of(store)  # a hook that finds none is silent
             names = {name for one in turns if (at := places.heard_project_of(one.folder)) for name in at.names}
             memories = {one.id: one for one in store.select(Filter(audiences=audiences_of(*sorted(names))))}
-    return _replay(turns, ReplayStore(session.home()), memories, places)
+    return _replay(turns, ReplayStore(context.home()), memories, places)
 
 
 def _against_learned(turns: Sequence[TypedTurn], found: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:

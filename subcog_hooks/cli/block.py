@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND
-from subcog_hooks.hooks import one_prompt
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
+from subcog_hooks.hook import one_prompt
 
 
 def register(app: typer.Typer) -> None:

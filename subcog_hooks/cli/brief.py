@@ -8,21 +8,21 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.hooks import brief as briefs
-from subcog_hooks.hooks import occasion as occasions
-from subcog_hooks.hooks import session_start
-from subcog_hooks.hooks.brief import Worth
-from subcog_hooks.hooks.delivery import Delivery
-from subcog_hooks.hooks.occasion import Occasion
-from subcog_hooks.hooks.payload import START_EVENT
-from subcog_hooks.hooks.sanitise import utf16_units
-from subcog_hooks.memory import project
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.hook import brief as briefs
+from subcog_hooks.hook import call as occasions
+from subcog_hooks.hook import session as hook_session
+from subcog_hooks.hook.brief import Worth
+from subcog_hooks.hook.call import Occasion
+from subcog_hooks.hook.deliver import Delivery
+from subcog_hooks.hook.payload import START_EVENT
 from subcog_hooks.settings import loading
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import project
+from subcog_hooks.store.state import State
+from subcog_hooks.text.sanitise import utf16_units
 
 STATE_WAIT_MS = 2_000.0
 MOST_NEXT = 5  # memories that are told of those that have no room
@@ -49,8 +49,8 @@ def brief(
     root = os.path.abspath(folder) if folder else os.getcwd()
     if not os.path.isdir(root):
         raise UsageError(f"{root} is no folder", "--cwd takes the folder in which a session would begin")
-    home = session.home()
-    if not session.has_store(home):
+    home = context.home()
+    if not context.has_store(home):
         terminal.say("there are no memories; `subcog remember` makes the first")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     here = project.find(root)
@@ -61,9 +61,9 @@ def brief(
     try:
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
         occasion = Occasion(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
-        if why := session_start.why_silent(occasion):
+        if why := hook_session.why_silent(occasion):
             terminal.say(f"none of it is given now: {why}")
-        would_be = session_start.preview(occasion)
+        would_be = hook_session.preview(occasion)
         worth = list(briefs.ranked(briefs.weighed(occasion))) if explain or as_json else []
     finally:
         occasions.close_left_open()
@@ -84,8 +84,8 @@ def brief(
     elif would_be.ids:
         terminal.raw(would_be.text + "\n")
     if not would_be.ids:
-        is_off = not settings[session_start.CHARACTERS]
-        why = f"{session_start.CHARACTERS} is 0" if is_off else "no memory is for all sessions here"
+        is_off = not settings[hook_session.CHARACTERS]
+        why = f"{hook_session.CHARACTERS} is 0" if is_off else "no memory is for all sessions here"
         terminal.say(f"a session would begin with nothing: {why}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     if explain and not as_json:

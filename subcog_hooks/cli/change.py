@@ -1,5 +1,6 @@
-"""`subcog edit`, `forget` and `supersede`: changing memories that are there."""
+"""`subcog edit`, `forget`, `supersede`, `promote` and `demote`."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -7,17 +8,17 @@ import typer
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import expiry
-from subcog_hooks.cli.support import author, completion, conditions, embedding, ownership, session
-from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
+from subcog_hooks.cli.support.amendment import amend, changed, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.erasure import erase
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import AGENT, PENDING, STATUSES, Memory, now_ms
-from subcog_hooks.memory.store import Store
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.redaction.redact import describe
-from subcog_hooks.sharing.schema import KEPT_OWN, LOST
+from subcog_hooks.share.server_schema import KEPT_OWN, LOST
+from subcog_hooks.store import questions
+from subcog_hooks.store.memory import AGENT, PENDING, STATUSES, Memory, now_ms
+from subcog_hooks.store.store import Store
 
 MAX_VERSIONS = 100_000  # beside others, which are looked through
 
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command()(edit)
     app.command()(forget)
     app.command()(supersede)
+    _register_moves(app)
 
 
 def edit(
@@ -115,8 +117,8 @@ def edit(
         raise author.needs_consent("--trust user says that the person vouches for it")
     if question is not None and no_questions:
         raise UsageError("--question and --no-questions exclude each other", "give one of them")
-    with session.writing() as store:
-        before = session.find(store, id_)
+    with context.writing() as store:
+        before = context.find(store, id_)
         author.require_consent([before], as_user=as_user, status=status)
         author.require_say(before, as_user=as_user)
         changes: dict[str, object] = {
@@ -128,7 +130,7 @@ def edit(
                 ("keywords", _all_of(keyword)),
                 ("triggers", _all_of(trigger)),
                 ("paths", _all_of(path)),
-                ("when", conditions.read(_all_of(when) or ()) if when is not None else None),
+                ("when", condition_inputs.read(_all_of(when) or ()) if when is not None else None),
                 ("standing", standing),
                 ("priority", priority),
                 ("trust", trust),
@@ -144,7 +146,7 @@ def edit(
         if expires:
             changes["expires_at"] = None if expires == "never" else expiry(expires, now_ms())
         if namespace:
-            session.note_unknown_namespaces(store, [namespace], is_given=True)
+            context.note_unknown_namespaces(store, [namespace], is_given=True)
         removed: list[Removed] = []
         if changes:
             after = amend(
@@ -158,7 +160,7 @@ def edit(
         if after is None:
             terminal.say("nothing changed")
             return
-        session.follow(store)
+        context.follow(store)
     if total(removed):
         terminal.say(describe(total(removed)))
     if after.when != before.when:
@@ -180,7 +182,7 @@ def _all_of(given: list[str] | None) -> tuple[str, ...] | None:
 
 def _owner(project: str | None, *, user: bool) -> dict[str, object]:
     if not user:
-        return ownership.of_project(project or "")
+        return author.of_project(project or "")
     if project:
         raise UsageError("--user and --project exclude each other", "give one of them")
     return {"scope": "user", "project": None}
@@ -210,8 +212,8 @@ def forget(
 
     Example: subcog forget 1m7x59 1m7x60
     """
-    with session.writing() as store:
-        memories = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
+    with context.writing() as store:
+        memories = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
         lost: list[Memory] = []
         if everywhere:
             from subcog_hooks.cli.team import sharing  # psycopg comes with what it does
@@ -232,7 +234,7 @@ def forget(
             store.modify(
                 [memory.id for memory in memories], lambda memory: memory.replaced(status="deleted", updated_at=now_ms())
             )
-            session.follow(store)
+            context.follow(store)
     for memory in memories:
         terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 
@@ -272,8 +274,8 @@ def supersede(
 
     Example: subcog supersede 1m7x59 1m7x60
     """
-    with session.writing() as store:
-        before, after = session.find(store, old), session.find(store, new)
+    with context.writing() as store:
+        before, after = context.find(store, old), context.find(store, new)
         if before.id == after.id:
             raise UsageError(f"{before.id} can not supersede itself", "give two ids")
         author.require_consent([before], as_user=as_user)
@@ -285,6 +287,78 @@ def supersede(
         store.modify(
             [before.id], lambda memory: memory.replaced(status="superseded", superseded_by=after.id, updated_at=now_ms())
         )
-        session.follow(store)
+        context.follow(store)
     terminal.say(f"{before.id} is superseded by {after.id}")
     embedding.afterwards()
+
+
+FOR_ALL: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
+
+_Ids = Annotated[
+    list[str],
+    typer.Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
+]
+_AsUser = Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)]
+
+
+def _register_moves(app: typer.Typer) -> None:
+    app.command()(promote)
+    app.command()(demote)
+
+
+def promote(ids: _Ids, as_user: _AsUser = False) -> None:
+    """Move memories of a project to you: from now on they count in all your projects. An agent needs --as-user for
+    the person's own memories.
+
+    Example: subcog promote 1m7x59
+    """
+    _move(ids, FOR_ALL, as_user=as_user)
+
+
+def demote(
+    ids: _Ids,
+    project: Annotated[
+        str,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="The project; without it, this folder's.",
+            autocompletion=completion.projects,
+        ),
+    ] = author.HERE,
+    as_user: _AsUser = False,
+) -> None:
+    """Move memories to one project: from now on they count nowhere else. An agent needs --as-user
+    for the person's own memories.
+
+    Example: subcog demote 1m7x59 --project github.com/acme/shop
+    """
+    _move(ids, author.of_project(project), as_user=as_user)
+
+
+def _move(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None:
+    with context.writing() as store:
+        memories = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
+        author.require_consent(memories, as_user=as_user)
+        for memory in memories:
+            author.require_say(memory, as_user=as_user)
+        moved = [after for before in memories if (after := amend(before, lambda stored: changed(stored, owner), store, []))]
+        if moved:
+            context.follow(store)
+        for memory in memories:
+            if not any(after.id == memory.id for after in moved):
+                terminal.say(f"{memory.id} is there already")
+        for memory in moved:
+            where = safe(memory.project) if memory.project else "all your projects"
+            terminal.result(f"{memory.id} is for {where} now: {safe(memory.content)[:80]}")
+            _tell_what_follows(memory, store)
+    if moved:
+        embedding.afterwards()
+
+
+def _tell_what_follows(memory: Memory, store: Store) -> None:
+    """Say what comes with the move: globs that now mean files elsewhere, and what is nearly there already."""
+    if memory.paths and memory.project is None:
+        terminal.say(f"it still comes at {', '.join(map(safe, memory.paths))}, now in every project")
+    for one in similar_to(memory, store):
+        terminal.say(f"there already, {one.likeness}: {one.memory.id} {safe(one.memory.content)[:80]}")

@@ -8,10 +8,9 @@ MODULES = {  # in the order of the help page
     "brief": ("brief",),
     "block": ("block",),
     "listing": ("list", "show"),
-    "change": ("edit", "forget", "supersede"),
+    "change": ("edit", "forget", "supersede", "promote", "demote"),
     "enrich": ("enrich",),
     "learn": ("learn",),
-    "move": ("promote", "demote"),
     "review": ("review",),
     "import_export": ("import", "export", "reindex"),
     "share": ("share",),
@@ -26,8 +25,7 @@ MODULES = {  # in the order of the help page
     "audit": ("audit",),
     "report": ("report",),
     "config": ("config",),
-    "state": ("state",),
-    "pause": ("pause", "resume", "hook"),
+    "state": ("state", "pause", "resume", "hook"),
     "help_topics": ("help",),
 }
 COMMANDS = tuple(name for names in MODULES.values() for name in names)

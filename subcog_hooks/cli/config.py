@@ -7,21 +7,20 @@ import tomlkit
 import typer
 from tomlkit.exceptions import TOMLKitError
 
-from subcog_hooks.cli.decided import decisions
-from subcog_hooks.cli.support import author, completion, session
+from subcog_hooks.cli.decisions import lookup
+from subcog_hooks.cli.support import author, completion, context
 from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
+from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.embed import models
-from subcog_hooks.errors import ConfigError, StoreError, UsageError
-from subcog_hooks.hooks.payload import PROMPT_EVENT
+from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm import providers
 from subcog_hooks.settings import files, loading
 from subcog_hooks.settings.defaults import LEARN, PRESETS, Value
-from subcog_hooks.settings.key_types import Key
-from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.state import decision_log, kept_texts, silent_calls
-from subcog_hooks.state.connection import delete_damaged
-from subcog_hooks.state.decision import SPOKE
-from subcog_hooks.whole_files import WholeFile
+from subcog_hooks.settings.keys import KEYS, Key
+from subcog_hooks.store import decision_log, hook_traces
+from subcog_hooks.store.decision import SPOKE
+from subcog_hooks.store.state import delete_damaged
 
 NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
@@ -44,7 +43,7 @@ def path() -> None:
 
     Example: subcog config path
     """
-    terminal.result(session.home().config)
+    terminal.result(context.home().config)
 
 
 @commands.command()
@@ -61,7 +60,7 @@ def get(
     Example: subcog config get surfacing.min_relevance
     """
     _find_key(key)
-    terminal.result(_format_value(session.settings()[key]))
+    terminal.result(_format_value(context.settings()[key]))
 
 
 @commands.command(name="list")
@@ -70,12 +69,12 @@ def list_() -> None:
 
     Example: subcog config list
     """
-    settings = session.settings()
+    settings = context.settings()
     rows = [(key, _format_value(settings[key.name]) or NOT_SET, settings.source_of(key.name)) for key in KEYS.values()]
     if terminal.is_drawn:
-        from subcog_hooks.cli.support import settings_view  # rich, which the other commands here have no use for
+        from subcog_hooks.cli.support import views  # rich, which the other commands here have no use for
 
-        terminal.page(settings_view.view(rows))
+        terminal.page(views.settings_table(rows))
         return
     for key, value, source in rows:
         terminal.result(f"{key.name} = {value}{source and f'  # {source}'}")
@@ -110,8 +109,8 @@ def set_(
     if setting.is_personal and author.is_agent() and not (as_user or dry_run):
         raise author.needs_consent(f"{key} is the person's to set")
     new = setting.default if value == "default" else setting.from_text(value)
-    if key == models.SETTING and not models.find(session.home(), str(new)).is_packaged:
-        models.chosen(session.home(), loading.Settings({key: new}))  # raises when a file of it is gone
+    if key == models.SETTING and not models.find(context.home(), str(new)).is_packaged:
+        models.chosen(context.home(), loading.Settings({key: new}))  # raises when a file of it is gone
     if not dry_run:
         keep(key, None if value == "default" else new)
     terminal.say(f"{key} {'would be' if dry_run else '='} {_format_value(new)}")
@@ -125,28 +124,28 @@ def set_(
         _forget_learned()
     if key.startswith("llm.") or key == "search_intent.use_llm":
         try:
-            providers.provider_of(loading.load(session.home()), session.home())
+            providers.provider_of(loading.load(context.home()), context.home())
         except ConfigError as error:
             terminal.say(f"no LLM is asked yet: {error}")
     if key == "fusion.preset":
-        settings = session.settings()
+        settings = context.settings()
         for name in sorted(name for name in PRESETS[str(new)] if settings.is_set(name)):
             terminal.say(f"{name} = {_format_value(settings[name])} is set as well, and wins")
 
 
 def _forget_prompts() -> None:
     """Delete the texts of earlier prompts at once; where that fails, the next run of the hook deletes them."""
-    home = session.home()
+    home = context.home()
     try:
         delete_damaged(home)
     except StoreError as error:
         terminal.say(f"{error.message}; it may hold prompts")
-    silent_calls.forget(home)
+    hook_traces.forget_silent_calls(home)
     if not os.path.exists(home.state_db):
         return
     try:
-        with decisions.opened() as state:
-            kept_texts.forget_all(state)
+        with lookup.opened() as state:
+            decision_log.forget_texts(state)
         _forget_learned()
         terminal.say("what was kept of earlier prompts is forgotten")
     except StoreError as error:
@@ -155,35 +154,35 @@ def _forget_prompts() -> None:
 
 def _forget_learned() -> None:
     """Take away the questions that memories have learned from prompts without the person's word."""
-    from subcog_hooks.cli.suggesting import teaching  # recall and all that it needs, for this and the one below alone
+    from subcog_hooks.cli.proposals import teaching  # recall and all that it needs, for this and the one below alone
 
-    if not os.path.exists(session.home().state_db):
+    if not os.path.exists(context.home().state_db):
         teaching.forget_all(None)
         return
-    with decisions.opened() as state:
+    with lookup.opened() as state:
         teaching.forget_all(state)
 
 
 def _preview(min_relevance: float) -> None:
     """Say how often the hook would have spoken to the last prompts with this threshold; nothing, where there were none."""
-    home = session.home()
+    home = context.home()
     if not os.path.exists(home.state_db):
         return
     try:
-        with decisions.opened() as state:
+        with lookup.opened() as state:
             asked = decision_log.latest(state, LOOKED_AT, event=PROMPT_EVENT)
     except StoreError as error:  # the setting is kept all the same
         terminal.say(error.message)
         return
     if asked:
-        would = sum(decisions.would_speak(decision, min_relevance) for decision in asked)
+        would = sum(lookup.would_speak(decision, min_relevance) for decision in asked)
         did = sum(decision.outcome == SPOKE for decision in asked)
         terminal.say(f"with it the hook would have spoken to {would} of the last {len(asked)} prompts; it did to {did}")
 
 
 def keep(key: str, value: Value | None) -> None:
     """Write one setting into the user's file, None to take it out. Raises ConfigError."""
-    home = session.home()
+    home = context.home()
     home.create()
     document = _document(home.config)
     section, _, name = key.partition(".")

@@ -9,20 +9,17 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks import log
-from subcog_hooks.accepted_homes import is_accepted_home, is_inside
 from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.claude_code import client, registration
-from subcog_hooks.cli.decided import decisions
-from subcog_hooks.cli.rest import resting
-from subcog_hooks.cli.support import editor, session, trial_folders
+from subcog_hooks.cli.decisions import lookup
+from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.support import context, editor, stale_files, trial_folders
 from subcog_hooks.cli.support.output import counted, safe, terminal
-from subcog_hooks.cli.upkeep import stale
-from subcog_hooks.control_characters import escape_controls
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.embed import background, catch_up, models, spaces
-from subcog_hooks.embed.space import Space
-from subcog_hooks.errors import (
+from subcog_hooks.core import log
+from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
+from subcog_hooks.core.control_characters import escape_controls
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import (
     EXIT_CONFIG,
     EXIT_MODEL,
     EXIT_STORE,
@@ -34,24 +31,25 @@ from subcog_hooks.errors import (
     StoreTooNew,
     UsageError,
 )
-from subcog_hooks.hooks import detached
-from subcog_hooks.hooks.dry_run import Asked, decide_dry
-from subcog_hooks.hooks.payload import TRIAL
+from subcog_hooks.core.paths import Home, is_open_to_others
+from subcog_hooks.embed import background, catch_up, models, spaces
+from subcog_hooks.embed.space import Space
+from subcog_hooks.hook import detached
+from subcog_hooks.hook.dry_run import Asked, decide_dry
+from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.llm import breaker, providers
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
-from subcog_hooks.memory.lock import is_held
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.memory.vector_file import ExtensionMissing
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home, is_open_to_others
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import LLM_LEARNS, NEVER, SECOND_LOOK
-from subcog_hooks.state import cut_offs, decision_log, llm_calls, pause, rest_record, second_looks
-from subcog_hooks.state.connection import ASIDE, State, put_aside
-from subcog_hooks.state.decision import FAILED, Decision
-from subcog_hooks.state.rest_record import DONE
+from subcog_hooks.store import decision_log, hook_traces, index_sync, job_record, second_looks, state_values
+from subcog_hooks.store.decision import FAILED, Decision
+from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
+from subcog_hooks.store.job_record import DONE
+from subcog_hooks.store.lock import is_held
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import ASIDE, State, put_aside
+from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_store import VectorStore
 
 PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
@@ -111,12 +109,12 @@ def doctor(
     if memories:
         if prompt:
             raise UsageError("--memories and --prompt exclude each other", "give one of them")
-        from subcog_hooks.cli.upkeep import tidying  # which compares all memories: the rest of `doctor` does not
+        from subcog_hooks.cli.support import inventory  # which compares all memories: the rest of `doctor` does not
 
-        tidying.tell_findings()
+        inventory.tell_findings()
         return
     findings = Findings()
-    home = session.home()
+    home = context.home()
     _home(home, findings)
     _left_texts(home, findings)
     store = _store(home, findings)
@@ -150,7 +148,7 @@ def doctor(
 
 
 def _home(home: Home, findings: Findings) -> None:
-    at = session.here()
+    at = context.here()
     if at is not None and is_inside(home.root, at.root) and not is_accepted_home(home.root):
         findings.is_silenced = True
         findings.note(
@@ -182,7 +180,7 @@ def _left_texts(home: Home, findings: Findings) -> None:
 
 def _store(home: Home, findings: Findings) -> Store | None:
     try:
-        if not session.has_store(home):
+        if not context.has_store(home):
             findings.note("no memories yet")
             return None
         store = Store.writer(home) if os.access(home.root, os.W_OK) else Store.reader(home)
@@ -207,11 +205,11 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
         behind, foreign = True, False
         terminal.say(error.message)
     try:
-        index = session.index_of(store)
+        index = context.index_of(store)
         index.check()
     except IndexUnusable as error:
         terminal.say(error.message)
-        index, foreign = sync.rebuild(home, store), True
+        index, foreign = index_sync.rebuild(home, store), True
     except StoreError as error:
         findings.bad(str(error))
         return
@@ -229,7 +227,7 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
 
 def _work_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> None:
     """Tell what came of the last run of each job at rest that is wanted, one line each."""
-    record = rest_record.read(home)
+    record = job_record.read(home)
     for job in at_rest.JOBS:
         if not job.is_wanted(settings):
             continue
@@ -238,11 +236,11 @@ def _work_at_rest(home: Home, settings: loading.Settings, findings: Findings) ->
             if job.every_s or job.is_due(home):
                 findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
             continue
-        said = f"at rest, {job.name}: {safe(last.told)} ({decisions.moment(last.at)}, {last.took_ms / 1000:.1f} s)"
+        said = f"at rest, {job.name}: {safe(last.told)} ({lookup.moment(last.at)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:
             findings.good(said)
         else:
-            findings.note(f"{said}; {last.outcome}, {resting.describe_next(job, last)}")
+            findings.note(f"{said}; {last.outcome}, {background_jobs.describe_next(job, last)}")
     if is_held(home.at_rest_lock):
         findings.good("at rest: a process is at work now")
 
@@ -278,7 +276,7 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
         if not isinstance(error, ExtensionMissing):
             terminal.say(error.message)
     try:
-        with session.vectors_of(store, space) as vectors:
+        with context.vectors_of(store, space) as vectors:
             problems = vectors.problems()
             is_behind = vectors.watermark() < store.revision()
             final, pending = vectors.counts()
@@ -308,8 +306,8 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
 
 def _files(store: Store, findings: Findings) -> None:
     """Name the memories of this project whose files are gone: nothing that the agent touches brings them any more."""
-    at = session.here()
-    found = stale.find(store, at) if at else None
+    at = context.here()
+    found = stale_files.find(store, at) if at else None
     if found is None:
         return
     if found.gone:
@@ -324,7 +322,7 @@ def _files(store: Store, findings: Findings) -> None:
             f"{what} paths, {' '.join(ids[:MAX_NAMED_IDS])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
         )
     if found.unknown:
-        many = f"more than {stale.MAX_ENTRIES:,} files and folders are here"
+        many = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
         findings.note(f"{many}: whether {found.unknown} more {'is' if found.unknown == 1 else 'are'} stale is not known")
 
 
@@ -338,7 +336,7 @@ def _state(home: Home, findings: Findings) -> None:
         if not damaged:
             state.begin()  # whoever holds the lock keeps every hook silent
             state.commit()
-        paused = not damaged and pause.is_on(state, now_ms())
+        paused = not damaged and state_values.is_paused(state, now_ms())
         state.close()
     except (StoreCorrupt, StoreTooNew) as error:
         put_aside(home)
@@ -361,7 +359,7 @@ def _state(home: Home, findings: Findings) -> None:
 
 def _cut_offs(home: Home, findings: Findings) -> None:
     """Name the runs that were cut off, among the latest that are known of."""
-    cut_off = cut_offs.read(home, now_ms())
+    cut_off = hook_traces.read_cut_offs(home, now_ms())
     if not cut_off:
         return
     kept: list[Decision] = []
@@ -378,7 +376,7 @@ def _cut_offs(home: Home, findings: Findings) -> None:
 
 
 def _settings(home: Home, findings: Findings) -> loading.Settings:
-    at = session.here()
+    at = context.here()
     settings = loading.load(home, at.root if at else None)
     for problem in settings.problems:
         findings.bad(problem, EXIT_CONFIG)
@@ -444,7 +442,7 @@ def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> 
 
 def _left_processes(findings: Findings) -> None:
     """Name the processes that a client asked as a model has started, and that have not ended with it."""
-    from subcog_hooks.cli.support.left_processes import find_left_processes  # psutil: 20 ms, for this alone
+    from subcog_hooks.cli.jobs.machine import find_left_processes  # psutil: 20 ms, for this alone
 
     for process in find_left_processes():
         what = f"process {process.number} ({safe(process.name)}) was started by a client that was asked as a model"
@@ -474,7 +472,7 @@ def _calls_today(home: Home) -> int:
         return 0
     try:
         state = State.open(home, WAIT_MS)
-        made = llm_calls.made_today(state, now_ms())
+        made = state_values.llm_calls_today(state, now_ms())
         state.close()
     except StoreError:
         return 0
@@ -510,7 +508,7 @@ def _registration(findings: Findings) -> list[str] | None:
 
 def _trial_prompt(store: Store) -> str | None:
     """Return a question about the newest memory that is handed over here."""
-    at = session.here()
+    at = context.here()
     newest = store.select(Filter(audiences=audiences_of(*at.names) if at else audiences_of()), 1)
     return f"What did we decide about this: {' '.join(newest[0].content.split()[:PROMPT_WORDS])}?" if newest else None
 
@@ -553,20 +551,20 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
 
 def _explain(home: Home, prompt: str) -> None:
     """Say why the hook is silent on a prompt: what it would decide now, and the memories that came nearest."""
-    at = session.here()
-    if not session.has_store(home):
+    at = context.here()
+    if not context.has_store(home):
         terminal.say("reason: there are no memories")
         return
     if not os.path.exists(home.state_db):
         terminal.say(f"reason: not known, {home.state_db} is not there: the hook did not get as far as the memories")
         return
-    with session.reading() as store, decisions.opened() as state:
+    with context.reading() as store, lookup.opened() as state:
         if store is None:
             return
-        session.index_of(store)
+        context.index_of(store)
         settings = loading.load(home, at.root if at else None)
         decision = decide_dry(Asked(prompt), home, at, settings, state, Deadline(RECALL_MS))
-        terminal.say(f"reason: {decisions.sentence(decision).removeprefix('silent: ')}")
+        terminal.say(f"reason: {lookup.sentence(decision).removeprefix('silent: ')}")
         nearest = decision.candidates[:NEAREST]
         memories = store.by_ids([candidate.id for candidate in nearest])
         for candidate in nearest:

@@ -5,22 +5,21 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.decided import trial
-from subcog_hooks.cli.suggesting import enriching, enrichment
-from subcog_hooks.cli.suggesting.calls import CALL_S, CALLS_SETTING, Calls
-from subcog_hooks.cli.suggesting.conflicts import Pair, batches_of, find_pairs, question_about, read_answer
-from subcog_hooks.cli.suggesting.enriching import Checked
-from subcog_hooks.cli.support import author, completion, embedding, progress, session
+from subcog_hooks.cli.decisions import trial
+from subcog_hooks.cli.proposals import enriching, enrichment
+from subcog_hooks.cli.proposals.enriching import Checked, Pair, batches_of, conflict_question, find_pairs, read_conflicts
+from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, Calls
+from subcog_hooks.cli.support import author, completion, context, embedding, progress
 from subcog_hooks.cli.support.output import counted, safe, terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
+from subcog_hooks.core.deadline import FULL_PACE
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.memory.model import Memory, now_ms
-from subcog_hooks.memory.store import Filter, Store
-from subcog_hooks.pace import FULL_PACE
-from subcog_hooks.state import llm_calls
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.suggestions import CONFLICT
+from subcog_hooks.store import state_values
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.suggestions import CONFLICT
 
 USUAL_LIMIT = 40  # memories: five calls
 
@@ -58,8 +57,8 @@ def enrich(
     """
     if author.is_agent() and not as_user:
         raise author.needs_consent("it sends memories to a language model")
-    settings = session.settings()
-    provider = providers.provider_at_rest(settings, session.home())
+    settings = context.settings()
+    provider = providers.provider_at_rest(settings, context.home())
     if provider is None:
         raise ProviderError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
     with enrichment.opened_state() as state:
@@ -81,7 +80,7 @@ def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: St
         terminal.say("there is no memory to write questions for")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     _disclose(provider, counted(count, "memory", "memories"), len(batches))
-    calls = Calls(provider, state, session.settings())
+    calls = Calls(provider, state, context.settings())
     with trial.begun() as copy, progress.of_items("asking", count) as advance:
         for batch in batches:
             if not _may_ask(calls):
@@ -104,13 +103,13 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
         raise typer.Exit(EXIT_NOTHING_FOUND)
     batches = list(batches_of(pairs))
     _disclose(provider, counted(len(pairs), "pair") + " of memories", len(batches))
-    calls = Calls(provider, state, session.settings())
+    calls = Calls(provider, state, context.settings())
     found = 0
     with progress.of_items("asking", len(pairs)) as advance:
         for batch in batches:
             if not _may_ask(calls):
                 break
-            numbers = read_answer(providers.ask(provider, question_about(batch), CALL_S), len(batch))
+            numbers = read_conflicts(providers.ask(provider, conflict_question(batch), CALL_S), len(batch))
             if numbers is None:
                 raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
             for number, pair in enumerate(batch, 1):
@@ -120,7 +119,7 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
                     if not dry_run:
                         enriching.suggest(state, pair.older.id, CONFLICT, pair.newer.id, provider.name)
                 if not dry_run:
-                    llm_calls.note_tried(state, pair.key, pair.digest)
+                    state_values.note_tried(state, pair.key, pair.digest)
             advance(len(batch))
     waits = "" if dry_run or not found else "; `subcog review` asks which of them hold"
     terminal.say(f"{counted(found, 'contradiction')} in {counted(len(pairs), 'pair')}{waits}")
@@ -134,7 +133,7 @@ def _tell_conflict(pair: Pair) -> None:
 
 def _named_or_newest(ids: Sequence[str], limit: int) -> list[Memory]:
     """Return the memories with these ids, without any the newest. Raises NoMemory, UsageError."""
-    with session.reading() as store:
+    with context.reading() as store:
         if store is None:
             return []
         return _named(ids, store)[:limit] if ids else store.select(Filter(), limit)
@@ -155,7 +154,7 @@ def _may_ask(calls: Calls) -> bool:
 
 def _chosen(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
     """Return the memories that are to get questions. Raises NoMemory, UsageError."""
-    with session.reading() as store:
+    with context.reading() as store:
         if store is None:
             return []
         return _named(ids, store)[:limit] if ids else enrichment.find_without_questions(store, state, limit)
@@ -163,7 +162,7 @@ def _chosen(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
 
 def _named(ids: Sequence[str], store: Store) -> list[Memory]:
     """Return the memories with these ids, each once. Raises NoMemory, UsageError."""
-    named = list({memory.id: memory for memory in (session.find(store, id_) for id_ in ids)}.values())
+    named = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
     if away := [memory for memory in named if not memory.is_live(now_ms())]:
         raise UsageError(f"{away[0].id} is {away[0].status}, so nothing brings it", "name others")
     return named

@@ -1,24 +1,79 @@
-"""`subcog eval`: how well one's own queries find one's own memories, and which share of meaning would find them best."""
+"""`subcog eval`: retrieval figures over the user's own queries."""
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Collection, Mapping, Sequence
+from math import log2
+from statistics import fmean
 from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.support import inputs, session, sources
-from subcog_hooks.cli.support.measures import Mean, hit_rate, mean_of, ndcg, reciprocal_rank
+from subcog_hooks.cli.support import context, inputs, sources
 from subcog_hooks.cli.support.output import DIM, counted, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.errors import NoMemory, UsageError
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.store import Filter, Store, audiences_of
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.settings.loading import Settings
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.store import Filter, Store, audiences_of
+
+DRAWS = 1_000  # of a bootstrap
+SEED = 20260101  # the same file has the same interval
+_TAILS = (0.025, 0.975)
+
+
+class Mean(NamedTuple):
+    """A mean over queries, and the ends of its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def hit_rate(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
+    """Return 1.0 if one of the first k is relevant, else 0.0.
+
+    >>> hit_rate(["a", "b"], {"b"}, 1), hit_rate(["a", "b"], {"b"}, 2)
+    (0.0, 1.0)
+    """
+    return float(any(id_ in relevant for id_ in ranked[:k]))
+
+
+def reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
+    """Return one divided by the rank of the first that is relevant, 0.0 where none is.
+
+    >>> reciprocal_rank(["a", "b"], {"b"}), reciprocal_rank(["a"], {"b"})
+    (0.5, 0.0)
+    """
+    return next((1.0 / rank for rank, id_ in enumerate(ranked, 1) if id_ in relevant), 0.0)
+
+
+def ndcg(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
+    """Return the normalised discounted gain of the first k (nDCG, Järvelin and Kekäläinen 2002); each relevant one is 1.
+
+    >>> ndcg(["a", "b"], {"a"}, 10), round(ndcg(["b", "a"], {"a"}, 10), 3), ndcg(["b"], {"a"}, 10)
+    (1.0, 0.631, 0.0)
+    """
+    gain = sum(1.0 / log2(rank + 1) for rank, id_ in enumerate(ranked[:k], 1) if id_ in relevant)
+    return gain / sum(1.0 / log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
+
+
+def mean_of(values: Sequence[float]) -> Mean:
+    """Return the mean of values, one a query, and the percentile interval of its bootstrap (Efron 1979).
+
+    >>> mean_of([1.0, 1.0])
+    Mean(mean=1.0, low=1.0, high=1.0)
+    """
+    drawn = random.Random(SEED)  # noqa: S311 - draws a sample, no secret
+    means = sorted(fmean(drawn.choices(values, k=len(values))) for _ in range(DRAWS))
+    low, high = (means[min(DRAWS - 1, int(tail * DRAWS))] for tail in _TAILS)
+    return Mean(fmean(values), low, high)
+
 
 DEPTH = 10  # results that count
 SHARES = tuple(tenth / 10 for tenth in range(11))  # of meaning, that are tried
@@ -56,8 +111,8 @@ def evaluate(
     Example: subcog eval queries.jsonl --fast
     """
     rows = _rows(file)
-    settings = session.settings()
-    with session.reading() as store:
+    settings = context.settings()
+    with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
         _require_known(rows, store)
@@ -110,7 +165,7 @@ def _require_known(rows: Sequence[JudgedQuery], store: Store) -> None:
             if memory is None or memory.status != "active" or (memory.expires_at is not None and memory.expires_at <= now):
                 raise NoMemory(f"no active memory has the id {safe(id_)[:80]}", "correct the file")
             audiences = audiences_of(identity_of(row.project)) if row.project else None
-            if audiences and session.audience(memory) not in audiences:
+            if audiences and context.audience(memory) not in audiences:
                 raise NoMemory(f"{safe(id_)[:80]} is not of the project {safe(row.project)[:80]}", "correct the file")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.cli import commands
-from subcog_hooks.cli.support import completion, topics
+from subcog_hooks.cli.support import completion, help_texts
 from subcog_hooks.cli.support.output import ACCENT, terminal
 
 MAX_WIDTH = 100  # columns: longer lines are hard to read
@@ -34,18 +34,18 @@ def explain(
     if topic is None:
         _list_topics()
         return
-    name = topics.find(topic, list(commands.COMMANDS))
+    name = help_texts.find(topic, list(commands.COMMANDS))
     if terminal.out.is_terminal:
-        _draw(topics.text(name))
+        _draw(help_texts.text(name))
     else:
-        terminal.raw(topics.text(name))
+        terminal.raw(help_texts.text(name))
 
 
 def _list_topics() -> None:
-    known = topics.names()
+    known = help_texts.names()
     width = max(map(len, known))
     for name in known:
-        terminal.result(f"{name:<{width}}  {topics.title(name)}")
+        terminal.result(f"{name:<{width}}  {help_texts.title(name)}")
     terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
 
 

@@ -8,16 +8,16 @@ from typing import Annotated, TextIO
 import typer
 
 from subcog_hooks.capture import import_files, importing, jsonl
-from subcog_hooks.capture.import_report import Options, Report
+from subcog_hooks.capture.import_changes import Options, Report
 from subcog_hooks.capture.sources import catalogue, commit_reasons
-from subcog_hooks.cli.support import author, completion, embedding, import_from, ownership, progress, session
+from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.model import PENDING, STATUSES, USER, Memory, now_ms
-from subcog_hooks.memory.store import Store
+from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
+from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe
-from subcog_hooks.whole_files import WholeFile
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.memory import PENDING, STATUSES, USER, Memory, now_ms
+from subcog_hooks.store.store import Store
 
 SHOWN_PROBLEMS = 20
 SHOWN_OWNERS = 3
@@ -82,16 +82,16 @@ def import_(
     options = _options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
     reading = import_from.read(origin, source, since) if origin else None
     if reading is None:
-        here = session.here()
+        here = context.here()
         import_files.check_source(source or "", here.root if here else None)
     if dry_run:
-        with session.reading() as store:
+        with context.reading() as store:
             report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)
             if reading:
                 import_from.tell_where(origin or "", source)
                 import_from.tell(reading, store, dry_run=True)
     else:
-        with session.writing() as store, _telling_what_is_kept(store):
+        with context.writing() as store, _telling_what_is_kept(store):
             report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)
             if reading:
                 import_from.tell(reading, store, dry_run=False)
@@ -125,7 +125,7 @@ def _options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, a
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
-    at = None if for_all else session.here()
+    at = None if for_all else context.here()
     return Options(
         project=at.identity if at else None,
         root=at.root if at else None,
@@ -157,12 +157,12 @@ def _run(source: str, store: Store | None, options: Options) -> Report:
 
 def _index(store: Store, count: int) -> None:
     with progress.of_items("indexing", 2 * count) as advance:
-        session.follow(store, advance)
+        context.follow(store, advance)
 
 
 def _embed(*, wait: bool) -> None:
     if wait:
-        with session.writing() as store:
+        with context.writing() as store:
             embedding.now(store)
     else:
         embedding.afterwards()
@@ -242,11 +242,11 @@ def export(
     """
     if deleted and project:
         raise UsageError("--deleted and --project exclude each other", "give one of them")
-    names = ownership.names_of(project) if project else None
+    names = author.names_of(project) if project else None
     if names and os.path.isabs(names[0]):
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
     source = _Source(names, with_learned=learned)
-    with session.reading() as store:
+    with context.reading() as store:
         if store is None:
             terminal.say("no memories")
             raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -330,11 +330,11 @@ def reindex() -> None:
 
     Example: subcog reindex
     """
-    with session.writing() as store:
+    with context.writing() as store:
         store.rebuild_cues()
         count = sum(store.counts().values())
         with progress.of_items("indexing", count) as advance:
-            index = sync.rebuild(session.home(), store, advance)
+            index = index_sync.rebuild(context.home(), store, advance)
         terminal.result(f"indexed {index.documents} memories")
         if made := embedding.now(store, afresh=True):
             terminal.say(f"embedded {made}")

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.cli.claude_code import claude_notes, client, hook_entries, registration, skills
-from subcog_hooks.cli.support import embedding, session
+from subcog_hooks.cli.proposals import learning_runs
+from subcog_hooks.cli.support import context, embedding
 from subcog_hooks.cli.support.output import counted, terminal, visible
-from subcog_hooks.cli.transcripts import learning
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
-from subcog_hooks.hooks.session_start import CHARACTERS as BRIEF_CHARACTERS
+from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
+from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.hook.session import CHARACTERS as BRIEF_CHARACTERS
 from subcog_hooks.settings.defaults import (
     COUNTED_AT_REST,
     DEFAULTS,
@@ -22,7 +23,6 @@ from subcog_hooks.settings.defaults import (
     NOTES_SETTING,
     SESSIONS_SETTING,
 )
-from subcog_hooks.whole_files import WholeFile
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
 
@@ -144,10 +144,10 @@ def uninstall(
         return
     if after is None:
         os.unlink(os.path.realpath(path))
-        terminal.say(f"{path} removed, as it was before; your memories stay in {session.home().root}")
+        terminal.say(f"{path} removed, as it was before; your memories stay in {context.home().root}")
     else:
         _write(path, after)
-        terminal.say(f"{path} is as it was before; your memories stay in {session.home().root}")
+        terminal.say(f"{path} is as it was before; your memories stay in {context.home().root}")
 
 
 def _bring_skills(scope: str, *, dry_run: bool) -> None:
@@ -217,9 +217,9 @@ def _prepare_home() -> None:
 
     A home that lies in a repository, which the hook would leave alone, is accepted.
     """
-    home = session.home()
+    home = context.home()
     home.create()
-    session.check_store()
+    context.check_store()
     if not is_in_repository(home.root) or is_accepted_home(home.root):
         return
     if os.environ.get(IN_AN_AGENT):
@@ -237,7 +237,7 @@ def _prepare_home() -> None:
 
 def _ask_for_brief() -> None:
     """Ask whether sessions are to begin with a brief, where a person can be asked and has not said so yet."""
-    if not terminal.interactive or session.settings().is_set(BRIEF_CHARACTERS):
+    if not terminal.interactive or context.settings().is_set(BRIEF_CHARACTERS):
         return
     from subcog_hooks.cli.config import keep  # with all that settings concern, for a question that is put once
 
@@ -253,7 +253,7 @@ def _ask_for_brief() -> None:
 
 def _ask_for_notes() -> None:
     """Ask whether Claude Code's own notes are to be taken over, where there are any and the person has not said so yet."""
-    if not terminal.interactive or session.settings().is_set(NOTES_SETTING):
+    if not terminal.interactive or context.settings().is_set(NOTES_SETTING):
         return
     notes, projects, others = claude_notes.count()
     if not notes and not others:
@@ -268,7 +268,7 @@ def _ask_for_notes() -> None:
     )
     keep(NOTES_SETTING, is_wanted)
     terminal.say(f"{NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
-    if is_wanted and (report := claude_notes.take_over(session.home())):
+    if is_wanted and (report := claude_notes.take_over(context.home())):
         terminal.say(
             f"added {report.added}; `subcog list` shows them, `subcog import --from claude --dry-run` what was left out"
         )
@@ -277,9 +277,9 @@ def _ask_for_notes() -> None:
 
 def _ask_for_sessions() -> None:
     """Ask whether what is typed in sessions is looked at, where there are sessions and the person has not said so yet."""
-    if not terminal.interactive or session.settings().is_set(SESSIONS_SETTING):
+    if not terminal.interactive or context.settings().is_set(SESSIONS_SETTING):
         return
-    found = learning.found_all(None)
+    found = learning_runs.found_all(None)
     if not found:
         return
     from subcog_hooks.cli.config import keep  # as above

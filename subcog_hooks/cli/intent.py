@@ -9,20 +9,20 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.decided.decisions import shown_bar
-from subcog_hooks.cli.support import inputs, session
+from subcog_hooks.cli.decisions.lookup import shown_bar
+from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
-from subcog_hooks.errors import StoreError, UsageError
-from subcog_hooks.hooks import gate
-from subcog_hooks.intent import detection
-from subcog_hooks.intent.detection import Examined
+from subcog_hooks.core.errors import StoreError, UsageError
+from subcog_hooks.hook import choose
+from subcog_hooks.intent import detector
+from subcog_hooks.intent.detector import Examined
 from subcog_hooks.intent.kinds import NONE
 from subcog_hooks.intent.query_type import classify
 from subcog_hooks.llm import disclosure, providers
-from subcog_hooks.recall import rarity
+from subcog_hooks.recall import words
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.state import State
 
 INTENT_WAIT_MS = 200
 
@@ -58,9 +58,9 @@ def intent(
         raise UsageError("--batch takes no prompt and no form of output", "its answers are JSON lines: leave --json out")
     if not batch and not prompt:
         raise UsageError("no prompt was given", "for instance: subcog intent how do we rotate the keys")
-    settings = session.settings()
+    settings = context.settings()
     if settings["search_intent.use_llm"]:
-        providers.provider_of(settings, session.home())  # raises when it can not be used, whether this prompt needs it or not
+        providers.provider_of(settings, context.home())  # raises when it can not be used, whether this prompt needs it or not
     with _opened() as (state, rarity_of):
         if batch:
             for key, text, _ in list(inputs.rows(batch, "prompt")):
@@ -79,15 +79,15 @@ def intent(
 @contextmanager
 def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
     """Yield the state and the words of the memories, as far as there are any: nothing is made where there is no home yet."""
-    home = session.home()
+    home = context.home()
     state = None
     try:
         state = State.open(home, INTENT_WAIT_MS, terminal.say) if os.path.exists(home.state_db) else None
     except StoreError as error:  # a cache: the intent is the same without it
         terminal.say(error.message)
     try:
-        with session.reading() as store:
-            yield state, rarity.in_index(session.index_of(store)) if store else None
+        with context.reading() as store:
+            yield state, words.rarity_in_index(context.index_of(store)) if store else None
     finally:
         if state is not None:
             state.close()
@@ -96,16 +96,16 @@ def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
 def _examined(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:
     """Return the intent as the hook finds it, but for the hook's deadline; without the state where that is unusable."""
     try:
-        return detection.examine(text, settings, session.home(), state, disclosure.shown, rarity_of)
+        return detector.examine(text, settings, context.home(), state, disclosure.shown, rarity_of)
     except StoreError as error:
         if state is None:
             raise
         terminal.say(error.message)
-        return detection.examine(text, settings, session.home(), None, disclosure.shown, rarity_of)
+        return detector.examine(text, settings, context.home(), None, disclosure.shown, rarity_of)
 
 
 def described(text: str, found: Examined, explain: Settings | None = None) -> dict[str, object]:
-    """Return an intent as DESIGN section 4 has it.
+    """Return an intent as the object that scripts read.
 
     explain: with what it was made of, and what comes of it with these settings.
     """
@@ -146,7 +146,7 @@ def _consequence(found: Examined, settings: Settings) -> str:
         return "the hook stays silent"
     if found.is_enough(settings):
         return "the hook speaks if a memory is relevant"
-    needed = gate.threshold_of(found, settings, is_small=False).needed
+    needed = choose.threshold_of(found, settings, is_small=False).needed
     return f"the hook stays silent unless a memory's relevance is {shown_bar(needed)}"
 
 

@@ -5,22 +5,22 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.capture.sessions import learning as sessions
-from subcog_hooks.capture.sessions.files import TranscriptFile
-from subcog_hooks.capture.sessions.fixes import FixProposal
-from subcog_hooks.capture.sessions.proposals import Proposal, WrittenProposal, is_from_session
-from subcog_hooks.capture.sessions.storing import LearningOptions
-from subcog_hooks.cli.support import author, embedding, progress, session
+from subcog_hooks.cli.proposals import asking, learning_runs
+from subcog_hooks.cli.support import author, context, embedding, progress
 from subcog_hooks.cli.support.erasure import erase
 from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe, terminal
-from subcog_hooks.cli.transcripts import asking, learning
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
+from subcog_hooks.learn import learning as sessions
+from subcog_hooks.learn.fixes import FixProposal
+from subcog_hooks.learn.proposals import Proposal, WrittenProposal, is_from_session
+from subcog_hooks.learn.storing import LearningOptions
+from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.memory.model import STATUSES
 from subcog_hooks.settings.defaults import LLM_LEARNS
-from subcog_hooks.state import learnable, learned
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import learned
+from subcog_hooks.store.memory import STATUSES
+from subcog_hooks.store.state import State
 
 
 def register(app: typer.Typer) -> None:
@@ -67,25 +67,25 @@ def learn(
         return
     if transcripts and file:
         raise UsageError("--transcripts and --session exclude each other", "give one of them")
-    options = learning.options(since, dry_run=dry_run)
+    options = learning_runs.options(since, dry_run=dry_run)
     provider = _model_to_ask(asks)
-    found, waiting = learning.found(transcripts, file)
+    found, waiting = learning_runs.found(transcripts, file)
     if file is None:
         found = [one for one in found if one.latest >= options.since]  # nothing in the others is as new
-    learning.tell_what_is_read(found, waiting, transcripts or learning.clients_folder())
-    with learning.opened(dry_run=dry_run) as (store, state):
+    learning_runs.tell_what_is_read(found, waiting, transcripts or learning_runs.clients_folder())
+    with learning_runs.opened(dry_run=dry_run) as (store, state):
         with progress.of_items("reading", sum(one.size for one in found)) as advance:
             report = sessions.learn(found, store, state, options, advance)
         proposed: list[Proposal | FixProposal] = [*report.proposed, *report.fixes]
         if proposed and store and not dry_run:
-            session.follow(store)
+            context.follow(store)
         if state and not dry_run:
-            learnable.note_counted(state, 0)  # it is to be counted anew
+            learned.note_counted(state, 0)  # it is to be counted anew
             if not (transcripts or file or since):
-                learnable.note_learnable(state, 0)  # all that there was is proposed
+                learned.note_learnable(state, 0)  # all that there was is proposed
     for one in proposed:
         _print(one, as_jsonl=as_jsonl)
-    learning.tell(report, dry_run=dry_run)
+    learning_runs.tell(report, dry_run=dry_run)
     written = _ask_model(found, provider, options, as_jsonl=as_jsonl) if provider else []
     if (proposed or written) and not dry_run:
         terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")
@@ -94,10 +94,10 @@ def learn(
 
 def _model_to_ask(asks: bool | None) -> Provider | None:
     """Return the model that is asked, None for none. Raises ProviderError where it is to be asked and nobody has chosen one."""
-    settings = session.settings()
+    settings = context.settings()
     if asks is False or (asks is None and not settings[LLM_LEARNS]):
         return None
-    provider = providers.provider_at_rest(settings, session.home())
+    provider = providers.provider_at_rest(settings, context.home())
     if provider is None and asks:
         raise ProviderError("llm.at_rest is none", "choose who is asked: subcog config set llm.at_rest claude")
     if provider is None:
@@ -137,8 +137,8 @@ def _print(one: Proposal | FixProposal, *, as_jsonl: bool) -> None:
 
 def _forget(*, is_sure: bool) -> None:
     """Erase what came from sessions. Raises UsageError where nobody can be asked, typer.Exit where nothing came."""
-    home = session.home()
-    with session.writing() as store:
+    home = context.home()
+    with context.writing() as store:
         gone = [memory for memory in store.all(STATUSES) if is_from_session(memory)]
         kept = sum(memory.status == "active" for memory in gone)
         if kept and not is_sure:
@@ -147,10 +147,10 @@ def _forget(*, is_sure: bool) -> None:
             if not typer.confirm(f"Erase {len(gone)}, of which you kept {kept}? They can not be brought back.", err=True):
                 terminal.say("nothing was erased")
                 raise typer.Exit(EXIT_NOTHING_FOUND)
-        state = State.open(home, learning.STATE_BUSY_MS)
+        state = State.open(home, learning_runs.STATE_BUSY_MS)
         try:
             learned.forget_all(state)
-            learnable.note_learnable(state, 0)
+            learned.note_learnable(state, 0)
         finally:
             state.close()
         if not gone:

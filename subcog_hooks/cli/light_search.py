@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from subcog_hooks.cli.support import failures, results, searching
+from subcog_hooks.cli.support import guard, results, searching
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.cli.support.search_options import END, QUIET, SearchOptions, read_words
 
@@ -22,7 +22,7 @@ def run(options: SearchOptions, *, is_quiet: bool) -> int:
     def show(page: results.ResultPage) -> None:
         results.show(page, options.shape, is_explained=options.explain)
 
-    return failures.guard(lambda: searching.run(options, show), is_debugged=False)
+    return guard.guard(lambda: searching.run(options, show), is_debugged=False)
 
 
 def end_if_asked(words: Sequence[str]) -> None:

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import completion, conditions, inputs, session
+from subcog_hooks.cli.support import completion, condition_inputs, context, inputs
 from subcog_hooks.cli.support.output import DIM, beside, counted, day, safe, terminal, where
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.cues import triggers
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoMemory
-from subcog_hooks.memory.model import PERSON, STATUSES, AnsweredQuestion, Memory
-from subcog_hooks.memory.store import Filter, Store
+from subcog_hooks.store.memory import PERSON, STATUSES, AnsweredQuestion, Memory
+from subcog_hooks.store.store import Filter, Store
 from subcog_hooks.text.standing import certainty_of, is_standing
 
 _PREVIEW = 300  # characters of a memory in the table
@@ -88,22 +88,22 @@ def list_(
 
     Example: subcog list --namespace decisions -n 20
     """
-    wanted = session.wanted(
+    wanted = context.wanted(
         namespaces=namespace,
         tags=tag,
-        paths=inputs.files_of(path, session.root_of(project)),
+        paths=inputs.files_of(path, context.root_of(project)),
         project_name=project,
         all_projects=all_projects,
         since=None,
         statuses=inputs.statuses(status),
         alone=True,
     )
-    with session.reading() as store:
+    with context.reading() as store:
         is_meant = _test_of(keyword or [], trigger, standing=standing)
         memories, total = _page(store, wanted, is_meant, (page - 1) * limit, limit) if store else ([], 0)
         if store and not memories:
-            session.note_unknown_project(store, project)
-            session.note_unknown_namespaces(store, namespace or ())
+            context.note_unknown_project(store, project)
+            context.note_unknown_namespaces(store, namespace or ())
     if as_jsonl:
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
     elif ids:
@@ -176,10 +176,10 @@ def show(
 
     Example: subcog show 1m7x59
     """
-    with session.reading() as store:
+    with context.reading() as store:
         if store is None:
             raise NoMemory(f"no memory has the id {id_[:80]}", "nothing has been remembered yet")
-        memory = session.find(store, id_)
+        memory = context.find(store, id_)
         wrong_for = [mark.decision for mark in store.marks([memory.seq])]
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
@@ -208,7 +208,7 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
         ("keywords", ", ".join(memory.keywords)),
         *_one_a_line("triggers", memory.triggers),
         *_one_a_line("paths", memory.paths),
-        *_one_a_line("when", conditions.written(memory.when)),
+        *_one_a_line("when", condition_inputs.written(memory.when)),
         *_one_a_line("questions", [_with_origin(one) for one in memory.questions]),
         ("standing", _standing(memory)),
         ("priority", str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""),

@@ -5,15 +5,15 @@ from typing import Annotated, NamedTuple
 import typer
 
 from subcog_hooks.cli import config
-from subcog_hooks.cli.support import embedding, progress, session
+from subcog_hooks.cli.support import context, embedding, progress
 from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.core.errors import ModelError, StoreError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.errors import ModelError, StoreError
-from subcog_hooks.hooks import detached
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.hook import detached
 from subcog_hooks.settings import loading
+from subcog_hooks.store.vector_store import VectorStore
 
 commands = typer.Typer(
     help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.",
@@ -49,7 +49,7 @@ def list_(
 
     Example: subcog models list
     """
-    home = session.home()
+    home = context.home()
     used = _in_use(home)
     total = _memories()
     rows = [_row(home, space, used, total) for space in models.installed(home)]
@@ -86,7 +86,7 @@ def _cells(row: _Row) -> tuple[str, ...]:
 
 def _in_use(home: Home) -> Space:
     try:
-        return models.chosen(home, session.settings())
+        return models.chosen(home, context.settings())
     except ModelError as error:
         lacking = models.missing(PACKAGED)
         terminal.say(f"{error}; until then search uses {'the encoder of the hook' if lacking else PACKAGED.name}")
@@ -94,7 +94,7 @@ def _in_use(home: Home) -> Space:
 
 
 def _memories() -> int:
-    with session.reading() as store:
+    with context.reading() as store:
         return sum(count for status, count in store.counts().items() if status != "deleted") if store else 0
 
 
@@ -119,7 +119,7 @@ def pull(
     """
     from subcog_hooks.embed.pull import pull as pull_model  # with fastembed, 900 ms
 
-    home = session.home()
+    home = context.home()
     home.create()
     known = {space.name for space in models.installed(home)}
     with progress.of_bytes(name) as advance:
@@ -140,7 +140,7 @@ def use(
 
     Example: subcog models use default
     """
-    home = session.home()
+    home = context.home()
     space = models.find(home, name)
     if not space.is_packaged:  # to the packaged one there is always a way back
         models.verify(space)
@@ -165,9 +165,9 @@ def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="An installe
 
     Example: subcog models remove BAAI/bge-small-en-v1.5
     """
-    home = session.home()
+    home = context.home()
     space = models.find_pulled(home, name)
-    if space.answers_to(str(session.settings()[models.SETTING])):
+    if space.answers_to(str(context.settings()[models.SETTING])):
         config.keep(models.SETTING, None)
         terminal.say(f"`subcog search` compares with {PACKAGED.name} again")
     with catch_up.undisturbed(home, space):

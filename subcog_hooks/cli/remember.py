@@ -9,13 +9,13 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import Near
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, conditions, embedding, moments, session
-from subcog_hooks.cli.support.amendment import amend, changed, joined
+from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
+from subcog_hooks.cli.support.amendment import amend, changed, joined, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.cli.support.similar import similar_to
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
-from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import (
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
+from subcog_hooks.redaction.redact import describe
+from subcog_hooks.store import questions
+from subcog_hooks.store.memory import (
     DEFAULT_NAMESPACE,
     MAX_QUESTION,
     MAX_QUESTIONS,
@@ -27,9 +27,8 @@ from subcog_hooks.memory.model import (
     Memory,
     now_ms,
 )
-from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.store import Store
-from subcog_hooks.redaction.redact import describe
+from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.store import Store
 
 _KEEP, _CANCEL = "k", "c"
 _TAKEN_OVER = {  # what a memory that has the text already takes over, and what it is called
@@ -157,7 +156,7 @@ def remember(
     """
     if user and project:
         raise UsageError("--user and --project exclude each other", "give one of them")
-    at = None if user or project else session.here()
+    at = None if user or project else context.here()
     owner = identity_of(project) if project else at.identity if at else None
     now = now_ms()
     memory, removed = cleaned(
@@ -171,7 +170,7 @@ def remember(
             keywords=tuple(keyword or ()),
             triggers=tuple(trigger or ()),
             paths=tuple(path or ()),
-            when=conditions.read(when or ()),
+            when=condition_inputs.read(when or ()),
             questions=questions.put_by(question or (), author.origin()),
             standing=standing,
             priority=priority or 0,
@@ -190,15 +189,15 @@ def remember(
     if memory.status == PENDING and supersedes:
         raise UsageError(f"this memory waits for the person, and can not replace {supersedes} yet", "leave --supersedes out")
     new = memory.id
-    with session.writing() as store:
-        session.note_unknown_namespaces(store, [memory.namespace], is_given=True)
+    with context.writing() as store:
+        context.note_unknown_namespaces(store, [memory.namespace], is_given=True)
         memory = _store(memory, store, supersedes, has_priority=priority is not None)
     if removed:
         terminal.say(describe(removed))
     if when:
         state.note_unset(memory.when)
     if memory.id == new:
-        terminal.say(moments.told(memory))
+        terminal.say(condition_inputs.moment_remark(memory))
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")
     else:
@@ -207,12 +206,12 @@ def remember(
 
 
 def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:
-    old = session.find(store, supersedes) if supersedes else None
+    old = context.find(store, supersedes) if supersedes else None
     if old:
         author.require_consent([old], as_user=False)
     for same in store.by_hash(memory.content_hash):
         is_waiting = same.status == memory.status == PENDING
-        if session.audience(same) == session.audience(memory) and (is_waiting or same.is_live(memory.created_at)):
+        if context.audience(same) == context.audience(memory) and (is_waiting or same.is_live(memory.created_at)):
             after = _add_to(same, _given(memory, has_priority=has_priority), store)
             if old and old.id != same.id:
                 _supersede(old, after, store)
@@ -225,7 +224,7 @@ def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority
         _supersede(old, memory, store)
     elif not is_asked and (similar := similar_to(memory, store)):
         _tell(similar, memory)
-    session.follow(store)
+    context.follow(store)
     return memory
 
 
@@ -250,7 +249,7 @@ def _add_to(same: Memory, given: dict[str, object], store: Store) -> Memory:
     names = ", ".join(fields[:-1]) + " and " * (len(fields) > 1) + fields[-1]
     is_one = fields in (["priority"], ["date of expiry"], ["standing"])
     terminal.say(f"already remembered as {same.id}; its {names} {'is' if is_one else 'are'} taken over")
-    session.follow(store)
+    context.follow(store)
     return after
 
 

@@ -7,15 +7,15 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.decided import decision_view, decisions
-from subcog_hooks.cli.decided.decision_view import RIGHT, WRONG
-from subcog_hooks.cli.decided.remedies import Rerun
-from subcog_hooks.cli.support import completion, session
+from subcog_hooks.cli.decisions import decision_view, lookup
+from subcog_hooks.cli.decisions.decision_view import RIGHT, WRONG
+from subcog_hooks.cli.decisions.remedies import Rerun
+from subcog_hooks.cli.support import completion, context
 from subcog_hooks.cli.support.output import ACCENT, DIM, counted, safe, terminal
-from subcog_hooks.errors import NoMemory, UsageError
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.redaction.leaks import MASK
-from subcog_hooks.state.decision import INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
+from subcog_hooks.store.decision import INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
+from subcog_hooks.store.memory import Memory
 
 NOTABLE = 0.05  # by so much the relevance of a memory has to differ to be told, where nothing else of it does
 
@@ -49,12 +49,12 @@ def replay(
 
     Example: subcog replay
     """
-    with decisions.opened() as state:
-        was = decisions.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
-        given = decisions.given_before(state, was)
+    with lookup.opened() as state:
+        was = lookup.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
+        given = lookup.given_before(state, was)
     if was.prompt is None:
-        raise UsageError(f"the prompt of {was.id} was not kept, so it can not be asked again", decisions.why_not_kept())
-    if not session.has_store(session.home()):
+        raise UsageError(f"the prompt of {was.id} was not kept, so it can not be asked again", lookup.why_not_kept())
+    if not context.has_store(context.home()):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
     for remark in _remarks(was):
         terminal.say(remark)
@@ -62,14 +62,14 @@ def replay(
     changes, same = _differences(was, now)
     if as_json:
         known = {
-            "was": decisions.described(was),
-            "is": decisions.described(now),
+            "was": lookup.described(was),
+            "is": lookup.described(now),
             "changes": [{"id": one.id, "was": _told(one.was), "is": _told(one.now)} for one in changes],
             "unchanged": same,
         }
         terminal.raw(json.dumps(known, indent=1) + "\n")
         return
-    with session.reading() as store:
+    with context.reading() as store:
         terminal.page(_view(was, now, changes, same, store.by_ids([one.id for one in changes]) if store else {}))
 
 
@@ -83,7 +83,7 @@ def _remarks(was: Decision) -> list[str]:
         remarks.append(f"of the prompt only the first {MAX_PROMPT:,} characters were kept; it is replayed with these")
     if was.intent is not None and was.intent.llm_ms is not None:
         remarks.append("an LLM was asked then; none is now")
-    here = session.here()
+    here = context.here()
     if was.project and (here is None or here.identity != was.project):
         remarks.append(f"a .subcog.toml of {safe(was.project)} is only heeded in its folder")
     return remarks
@@ -91,11 +91,11 @@ def _remarks(was: Decision) -> list[str]:
 
 def _again(was: Decision, given: set[str]) -> Decision:
     """Return what the hook would decide now. Raises StoreError."""
-    with session.reading() as store:
+    with context.reading() as store:
         if store is not None:
-            session.index_of(store)  # a hook that finds none is silent
-    with decisions.opened() as state:
-        return Rerun(was, given, decisions.place_of(state, was), state).decide(session.home())
+            context.index_of(store)  # a hook that finds none is silent
+    with lookup.opened() as state:
+        return Rerun(was, given, lookup.place_of(state, was), state).decide(context.home())
 
 
 def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:
@@ -119,11 +119,11 @@ def _told(candidate: Candidate | None) -> dict[str, object] | None:
 
 def _view(was: Decision, now: Decision, changes: list[Change], same: int, memories: dict[str, Memory]) -> RenderableType:
     parts: list[RenderableType] = [
-        Text(f"{was.id}  {decisions.moment(was.at)}", style=DIM),
-        Text(decisions.prompt_of(was, decision_view.PREVIEW)),
+        Text(f"{was.id}  {lookup.moment(was.at)}", style=DIM),
+        Text(lookup.prompt_of(was, decision_view.PREVIEW)),
         "",
-        Text.assemble(("was  ", DIM), decisions.sentence(was)),
-        Text.assemble(("is   ", DIM), (decisions.sentence(now), RIGHT if now.outcome == SPOKE else "yellow")),
+        Text.assemble(("was  ", DIM), lookup.sentence(was)),
+        Text.assemble(("is   ", DIM), (lookup.sentence(now), RIGHT if now.outcome == SPOKE else "yellow")),
     ]
     if changes:
         parts.append("")

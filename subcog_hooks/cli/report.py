@@ -8,16 +8,15 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.page.builder import Column, Moment, Page
-from subcog_hooks.cli.page.files import write_page
-from subcog_hooks.cli.support import bars, session
+from subcog_hooks.cli.decisions import arithmetic
+from subcog_hooks.cli.support import context, inventory
+from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, redact_line, safe, terminal
+from subcog_hooks.cli.support.page import Column, Moment, Page, write_page
 from subcog_hooks.cli.support.views import plain_table
-from subcog_hooks.cli.upkeep import tidying
-from subcog_hooks.cli.upkeep.inventory import Group, Inventory
-from subcog_hooks.errors import NoMemory
-from subcog_hooks.hooks.sanitise import cut
-from subcog_hooks.memory.model import STATUSES, Memory, now_ms
+from subcog_hooks.core.errors import NoMemory
+from subcog_hooks.store.memory import STATUSES, Memory, now_ms
+from subcog_hooks.text.sanitise import cut
 
 MOST_LINES = 10  # of each kind, in a terminal
 SHOWN_LINE = 100  # characters of a memory in a terminal
@@ -40,10 +39,10 @@ def report(
 
     Example: subcog report --html report.html
     """
-    with session.reading() as store:
+    with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        found = Inventory(list(store.all(KEPT)), tidying.use_so_far(), now_ms())
+        found = Inventory(list(store.all(KEPT)), inventory.use_so_far(), now_ms())
     if html is not None:
         write_page(_page_of(found), html)
     if as_json:
@@ -95,7 +94,9 @@ def _view(found: Inventory) -> RenderableType:
     for name, value in _figures(found):
         table.add_row(name, value)
     if growth := found.growth():
-        table.add_row("by month", f"{bars.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}")
+        table.add_row(
+            "by month", f"{arithmetic.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}"
+        )
     parts: list[RenderableType] = [table, "", _groups("project", found.by_project()), ""]
     parts.append(_groups("namespace", found.by_namespace()))
     given = sorted((one for one in found.live if found.sessions_of(one)), key=lambda one: -found.sessions_of(one))
@@ -133,7 +134,7 @@ def _some(title: str, rows: Sequence[tuple[str, Memory]]) -> list[RenderableType
 
 
 def _page_of(found: Inventory) -> Page:
-    page = Page("subcog report", f"The memories of {session.home().root} on {day(found.now)}. {_since(found)}")
+    page = Page("subcog report", f"The memories of {context.home().root} on {day(found.now)}. {_since(found)}")
     page.add_figures(_figures(found))
     page.add_heading("Growth", "Memories at the end of each month, and dark those that were new in it.")
     page.add_time_line([Moment(month.name, month.stored, month.new) for month in found.growth()])

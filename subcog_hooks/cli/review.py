@@ -7,22 +7,20 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.sessions.proposals import is_from_session
-from subcog_hooks.cli.reviewing import refusals, suggested, waiting
-from subcog_hooks.cli.reviewing.suggested import Open
-from subcog_hooks.cli.reviewing.waiting import Settlement
-from subcog_hooks.cli.support import author, completion, embedding, session
-from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
+from subcog_hooks.cli.proposals.suggested import Open
+from subcog_hooks.cli.proposals.waiting import Settlement
+from subcog_hooks.cli.support import author, completion, context, embedding
+from subcog_hooks.cli.support.amendment import amend, changed, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, redact_line, safe, terminal, where
-from subcog_hooks.cli.support.similar import similar_to
-from subcog_hooks.cli.transcripts import learning
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
-from subcog_hooks.memory.model import PENDING, Memory
-from subcog_hooks.memory.store import Store
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
+from subcog_hooks.learn.proposals import is_from_session
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.state.decision import Decision
+from subcog_hooks.store.decision import Decision
+from subcog_hooks.store.memory import PENDING, Memory
+from subcog_hooks.store.store import Store
 
 KEYS = (
     "k keep, d drop, e edit and keep, r put it in the place of one that is like it, m merge it into that one",
@@ -92,7 +90,7 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
     if author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
     with suggested.opened() as state:
-        with session.reading() as store:
+        with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
         if both := named.keys() & {*accepted} & {*rejected}:
             raise UsageError(f"{', '.join(sorted(both))} can not be kept and dropped", "name it once")
@@ -107,7 +105,7 @@ def _settle(accepted: Sequence[str], rejected: Sequence[str]) -> None:
     """Keep and drop memories by ids. Nothing is done unless all of them wait. Raises NoMemory, UsageError."""
     if not accepted and not rejected:
         return
-    with session.writing() as store:
+    with context.writing() as store:
         kept = [waiting.find_one(store, id_) for id_ in dict.fromkeys(accepted)]
         dropped = [waiting.find_one(store, id_) for id_ in dict.fromkeys(rejected)]
         if both := {memory.id for memory in kept} & {memory.id for memory in dropped}:
@@ -116,10 +114,10 @@ def _settle(accepted: Sequence[str], rejected: Sequence[str]) -> None:
             waiting.accept(store, kept)
         if dropped:
             waiting.reject(store, dropped)
-    refusals.count(kept, refused=False)
-    for one in refusals.count(dropped, refused=True):
+    waiting.count_refusals(kept, refused=False)
+    for one in waiting.count_refusals(dropped, refused=True):
         terminal.say(
-            f"{refusals.ENOUGH} times in a row you refused {one.told}; "
+            f"{waiting.ENOUGH} times in a row you refused {one.told}; "
             f"`subcog config set {one.setting} {one.value}` lets it never come again"
         )
     for said, memories in (("kept", kept), ("dropped", dropped)):
@@ -129,7 +127,7 @@ def _settle(accepted: Sequence[str], rejected: Sequence[str]) -> None:
 
 def _waiting() -> tuple[list[Memory], list[Open]]:
     """Return the memories that wait, and the suggestions. Raises Exit where there are none of either, StoreError."""
-    with session.reading() as store, suggested.opened() as state:
+    with context.reading() as store, suggested.opened() as state:
         found = waiting.find_waiting(store) if store else []
         suggestions = suggested.find_open(state, store) if store else []
     if not found and not suggestions:
@@ -140,7 +138,7 @@ def _waiting() -> tuple[list[Memory], list[Open]]:
 
 def _print_rows(found: Sequence[Memory], suggestions: Sequence[Open]) -> None:
     """Print what waits as JSON, a line each."""
-    with session.reading() as store:
+    with context.reading() as store:
         for memory in found if store else ():
             assert store is not None
             _print_row(memory, store)
@@ -184,7 +182,7 @@ class _Session:
         self._at = 0
         self._steps: list[tuple[int, Settlement]] = []  # each with the place at which it was made
         self._settled: set[str] = set()
-        self._said = learning.how_said()
+        self._said = learning_runs.how_said()
         self._tried = 0
         self._would: Mapping[str, list[Decision]] = {}
 
@@ -220,7 +218,7 @@ class _Session:
 
     def _ask(self, memory: Memory) -> bool:
         """Show one and do what the person says about it. Return whether to go on."""
-        with session.reading() as store:
+        with context.reading() as store:
             near = similar_to(memory, store) if store else []
         self._show(memory, [one.memory for one in near], [one.likeness for one in near])
         while True:
@@ -254,14 +252,14 @@ class _Session:
 
     def _ask_for_good(self, key: str, memory: Memory) -> None:
         """Count what is refused and kept, and ask once where five in a row were refused."""
-        for one in refusals.count([memory], refused=key == "d"):
-            terminal.say(f"   {refusals.ENOUGH} times in a row you refused {one.told}: never again? y or n")
+        for one in waiting.count_refusals([memory], refused=key == "d"):
+            terminal.say(f"   {waiting.ENOUGH} times in a row you refused {one.told}: never again? y or n")
             if next_key().lower() == "y":
-                terminal.say(f"   {refusals.never_again(one)}; `subcog config set` changes it")
+                terminal.say(f"   {waiting.refuse_kind(one)}; `subcog config set` changes it")
 
     def _change(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
         """Make the change that a key stands for, and return it; None for a key that is none, or that nothing came of."""
-        with session.writing() as store:
+        with context.writing() as store:
             if key == "k":
                 return waiting.accept(store, [memory])
             if key == "d":
@@ -287,10 +285,12 @@ class _Session:
             terminal.say("there is nothing to undo")
             return False
         at, change = self._steps[-1]
-        with session.writing() as store:
+        with context.writing() as store:
             waiting.undo(store, change)
         self._steps.pop()
-        refusals.take_back([before for before, after in zip(change.before, change.after, strict=True) if _is_refused(after)])
+        waiting.take_back_refusals(
+            [before for before, after in zip(change.before, change.after, strict=True) if _is_refused(after)]
+        )
         self._settled -= self._waiting_in(change)
         self._at = at
         terminal.result("   undone")
@@ -308,7 +308,7 @@ class _Session:
         )
         terminal.paragraph((redact_line(memory.content), ""), indent=3)
         if is_from_session(memory):
-            for name, text in learning.told_of(memory, self._said.get(memory.id)):
+            for name, text in learning_runs.told_of(memory, self._said.get(memory.id)):
                 terminal.paragraph((f"{name}: ", DIM), (safe(text), ""), indent=3)
         cues = [("asked", [one.text for one in memory.questions]), ("file", memory.paths), ("trigger", memory.triggers)]
         for name, values in (*cues, ("tag", memory.tags), ("keyword", memory.keywords)):
@@ -359,7 +359,7 @@ def _edited(memory: Memory, store: Store) -> Settlement | None:
     if after is None:
         terminal.say("nothing changed; it still waits")
         return None
-    session.follow(store)
+    context.follow(store)
     return Settlement("changed and kept", (memory,), (after,))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.live import Live
 
-from subcog_hooks.cli.support import answers, completion, results, searching
+from subcog_hooks.cli.support import completion, results, searching, views
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.cli.support.search_options import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
 from subcog_hooks.cli.support.views import first_screen
@@ -42,7 +42,7 @@ def search(**values: Any) -> None:
 
     def show(page: results.ResultPage) -> None:
         if options.shape == results.TABLE:
-            answers.show(page, is_explained=options.explain)
+            views.show_answer(page, is_explained=options.explain)
         else:
             results.show(page, options.shape, is_explained=options.explain)
 
@@ -78,10 +78,10 @@ search.__annotations__ = {parameter.name: parameter.annotation for parameter in 
 
 @contextmanager
 def _words_first(look: searching.Look) -> Iterator[None]:
-    """Show what words find while the neural model is loaded; it gives way to the answer (S1's progressive results)."""
+    """Show what words find while the neural model is loaded; it gives way to the answer."""
     first = look.by_words()
     if not first.hits or first.stage != VERY_HIGH:
         yield
         return
-    with Live(first_screen(answers.view(first)), console=terminal.out, transient=True, auto_refresh=False):
+    with Live(first_screen(views.answer_view(first)), console=terminal.out, transient=True, auto_refresh=False):
         yield

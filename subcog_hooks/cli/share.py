@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import author, completion, embedding, ownership, progress, session
+from subcog_hooks.cli.support import author, completion, context, embedding, progress
 from subcog_hooks.cli.support.output import counted, day, safe, terminal
-from subcog_hooks.cli.team import preview, restoring, share_status, sharing
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
-from subcog_hooks.memory.project import identity_of
+from subcog_hooks.cli.team import share_status, sharing
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.settings.defaults import SHARE_URL
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.sharing import connection, documents, leaving, schema
-from subcog_hooks.sharing.known import CHANGED, ERASED, ShareState
-from subcog_hooks.sharing.sync import SyncOutcome, locked
+from subcog_hooks.share import server_connection, server_documents, server_schema
+from subcog_hooks.share.sync import SyncOutcome, locked
+from subcog_hooks.share.synced import CHANGED, ERASED, ShareState
+from subcog_hooks.store.project import identity_of
 
 SHOWN = 5  # problems
 SHOWN_CHANGES = 50  # of one's own memories, by colleagues
@@ -74,24 +74,27 @@ def init(
     _require_person("chooses where memories go", as_user=as_user)
     if "" in (*(grant or ()), *(grant_read or ())):
         raise UsageError("an empty name is no role", "name a role of the server, as --grant bob")
-    settings = session.settings()
+    settings = context.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
-    projects = [_shareable(ownership.names_of(name)[0]) for name in project or ([ownership.HERE] if session.here() else [])]
+    projects = [_shareable(author.names_of(name)[0]) for name in project or ([author.HERE] if context.here() else [])]
     sharing.say_ignored_variables()
-    with connection.opened(address) as server, connection.translated(address):
-        parameters = connection.settings_of(address)
-        found = schema.look(server)
-        made = schema.plan(server, found, by_project=by_project, writers=grant or (), readers=grant_read or ())
-        if not connection.is_local(parameters) and connection.tls_mode(parameters) not in connection.VERIFYING:
+    with server_connection.opened(address) as server, server_connection.translated(address):
+        parameters = server_connection.settings_of(address)
+        found = server_schema.look(server)
+        made = server_schema.plan(server, found, by_project=by_project, writers=grant or (), readers=grant_read or ())
+        if (
+            not server_connection.is_local(parameters)
+            and server_connection.tls_mode(parameters) not in server_connection.VERIFYING
+        ):
             terminal.say("no certificate proves that it is your server, only your password does: see `subcog help sharing`")
         if made.told:
-            terminal.say(f"on {connection.place_of(address)}, as {safe(found.role)}, subcog will make:")
+            terminal.say(f"on {server_connection.place_of(address)}, as {safe(found.role)}, subcog will make:")
             for line in made.told:
                 terminal.say(f"  {safe(line)}")
             _confirm("Make it?", "nothing was made", yes=yes)
-            with connection.opened(address, silent_s=connection.BUILDING_S) as patient:
-                schema.carry_out(patient, made)
-        found = schema.require(server)
+            with server_connection.opened(address, silent_s=server_connection.BUILDING_S) as patient:
+                server_schema.carry_out(patient, made)
+        found = server_schema.require(server)
         if not found.has_vectors:
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
     from subcog_hooks.cli.config import keep  # tomlkit, which only this command and `off` have use for
@@ -101,10 +104,10 @@ def init(
     if shared:
         keep(sharing.PROJECTS, ", ".join(shared))
     if url:
-        with ShareState.open(session.home()) as state:
-            if state.forget_other_agreements(connection.identity_of(address), found.server):
+        with ShareState.open(context.home()) as state:
+            if state.forget_other_agreements(server_connection.identity_of(address), found.server):
                 terminal.say("it is another server than before: nothing leaves for it until `subcog share sync` has shown what")
-    terminal.result(f"{connection.place_of(address)} has version {found.version} of the team's tables")
+    terminal.result(f"{server_connection.place_of(address)} has version {found.version} of the team's tables")
     if shared:
         terminal.say(f"shared: {', '.join(map(safe, shared))}; `subcog share sync` begins")
     else:
@@ -123,7 +126,7 @@ def sync(
 
     Example: subcog share sync --dry-run
     """
-    settings = session.settings()
+    settings = context.settings()
     if whole and not dry_run:
         raise UsageError("--all says how much a dry run shows", "give --dry-run, too")
     sharing.url_of(settings)
@@ -132,9 +135,9 @@ def sync(
         _shareable(identity_of(name))
     if not projects:
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
-    home = session.home()
+    home = context.home()
     if dry_run:
-        preview.show(projects, _agreed(settings), is_whole=whole)
+        share_status.show_preview(projects, _agreed(settings), is_whole=whole)
         return
     with ShareState.open(home) as state:
         agreed = sharing.agreed_projects(state, settings)
@@ -163,18 +166,18 @@ def _agree(settings: Settings, projects: Sequence[str], change: NotAgreedTo | No
     if change:
         terminal.say(safe(change.message))
     url = sharing.url_of(settings)
-    preview.show(projects)
+    share_status.show_preview(projects)
     _require_person("agrees to what leaves", as_user=as_user)
-    question = f"Share {', '.join(map(safe, projects))} with {safe(connection.place_of(url))}?"
+    question = f"Share {', '.join(map(safe, projects))} with {safe(server_connection.place_of(url))}?"
     _confirm(question, "nothing was sent", yes=yes, hint=change.hint if change else "give --yes")
-    place = connection.identity_of(url)
-    with ShareState.open(session.home()) as state:
+    place = server_connection.identity_of(url)
+    with ShareState.open(context.home()) as state:
         for name in projects:
             state.agree(name, place)
 
 
 def _synchronise(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
-    home = session.home()
+    home = context.home()
     try:
         with progress.of_items("synchronising", None, with_rate=True) as advance:
             return sharing.synchronise(home, settings, projects, advance=advance)
@@ -191,19 +194,19 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 
     Example: subcog share status
     """
-    settings = session.settings()
+    settings = context.settings()
     url, projects = str(settings[SHARE_URL]), sharing.projects_of(settings)
     if not url or not projects:
         terminal.say("nothing is shared; `subcog share init` in a project's folder begins")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     agreed = _agreed(settings)
-    with ShareState.open(session.home()) as state:
+    with ShareState.open(context.home()) as state:
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
         held = [known for name in projects for known in state.held_back(name)]
-        with session.reading() as store:
+        with context.reading() as store:
             changes = share_status.own_changes(store, state) if store else []
-        left = {documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
+        left = {server_documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
     lost, waiting = share_status.lost_versions(projects), share_status.count_waiting(projects, agreed)
     kept = share_status.own_fields_kept(held)
     gone = [change for change in changes if change.kind != CHANGED]
@@ -237,7 +240,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         terminal.result(f"{count} memories of {name} were left out: they are too large, or too much")
     for memory in lost:
         who = f", {memory.noted}" if memory.noted else ""
-        pushed = "".join(f", {name}" for name in documents.cues_of(memory))
+        pushed = "".join(f", {name}" for name in server_documents.cues_of(memory))
         said = f"{memory.id} {day(memory.updated_at)}{who}{pushed}: {safe(memory.content)[:80]}"
         terminal.result(f"lost to {memory.superseded_by}: {said}")
     for id_, by, fields in kept:
@@ -282,17 +285,17 @@ def restore(
     _require_person("takes back colleagues' changes", as_user=as_user)
     if bool(ids) == bool(by):
         raise UsageError("no memory is named", "name memories, or a colleague by --by")
-    with locked(session.home()), session.writing() as store, ShareState.open(session.home()) as state:
+    with locked(context.home()), context.writing() as store, ShareState.open(context.home()) as state:
         changes = share_status.own_changes(store, state)
         if by:
-            chosen = [change for change in changes if change.by == documents.shown_author(by)]
+            chosen = [change for change in changes if change.by == server_documents.shown_author(by)]
         else:
             chosen = [_own_change(id_, changes) for id_ in dict.fromkeys(ids or ())]
         if not chosen:
             terminal.say(f"{safe(by or '')} has changed or deleted nothing of yours")
             raise typer.Exit(EXIT_NOTHING_FOUND)
-        restored = restoring.take_back(chosen, store, state)
-        session.follow(store)
+        restored = share_status.restore_own(chosen, store, state)
+        context.follow(store)
     for change, memory in zip(chosen, restored, strict=True):
         terminal.result(memory.id)
         if memory.id != change.id:
@@ -319,7 +322,7 @@ def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
     Example: subcog share off
     """
     _require_person("ends sharing", as_user=as_user)
-    settings = session.settings()
+    settings = context.settings()
     if not settings[SHARE_URL]:
         terminal.say("nothing is shared")
         raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -328,7 +331,7 @@ def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
 
     for key in (SHARE_URL, sharing.PROJECTS):
         keep(key, None)
-    with ShareState.open(session.home()) as state:
+    with ShareState.open(context.home()) as state:
         state.forget_everything()
     terminal.say("sharing is off; `subcog help sharing` says how what is on the server is taken away")
 
@@ -341,15 +344,15 @@ def export(
 
     Example: subcog share export team.jsonl
     """
-    url = sharing.url_of(session.settings())
+    url = sharing.url_of(context.settings())
     with sharing.reached(url) as (server, _):
-        count = leaving.export(server, file, terminal.raw)
+        count = server_documents.export(server, file, terminal.raw)
     terminal.say(f"exported {count}")
 
 
 def _agreed(settings: Settings) -> tuple[str, ...]:
     """Return the projects that leave for the server that is set without another question, none where that is not known."""
-    with ShareState.open(session.home()) as state:
+    with ShareState.open(context.home()) as state:
         try:
             return sharing.agreed_projects(state, settings)
         except (ServerError, ConfigError):  # no psycopg, or no such service
@@ -371,7 +374,9 @@ def _tell(outcome: SyncOutcome) -> None:
     if outcome.lost:
         terminal.say(f"{counted(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
     for name, count in outcome.left.items():
-        terminal.say(f"{count} memories of {documents.shown_author(name)} were left out: they are too large, or too much")
+        terminal.say(
+            f"{count} memories of {server_documents.shown_author(name)} were left out: they are too large, or too much"
+        )
     for problem in outcome.problems[:SHOWN]:
         terminal.say(f"left out: {safe(problem)}")
     if len(outcome.problems) > SHOWN:

@@ -1,21 +1,24 @@
-"""`subcog state`: the user's flags, by which memories with conditions are chosen, and the facts that can be known here."""
+"""`subcog state`, `pause`, `resume` and `hook`."""
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.support import session, situation
+from subcog_hooks.cli.support import context, inputs
+from subcog_hooks.cli.support.inputs import Value
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.cli.support.situation import Value
-from subcog_hooks.cues import condition_texts
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
+from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import EQ, GTE, IN, KNOWN, LTE
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
-from subcog_hooks.state import flags as user_flags
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import state_values as pauses
+from subcog_hooks.store import state_values as user_flags
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
 
 _LONG = 40  # characters of a value in a remark
 SET, KNOWN_HERE = "set by you", "known here"
@@ -28,6 +31,7 @@ commands = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="state")
+    _register_pause(app)
 
 
 @commands.command(name="set")
@@ -42,12 +46,12 @@ def set_(
 
     Example: subcog state set clinician_mode=true
     """
-    given = [condition_texts.flag_from_text(flag) for flag in flags]
-    session.home().create()
+    given = [condition_checks.flag_from_text(flag) for flag in flags]
+    context.home().create()
     with _opened() as state:
         state.begin()
         for name, value in given:
-            user_flags.set_to(state, name, value)
+            user_flags.set_flag(state, name, value)
         state.commit()
     for name, value in given:
         terminal.say(f"{name} = {_shown(value)}")
@@ -66,8 +70,8 @@ def get(
 
     Example: subcog state get
     """
-    flags = situation.flags()
-    here = situation.of_place()
+    flags = inputs.flag_facts()
+    here = inputs.facts_of_place()
     if name is not None:
         _show(name, {**flags, **here}, as_json=as_json)
     elif as_json:
@@ -104,14 +108,14 @@ def clear(
     if bool(names) == everything:
         raise UsageError("name the flags to clear, or give --all", "`subcog state get` shows them")
     for name in names or ():
-        condition_texts.check_flag(name)
-    if not os.path.exists(session.home().state_db):
+        condition_checks.check_flag(name)
+    if not os.path.exists(context.home().state_db):
         cleared = []
     else:
         with _opened() as state:
             state.begin()
-            wanted = list(user_flags.find_all(state)) if everything else list(dict.fromkeys(names or ()))
-            cleared = [name for name in wanted if user_flags.clear(state, name)]
+            wanted = list(user_flags.find_flags(state)) if everything else list(dict.fromkeys(names or ()))
+            cleared = [name for name in wanted if user_flags.clear_flag(state, name)]
             state.commit()
     for name in dict.fromkeys(names or cleared):
         terminal.say(f"{name} {'is cleared' if name in cleared else 'was not set'}")
@@ -125,13 +129,13 @@ def note_unset(when: Mapping[str, object]) -> None:
     """Say which names of conditions are neither facts nor flags that are set: they may be misspelt, or are to be set."""
     names = [name for name in when if name not in KNOWN]
     try:
-        flags = situation.flags() if names else {}
+        flags = inputs.flag_facts() if names else {}
     except StoreError as error:
         terminal.say(f"whether {', '.join(names)} is set can not be seen ({error.message})")
         return
     for name in names:
         if name not in flags:
-            meant = condition_texts.near(name, flags)
+            meant = condition_checks.near(name, flags)
             told = f"{name} is a flag of yours, not set now (`subcog state set {name}={_value_for(when[name])}`)"
             terminal.say(f"{told}; did you mean {meant}?" if meant else told)
 
@@ -152,7 +156,7 @@ def _value_for(condition: object) -> str:
 
 @contextmanager
 def _opened() -> Iterator[State]:
-    state = State.open(session.home(), situation.WAIT_MS, terminal.say)
+    state = State.open(context.home(), inputs.WAIT_MS, terminal.say)
     try:
         yield state
     finally:
@@ -167,5 +171,59 @@ def _shown(value: Value) -> str:
     """
     if not isinstance(value, str):
         return json.dumps(value)
-    _, read = condition_texts.flag_from_text(f"flag={value}")
+    _, read = condition_checks.flag_from_text(f"flag={value}")
     return safe(value if read == value else json.dumps(value, ensure_ascii=False))
+
+
+WAIT_MS = 2_000
+_UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def _register_pause(app: typer.Typer) -> None:
+    app.command()(pause)
+    app.command()(resume)
+    app.command()(hook)
+
+
+def pause(
+    length: Annotated[
+        str | None, typer.Argument(metavar="LENGTH", help="How long: 30m, 2h, 1d. Without it, until `subcog resume`.")
+    ] = None,
+) -> None:
+    """Silence the hook in every session, for a time or until `subcog resume`.
+
+    Example: subcog pause 2h
+    """
+    length_ms = None
+    if length is not None:
+        match = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", length)
+        if not match:
+            raise UsageError(f"{length!r} is no length of time", "for instance 30m, 2h or 1d")
+        length_ms = int(match[1]) * _UNITS[match[2]]
+    pauses.begin_pause(_state(), now_ms(), length_ms)
+    terminal.say(f"paused for {length}" if length else "paused; `subcog resume` ends it")
+
+
+def resume() -> None:
+    """End a pause. The exit code is 1 when there was none.
+
+    Example: subcog resume
+    """
+    if not pauses.end_pause(_state(), now_ms()):
+        terminal.say("not paused")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    terminal.say("resumed")
+
+
+def hook() -> None:
+    """Answer one hook event of Claude Code. The client runs this, not you.
+
+    It reads a JSON payload on standard input and prints one JSON object or nothing. The exit code is always 0, errors go to the
+    log. `subcog init` registers it; `subcog doctor --prompt TEXT` shows what it would answer.
+    """
+
+
+def _state() -> State:
+    home = context.home()
+    home.create()
+    return State.open(home, WAIT_MS, terminal.say)

@@ -10,29 +10,29 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from subcog_hooks.cli.decided import usage
-from subcog_hooks.cli.decided.decision_view import GONE
-from subcog_hooks.cli.decided.decisions import WORDS, moment
-from subcog_hooks.cli.decided.usage import FoundBy, Usage
-from subcog_hooks.cli.support import bars, session
+from subcog_hooks.cli.decisions import arithmetic, usage
+from subcog_hooks.cli.decisions.decision_view import GONE
+from subcog_hooks.cli.decisions.lookup import WORDS, moment
+from subcog_hooks.cli.decisions.usage import FoundBy, Usage
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, counted, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
-from subcog_hooks.errors import UsageError
-from subcog_hooks.hooks.payload import PROMPT_EVENT
-from subcog_hooks.hooks.sanitise import cut
-from subcog_hooks.intent import detection
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook.payload import PROMPT_EVENT
+from subcog_hooks.intent import detector
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
-from subcog_hooks.llm.call import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
-from subcog_hooks.memory.model import Memory, now_ms
-from subcog_hooks.paths import Home
+from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.state import cut_offs, decision_log, metrics, silent_calls
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import OUTCOMES, SPOKE, Decision
-from subcog_hooks.state.decision_log import MAX_DECISIONS
-from subcog_hooks.state.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
-from subcog_hooks.state.second_looks import OF_LOOKS
+from subcog_hooks.store import decision_log, hook_traces, metrics
+from subcog_hooks.store.decision import OUTCOMES, SPOKE, Decision
+from subcog_hooks.store.decision_log import MAX_DECISIONS
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
+from subcog_hooks.store.second_looks import OF_LOOKS
+from subcog_hooks.store.state import State
+from subcog_hooks.text.sanitise import cut
 
 WAIT_MS = 2_000
 COUNTER, HISTOGRAM = "counter", "histogram"
@@ -48,23 +48,23 @@ class Family(NamedTuple):
     values: tuple[str, ...] = ("",)
 
 
-STARTED = Family(detection.STARTED, COUNTER, "Calls of an LLM that were started.")
+STARTED = Family(detector.STARTED, COUNTER, "Calls of an LLM that were started.")
 COMPLETED = Family(
-    detection.COMPLETED,
+    detector.COMPLETED,
     COUNTER,
     "Calls of an LLM by how they ended.",
     "status",
     (SUCCESS, ERROR, TIMEOUT, DISCONNECTED),
 )
 TIMEOUTS = Family(
-    detection.TIMEOUTS,
+    detector.TIMEOUTS,
     COUNTER,
     "Calls of an LLM that took too long, by what ended the wait.",
     "reason",
-    (detection.BY_DEADLINE, detection.BY_SETTING),
+    (detector.BY_DEADLINE, detector.BY_SETTING),
 )
 DURATION = Family(
-    detection.DURATION,
+    detector.DURATION,
     HISTOGRAM,
     "How long it took to tell what a prompt asks for, by who told it.",
     "source",
@@ -108,14 +108,14 @@ def stats(
     """
     if as_json and prometheus:
         raise UsageError("--json and --prometheus exclude each other", "give one of them")
-    found, kept = _found(session.home())
+    found, kept = _found(context.home())
     if prometheus:
         terminal.raw("".join(_exposition(family, found[family.name]) for family in FAMILIES if found[family.name]))
         return
-    cut_off = cut_offs.read(session.home(), now_ms())
+    cut_off = hook_traces.read_cut_offs(context.home(), now_ms())
     used = Usage(kept, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     shelf = _shelf(used)
-    later = usage.used_later(kept, silent_calls.latest(session.home(), MOST_SILENT))
+    later = usage.used_later(kept, hook_traces.latest_silent_calls(context.home(), MOST_SILENT))
     channels = usage.by_channel(kept, later, shelf.bad)
     if as_json:
         known = {family.name: _described(family, found[family.name]) for family in FAMILIES if found[family.name]}
@@ -175,7 +175,7 @@ class Shelf(NamedTuple):
 
 def _shelf(used: Usage) -> Shelf:
     ids = [id_ for id_, _ in used.memories]
-    with session.reading() as store:
+    with context.reading() as store:
         if store is None:
             return Shelf({}, 0, [], frozenset())
         marks = store.marks(store.seqs_of(ids))
@@ -331,7 +331,7 @@ def _describe_memory(head: str, id_: str, memory: Memory | None) -> Text:
 
 
 def _line(values: Sequence[float | None]) -> str:
-    return bars.sparkline(values) if any(value is not None for value in values) else ""
+    return arithmetic.sparkline(values) if any(value is not None for value in values) else ""
 
 
 def _mean_of(value: float | None) -> str:

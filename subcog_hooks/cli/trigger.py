@@ -8,16 +8,16 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from subcog_hooks.cli.decided import decisions
+from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import inputs
 from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, UsageError
 from subcog_hooks.cues import triggers
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, NoDecision, UsageError
-from subcog_hooks.hooks.sanitise import cut
-from subcog_hooks.memory.cue_tables import MAX_UNKEYED
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.decision import Decision
-from subcog_hooks.state.decision_log import MAX_DECISIONS
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.cue_tables import MAX_UNKEYED
+from subcog_hooks.store.decision import Decision
+from subcog_hooks.store.decision_log import MAX_DECISIONS
+from subcog_hooks.text.sanitise import cut
 
 TRIED = 100  # prompts
 MAX_MATCHES_SHOWN = 20  # matches, or prompts
@@ -109,7 +109,7 @@ def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: _Regexp, 
     of_all = "the only prompt" if len(prompts) == 1 else f"the last {len(prompts)} prompts"
     terminal.result(f"would have matched {len(matched)} of {of_all}{':' if matched else ''}")
     for decision, _ in matched[:MAX_MATCHES_SHOWN]:
-        terminal.result(f"  {safe(decision.id)}  {decisions.prompt_of(decision, decisions.WORDS)}")
+        terminal.result(f"  {safe(decision.id)}  {lookup.prompt_of(decision, lookup.WORDS)}")
     if len(matched) > MAX_MATCHES_SHOWN:
         terminal.say(f"and {len(matched) - MAX_MATCHES_SHOWN} more")
 
@@ -117,7 +117,7 @@ def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: _Regexp, 
 def _prompts() -> list[tuple[Decision, str]]:
     """Return the last prompts that are kept, the latest first, each with its decision."""
     try:
-        with decisions.opened() as state:
+        with lookup.opened() as state:
             kept = [(one, one.prompt) for one in decision_log.latest(state, MAX_DECISIONS) if one.prompt is not None]
     except NoDecision:
         return []

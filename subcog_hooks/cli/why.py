@@ -6,20 +6,20 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.decided import bad_marks, decision_view, decisions, remedies
-from subcog_hooks.cli.decided import missed as missed_memory
-from subcog_hooks.cli.decided.remedies import Remedy, Rerun
-from subcog_hooks.cli.support import completion, hidden, session
+from subcog_hooks.cli.decisions import decision_view, lookup, remedies, wrong_and_missed
+from subcog_hooks.cli.decisions import wrong_and_missed as missed_memory
+from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
+from subcog_hooks.cli.support import completion, context, results
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
-from subcog_hooks.hooks.payload import TOOL_EVENT
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import Memory, now_ms
-from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.state import cut_offs, decision_log, ledger, silent_calls
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.cut_offs import CutOff
-from subcog_hooks.state.decision import GIVEN, Decision
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
+from subcog_hooks.hook.payload import TOOL_EVENT
+from subcog_hooks.store import decision_log, hook_traces, ledger
+from subcog_hooks.store.decision import GIVEN, Decision
+from subcog_hooks.store.hook_traces import CutOff
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Filter, Store, audiences_of
 from subcog_hooks.text.typed import asked_in
 
 LISTED = 20
@@ -96,28 +96,35 @@ def why(
     if decision and (as_list or limit):
         raise UsageError("a list is not of one decision", "leave the id out, or --list and --limit")
     if bad is not None:
-        bad_marks.take_back(bad, decision) if undo else bad_marks.mark(bad, decision)
+        wrong_and_missed.unmark_bad(bad, decision) if undo else wrong_and_missed.mark_bad(bad, decision)
         return
     if missed is not None:
-        missed_memory.unlearn(missed, decision) if undo else missed_memory.learn(missed, decision, dry_run=dry_run)
+        missed_memory.unlearn_missed(missed, decision) if undo else missed_memory.learn_missed(
+            missed, decision, dry_run=dry_run
+        )
         return
-    with decisions.opened() as state:
+    with lookup.opened() as state:
         if as_list or limit:
             most = limit or LISTED
-            _list(decision_log.latest(state, most), cut_offs.read(session.home(), now_ms())[:most], most, as_json=as_json)
+            _list(
+                decision_log.latest(state, most),
+                hook_traces.read_cut_offs(context.home(), now_ms())[:most],
+                most,
+                as_json=as_json,
+            )
             return
-        found = decisions.find(state, decision)
+        found = lookup.find(state, decision)
         before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
         given = {id_: ledger.decision_of(state, found.session, id_) for id_ in before}
         look = decision_log.second_look_at(state, found)
         opened = ledger.opened_from(state, found.id)
         if as_json:
-            told = {**decisions.described(found), "opened": sorted(opened)} | (
-                {"second_look": decisions.described(look)} if look else {}
+            told = {**lookup.described(found), "opened": sorted(opened)} | (
+                {"second_look": lookup.described(look)} if look else {}
             )
             terminal.raw(json.dumps(told, indent=1) + "\n")
             return
-        with session.reading() as store:
+        with context.reading() as store:
             shown = _shown_of(found, given, state, store, is_explained=explain)._replace(look=look, opened=opened)
             terminal.page(decision_view.view(found, shown))
             _tell_hidden(found, store)
@@ -128,29 +135,29 @@ def _tell_hidden(decision: Decision, store: Store | None) -> None:
     if store is None or not decision.prompt:
         return
     scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
-    if lost := hidden.matching(asked_in(decision.prompt), scope, store, session.index_of(store)):
-        terminal.say(hidden.told(lost))
+    if lost := results.find_hidden(asked_in(decision.prompt), scope, store, context.index_of(store)):
+        terminal.say(results.hidden_remark(lost))
 
 
 def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     """List the latest tool calls, spoken and silent, the newest first."""
-    home = session.home()
-    silent = silent_calls.latest(home, limit)
+    home = context.home()
+    silent = hook_traces.latest_silent_calls(home, limit)
     spoken = []
     if os.path.exists(home.state_db):
-        with decisions.opened() as state:
+        with lookup.opened() as state:
             spoken = decision_log.latest(state, limit, event=TOOL_EVENT)
     if as_json:
         rows = [{"at": call.at, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
-        known = {"silent": rows, "decisions": [decisions.described(one) for one in spoken]}
+        known = {"silent": rows, "decisions": [lookup.described(one) for one in spoken]}
         terminal.raw(json.dumps(known, indent=1) + "\n")
     else:
-        lines = [(call.at, decisions.silent_line(call)) for call in silent]
-        lines += [(one.at, decisions.line(one)) for one in spoken]
+        lines = [(call.at, lookup.silent_line(call)) for call in silent]
+        lines += [(one.at, lookup.line(one)) for one in spoken]
         for _, line in sorted(lines, reverse=True)[:limit]:
             terminal.result(line)
     if not silent and not spoken:
-        terminal.say("no tool calls" if session.settings()["surfacing.log_prompts"] else "surfacing.log_prompts is false")
+        terminal.say("no tool calls" if context.settings()["surfacing.log_prompts"] else "surfacing.log_prompts is false")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
@@ -167,10 +174,10 @@ def _shown_of(
     live = {id_: memory for id_, memory in memories.items() if memory.status != "deleted"}
     if decision.prompt is None:
         return decision_view.Shown(memories, given, is_explained=is_explained)
-    index = session.index_of(store)
+    index = context.index_of(store)
     words = {id_: remedies.words_of(decision, memory, index) for id_, memory in live.items()}
     helped: dict[str, list[Remedy]] = {}
-    nearest = decisions.nearly_given(decision)
+    nearest = lookup.nearly_given(decision)
     if nearest and nearest.id in live:
         helped = {nearest.id: _tried(decision, live[nearest.id], state, index)}
     return decision_view.Shown(memories, given, words, {id_: found for id_, found in helped.items() if found}, is_explained)
@@ -178,7 +185,7 @@ def _shown_of(
 
 def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
     """Return what makes a memory come, nothing where that can not be tried."""
-    rerun = Rerun(decision, decisions.given_before(state, decision), decisions.place_of(state, decision), state)
+    rerun = Rerun(decision, lookup.given_before(state, decision), lookup.place_of(state, decision), state)
     try:
         return remedies.tried(rerun, decision, memory, index)
     except (SubcogError, OSError) as error:
@@ -189,13 +196,13 @@ def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex
 def _list(found: list[Decision], cut_off: list[CutOff], most: int, *, as_json: bool) -> None:
     """List the latest runs, the newest first, also those that were cut off before they could be recorded."""
     if as_json:
-        rows = [(one.at, decisions.described(one)) for one in found]
+        rows = [(one.at, lookup.described(one)) for one in found]
         rows += [(one.at, {"id": None, "at": one.at, "event": one.event, "outcome": "cut_off"}) for one in cut_off]
         latest = sorted(rows, key=lambda row: -row[0])[:most] if cut_off else rows
         terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
     else:
-        lines = [(one.at, decisions.line(one)) for one in found]
-        lines += [(one.at, decisions.cut_off_line(one)) for one in cut_off]
+        lines = [(one.at, lookup.line(one)) for one in found]
+        lines += [(one.at, lookup.cut_off_line(one)) for one in cut_off]
         for _, line in sorted(lines, key=lambda line: -line[0])[:most] if cut_off else lines:
             terminal.result(line)
     if not found and not cut_off:

@@ -1,4 +1,4 @@
-"""Conditions on the state of a session (S3's state_conditions): whether they hold, by facts that are passed in. Pure.
+"""Conditions on the state of a session: whether they hold, by facts that are passed in. Pure.
 
 `when` maps names to conditions, and all of them must hold. A condition is a value (the fact is it), a list (the fact is one of
 them), or operators by name, of which all hold: eq, in, gte, lte, glob, and not, whose condition has the same forms.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.core.errors import InvalidMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

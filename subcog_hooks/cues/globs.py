@@ -9,7 +9,7 @@ its states are one number.
 
 import os
 
-from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.core.errors import InvalidMemory
 
 MAX_GLOB = 500  # characters
 MAX_PATH = 4_096  # characters, Linux' PATH_MAX; what is longer matches nothing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.core.errors import InvalidMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 import os
 
-from subcog_hooks import log
+from subcog_hooks.core import log
+from subcog_hooks.core.deadline import FULL_PACE, Pace
+from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, SubcogError
+from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.embed import catch_up, models, spaces
-from subcog_hooks.errors import ModelError, StoreBusy, StoreError, SubcogError
-from subcog_hooks.memory import vector_sync
-from subcog_hooks.memory.lock import is_held
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vector_file import ExtensionMissing
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.pace import FULL_PACE, Pace
-from subcog_hooks.regular_files import read_regular
 from subcog_hooks.settings import loading
+from subcog_hooks.store import vector_sync
+from subcog_hooks.store.lock import is_held
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_store import VectorStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # of JSON that this module has written itself
 
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.space import Space
-    from subcog_hooks.paths import Home
 
 FAILURE = "embedding.failure"  # in the index's folder: why the last run ended early, by space
 MAX_FAILURES = 64 * 1024  # bytes of it that are read

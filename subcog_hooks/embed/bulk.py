@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from subcog_hooks.embed.layout import Packed
-from subcog_hooks.embed.static import INT8, MAX_TOKENS, OF_FIRST, OF_SECOND, PACKAGED
-from subcog_hooks.embed.wordpiece import ids
+from subcog_hooks.embed.static import INT8, MAX_TOKENS, OF_FIRST, OF_SECOND, PACKAGED, token_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def encode_many(texts: Iterable[str], path: str = PACKAGED, max_tokens: int = MA
         for text in texts:
             if len(known) > MAX_KNOWN:
                 known.clear()
-            found = np.array(ids(text, packed.match, max_tokens, known), np.int64)
+            found = np.array(token_ids(text, packed.match, max_tokens, known), np.int64)
             if not len(found):
                 encoded.append(b"")
                 continue

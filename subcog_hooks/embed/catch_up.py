@@ -6,23 +6,23 @@ import os
 from contextlib import contextmanager
 from itertools import islice
 
-from subcog_hooks import log
-from subcog_hooks.embed import passages
-from subcog_hooks.errors import ModelError
-from subcog_hooks.memory import vector_sync
-from subcog_hooks.memory.lock import ProcessLock, is_held
-from subcog_hooks.pace import FULL_PACE
+from subcog_hooks.core import log
+from subcog_hooks.core.deadline import FULL_PACE
+from subcog_hooks.core.errors import ModelError
+from subcog_hooks.embed import documents
+from subcog_hooks.store import vector_sync
+from subcog_hooks.store.lock import ProcessLock, is_held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from subcog_hooks.core.deadline import Pace
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.documents import DocumentEmbedder
     from subcog_hooks.embed.space import Space
-    from subcog_hooks.memory.store import Store
-    from subcog_hooks.memory.vectors import VectorStore
-    from subcog_hooks.pace import Pace
-    from subcog_hooks.paths import Home
+    from subcog_hooks.store.store import Store
+    from subcog_hooks.store.vector_store import VectorStore
 
     Progress = Callable[[int], None]
 
@@ -250,4 +250,4 @@ def _in_passages(text: str) -> int:
     """Return about how many characters a text's passages have together."""
     if len(text) <= LENGTH_WITH_PASSAGES:
         return 0
-    return min(len(text) * passages.WINDOW // passages.STEP, passages.MAX_PASSAGES * LENGTH_WITH_PASSAGES)
+    return min(len(text) * documents.WINDOW // documents.STEP, documents.MAX_PASSAGES * LENGTH_WITH_PASSAGES)

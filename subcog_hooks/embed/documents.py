@@ -1,25 +1,54 @@
-"""The neural side of an embedding space: texts in, int8 vectors out. Never loaded by a hook.
-
-The packaged model is run as it is (`packaged`), any other through fastembed.
-"""
+"""The neural embedder of documents, whole and by passages."""
 
 from __future__ import annotations
 
 import os
 import warnings
 
-from subcog_hooks.embed import passages
-from subcog_hooks.errors import ModelError
-from subcog_hooks.quiet_imports import first_line
+from subcog_hooks.core.errors import ModelError
+from subcog_hooks.core.quiet_imports import first_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
+
+    Span = tuple[int, int]  # of characters: the first, and the one behind the last
+    from collections.abc import Callable, Iterator
 
     from fastembed.common.types import NumpyArray
     from tokenizers import Tokenizer
 
     from subcog_hooks.embed.space import Space
+
+# Less than half of what a vector of the packaged model holds, so that a passage says what the whole's vector blurs. A text that
+# is no longer has none.
+WINDOW = 110  # tokens
+STEP = 80  # tokens from one passage's beginning to the next one's: a sentence of up to 30 is whole in one of them
+# The first 3,870 tokens, some 14,000 characters, for half a second of embedding; what lies behind is found by its words.
+MAX_PASSAGES = 48
+
+
+def passage_spans(tokens: Sequence[Span], window: int = WINDOW) -> list[Span]:
+    """Return the passages of a text, given the places of its tokens.
+
+    There are none for a text of at most `window` tokens. The last one ends with the text.
+
+    window: tokens of a passage, for a model that reads fewer than WINDOW; they overlap as much in proportion.
+
+    >>> passage_spans([(at, at + 1) for at in range(150)])
+    [(0, 110), (80, 150)]
+    >>> passage_spans([(at, at + 1) for at in range(110)])
+    []
+    """
+    step = STEP * window // WINDOW
+    starts = range(0, max(0, len(tokens) - window) + step, step) if len(tokens) > window else range(0)
+    return [(tokens[start][0], tokens[min(start + window, len(tokens)) - 1][1]) for start in starts[:MAX_PASSAGES]]
+
+
+def passage_reach(window: int = WINDOW) -> int:
+    """Return how many tokens of a text its passages reach."""
+    return window + (MAX_PASSAGES - 1) * (STEP * window // WINDOW)
+
 
 CHARACTERS_A_TOKEN = 32  # far more than one is made of; what is behind them would be tokenised for nothing
 MOST_TOKENS = 2_048  # attention costs the square of them: the 8,192 that some models read would take gigabytes
@@ -61,7 +90,7 @@ class DocumentEmbedder:
         self._of_document = self._of_query = model.embed
 
     def _load_by_fastembed(self) -> None:
-        from subcog_hooks.quiet_imports import text_embedding
+        from subcog_hooks.core.quiet_imports import text_embedding
 
         library = text_embedding()
         with warnings.catch_warnings():
@@ -115,10 +144,10 @@ class DocumentEmbedder:
             self._splitter = type(tokenizer).from_str(tokenizer.to_str())
             self._splitter.no_truncation()
             self._splitter.no_padding()
-        window = min(passages.WINDOW, self._reads - self._splitter.num_special_tokens_to_add(is_pair=False))
-        ready = _prepared(text, passages.reach(window))
+        window = min(WINDOW, self._reads - self._splitter.num_special_tokens_to_add(is_pair=False))
+        ready = _prepared(text, passage_reach(window))
         tokens = self._splitter.encode(ready, add_special_tokens=False).offsets
-        return [ready[start:end] for start, end in passages.spans(tokens, window)]
+        return [ready[start:end] for start, end in passage_spans(tokens, window)]
 
     def query(self, text: str) -> bytes:
         """Return the vector of a question, in the space of the texts. Raises ModelError when the model fails."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.errors import ModelError
+from subcog_hooks.core.errors import ModelError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

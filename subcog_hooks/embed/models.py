@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks import wire
+from subcog_hooks.core import light_json
+from subcog_hooks.core.errors import ModelError, UsageError
+from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.embed import static
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.errors import ModelError, UsageError
-from subcog_hooks.regular_files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any  # of JSON that `pull` has written
 
-    from subcog_hooks.paths import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.settings.loading import Settings
 
 DESCRIPTION = "space.json"  # in the folder of a pulled model
@@ -213,7 +213,7 @@ def _described(folder: str) -> Space | None:
 
 def _description(folder: str) -> dict[str, Any]:
     try:
-        told = wire.loads(read_regular(os.path.join(folder, DESCRIPTION), MAX_DESCRIPTION).decode())
+        told = light_json.loads(read_regular(os.path.join(folder, DESCRIPTION), MAX_DESCRIPTION).decode())
     except (OSError, ValueError):
         return {}
     return told if isinstance(told, dict) else {}

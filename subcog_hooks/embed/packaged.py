@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.quiet_imports import onnx_runtime
+from subcog_hooks.core.quiet_imports import onnx_runtime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ import shutil
 import tempfile
 from contextlib import suppress
 
+from subcog_hooks.core.errors import ModelError, StoreBusy, UsageError
+from subcog_hooks.core.homes import IN_AN_AGENT
+from subcog_hooks.core.paths import Home, make_private_folder
+from subcog_hooks.core.quiet_imports import first_line, text_embedding
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import Space
-from subcog_hooks.errors import ModelError, StoreBusy, UsageError
-from subcog_hooks.homes import IN_AN_AGENT
-from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.paths import Home, make_private_folder
-from subcog_hooks.quiet_imports import first_line, text_embedding
+from subcog_hooks.store.lock import ProcessLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,9 +180,9 @@ def _download(entry: CatalogueEntry, target: str, progress: Progress | None) -> 
 
 def _opened(url: str) -> HTTPResponse | None:
     """Return the answer to a request, None when there is no such thing. Raises ModelError."""
-    from subcog_hooks import project_variables
+    from subcog_hooks.core import child_environment
 
-    project_variables.drop_set_variables(*project_variables.FOR_TLS)
+    child_environment.drop_set_variables(*child_environment.FOR_TLS)
     import ssl
     import urllib.error
     import urllib.request  # 30 ms with ssl, for a pull only

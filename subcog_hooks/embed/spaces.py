@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from subcog_hooks.core.errors import ModelError
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import ModelError
-from subcog_hooks.memory import vector_sync
+from subcog_hooks.store import vector_sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.embed.space import Space
-    from subcog_hooks.memory.store import Store
-    from subcog_hooks.memory.vector_sync import Encode, Progress
-    from subcog_hooks.memory.vectors import VectorStore
-    from subcog_hooks.paths import Home
     from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.store.store import Store
+    from subcog_hooks.store.vector_store import VectorStore
+    from subcog_hooks.store.vector_sync import Encode, Progress
 
 _MANY = 50  # texts from which numpy is worth its import and the reading of all rows
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from subcog_hooks.intent.detection import NOTHING_SURELY
+from subcog_hooks.intent.detector import NOTHING_SURELY
 from subcog_hooks.intent.matcher import END, QUESTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from subcog_hooks.state.sessions import Earlier
+    from subcog_hooks.store.sessions import Earlier
 
 MOST_OWN = 1  # topics of its own; with more a prompt stands for itself
 
@@ -85,7 +85,7 @@ def confidence_of(own: float, earlier: Earlier, least: float) -> float:
 
     It is as it was with the prompt before, if that was enough.
 
-    >>> from subcog_hooks.state.sessions import Earlier
+    >>> from subcog_hooks.store.sessions import Earlier
     >>> confidence_of(0.3, Earlier(("relay",), 0.8), 0.5), confidence_of(0.3, Earlier(("relay",), 0.4), 0.5)
     (0.8, 0.3)
     """

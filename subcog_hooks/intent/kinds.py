@@ -1,4 +1,4 @@
-"""The seven types of request that a prompt can make (S0), and the `Intent`: all that is known about one prompt."""
+"""The seven types of request that a prompt can make, and the `Intent`: all that is known about one prompt."""
 
 HOWTO = "howto"
 LOCATION = "location"
@@ -20,8 +20,8 @@ RESTING = "resting"  # it failed too often lately
 
 SEEKING = "seeking"  # no type, but a family of signals: the prompt asks for what is remembered
 
-MAX_CONFIDENCE = 0.95  # of a merged intent (DESIGN section 6)
-MAX_TOPICS = 5  # of a prompt (DESIGN section 6)
+MAX_CONFIDENCE = 0.95  # of a merged intent
+MAX_TOPICS = 5  # of a prompt
 
 
 class Intent:

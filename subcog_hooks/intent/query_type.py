@@ -4,7 +4,7 @@ A text has the first type, in S1's order, that one of its lines has, so a line n
 split at blanks and looked up in tables; no regular expressions, whose import would cost the hook 3 ms.
 """
 
-from subcog_hooks.tables import read_words
+from subcog_hooks.core.tables import read_words
 from subcog_hooks.text.quotes import phrases, prose
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 
@@ -60,7 +60,7 @@ _BEHIND_NUMBERS = MONTHS | UNITS
 
 
 def classify(text: str) -> str:
-    """Return the type of a query: exact_quote, entity, conceptual, factual or exploratory (S1 section 3).
+    """Return the type of a query: exact_quote, entity, conceptual, factual or exploratory.
 
     entity: a name (a capital that no sentence start, heading or German noun explains) or an identifier in code. Both are found
     by their spelling, hence S1's .6 for words; a vector knows neither a person nor `parse_args`. It wins over the question

@@ -1,6 +1,6 @@
 """The address of an LLM's server, in its parts."""
 
-from subcog_hooks.errors import ConfigError
+from subcog_hooks.core.errors import ConfigError
 
 
 class Address:

@@ -1,16 +1,12 @@
-"""The circuit breaker: an LLM that fails again and again is left alone for a while.
-
-Closed, every call may be made; three failures within five minutes open it. Open, no call may be made for five minutes. Then it
-is half-open: one call may be tried, whose success closes it and whose failure opens it again. Who tries opens it first: of
-several hooks at once one tries, and a hook that is killed over it has failed. What it needs stands in state.db, by the
-provider's identity; every function that takes a state raises StoreError.
-"""
+"""The circuit breaker of a provider, and the cache of its answers."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.state.connection import State
+    from subcog_hooks.llm.providers import Provider
+    from subcog_hooks.llm.question import Question
+    from subcog_hooks.store.state import State
 
 # Chosen, not measured: of a provider that hangs, five minutes of work cost at most four calls of llm_timeout_ms, .8 s.
 FAILURES = 3  # within the window: they open the breaker
@@ -77,3 +73,31 @@ def _reopen(state: State, provider: str, from_ms: int, until_ms: int) -> bool:
     """
     sql = "UPDATE llm_rests SET until = ? WHERE provider = ? AND until = ? RETURNING 1"
     return bool(state.run_briefly(sql, (until_ms, provider, from_ms)))
+
+
+MAX_ANSWERS = 1_000  # a busy day asks for some hundred
+
+
+def answer_key(provider: Provider, question: Question) -> str:
+    """Return the key under which an answer is kept: who is asked what. Another wording of the question is another key."""
+    from hashlib import sha256  # 2 ms, only where an LLM is configured
+
+    parts = (provider.identity, question.system, question.user)
+    return sha256("\0".join(parts).encode()).hexdigest()
+
+
+def find_answer(state: State, key: str, now_ms: int) -> str | None:
+    """Return the answer kept under a key, None when there is none or its time is over."""
+    rows = state.run("SELECT answer FROM llm_answers WHERE key = ? AND at <= ? AND until > ?", (key, now_ms, now_ms))
+    return str(rows[0][0]) if rows else None
+
+
+def keep_answer(state: State, key: str, answer: str, now_ms: int, ttl_ms: int) -> None:
+    """Keep an answer for `ttl_ms` milliseconds. Those whose time is over go, then the nearest to it above MAX_ANSWERS."""
+    if ttl_ms > 0:
+        state.run("INSERT OR REPLACE INTO llm_answers VALUES (?, ?, ?, ?)", (key, answer, now_ms, now_ms + ttl_ms))
+    state.run("DELETE FROM llm_answers WHERE until <= ?", (now_ms,))
+    state.run(
+        "DELETE FROM llm_answers WHERE key IN (SELECT key FROM llm_answers ORDER BY until DESC LIMIT -1 OFFSET ?)",
+        (MAX_ANSWERS,),
+    )

@@ -8,7 +8,7 @@ import os
 import time
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 
-from subcog_hooks.errors import ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.core.errors import ProviderError, ProviderGone, ProviderTimeout
 from subcog_hooks.llm.address import Address
 
 TYPE_CHECKING = False
@@ -63,9 +63,9 @@ def _posted(
 def _connection(address: Address, seconds: float) -> HTTPConnection:
     if not address.is_secure:
         return HTTPConnection(address.host, address.port, timeout=seconds)
-    from subcog_hooks import project_variables  # where a connection is encrypted
+    from subcog_hooks.core import child_environment  # where a connection is encrypted
 
-    project_variables.drop_set_variables(*project_variables.FOR_TLS)
+    child_environment.drop_set_variables(*child_environment.FOR_TLS)
     import ssl
 
     os.environ.pop("SSLKEYLOGFILE", None)  # ssl would write the connection's keys there, wherever that is

@@ -8,18 +8,19 @@ from __future__ import annotations
 import os
 import time
 
-from subcog_hooks import __version__, wire
-from subcog_hooks.errors import ConfigError, ProviderError
+from subcog_hooks import __version__
+from subcog_hooks.core import light_json
+from subcog_hooks.core.errors import ConfigError, ProviderError
+from subcog_hooks.core.regular_files import NotRegular, open_regular
 from subcog_hooks.llm.address import Address
-from subcog_hooks.regular_files import NotRegular, open_regular
 from subcog_hooks.settings.defaults import ANTHROPIC, CLAUDE, DEFAULTS, NO_LLM, OPENAI
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # of an answer whose shape is not known
 
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.llm.question import Question
-    from subcog_hooks.paths import Home
     from subcog_hooks.settings.loading import Settings
 
 ADDRESSES = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai.com/v1"}
@@ -120,9 +121,9 @@ def _may_be_about_llm(name: str) -> bool:
 def _from_environment(variable: str) -> str:
     """Return the key in a variable, "" when it is not set. Raises ConfigError, also when it is not the user who has set it."""
     if variable in os.environ:
-        from subcog_hooks import project_variables  # only where an LLM is asked
+        from subcog_hooks.core import child_environment  # only where an LLM is asked
 
-        if setter := project_variables.find_setter(variable):
+        if setter := child_environment.find_setter(variable):
             remedy = "set llm.key_file to a file that holds yours"
             raise ConfigError(f"{variable} is ignored: {setter} can set it, and a repository names no key", remedy)
     return _checked_key(os.environ.get(variable, "").strip(), variable)
@@ -230,7 +231,7 @@ def _temperature(provider: Provider) -> dict[str, object]:
 def _answer_text(provider: Provider, body: bytes) -> str:
     """Return the text that the LLM wrote, "" when that is not to be found."""
     try:
-        answer: Any = wire.loads(body.decode("utf-8", "replace"))
+        answer: Any = light_json.loads(body.decode("utf-8", "replace"))
         if provider.name == ANTHROPIC:
             return _text_of_blocks(answer["content"])
         content = answer["choices"][0]["message"]["content"]
@@ -252,7 +253,7 @@ def _text_of_blocks(blocks: list[dict[str, object]]) -> str:
 def _error_code(body: bytes, key: str) -> str:
     """Return a server's own word for an error, such as `model_not_found`; never its sentence."""
     try:
-        answer = wire.loads(body.decode("utf-8", "replace"))
+        answer = light_json.loads(body.decode("utf-8", "replace"))
     except ValueError:
         return ""
     error = answer.get("error") if isinstance(answer, dict) else None

@@ -6,8 +6,8 @@ beside it on development prompts, that had no weight, and how much of the questi
 
 from __future__ import annotations
 
-from subcog_hooks.memory.model import LEARNED
 from subcog_hooks.recall import logit
+from subcog_hooks.store.memory import LEARNED
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.vocabulary import STOP
 
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from subcog_hooks.memory.model import AnsweredQuestion
+    from subcog_hooks.store.memory import AnsweredQuestion
 
 
 class Likeness:

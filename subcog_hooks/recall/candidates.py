@@ -6,11 +6,12 @@ words, counts as none: looking it up changed no measure by more than .003 and to
 
 from __future__ import annotations
 
-from subcog_hooks.errors import SubcogError
-from subcog_hooks.recall import channel, fusion, labels, lexical, logit, query, relevance
+from subcog_hooks.core.errors import SubcogError
+from subcog_hooks.recall import channel, fusion, labels, logit, query, relevance
+from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import AGREED, LEXICAL, QUESTIONS, SEMANTIC, Hit
-from subcog_hooks.recall.semantic import SearchSpace, Semantic
 from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.recall.vectors import SearchSpace, Semantic
 from subcog_hooks.text import analysis
 from subcog_hooks.text.typed import ends_of
 
@@ -18,17 +19,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.cues.conditions import Scalar
-    from subcog_hooks.deadline import Deadline
-    from subcog_hooks.memory.index import LexicalIndex
-    from subcog_hooks.memory.model import Memory
-    from subcog_hooks.memory.store import Filter, Store
     from subcog_hooks.recall.logit import Terms
+    from subcog_hooks.store.index import LexicalIndex
+    from subcog_hooks.store.memory import Memory
+    from subcog_hooks.store.store import Filter, Store
 
 HYBRID = "hybrid"
 MODES = (HYBRID, LEXICAL, SEMANTIC)
 EVERYDAY_WORD = 1 / 3  # what a keyword of small letters without a blank, a hyphen or a digit counts
-LABELS_DEPTH = 5  # memories that labels lift (S3's cap for keywords)
+LABELS_DEPTH = 5  # memories that labels lift
 
 
 class Sources:
@@ -69,14 +70,14 @@ class Net:
         self.words = words
 
 
-PRIMARY = Net(1.0, lexical.ExactWords, lexical.Relaxed)
+PRIMARY = Net(1.0, recall_words.ExactWords, recall_words.Relaxed)
 
 
 class Request:
     """A request to recall: the text, the scope and the ranking that are asked for.
 
     mode: one of MODES; net: how closely a memory has to match; is_typed: a person's query, whose words may be misspelt, not a
-    prompt; by_labels: whether the tags and keywords that it names count (S2's opt-out); is_explained: whether the answer says
+    prompt; by_labels: whether the tags and keywords that it names count; is_explained: whether the answer says
     how many results all pages have, and each hit what its score is made of; facts: those by which conditions are
     judged, None where conditions do not count; further: what was found without a search.
     """
@@ -315,10 +316,10 @@ def gather(request: Request, sources: Sources, deadline: Deadline, deeper: int =
     is_complete = all(len(one.ranked) < depths.get(one.name, tuning.lexical_depth * deeper) for one in found)
     named = labels.named_by(request.text, index, scope) if by_words and request.by_labels else {}
     if named:
-        carried = channel.run(labels.Labels(index, named), asked, scope, LABELS_DEPTH, deadline)
+        carried = channel.run_channel(labels.Labels(index, named), asked, scope, LABELS_DEPTH, deadline)
         found += [carried] if carried.ranked or carried.failure else []  # tags of other projects have no say
     found += request.further
-    full_words = lexical.full_score(index, asked)
+    full_words = recall_words.full_score(index, asked)
     candidates = Candidates(asked, index, sources.texts, found, named, semantic, full_words=full_words, is_complete=is_complete)
     if semantic is not None:
         try:
@@ -351,12 +352,12 @@ def _run_channels(
     try:
         if beside is not None and not request.is_typed:
             beside.begin(ends_of(request.text), scope, depth, deadline)
-        asked = query.analyse(request.text, index, within=lexical.scope(index, scope), correct=request.is_typed)
+        asked = query.analyse(request.text, index, within=recall_words.scope(index, scope), correct=request.is_typed)
         if beside is not None:
             beside.begin(asked.meant, scope, depth, deadline)
         found = _search_words(request, asked, sources, deadline, deeper) if by_words else []
         if semantic is not None:
-            found.append(channel.run(semantic, asked, scope, depth, deadline))
+            found.append(channel.run_channel(semantic, asked, scope, depth, deadline))
     finally:
         if semantic is not None:
             semantic.end()
@@ -372,15 +373,15 @@ def _search_words(
 ) -> list[channel.Found]:
     depth = sources.tuning.lexical_depth * deeper
     kinds = [kind(sources.index) for kind in request.net.words]
-    if sources.index.most_questions and lexical.Relaxed in request.net.words:
-        kinds.append(lexical.AskedLike(sources.index))
-    return [channel.run(kind, asked, request.scope, depth, deadline) for kind in kinds]
+    if sources.index.most_questions and recall_words.Relaxed in request.net.words:
+        kinds.append(recall_words.AskedLike(sources.index))
+    return [channel.run_channel(kind, asked, request.scope, depth, deadline) for kind in kinds]
 
 
 def _wanted(mode: str, tuning: Tuning) -> tuple[bool, bool]:
     """Return whether words, and meaning, are asked.
 
-    A share of 0 or 1 leaves the other side out, as the modes do (S2).
+    A share of 0 or 1 leaves the other side out, as the modes do.
     """
     if mode == HYBRID:
         return tuning.alpha != 1.0, tuning.alpha != 0.0

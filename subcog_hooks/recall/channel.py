@@ -5,16 +5,16 @@ No ranking across channels here.
 
 from __future__ import annotations
 
-from subcog_hooks.errors import SubcogError
-from subcog_hooks.memory.index import IndexUnusable
+from subcog_hooks.core.errors import SubcogError
+from subcog_hooks.store.index import IndexUnusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from subcog_hooks.deadline import Deadline
-    from subcog_hooks.memory.store import Filter
+    from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall.query import Query
+    from subcog_hooks.store.store import Filter
 
     Ranked = list[tuple[float, int]]  # (the channel's own score, row number), best first
 
@@ -44,7 +44,7 @@ class Found:
         self.failure = failure
 
 
-def run(channel: Channel, query: Query, scope: Filter, k: int, deadline: Deadline) -> Found:
+def run_channel(channel: Channel, query: Query, scope: Filter, k: int, deadline: Deadline) -> Found:
     """Let a channel search; a failure, or a deadline that has passed, is noted and is not "nothing found".
 
     Raises IndexUnusable: without words there is no answer, and whoever may write rebuilds the index.

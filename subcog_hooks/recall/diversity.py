@@ -1,4 +1,4 @@
-"""Keeping an answer from saying one thing twice: near-duplicates left out, and like memories apart (DESIGN 7.7). Pure."""
+"""Keeping an answer from saying one thing twice: near-duplicates left out, and like memories apart. Pure."""
 
 from __future__ import annotations
 

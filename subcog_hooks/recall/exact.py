@@ -1,4 +1,4 @@
-"""Ways to find a memory without a search, above all because its owner has said when it is wanted: triggers, conditions (S3).
+"""Ways to find a memory without a search, above all because its owner has said when it is wanted: triggers, conditions.
 
 The channel of patterns matches the triggers of the scope against the whole prompt, that of states judges the conditions by what
 is known of the session. They bring few memories and are sure of them: an intent that asks for nothing does not hold them back.
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.cues.conditions import Scalar
-    from subcog_hooks.deadline import Deadline
-    from subcog_hooks.memory.model import Memory
-    from subcog_hooks.memory.store import Store
     from subcog_hooks.recall.channel import Found
-    from subcog_hooks.recall.eligibility import Eligibility
+    from subcog_hooks.recall.hits import Eligibility
+    from subcog_hooks.store.memory import Memory
+    from subcog_hooks.store.store import Store
 
-PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories that each brings (S3's caps); five is also how many may be pinned (DESIGN 7.9)
+PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories that each brings; five is also how many may be pinned
 MATCHED_HEAD, MATCHED_TAIL = 65_536, 16_384  # characters of a longer text that are matched: its beginning and its end
 MAX_TRIED = 200  # triggers of which a literal stands in the text; a compiled one takes 30 to 100 µs
 LEAST_MATCHING_MS = 40.0  # for patterns, where waiting for others has used up the rest: 400 that are compiled
@@ -77,7 +77,7 @@ class Exact:
         return hits
 
     def pin(self, hits: Sequence[Hit]) -> None:
-        """Pin those that a trigger has found, and to which the user himself has given the priority for it (DESIGN 7.9)."""
+        """Pin those that a trigger has found, and to which the user himself has given the priority for it."""
         found = self.channels.get(PATTERN, ())
         pinned = {memory.seq for memory in found if memory.is_pinnable}
         for hit in hits:

@@ -1,18 +1,51 @@
-"""The result of recall: hits, the answer they stand in, and the labels of how sure it is of them. No searching here."""
+"""Hits of recall: a memory with its ranks, scores and relevance, and the memories that are eligible."""
 
 from __future__ import annotations
 
-from subcog_hooks.state.decision import SECOND_LOOK
+from subcog_hooks.store.decision import SECOND_LOOK
+from subcog_hooks.store.store import audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from subcog_hooks.memory.model import Memory
+    from subcog_hooks.store.memory import Memory
 
-LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one (S1)
+
+class Eligibility:
+    """The conditions that every channel checks before it brings a memory.
+
+    audiences: whose memories; now_ms: milliseconds since the epoch; given: ids that the session has had, which come behind the
+    others; holds: whether a memory's conditions do.
+    """
+
+    __slots__ = ("audiences", "given", "holds", "now_ms")
+
+    def __init__(
+        self,
+        audiences: tuple[str, ...],
+        now_ms: int,
+        given: AbstractSet[str] = frozenset(),
+        holds: Callable[[Memory], bool] = lambda _: True,
+    ) -> None:
+        self.audiences = audiences
+        self.now_ms = now_ms
+        self.given = given
+        self.holds = holds
+
+    def allows(self, memory: Memory) -> bool:
+        """Return whether a memory may be handed over. Raises StoreError when its conditions can not be judged."""
+        return self.includes(memory) and self.holds(memory)
+
+    def includes(self, memory: Memory) -> bool:
+        """Return whether a memory is live and of these audiences, whatever its conditions."""
+        return memory.is_live(self.now_ms) and audience_of(memory.scope, memory.project) in self.audiences
+
+
+LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one
 QUESTIONS = "questions"  # the channel of the words of a memory's questions
-STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here on (DESIGN 7.6)
+STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here on
 IDENTIFIER = "identifier"  # no channel of its own: what lifts the only memory that has a rare identifier of the query
 # what finds without a search: a memory's own triggers, conditions and paths; that it names a thing exactly; that it is pinned
 # to the start of sessions; that the session has been using it
@@ -206,7 +239,7 @@ class Answer:
         return self.confidence_of(self.hits[0]) if self.hits else NO_RESULTS
 
     def confidence_of(self, hit: Hit) -> str:
-        """Return the confidence in a hit: how many of the strategies that ran agree on it, and how relevant it is (DESIGN 7.6).
+        """Return the confidence in a hit: how many of the strategies that ran agree on it, and how relevant it is.
 
         All of them (two at least) and relevant: very_high; two: high; one, but relevant: medium; else low. A degraded answer
         has medium at most, one of looser matching `low` or `speculative`.

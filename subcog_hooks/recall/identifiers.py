@@ -5,18 +5,18 @@ Only an identifier that some memory has as it stands counts: where nothing else 
 
 from __future__ import annotations
 
-from subcog_hooks.recall import lexical, logit
+from subcog_hooks.recall import logit, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from subcog_hooks.memory.index import LexicalIndex
-    from subcog_hooks.memory.model import Memory
-    from subcog_hooks.memory.store import Filter
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.recall.query import Query, Term
     from subcog_hooks.recall.relevance import MemoryTexts
+    from subcog_hooks.store.index import LexicalIndex
+    from subcog_hooks.store.memory import Memory
+    from subcog_hooks.store.store import Filter
 
 RARE = 5  # memories, of all projects, that have it at most
 MOST_NAMED = 4  # identifiers of a query whose memories are looked for: each is a search
@@ -39,10 +39,10 @@ def look_up(query: Query, index: LexicalIndex, scope: Filter) -> tuple[list[str]
     here: list[str] = []
     sole: dict[int, None] = {}  # one memory may have several
     for term in named_in(query)[:MOST_NAMED]:
-        have = lexical.search(index, lexical.as_it_stands(index, term), scope, 2)
+        have = words.search(index, words.as_it_stands(index, term), scope, 2)
         if have:
             here.append(term.whole)
-        if len(have) == 1 and lexical.holders(index, term) <= RARE:
+        if len(have) == 1 and words.holders(index, term) <= RARE:
             sole[have[0][1]] = None
     return here, list(sole)
 

@@ -1,13 +1,13 @@
-"""The channel of labels: memories whose tags and keywords the query names, the rare ones first (S2)."""
+"""The channel of labels: memories whose tags and keywords the query names, the rare ones first."""
 
 from __future__ import annotations
 
 import tantivy
 
-from subcog_hooks.memory.index import LABEL, LexicalIndex
-from subcog_hooks.recall import lexical
+from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import LABELS
 from subcog_hooks.recall.query import Query, rarity
+from subcog_hooks.store.index import LABEL, LexicalIndex
 from subcog_hooks.text import analysis
 from subcog_hooks.text.vocabulary import STOP
 
@@ -15,13 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from subcog_hooks.deadline import Deadline
-    from subcog_hooks.memory.store import Filter
+    from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall.channel import Ranked
+    from subcog_hooks.store.store import Filter
 
 MOST_LABELS = 8  # of one query, the rarest
-MANY = 3  # labels in one query from which on they count half as much again (S2, component 4)
-MANY_FACTOR = 1.5  # S2, component 4
+MANY = 3  # labels in one query from which on they count half as much again
+MANY_FACTOR = 1.5
 MAX_LABEL_WORDS = 3  # words of a label: "gray rock", "error-handling"
 MOST_WORDS = 60  # of the query that are looked at
 _WORDS_SHARE = 0.001  # of the words' score, so that among the memories of one label the fitting ones come first
@@ -51,10 +51,10 @@ class Labels:
             for label, worth in self._named.items()
         ]
         clauses = [(tantivy.Occur.Must, make.boolean_query(carried))]
-        words = lexical.any_of(self._index, query)
+        words = recall_words.any_of(self._index, query)
         if words is not None:
             clauses.append((should, make.boost_query(words, _WORDS_SHARE)))
-        return lexical.search_with_ties(self._index, make.boolean_query(clauses), scope, k)
+        return recall_words.search_with_ties(self._index, make.boolean_query(clauses), scope, k)
 
 
 def named_by(text: str, index: LexicalIndex, scope: Filter) -> dict[str, float]:
@@ -63,7 +63,7 @@ def named_by(text: str, index: LexicalIndex, scope: Filter) -> dict[str, float]:
     Each comes with its rarity, 0.0 to 1.0, the rarest first.
 
     Words without function words, and runs of two or three; compounds count whole and in parts, because a hyphen or underscore
-    is a blank here (S2, component 2). Raises IndexUnusable.
+    is a blank here. Raises IndexUnusable.
     """
     words = analysis.label_form(text).split()[:MOST_WORDS]
     candidates = [word for word in words if word not in STOP]
@@ -82,4 +82,4 @@ def named_by(text: str, index: LexicalIndex, scope: Filter) -> dict[str, float]:
 
 def _is_in(label: str, index: LexicalIndex, scope: Filter) -> bool:
     carried = tantivy.Query.term_query(index.schema, LABEL, label)
-    return bool(lexical.search(index, carried, scope, 1))
+    return bool(recall_words.search(index, carried, scope, 1))

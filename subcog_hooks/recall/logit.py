@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Terms = tuple[tuple[str, float, float], ...]  # of a probability: name, value, what it adds to the logit
 
-CHANNELS = {  # the share of the doubt that each takes (S3's order of weights)
+CHANNELS = {  # the share of the doubt that each takes
     BRIEF: 0.5,
     ACTION: 0.6,
     MENTION: 0.6,

@@ -5,16 +5,16 @@ Two prompts are alike as far as the weights of their terms overlap (weighted Jac
 
 from __future__ import annotations
 
-from subcog_hooks import wire
+from subcog_hooks.core import light_json
 from subcog_hooks.recall import query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from subcog_hooks.memory.index import LexicalIndex
-    from subcog_hooks.memory.store import Mark
     from subcog_hooks.recall.hits import Hit
+    from subcog_hooks.store.index import LexicalIndex
+    from subcog_hooks.store.store import Mark
 
 READ = 2_000  # characters of a prompt: as much as its decision keeps
 UNLIKE = 0.4  # of 227,475 pairs of real prompts to one store 48 overlap so far; of nine paraphrases the least .51
@@ -72,13 +72,13 @@ def to_text(terms: Mapping[str, float]) -> str:
     '{"rotat":0.5,"key":0.3}'
     """
     heaviest = sorted(terms.items(), key=lambda term: (-term[1], term[0]))
-    return wire.dumps(dict(heaviest))
+    return light_json.dumps(dict(heaviest))
 
 
 def from_text(text: str) -> dict[str, float]:
     """Return the terms that a mark keeps; none of a text that holds something else."""
     try:
-        stored = wire.loads(text)
+        stored = light_json.loads(text)
     except ValueError:
         return {}
     if not isinstance(stored, dict):

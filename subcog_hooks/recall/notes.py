@@ -13,8 +13,8 @@ from subcog_hooks.recall.relevance import CHRONICLES, OF_NOTES, weights_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.memory.model import Memory
     from subcog_hooks.recall.logit import Terms
+    from subcog_hooks.store.memory import Memory
 
 LONGEST_NOTE = 40  # words; most notes of two invented projects have 36, of sections of documentation half have 53 or more
 _COMPARED = "margin"  # an evidence that only what was compared by meaning has

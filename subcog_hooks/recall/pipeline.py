@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from itertools import islice
 
-from subcog_hooks.memory.model import Memory, now_ms
-from subcog_hooks.memory.store import Filter, Store, audience_of
-from subcog_hooks.recall import diversity, lexical, logit, notes, prior, ranking, relevance
+from subcog_hooks.recall import diversity, fusion, logit, notes, ranking, relevance, words
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather
 from subcog_hooks.recall.hits import IDENTIFIER, PATTERN, SEMANTIC, STATE, Answer, Hit
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.store import Filter, Store, audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from subcog_hooks.deadline import Deadline
+    from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.intent.kinds import Intent
-    from subcog_hooks.memory.index import LexicalIndex
-    from subcog_hooks.recall.eligibility import Eligibility
     from subcog_hooks.recall.exact import Exact
+    from subcog_hooks.recall.hits import Eligibility
     from subcog_hooks.recall.tuning import Tuning
+    from subcog_hooks.store.index import LexicalIndex
 
     _Placed = tuple[Memory, float, float]  # its score, and what its age did to it
     _Fusion = tuple[dict[int, float], Candidates, float]  # scores by row number, what they were made of, the share of meaning
 
-PROMPT_CANDIDATES = 15  # whose relevance the hook looks at (DESIGN section 7)
+PROMPT_CANDIDATES = 15  # whose relevance the hook looks at
 ROWS = 20  # that are read at a time: some more than the hook looks at, for what has expired
 _LEAST_LIFT = 1e-7  # of a score: what is less was lost by rounding
 LAGGING = 64  # memories newer than the index that the hook looks through by itself
@@ -51,11 +51,11 @@ def for_prompt(
     store, tuning = sources.store, sources.tuning
     scope = Filter(audiences=eligible.audiences)
     found = gather(Request(text, scope, further=exact.lists() if exact else ()), sources, deadline)
-    alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, scope))
+    alpha, why = ranking.alpha_of(found, tuning, lambda: words.count(sources.index, scope))
     unwanted = set(store.seqs_of(left_out)) if left_out else set()
     newer = [memory for memory in _not_indexed(sources.index, store) if memory.id not in left_out and eligible.allows(memory)]
     unwanted.update(memory.seq for memory in newer)
-    scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in unwanted}
+    scores = {seq: score for seq, score in ranking.fused_scores(found, tuning, alpha).items() if seq not in unwanted}
     best = islice(_in_order(scores, found.sole, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES)
     hits = [found.hit(memory, score, factor) for memory, score, factor in best]
     if exact:
@@ -140,7 +140,7 @@ def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, place: int, tuning: Tu
             if not hit.is_exact:
                 hit.terms = logit.with_place(hit.terms, place)
         hit.probability = logit.probability(hit.terms)
-        hit.prior = prior.prior_of(hit.memory.namespace, intent.type, tuning.prior)
+        hit.prior = fusion.prior_of(hit.memory.namespace, intent.type, tuning.prior)
 
 
 def ordered(hits: Sequence[Hit]) -> list[Hit]:
@@ -196,9 +196,9 @@ def search(request: Request, sources: Sources, deadline: Deadline, limit: int, o
     while True:
         if not is_enough:  # what is looked for further only counts: it does not change what is said of this page
             described = found
-            alpha, why = ranking.alpha_of(found, tuning, lambda: lexical.count(sources.index, request.scope))
+            alpha, why = ranking.alpha_of(found, tuning, lambda: words.count(sources.index, request.scope))
         before = {memory.seq for memory, _, _ in ordered}
-        scores = {seq: score for seq, score in ranking.fused(found, tuning, alpha).items() if seq not in before}
+        scores = {seq: score for seq, score in ranking.fused_scores(found, tuning, alpha).items() if seq not in before}
         fusions.append((scores, found, alpha))
         more = _in_order(scores, found.sole, store, tuning, now, may_be_shown)
         wanted = None if request.is_explained else needed
@@ -268,7 +268,7 @@ def _in_order(
     Rows are read a few at a time: a common word brings hundreds, of which ten are wanted.
     """
     ages = store.ages(list(scores))
-    aged = {seq: ranking.aged(scores[seq], created_at, now, tuning) for seq, (created_at, _) in ages.items()}
+    aged = {seq: ranking.aged_score(scores[seq], created_at, now, tuning) for seq, (created_at, _) in ages.items()}
     if sole:
         from subcog_hooks.recall import identifiers  # few queries name one
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import log
 
-from subcog_hooks.memory.index import ASKED, LABELS, LexicalIndex
+from subcog_hooks.store.index import ASKED, LABELS, LexicalIndex
 from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.typed import ends_of
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import tantivy
 
-MAX_TERMS = 24  # of a prompt: the rarest (DESIGN 7.1)
+MAX_TERMS = 24  # of a prompt: the rarest
 MAX_GLUE = 12  # function words of a query that have a say in the ranking
 # These three are flat around their values: with .1 to 1.0, 1 to 2 and 10 to 200 within two of 338 development prompts as many
 # are answered, and as many met with silence.

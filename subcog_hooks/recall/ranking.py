@@ -1,8 +1,8 @@
-"""From candidates to an order: fusion of the lists, agreement, recency (DESIGN 7.3, 7.4). No searching here."""
+"""From candidates to an order: fusion of the lists, agreement, recency. No searching here."""
 
 from __future__ import annotations
 
-from subcog_hooks.recall import fusion, recency
+from subcog_hooks.recall import fusion
 from subcog_hooks.recall.hits import LABELS, LEXICAL, PATTERN, SEMANTIC, STATE
 from subcog_hooks.recall.labels import MANY, MANY_FACTOR
 
@@ -27,13 +27,13 @@ def alpha_of(found: Candidates, tuning: Tuning, corpus: Callable[[], int | None]
         return 1.0, "meaning alone ran"
     if tuning.alpha is not None:
         return tuning.alpha, "fusion.alpha"
-    from subcog_hooks.recall.alpha import adaptive  # unless it is asked for, .4 ms with the types of queries
+    from subcog_hooks.recall.fusion import adaptive_alpha  # unless it is asked for, .4 ms with the types of queries
 
     by_type = float(getattr(tuning, found.query.type))
-    return adaptive(found.query.type, by_type, corpus(), tuning.small, tuning.large)
+    return adaptive_alpha(found.query.type, by_type, corpus(), tuning.small, tuning.large)
 
 
-def fused(found: Candidates, tuning: Tuning, alpha: float) -> dict[int, float]:
+def fused_scores(found: Candidates, tuning: Tuning, alpha: float) -> dict[int, float]:
     """Return the score of every candidate, by row number: its lists fused, raised by as much as its channels agree on it."""
     scores: dict[int, float] = {}
     for amounts in contributions(found, tuning, alpha).values():
@@ -78,7 +78,7 @@ def agreement_factor(seq: int, found: Candidates, tuning: Tuning) -> float:
     return 1.0 + tuning.agreement * found.agreement(seq)
 
 
-def aged(score: float, created_at: int, now: int, tuning: Tuning) -> tuple[float, float]:
+def aged_score(score: float, created_at: int, now: int, tuning: Tuning) -> tuple[float, float]:
     """Return a score with the memory's age, rounded so that it is the same on every machine, and the factor for the age."""
-    factor = recency.factor(created_at, now, tuning.decay, tuning.floor)
+    factor = fusion.recency_factor(created_at, now, tuning.decay, tuning.floor)
     return round(score * factor, DIGITS), factor

@@ -10,16 +10,16 @@ from __future__ import annotations
 from itertools import pairwise
 from math import log
 
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
-from subcog_hooks.tables import read_rows
 from subcog_hooks.text import analysis, languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from subcog_hooks.memory.model import Memory
     from subcog_hooks.recall.logit import Terms
+    from subcog_hooks.store.memory import Memory
 
     Evidence = dict[str, float]  # by name
 

@@ -2,7 +2,7 @@
 
 import tantivy
 
-from subcog_hooks.memory.index import LexicalIndex
+from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.text.analysis import EXACT
 
 SHORTEST_MISSPELT = 4  # letters of a word that is taken for misspelt; of three, every other one is a word

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.recall.diversity import NEAR_DUPLICATE
-from subcog_hooks.recall.fusion import AGREEMENT_BONUS
-from subcog_hooks.recall.prior import FAVOURED_FACTOR
+from subcog_hooks.recall.fusion import AGREEMENT_BONUS, FAVOURED_FACTOR
 from subcog_hooks.settings.defaults import ADAPTIVE, DEFAULTS, TYPE_SHARES, WEIGHTED
 
 TYPE_CHECKING = False

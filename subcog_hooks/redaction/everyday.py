@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import re2
 
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import secret_values
 from subcog_hooks.redaction.prefixes import BESIDE, WHOLE_WORD
 from subcog_hooks.redaction.secret_values import MARKER, is_seed
-from subcog_hooks.tables import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 """Prefixes of vendors' tokens, and nouns of secrets: data for the pass on the way in, that on the way out, and disclosure."""
 
-from subcog_hooks.tables import read_rows
+from subcog_hooks.core.tables import read_rows
 
 OPAQUE, WIDE = "opaque", "wide"  # forms of tokens
 WHOLE_WORD = 4  # letters of a word that others may hold

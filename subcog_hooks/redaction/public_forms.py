@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import re2
 
-from subcog_hooks.tables import read_rows
+from subcog_hooks.core.tables import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

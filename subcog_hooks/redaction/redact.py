@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import re2
 
-from subcog_hooks.quiet_imports import put_off
-from subcog_hooks.redaction import catalogue, everyday, nearby, prefixes, secret_values
+from subcog_hooks.core.quiet_imports import put_off
+from subcog_hooks.core.tables import read_rows
+from subcog_hooks.redaction import everyday, nearby, patterns, prefixes, secret_values
 from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, assigned, assigned_in_other_languages
 from subcog_hooks.redaction.leaks import without_private
 from subcog_hooks.redaction.public_forms import find_public
 from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_token, is_written_out
-from subcog_hooks.tables import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -89,7 +89,7 @@ def holds_known_secret(text: str) -> bool:
         or (_may_hold_secret(plain, data) and _pattern_spans(text, plain, data))
         or any(assigned(text))
         or any(everyday.find(text))
-        or any(_may_stand(text[start:end]) for start, end, _ in catalogue.known(text, data))
+        or any(_may_stand(text[start:end]) for start, end, _ in patterns.known(text, data))
     )
 
 
@@ -196,7 +196,7 @@ def _spans(text: str) -> list[_Span]:
     last = len(_rules())
     others = (*assigned_in_other_languages(text), *everyday.find(text))
     spans += [_Span(start, end, last + 1, kind) for start, end, kind in others]
-    for start, end, kind in catalogue.known(text, data):
+    for start, end, kind in patterns.known(text, data):
         if not plain[max(0, start - 1) : start].isalnum() and _may_stand(text[start:end]):
             spans.append(_Span(start, end, last + 2, kind))
     return spans + _guesses(text, data, last)

@@ -1,4 +1,9 @@
-"""The default of every setting by its name: all of the settings that a hook loads. `keys` has types, ranges and help texts."""
+"""The defaults of the settings, and the contents of a settings file: all that a hook loads of them."""
+
+from __future__ import annotations
+
+from subcog_hooks import __version__
+from subcog_hooks.core import light_json
 
 Value = bool | int | float | str
 
@@ -23,7 +28,7 @@ ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
 # within .004 of the best nDCG@10 of .1 to .9; a name that asks for .9 costs locomo .04.
 TYPE_SHARES = {"exact_quote": 0.1, "entity": 0.4, "conceptual": 0.8, "factual": 0.5, "exploratory": 0.7}
 PRESETS: dict[str, dict[str, Value]] = {  # fusion.preset: a mode and an alpha by one name
-    "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},  # S4
+    "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
     RRF: {"fusion.mode": RRF, "fusion.alpha": 0.5},  # S2, S3
     "vector-only": {"fusion.mode": WEIGHTED, "fusion.alpha": 1.0},
@@ -91,3 +96,49 @@ DEFAULTS: dict[str, Value] = {
     "embedding.model": "minilm",
     "embedding.background": True,
 }
+
+
+EVERYTHING = "*"  # stands for all keys, where a file cannot be read
+_FORM = "values problems left_out lines-of-all"
+
+
+class FileSettings:
+    """The contents of a settings file.
+
+    values: the valid values, by key; problems: a line for each fault; left_out: the keys at fault, or EVERYTHING; lines: the
+    line of each valid value.
+    """
+
+    __slots__ = ("left_out", "lines", "problems", "values")
+
+    def __init__(
+        self,
+        values: dict[str, Value] | None = None,
+        problems: list[str] | None = None,
+        left_out: list[str] | None = None,
+        lines: dict[str, int] | None = None,
+    ) -> None:
+        self.values = values or {}
+        self.problems = problems or []
+        self.left_out = left_out or []
+        self.lines = lines or {}
+
+
+def compile_settings(settings: FileSettings) -> str:
+    """Return the compiled form of a file's settings."""
+    import json  # only after a file has changed
+
+    return json.dumps({"of": _signature(), **{name: getattr(settings, name) for name in FileSettings.__slots__}})
+
+
+def load_compiled(text: str) -> FileSettings | None:
+    """Return the settings of a compiled form, None where another version of subcog has written it."""
+    stored = light_json.loads(text)
+    if not isinstance(stored, dict) or stored.get("of") != _signature():
+        return None
+    return FileSettings(stored["values"], stored["problems"], stored["left_out"], stored["lines"])
+
+
+def _signature() -> str:
+    """Return a text that changes with the version and the settings, which may compile a file to something else."""
+    return f"{_FORM} {__version__} {DEFAULTS}"

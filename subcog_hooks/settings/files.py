@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import tomllib
 
-from subcog_hooks.errors import ConfigError
-from subcog_hooks.regular_files import read_regular
-from subcog_hooks.settings.file_settings import EVERYTHING, FileSettings
-from subcog_hooks.settings.key_types import MAX_SHOWN
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.settings.defaults import EVERYTHING, FileSettings
+from subcog_hooks.settings.keys import KEYS, MAX_SHOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.errors import StoreError
-from subcog_hooks.settings.defaults import DEFAULTS, PRESETS, TUNED_SECTIONS
-from subcog_hooks.settings.file_settings import FileSettings, compile_settings, load_compiled
+from subcog_hooks.core.errors import StoreError
+from subcog_hooks.settings.defaults import DEFAULTS, PRESETS, TUNED_SECTIONS, FileSettings, compile_settings, load_compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from subcog_hooks.paths import Home
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.settings.defaults import Value
 
     class Cache(Protocol):
@@ -97,22 +96,27 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
     sources: dict[str, str] = {}
     project = _read_file(os.path.join(project_root, PROJECT_FILE), cache) if project_root else FileSettings()
     if project.values:
-        from subcog_hooks.settings import tightening  # few projects set anything
+        from subcog_hooks.settings import project_limits  # few projects set anything
 
         positions = {name: f"{PROJECT_FILE} line {line}" for name, line in project.lines.items()}
         own_values = Settings(own.values).__getitem__
-        values, ignored = tightening.keep_tightening(project.values, own_values, positions, "a project's file")
+        values, ignored = project_limits.keep_tightening(project.values, own_values, positions, "a project's file")
         sources = {name: positions[name] for name in values}
     problems += project.problems
     values = _overlaid(values, own.values)
     sources.update({name: f"{os.path.basename(home.config)} line {line}" for name, line in own.lines.items()})
     problems += own.problems
     if any(name.startswith(PREFIXES) for name in os.environ):
-        from subcog_hooks.settings import tightening, variables  # few environments have any
+        from subcog_hooks.settings import (
+            project_limits,
+            variables,  # few environments have any
+        )
 
         by_variables = variables.read(os.environ)
         in_files = Settings(values).__getitem__
-        stronger, loosening = tightening.keep_tightening(by_variables.values, in_files, by_variables.variables, "a variable")
+        stronger, loosening = project_limits.keep_tightening(
+            by_variables.values, in_files, by_variables.variables, "a variable"
+        )
         values = _overlaid(values, stronger)
         sources.update({name: by_variables.variables[name] for name in stronger})
         ignored += loosening

@@ -1,10 +1,9 @@
-"""Environment variables that are settings (S0, S4), by name and with their values. Loaded only where one of ours is set."""
+"""Environment variables that are settings, by name and with their values. Loaded only where one of ours is set."""
 
 from __future__ import annotations
 
-from subcog_hooks.errors import ConfigError
-from subcog_hooks.settings.key_types import MAX_SHOWN
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.settings.keys import KEYS, MAX_SHOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

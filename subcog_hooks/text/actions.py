@@ -6,7 +6,7 @@ call is looked up by what it does. Reading does nothing: `git log` and a file th
 
 from __future__ import annotations
 
-from subcog_hooks.tables import read_rows
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text.familiar import LEADS, VALUED
 from subcog_hooks.text.mentions import MAX_COMMAND, commands_of
 

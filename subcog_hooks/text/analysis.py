@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import tantivy
 
-from subcog_hooks.tables import read_rows
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text import languages
 
 TYPE_CHECKING = False

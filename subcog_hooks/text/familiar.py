@@ -1,6 +1,6 @@
 """Words by which names in texts are told from other words: endings and names of files, commands, products."""
 
-from subcog_hooks.tables import read_words
+from subcog_hooks.core.tables import read_words
 
 _WORDS = read_words(__file__, "familiar.tsv")
 

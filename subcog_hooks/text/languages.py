@@ -6,7 +6,7 @@ half: a wrong language would take its words apart wrongly.
 
 import tantivy
 
-from subcog_hooks.tables import read_rows
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text.vocabulary import STOP
 
 MAX_READ = 600  # characters of a text by which its language is told

@@ -6,7 +6,7 @@ English word as well, needs a sign beside it: a word that says it is run, the be
 
 from __future__ import annotations
 
-from subcog_hooks.tables import read_words
+from subcog_hooks.core.tables import read_words
 from subcog_hooks.text.familiar import INTERPRETERS, VALUED
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 

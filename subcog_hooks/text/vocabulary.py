@@ -1,6 +1,6 @@
 """Words by which texts are read: function words, everyday words of prompts, and classes for the patterns of intent."""
 
-from subcog_hooks.tables import read_words
+from subcog_hooks.core.tables import read_words
 
 _WORDS = read_words(__file__, "vocabulary.tsv")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.capture.compose import cleaned
-from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.core.errors import InvalidMemory
 from tests.conftest import Maker
 
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.import_report import Options
+from subcog_hooks.capture.import_changes import Options
 from subcog_hooks.capture.sources import catalogue, foreign_database
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory.project import Project
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.store.project import Project
 from tests.rival_stores import DATABASES
 
 FLIPS = 200  # files of a source

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import cleaned
-from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.store import Store
+from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 
 

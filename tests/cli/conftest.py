@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli import app
-from subcog_hooks.cli.rest import breath
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import user_prompt_submit
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import prompt
+from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hooks.conftest import follow
+from tests.hook.conftest import follow
 from tests.transcripts import PROJECTS
 
 Run = Callable[..., "Result"]
@@ -70,7 +70,7 @@ class Ask:
     def __call__(self, text: str, session: str = "s", cwd: str | None = None) -> list[str]:
         written: list[bytes] = []
         payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd or str(self._folder)}
-        user_prompt_submit.respond(payload, self._home, written.append, Deadline(10_000))
+        prompt.respond(payload, self._home, written.append, Deadline(10_000))
         if not written:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
@@ -80,7 +80,7 @@ class Ask:
 @pytest.fixture
 def hooks_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the work at rest in this process wait for hooks, of which none runs, a moment instead of a second."""
-    monkeypatch.setattr(breath, "QUIET_S", breath.POLL_S)
+    monkeypatch.setattr(background_jobs, "QUIET_S", background_jobs.POLL_S)
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from subcog_hooks.hooks.payload import PROMPT_EVENT
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import BELOW, INJECTED, SPOKE, Bars, Candidate, Decision, Understood
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook.payload import PROMPT_EVENT
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.decision import BELOW, INJECTED, SPOKE, Bars, Candidate, Decision, Understood
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
 
 PROMPT = "How do we rotate the signing keys?"
 BAR = 0.25

@@ -9,21 +9,20 @@ from pathlib import Path
 import psutil
 import pytest
 
-from subcog_hooks import log
 from subcog_hooks.cli import at_rest
-from subcog_hooks.cli.rest import resting
-from subcog_hooks.cli.rest.breath import Breath
-from subcog_hooks.cli.rest.resting import Job
+from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.jobs.background_jobs import Breath, Job
+from subcog_hooks.core import log
+from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import ConfigError
-from subcog_hooks.hooks import detached
-from subcog_hooks.memory.lock import ProcessLock, is_held
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
-from subcog_hooks.state import rest_record
-from subcog_hooks.state.rest_record import DONE, OUTCOMES, PUT_OFF, RUN_FAILED, UNFINISHED, LastRun, RestRecord
+from subcog_hooks.hook import detached
+from subcog_hooks.store import job_record
+from subcog_hooks.store.job_record import DONE, OUTCOMES, PUT_OFF, RUN_FAILED, UNFINISHED, LastRun, RestRecord
+from subcog_hooks.store.lock import ProcessLock, is_held
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import Run
 from tests.conftest import Maker
 
@@ -65,7 +64,7 @@ def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: pyte
     _, status = os.waitpid(process, 0)
     assert (status, counts(home)) == (0, (1, 0))
     assert not at_rest.start_if_due(home)
-    run = rest_record.read(home).runs["embedding"]
+    run = job_record.read(home).runs["embedding"]
     assert (run.outcome, run.told) == (DONE, "1 memory or question embedded")
 
 
@@ -101,20 +100,20 @@ def test_a_process_that_can_not_be_started_is_a_line_in_the_log(
 
 def test_a_session_starts_it_when_a_time_has_come_or_the_settings_have_changed(home: Home, store: Store) -> None:
     now = now_ms()
-    assert rest_record.is_due(home, now)  # nothing is known
-    rest_record.write(home, RestRecord({}, now + MINUTE_MS, rest_record.settings_time(home)))
-    assert not rest_record.is_due(home, now)
-    assert rest_record.is_due(home, now + MINUTE_MS)
+    assert job_record.is_due(home, now)  # nothing is known
+    job_record.write(home, RestRecord({}, now + MINUTE_MS, job_record.settings_time(home)))
+    assert not job_record.is_due(home, now)
+    assert job_record.is_due(home, now + MINUTE_MS)
     Path(home.config).write_text("")
-    assert rest_record.is_due(home, now)
+    assert job_record.is_due(home, now)
     Path(home.at_rest).write_text('{"next": 99999999999999')
-    assert rest_record.is_due(home, now)
+    assert job_record.is_due(home, now)
 
 
 def test_a_session_starts_it_after_a_clock_that_was_ahead_has_been_put_back(home: Home, store: Store) -> None:
     now = now_ms()
-    rest_record.write(home, RestRecord({}, now + 2 * 24 * 60 * MINUTE_MS, rest_record.settings_time(home)))
-    assert rest_record.is_due(home, now)
+    job_record.write(home, RestRecord({}, now + 2 * 24 * 60 * MINUTE_MS, job_record.settings_time(home)))
+    assert job_record.is_due(home, now)
 
 
 # ---- what it does --------------------------------------------------------------------------------------------------------
@@ -138,7 +137,7 @@ class Work:
 @pytest.mark.usefixtures("store")
 def test_it_goes_on_until_nothing_is_due_and_lets_go_of_the_lock(home: Home) -> None:
     work = Work(3)
-    resting.work(home, [work.job])
+    background_jobs.work(home, [work.job])
     assert (work.runs, is_held(home.at_rest_lock)) == (3, False)
 
 
@@ -153,7 +152,7 @@ def test_what_a_command_left_while_the_lock_was_held_is_done_before_the_process_
         return "done"
 
     first = Work(1, leave)
-    resting.work(home, [last.job, first.job._replace(name="first")])
+    background_jobs.work(home, [last.job, first.job._replace(name="first")])
     assert (seen, last.runs) == ([True], 1)
 
 
@@ -161,7 +160,7 @@ def test_what_a_command_left_while_the_lock_was_held_is_done_before_the_process_
 def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
     work = Work(1)
     with ProcessLock(home.at_rest_lock, 0, "working at rest"):
-        resting.work(home, [work.job])
+        background_jobs.work(home, [work.job])
     assert work.runs == 0
 
 
@@ -175,33 +174,33 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exceptio
         raise error
 
     failing, other = Work(2, fail), Work(1)
-    resting.work(home, [failing.job._replace(name="failing"), other.job])
+    background_jobs.work(home, [failing.job._replace(name="failing"), other.job])
     assert (failing.runs, other.runs) == (1, 1)
-    run = rest_record.read(home).runs["failing"]
+    run = job_record.read(home).runs["failing"]
     assert (run.outcome, run.told) == (RUN_FAILED, told)
     assert f"failing failed at rest: {told}" in Path(log.path(home)).read_text()
-    assert resting.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
+    assert background_jobs.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
 
 
 @pytest.mark.usefixtures("store")
 def test_what_is_left_when_its_time_is_over_is_done_by_the_next_process(home: Home) -> None:
     work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
-    resting.work(home, [spent])
-    run = rest_record.read(home).runs["tidying"]
+    background_jobs.work(home, [spent])
+    run = job_record.read(home).runs["tidying"]
     assert (work.runs, run.outcome, run.told) == (0, UNFINISHED, "its 0 seconds are over")
-    assert rest_record.is_due(home, now_ms())
-    assert resting.find_due(home, [work.job]) == [work.job]
+    assert job_record.is_due(home, now_ms())
+    assert background_jobs.find_due(home, [work.job]) == [work.job]
 
 
 @pytest.mark.usefixtures("store")
 def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> None:
     work = Work(5, every_s=3_600.0)
-    resting.work(home, [work.job])
-    resting.work(home, [work.job])
+    background_jobs.work(home, [work.job])
+    background_jobs.work(home, [work.job])
     assert work.runs == 1
-    assert not rest_record.is_due(home, now_ms() + 50 * MINUTE_MS)
-    assert rest_record.is_due(home, now_ms() + 61 * MINUTE_MS)
+    assert not job_record.is_due(home, now_ms() + 50 * MINUTE_MS)
+    assert job_record.is_due(home, now_ms() + 61 * MINUTE_MS)
 
 
 @pytest.mark.usefixtures("store")
@@ -209,7 +208,7 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
 def test_a_record_that_can_not_be_written_lets_no_job_run_for_ever(home: Home, in_the_way: str) -> None:
     os.mkdir(os.path.join(home.root, in_the_way))
     work = Work(5, every_s=3_600.0)
-    resting.work(home, [work.job])
+    background_jobs.work(home, [work.job])
     assert work.runs == 1
 
 
@@ -217,9 +216,9 @@ def test_a_record_that_can_not_be_written_lets_no_job_run_for_ever(home: Home, i
 @pytest.mark.usefixtures("store")
 def test_a_pipe_in_the_place_of_the_record_or_the_lock_is_waited_for_by_nobody(home: Home) -> None:
     code = (
-        "import sys\nfrom subcog_hooks.memory.lock import is_held\nfrom subcog_hooks.paths import Home\n"
-        "from subcog_hooks.state import rest_record\nhome = Home(sys.argv[1])\n"
-        "print(rest_record.write(home, rest_record.read(home)), is_held(home.at_rest_lock))"
+        "import sys\nfrom subcog_hooks.store.lock import is_held\nfrom subcog_hooks.core.paths import Home\n"
+        "from subcog_hooks.store import job_record\nhome = Home(sys.argv[1])\n"
+        "print(job_record.write(home, job_record.read(home)), is_held(home.at_rest_lock))"
     )
     for name in ("at-rest.json.new", "at-rest.lock"):
         os.mkfifo(os.path.join(home.root, name))
@@ -236,12 +235,12 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     )
     job = next(job for job in at_rest.JOBS if job.name == "questions by a model")
     work = Work(3, lambda breath: job.run(home, breath))
-    resting.work(home, [work.job._replace(name=job.name)])
+    background_jobs.work(home, [work.job._replace(name=job.name)])
     assert work.runs == 1
-    last = rest_record.read(home).runs[job.name]
+    last = job_record.read(home).runs[job.name]
     assert (last.outcome, last.told) == (PUT_OFF, "the calls of the day are made")
-    assert not rest_record.is_due(home, now_ms())
-    assert rest_record.is_due(home, now_ms() + 11 * MINUTE_MS)
+    assert not job_record.is_due(home, now_ms())
+    assert job_record.is_due(home, now_ms() + 11 * MINUTE_MS)
 
 
 @pytest.mark.usefixtures("store")
@@ -250,13 +249,13 @@ def test_a_process_that_is_killed_leaves_the_work_to_the_next_session(home: Home
         raise KeyboardInterrupt  # ends the process as a signal does: nothing more is noted
 
     with pytest.raises(KeyboardInterrupt):
-        resting.work(home, [Work(1, die).job])
+        background_jobs.work(home, [Work(1, die).job])
     assert not is_held(home.at_rest_lock)
-    assert rest_record.is_due(home, now_ms())
+    assert job_record.is_due(home, now_ms())
     work = Work(1)
-    resting.work(home, [work.job])
+    background_jobs.work(home, [work.job])
     assert work.runs == 1
-    assert not rest_record.is_due(home, now_ms())
+    assert not job_record.is_due(home, now_ms())
 
 
 @pytest.mark.parametrize(
@@ -271,7 +270,7 @@ def test_a_process_that_is_killed_leaves_the_work_to_the_next_session(home: Home
     ],
 )
 def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: float, waits_s: float) -> None:
-    assert resting.wait_s(Work(1, every_s=every_s).job, LastRun(0, 0, outcome, "")) == waits_s
+    assert background_jobs.wait_s(Work(1, every_s=every_s).job, LastRun(0, 0, outcome, "")) == waits_s
 
 
 # ---- what is kept of it --------------------------------------------------------------------------------------------------
@@ -280,17 +279,17 @@ def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: f
 @pytest.mark.parametrize("text", ["", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"])
 def test_a_damaged_record_is_as_good_as_none(home: Home, store: Store, text: str) -> None:
     Path(home.at_rest).write_text(text)
-    record = rest_record.read(home)
-    assert (record.runs, rest_record.is_due(home, now_ms())) == ({}, True)
+    record = job_record.read(home)
+    assert (record.runs, job_record.is_due(home, now_ms())) == ({}, True)
 
 
 def test_the_record_is_the_users_alone_and_nothing_lies_beside_it(home: Home, store: Store) -> None:
     runs = {outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in OUTCOMES}
-    rest_record.write(home, RestRecord(runs, 5, 6))
-    again = rest_record.read(home)
+    job_record.write(home, RestRecord(runs, 5, 6))
+    again = job_record.read(home)
     assert {name: run.outcome for name, run in again.runs.items()} == {name: name for name in OUTCOMES}
     assert again.runs[DONE].told.startswith("two lines x")
-    assert len(again.runs[DONE].told) == rest_record.MAX_TOLD
+    assert len(again.runs[DONE].told) == job_record.MAX_TOLD
     assert (again.next_at, again.settings) == (5, 6)
     assert [name for name in os.listdir(home.root) if name.startswith("at-rest.json")] == ["at-rest.json"]
     if os.name != "nt":
@@ -307,7 +306,7 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
         "sessions": LastRun(now_ms(), 1_500, PUT_OFF, "2 proposed; the battery is at 30 %"),
         "embedding": LastRun(now_ms(), 300, DONE, "1 memory embedded"),
     }
-    rest_record.write(home, RestRecord(runs, 0, 0))
+    job_record.write(home, RestRecord(runs, 0, 0))
     lines = [line for line in subcog("doctor").out.splitlines() if "at rest, " in line]
     assert [line[:6] for line in lines] == ["note  ", "  ok  "]
     assert "at rest, sessions: 2 proposed; the battery is at 30 % (" in lines[0]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.capture.sessions import history
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
-from subcog_hooks.state.connection import State
+from subcog_hooks.core.paths import Home
+from subcog_hooks.learn import history
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, Run
 from tests.conftest import Maker
 from tests.transcripts import session

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.memory.store import Mark, Store
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import marks
-from subcog_hooks.state.decision import BELOW
+from subcog_hooks.store.decision import BELOW
+from subcog_hooks.store.store import Mark, Store
 from tests.cli.conftest import Ask, Run
 from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 

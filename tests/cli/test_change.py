@@ -7,17 +7,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from subcog_hooks import database
+from subcog_hooks.core import database
+from subcog_hooks.core.errors import StoreBusy
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import StoreBusy
-from subcog_hooks.memory import vector_sync, vectors
-from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vector_file import path_of
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.store import vector_store, vector_sync
+from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import path_of
+from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import Run
-from tests.memory.letters import DIMENSION, MADE_BY, SPACE, encode, finals
+from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
 TEXT = "The master key of the sluice lies under the third stone."
 BUSY = "purged, but another process still reads the old bytes; they go when the next command ends after it"
@@ -81,7 +81,7 @@ def test_the_vectors_of_a_purged_memory_are_gone_from_every_space(subcog: Run, h
 def test_a_reader_that_keeps_the_bytes_of_a_vector_is_said_and_the_rest_is_done(
     subcog: Run, home: Home, secret: str, monkeypatch: pytest.MonkeyPatch, space: str
 ) -> None:
-    monkeypatch.setattr(vectors, "WRITE_WAIT_MS", 20)
+    monkeypatch.setattr(vector_store, "WRITE_WAIT_MS", 20)
     made = vectors_of(home, secret)
     with read_by_another(path_of(home, space)):
         done = subcog("forget", secret, "--purge")

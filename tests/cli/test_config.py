@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.state.decision import BELOW, INTENT
+from subcog_hooks.store.decision import BELOW, INTENT
+from subcog_hooks.store.memory import now_ms
 from tests.cli.conftest import Run
 from tests.cli.decided import TOOL, candidate, decided, keep
 

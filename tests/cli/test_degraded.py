@@ -15,10 +15,10 @@ import apsw
 import pytest
 
 from subcog_hooks.cli.support import searching, sources
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import layout, static
-from subcog_hooks.memory import vector_sync, vectors
-from subcog_hooks.memory.vector_file import path_of
-from subcog_hooks.paths import Home
+from subcog_hooks.store import vector_store, vector_sync
+from subcog_hooks.store.vector_file import path_of
 from tests.cli.conftest import Result, Run
 
 BILL = "Invoices are rounded to whole cents per line, never on the total."
@@ -102,8 +102,8 @@ def test_vectors_that_nobody_may_read_leave_the_answer_to_words(
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     for name in ("reader", "writer"):
-        patient = getattr(vectors.VectorStore, name)
-        monkeypatch.setattr(vectors.VectorStore, name, staticmethod(functools.partial(patient, busy_ms=20)))
+        patient = getattr(vector_store.VectorStore, name)
+        monkeypatch.setattr(vector_store.VectorStore, name, staticmethod(functools.partial(patient, busy_ms=20)))
     with held(path_of(home, static.SPACE)):
         assert assert_words_answered(filled(*FAST))
     assert answer(filled(*FAST))["degraded"] is False

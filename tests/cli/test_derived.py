@@ -5,9 +5,9 @@ from pathlib import Path
 
 import apsw
 
-from subcog_hooks.memory.cue_tables import MAX_UNKEYED
-from subcog_hooks.memory.store import Store, audiences_of
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.cue_tables import MAX_UNKEYED
+from subcog_hooks.store.store import Store, audiences_of
 from tests.cli.conftest import Run
 
 USER = audiences_of()

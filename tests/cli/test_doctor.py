@@ -11,17 +11,16 @@ import apsw
 import pytest
 
 from subcog_hooks.cli.claude_code import hook_entries
-from subcog_hooks.cli.upkeep import stale
-from subcog_hooks.hooks import detached
+from subcog_hooks.cli.support import stale_files
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import detached
 from subcog_hooks.llm import breaker
-from subcog_hooks.memory import vector_sync
-from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vector_file import path_of
-from subcog_hooks.paths import Home
-from subcog_hooks.state import pause
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import state_values, vector_sync
+from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import path_of
 from tests.cli.conftest import Run
 from tests.conftest import Maker
 
@@ -163,7 +162,7 @@ def test_a_damaged_state_is_put_aside(registered: Run, home: Home) -> None:
         file.seek(4096)
         file.write(b"\xff" * (os.path.getsize(home.state_db) - 4096))
     assert "is put aside and made anew" in registered("doctor").out
-    assert not pause.is_on(State.open(home, 100), 0)
+    assert not state_values.is_paused(State.open(home, 100), 0)
 
 
 def test_a_home_that_is_a_file_is_named(subcog: Run, home: Home) -> None:
@@ -212,11 +211,11 @@ def test_the_settings_file_is_the_users_alone(subcog: Run, home: Home) -> None:
 
 def test_a_pause_begins_and_ends(subcog: Run, home: Home) -> None:
     assert subcog("pause", "2h").code == 0
-    assert pause.is_on(State.open(home, 100), now_ms())
+    assert state_values.is_paused(State.open(home, 100), now_ms())
     assert subcog("resume").code == 0
     assert subcog("resume").code == 1
     assert subcog("pause").code == 0
-    assert pause.is_on(State.open(home, 100), 10**15)
+    assert state_values.is_paused(State.open(home, 100), 10**15)
 
 
 @pytest.mark.parametrize("length", ["2", "h", "-1h", "2 weeks", "0m"])
@@ -330,8 +329,8 @@ def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monke
     about(project, "*.rs")
     about(project, "src/db/*.py")
     about(project, "./src/d?/*.rs")
-    monkeypatch.setattr(stale.find, "__defaults__", (3,))
-    monkeypatch.setattr(stale, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(stale_files.find, "__defaults__", (3,))
+    monkeypatch.setattr(stale_files, "MAX_ENTRIES", 3)
     assert stale_said(project) == [
         f"note  1 memory is stale: no file matches its paths, {gone}; `subcog edit ID --path GLOB`, or `subcog forget ID`",
         "note  more than 3 files and folders are here: whether 2 more are stale is not known",

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import triggers
-from subcog_hooks.memory.schema import SCHEMA
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log, flags, ledger, sessions
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import decision_log, ledger, sessions, state_values
+from subcog_hooks.store.schema import SCHEMA
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, Run
-from tests.hooks.conftest import follow
+from tests.hook.conftest import follow
 
 DUMPS = Path(__file__).parents[1] / "data" / "earlier_home"
 QUESTION = "How do we rotate the signing keys of the release service?"
@@ -72,12 +72,12 @@ def test_its_export_is_what_it_exported(earlier: Home, subcog: Run) -> None:
 def test_its_state_loses_nothing(earlier: Home) -> None:
     before = read_rows(earlier.state_db)
     state = State.open(earlier, 1_000)
-    assert ledger.given(state, "s1") == {"1m8ajrxey4wt6h", "keys", "push"}
+    assert ledger.given_to(state, "s1") == {"1m8ajrxey4wt6h", "keys", "push"}
     assert [decision.prompt for decision in decision_log.latest(state, 1)] == ["Please do a force push to main now"]
     known = sessions.find(state, "s1")
     assert known is not None
     assert (known.project, known.prompts) == ("git.example.com/acme/shop", 2)
-    assert flags.find_all(state) == {"calm": True}
+    assert state_values.find_flags(state) == {"calm": True}
     state.close()
     after = read_rows(earlier.state_db)
     assert {name: after[name] for name in before} == before

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, Run
 
 TEXTS = {

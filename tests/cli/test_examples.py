@@ -13,7 +13,7 @@ import pytest
 
 from subcog_hooks.cli import app, config, models, state
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hooks.session_start import RESTING_COMMAND
+from subcog_hooks.hook.session import RESTING_COMMAND
 from tests.cli.conftest import Ask, Run
 from tests.llm_server import LlmServer
 from tests.transcripts import PROJECTS, Writer

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.upkeep import hygiene
-from subcog_hooks.cli.upkeep.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare, find_unused
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
-from subcog_hooks.state.handed_over import HandedOver
+from subcog_hooks.cli.support import hygiene
+from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare, find_unused
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.ledger import HandedOver
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.conftest import Maker
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.import_report import Options
-from subcog_hooks.paths import Home
+from subcog_hooks.capture.import_changes import Options
+from subcog_hooks.core.paths import Home
 from tests.cli.conftest import Run
 
 DATA = Path(__file__).parent.parent / "data"

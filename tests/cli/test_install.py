@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.claude_code import hook_entries, settings_json
+from subcog_hooks.cli.claude_code import hook_entries
 from tests.cli.conftest import Run
 
 ISOLATED = hook_entries.isolated("/usr/bin/python3", "/x/lib", "/x/subcog")
@@ -198,7 +198,7 @@ def test_any_settings_come_back_byte_for_byte(settings: dict[str, object], inden
 @given(st.dictionaries(st.text(max_size=6), JSON, max_size=4))
 def test_members_are_found_where_they_stand(value: dict[str, object]) -> None:
     text = json.dumps(value, indent=1)
-    for member in settings_json.members(text, settings_json.start_of(text)):
+    for member in hook_entries.members(text, hook_entries.start_of(text)):
         assert json.loads(text[member.value_start : member.end]) == member.value == value[str(member.key)]
 
 

@@ -11,15 +11,15 @@ import pytest
 from rich.console import Console, RenderableType
 
 from subcog_hooks.cli.intent import described, view
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.classifier import Classification
-from subcog_hooks.intent.detection import Examined
+from subcog_hooks.intent.detector import Examined
 from subcog_hooks.intent.keywords import Fired, Reading
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, Intent
-from subcog_hooks.llm.call import ERROR, SUCCESS
-from subcog_hooks.paths import Home
+from subcog_hooks.llm.race import ERROR, SUCCESS
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.state import metrics
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import metrics
+from subcog_hooks.store.state import State
 from tests.cli.conftest import Run
 from tests.llm_server import LlmServer, fails, says
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import user_prompt_submit
-from subcog_hooks.paths import Home
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import prompt
 from subcog_hooks.settings import variables
 from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.state import State
 from tests.cli.conftest import Run
 from tests.llm_server import Behaviour, LlmServer, says
 
@@ -95,7 +95,7 @@ def seen(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], values: 
     Path(home.state_db).unlink()  # so that the hook asks as well
     written: list[bytes] = []
     payload: dict[str, object] = {"prompt": PROMPT, "session_id": "", "cwd": str(home.root)}
-    user_prompt_submit.respond(payload, home, written.append, Deadline(20_000))
+    prompt.respond(payload, home, written.append, Deadline(20_000))
     return {
         "type": first["intent_type"],
         "llm_status": first["llm_status"],
@@ -176,7 +176,7 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
     before = seen(subcog, home, servers, PINNED)
     monkeypatch.setenv(variable, "perhaps")
     written: list[bytes] = []
-    user_prompt_submit.respond({"prompt": PROMPT, "session_id": "", "cwd": ""}, home, written.append, Deadline(20_000))
+    prompt.respond({"prompt": PROMPT, "session_id": "", "cwd": ""}, home, written.append, Deadline(20_000))
     alone = {"search_intent.use_llm": "false"} if variable == "SUBCOG_SEARCH_INTENT_USE_LLM" else {}  # it may have said no
     monkeypatch.delenv(variable)
     assert b"".join(written) == (seen(subcog, home, servers, PINNED | alone) if alone else before)["hook"]

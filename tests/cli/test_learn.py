@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import files, learning, transcript
-from subcog_hooks.capture.sessions.storing import LearningOptions
-from subcog_hooks.cli.transcripts import learning as support
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import session_start
-from subcog_hooks.memory.store import Store
-from subcog_hooks.pace import FULL_PACE, Pace
-from subcog_hooks.paths import Home
-from subcog_hooks.state import learned
-from subcog_hooks.state.connection import State
+from subcog_hooks.cli.proposals import learning_runs as support
+from subcog_hooks.core.deadline import FULL_PACE, Deadline, Pace
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import session as hook_session
+from subcog_hooks.learn import learning, transcript, transcript_files
+from subcog_hooks.learn.storing import LearningOptions
+from subcog_hooks.store import learned
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.cli.learned import RULE, STAGING, waiting
 from tests.transcripts import Writer, session
@@ -379,7 +378,7 @@ def test_at_rest_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog:
     written: list[bytes] = []
     payload: dict[str, object] = {"source": "startup", "session_id": "s", "cwd": str(sessions)}
     subcog("remember", "Ropes are replaced every spring.")
-    session_start.respond(payload, home, written.append, Deadline(10_000))
+    hook_session.respond(payload, home, written.append, Deadline(10_000))
     told = json.loads(written[0])["systemMessage"]
     assert told == "subcog: 1 thing that you said in a session may be worth remembering: `subcog learn`"
 
@@ -409,7 +408,7 @@ def test_a_session_is_as_new_as_its_file_or_its_last_row_whichever_is_later(subc
     os.utime(touched.path)
     copied = session(sessions, "two", STAGING, day=LATELY)
     os.utime(copied.path, (1, 1))
-    before = time.time() - files.IDLE_MS / 1000 - 60
+    before = time.time() - transcript_files.IDLE_MS / 1000 - 60
     os.utime(touched.path, (before, before))
     assert "reading what you typed in 2 sessions" in subcog("learn", "--since", "30d", "--dry-run").err
     old = session(sessions, "old", RULE, day="2001-01-01")

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.suggesting import calls
-from subcog_hooks.cli.transcripts import asking
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.cli.proposals import asking, enrichment
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import ANTHROPIC, OPENAI
-from subcog_hooks.state import learned, llm_calls
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import learned, state_values
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests import transcripts
 from tests.cli.conftest import Run
 from tests.llm_server import Behaviour, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
@@ -227,7 +226,7 @@ def test_a_day_has_so_many_calls_also_where_a_run_was_killed(
     subcog("learn", "--llm")
     assert len(server.requests) == 5
     state = State.open(home, 1_000)
-    assert llm_calls.made_today(state, now_ms()) == 5
+    assert state_values.llm_calls_today(state, now_ms()) == 5
     state.close()
 
 
@@ -319,6 +318,6 @@ def test_the_calls_of_a_day_hold_for_all_that_is_asked_at_rest(home: Home, subco
     subcog("config", "set", "llm.calls_a_day", "0")
     assert "the 0 calls of today are made" in subcog("enrich").err
     assert server.requests == []
-    assert calls.CALLS_SETTING == "llm.calls_a_day"
+    assert enrichment.CALLS_SETTING == "llm.calls_a_day"
     with Store.reader(home) as store:
         assert len(list(store.all(("active",)))) == 1

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import transcript
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import pre_tool_use
-from subcog_hooks.paths import Home
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import tool
+from subcog_hooks.learn import transcript
 from tests import transcripts
 from tests.cli.conftest import Run
 from tests.transcripts import Writer
@@ -193,7 +193,7 @@ def test_what_is_kept_stands_beside_the_call_of_the_form_that_fails(
     written: list[bytes] = []
     call: dict[str, object] = {"tool_name": "Bash", "session_id": "s", "cwd": str(root)}
     for command in ("pnpm test", "npm test -- shop"):
-        pre_tool_use.respond({**call, "tool_input": {"command": command}}, home, written.append, Deadline(10_000))
+        tool.respond({**call, "tool_input": {"command": command}}, home, written.append, Deadline(10_000))
     (answer,) = written
     assert FAILS in answer.decode()
     assert "from a tool" in answer.decode()

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import comparing, files, learning
-from subcog_hooks.capture.sessions.storing import LearningOptions
-from subcog_hooks.capture.sessions.turns import ANSWER
-from subcog_hooks.capture.sessions.worth import LINES, WEIGHTS, Fit
-from subcog_hooks.cli.transcripts import learning as support
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
-from subcog_hooks.state import learned
-from subcog_hooks.state.connection import State
+from subcog_hooks.cli.proposals import learning_runs as support
+from subcog_hooks.core.paths import Home
+from subcog_hooks.learn import comparing, learning, transcript_files
+from subcog_hooks.learn.storing import LearningOptions
+from subcog_hooks.learn.turn_scores import LINES, WEIGHTS, Fit
+from subcog_hooks.learn.turns import ANSWER
+from subcog_hooks.store import learned
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.cli.learned import AGAIN, RULE, STAGING, waiting
 from tests.transcripts import Writer, session
@@ -32,7 +32,7 @@ def reader(sessions: Path, store: Store, state: State) -> Callable[[], list[str]
     """Return what reads the sessions, and gives the texts that wait then."""
 
     def read() -> list[str]:
-        learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
+        learning.learn(transcript_files.find(str(sessions)), store, state, UNSURE, lambda _: None)
         return [memory.content for memory in store.all(("pending",))]
 
     return read
@@ -136,7 +136,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
 def test_who_reads_session_by_session_is_as_sure_as_who_reads_all_at_once(sessions: Path, home: Home, tmp_path: Path) -> None:
     for number in range(3):
         session(sessions, f"s{number}", "never apply from here.", day=f"2026-03-0{number + 2}")
-    found = files.find(str(sessions))
+    found = transcript_files.find(str(sessions))
     told = []
     for at, portions in ((home, [[one] for one in found]), (Home(str(tmp_path / "at-once")), [found])):
         with Store.writer(at) as store:
@@ -163,7 +163,7 @@ def test_what_is_said_when_calls_are_refused_counts_though_each_is_unsure(
         written.refused(text)
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
-        learning.learn(files.find(str(sessions)), store, state, UNSURE, lambda _: None)
+        learning.learn(transcript_files.find(str(sessions)), store, state, UNSURE, lambda _: None)
         assert [said.sessions for said in learned.find_proposed(state).values()] == [2]
         state.close()
 

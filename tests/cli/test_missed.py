@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.homes import IN_AN_AGENT
-from subcog_hooks.memory.model import LEARNED, AnsweredQuestion
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.core.homes import IN_AN_AGENT
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, Run
 from tests.cli.decided import BEGINNING, decided, keep
 

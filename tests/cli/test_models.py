@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, models
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hooks import detached
-from subcog_hooks.hooks.session_start import RESTING_COMMAND
-from subcog_hooks.memory.vector_file import ExtensionMissing
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.hook import detached
+from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import Run
 
 FILES = PACKAGED.folder
@@ -290,7 +290,7 @@ def test_without_sqlite_vec_there_is_one_line_and_words_alone(filled: Run, home:
     def missing(_: object) -> None:
         raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
 
-    monkeypatch.setattr("subcog_hooks.memory.vector_file.load", missing)
+    monkeypatch.setattr("subcog_hooks.store.vector_file.load", missing)
     done = filled("reindex")
     assert done.code == 0
     assert done.err.count("sqlite-vec is not installed; search is by words alone; pip install sqlite-vec") == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from tests.cli.conftest import Ask, Run
 
 ORDERS = "The harbour master is asked before a crane is moved, every time, whatever anybody else has said about it."

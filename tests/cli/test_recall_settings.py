@@ -1,4 +1,4 @@
-"""Every setting of recall changes what `search` answers: DESIGN section 1 calls the opposite the common fault of its kind."""
+"""Every setting of recall changes what `search` answers: a setting that changes nothing is a fault."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import PRESETS
 from subcog_hooks.settings.keys import KEYS
 from tests.cli.conftest import Run

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from subcog_hooks.cli.replay import NOTABLE
-from subcog_hooks.hooks import user_prompt_submit
-from subcog_hooks.hooks.turn import Turn
-from subcog_hooks.hooks.verdict import Verdict
-from subcog_hooks.paths import Home
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import BELOW, SPOKE
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import prompt
+from subcog_hooks.hook.reading import Turn
+from subcog_hooks.hook.verdict import Verdict
+from subcog_hooks.store.decision import BELOW, SPOKE
+from subcog_hooks.store.state import State
 from tests.cli.conftest import Ask, Run
 from tests.cli.decided import BEGINNING, TOOL, candidate, decided, keep
 
@@ -188,9 +188,9 @@ def test_it_goes_through_the_hooks_own_code(subcog: Run, asked: Ask, monkeypatch
 
     def noted(turn: Turn) -> Verdict:
         seen.append(turn.prompt)
-        return user_prompt_submit.decide(turn)
+        return prompt.decide(turn)
 
-    monkeypatch.setattr("subcog_hooks.hooks.dry_run.decide", noted)
+    monkeypatch.setattr("subcog_hooks.hook.dry_run.decide", noted)
     assert "nothing has changed" in subcog("replay").out
     assert seen == [QUESTION]
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.upkeep.hygiene import YEAR_MS, Use
-from subcog_hooks.cli.upkeep.inventory import Inventory
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
-from subcog_hooks.state import ledger
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.handed_over import HandedOver
+from subcog_hooks.cli.support.hygiene import YEAR_MS, Use
+from subcog_hooks.cli.support.inventory import Inventory
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import ledger
+from subcog_hooks.store.ledger import HandedOver
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.conftest import Maker
 
@@ -46,7 +46,7 @@ def filled(home: Home, make: Maker) -> Home:
         )
     state = State.open(home, 1_000)
     for session in ("s1", "s2"):
-        ledger.record(state, session, ["one"], LATELY, "d")
+        ledger.record_given(state, session, ["one"], LATELY, "d")
     state.close()
     return home
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import STATUSES
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.memory import STATUSES
 from tests.cli.conftest import Run
 from tests.e2e.screen import Screen
 
@@ -251,7 +251,7 @@ def test_a_line_separator_inside_a_batch_query_does_not_end_it(filled: Run) -> N
 
 
 def test_an_answer_during_another_index_write_is_marked(filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
     writer = LexicalIndex.open(home).writer()
     filled("remember", "a xylophone")
     answer = json.loads(filled("search", "oauth2", "--json").out)

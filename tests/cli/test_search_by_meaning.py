@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 import apsw
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import static
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.memory.vector_file import path_of
-from subcog_hooks.paths import Home
 from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.store.vector_file import path_of
 from tests.cli.conftest import Result, Run
 
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of the memory that answers it

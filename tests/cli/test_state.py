@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import conditions
-from subcog_hooks.hooks import facts
-from subcog_hooks.paths import Home
-from subcog_hooks.state import flags, sessions
-from subcog_hooks.state.connection import State
+from subcog_hooks.hook import facts
+from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store.state import State
 from tests.cli.conftest import Run
 
 
@@ -100,10 +100,10 @@ def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, 
 
 
 def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.state.flags.MAX_FLAGS", 2)
+    monkeypatch.setattr("subcog_hooks.store.state_values.MAX_FLAGS", 2)
     done = subcog("state", "set", "a", "b", "c")
     assert (done.code, done.err) == (2, "subcog: 2 flags are set; `subcog state clear NAME` takes one away\n")
-    assert flags.find_all(State.open(home, 100)) == {}
+    assert state_values.find_flags(State.open(home, 100)) == {}
 
 
 def test_what_is_shown_can_be_set_again(subcog: Run, subtests: pytest.Subtests) -> None:
@@ -135,4 +135,4 @@ def test_a_flag_is_set_while_hooks_write(subcog: Run, home: Home) -> None:
     hook = State.open(home, 100)
     sessions.note_prompt(hook, "one", "", 1000)
     assert subcog("state", "set", "mood=tired").code == 0
-    assert flags.find_all(hook) == {"mood": "tired"}
+    assert state_values.find_flags(hook) == {"mood": "tired"}

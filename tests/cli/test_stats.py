@@ -9,21 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.decided import usage
+from subcog_hooks.cli.decisions import usage
 from subcog_hooks.cli.stats import FAMILIES, MIN_SPARKLINE_COLUMNS, quantile
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import pre_tool_use, session_start, user_prompt_submit
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
-from subcog_hooks.state import metrics
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import BELOW, INJECTED, INTENT, SPOKE, Candidate
-from subcog_hooks.state.metrics import BUCKETS, Histogram
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import prompt, tool
+from subcog_hooks.hook import session as hook_session
+from subcog_hooks.store import metrics
+from subcog_hooks.store.decision import BELOW, INJECTED, INTENT, SPOKE, Candidate
+from subcog_hooks.store.metrics import BUCKETS, Histogram
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.cli.decided import TOOL, candidate, decided, keep
 from tests.conftest import Maker
-from tests.hooks.conftest import follow
+from tests.hook.conftest import follow
 
 DURATION = "search_intent_detection_duration_seconds"
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*",?)+)\})? (\S+)')
@@ -310,9 +311,9 @@ def test_it_says_how_many_mattered_later_in_their_session(
         return printed
 
     respond = {
-        "SessionStart": session_start.respond,
-        "UserPromptSubmit": user_prompt_submit.respond,
-        "PreToolUse": pre_tool_use.respond,
+        "SessionStart": hook_session.respond,
+        "UserPromptSubmit": prompt.respond,
+        "PreToolUse": tool.respond,
     }
     for session in ("a", "b"):
         assert hear(session, "SessionStart", source="startup")

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from subcog_hooks.cli.suggesting import teaching
-from subcog_hooks.hooks.payload import TOOL_EVENT
-from subcog_hooks.memory.model import LEARNED, AnsweredQuestion
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import FOUND, HANDED_OVER, INJECTED, MODEL_CHOICE, MOVED_ON, Candidate, Decision
-from subcog_hooks.state.decision_log import LOOK_EVENT
+from subcog_hooks.cli.proposals import teaching
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook.payload import TOOL_EVENT
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.decision import FOUND, HANDED_OVER, INJECTED, MODEL_CHOICE, MOVED_ON, Candidate, Decision
+from subcog_hooks.store.decision_log import LOOK_EVENT
+from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, Run
 
 RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."

@@ -4,8 +4,8 @@ import os
 import threading
 import time
 
-from subcog_hooks.cli.decided import trial
-from subcog_hooks.paths import Home
+from subcog_hooks.cli.decisions import trial
+from subcog_hooks.core.paths import Home
 from tests.cli.conftest import Run
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from tests.cli.conftest import Run
 from tests.cli.decided import decided, keep
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cues import condition_checks, condition_texts
+from subcog_hooks.core.errors import InvalidMemory, UsageError
+from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import MAX_TEXT
-from subcog_hooks.errors import InvalidMemory, UsageError
 
 
 def test_a_condition_can_be_written_in_a_word(subtests: pytest.Subtests) -> None:
@@ -36,7 +36,7 @@ def test_a_condition_can_be_written_in_a_word(subtests: pytest.Subtests) -> None
     ]
     for text, condition in cases:
         with subtests.test(text=text):
-            name, found = condition_texts.from_text(text)
+            name, found = condition_checks.from_text(text)
             assert (name, found, type(found)) == (*condition, type(condition[1]))
 
 
@@ -60,14 +60,14 @@ def test_a_text_that_is_no_condition_is_refused(subtests: pytest.Subtests) -> No
     for text, said in cases:
         with subtests.test(text=text):
             with pytest.raises(InvalidMemory) as raised:
-                condition_texts.from_text(text)
+                condition_checks.from_text(text)
             assert said in str(raised.value)
 
 
 @given(st.text(max_size=20) | st.from_regex(r"(branch|prompts|x)(=|~|!=|>=)[a-z0-9,\"/*]{0,9}", fullmatch=True))
 def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     try:
-        name, condition = condition_texts.from_text(text)
+        name, condition = condition_checks.from_text(text)
     except InvalidMemory:
         return
     condition_checks.check({name: condition})
@@ -85,13 +85,13 @@ def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     ],
 )
 def test_several_conditions_of_one_name_all_hold(texts: tuple[str, ...], when: dict[str, object]) -> None:
-    assert condition_texts.from_texts(texts) == when
+    assert condition_checks.from_texts(texts) == when
 
 
 @pytest.mark.parametrize("texts", [("branch=main", "branch=dev"), ("branch~a*", "branch~*b"), ("tool!=Read", "tool!~B*")])
 def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(InvalidMemory) as raised:
-        condition_texts.from_texts(texts)
+        condition_checks.from_texts(texts)
     assert ": two conditions that can not be joined; give one" in str(raised.value)
 
 
@@ -118,9 +118,9 @@ def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) 
 def test_a_flag_is_a_truth_a_number_or_a_text(text: str, flag: tuple[str, object] | None) -> None:
     if flag is None:
         with pytest.raises(UsageError):
-            condition_texts.flag_from_text(text)
+            condition_checks.flag_from_text(text)
         return
-    name, value = condition_texts.flag_from_text(text)
+    name, value = condition_checks.flag_from_text(text)
     assert (name, value, type(value)) == (*flag, type(flag[1]))
 
 
@@ -139,7 +139,7 @@ def test_what_is_no_flag_is_refused(subtests: pytest.Subtests) -> None:
     for text, said in cases:
         with subtests.test(text=text):
             with pytest.raises(UsageError) as raised:
-                condition_texts.flag_from_text(text)
+                condition_checks.flag_from_text(text)
             assert said in str(raised.value)
 
 
@@ -162,5 +162,5 @@ def test_a_name_that_is_nearly_a_facts_is_told() -> None:
         ("brunch", None),
         ("", None),
     ]
-    failures = [(name, actual) for name, fact in cases if (actual := condition_texts.near(name, {"is_set", "brunch"})) != fact]
+    failures = [(name, actual) for name, fact in cases if (actual := condition_checks.near(name, {"is_set", "brunch"})) != fact]
     assert failures == []

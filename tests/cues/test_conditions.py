@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import condition_checks, conditions
 from subcog_hooks.cues.conditions import MAX_TEXT
-from subcog_hooks.errors import InvalidMemory
 
 FACTS: dict[str, bool | int | float | str] = {
     "first_prompt": True,

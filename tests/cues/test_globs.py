@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
-from subcog_hooks.errors import InvalidMemory
 
 
 def test_a_glob_means_some_files_and_no_others(subtests: pytest.Subtests) -> None:

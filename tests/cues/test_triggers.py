@@ -10,8 +10,8 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
+from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import literals, re2_syntax, triggers
-from subcog_hooks.errors import InvalidMemory
 
 
 def test_a_fault_is_named_with_its_place(subtests: pytest.Subtests) -> None:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import Decision
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.decision import Decision
+from subcog_hooks.store.state import State
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e import prepared
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import StoreError
-from subcog_hooks.memory.lock import is_held
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.store.lock import is_held
+from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ATTEMPTS, Machine, linux, posix, wait_until
 from tests.e2e.screen import OnTerminal
 from tests.e2e.test_import_from import SHOP, notes_of, rows, topic

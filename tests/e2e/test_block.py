@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.connection import State
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.state import State
 from tests.e2e.machine import ANSWER, QUESTION, Machine, ids_in
 
 NONSENSE = "zzyzx qwfpg"

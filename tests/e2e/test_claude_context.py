@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.memory.project import slug_of
+from subcog_hooks.store.project import slug_of
 from tests.e2e.machine import NO_BRIEF, Machine, ids_in, posix
 from tests.e2e.test_import_from import SHOP, notes_of, rows
 

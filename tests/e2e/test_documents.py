@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from tests.documents import DOCUMENTS, README, ROOT, TOPICS, Block, blocks, commands_to_run
 from tests.e2e.machine import NO_BRIEF, NO_TIME, Machine
 from tests.e2e.subcog_client import BLOCK, readme_commands
@@ -33,7 +33,7 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
     ("llm.md", "an LLM at rest"): ["subcog search --rank how are the signing keys rotated"],
     ("noting.md", "sessions of Claude Code"): ["subcog audit --since 30d", "subcog audit --learned --html audit.html"],
     ("llm.md", "an LLM that answers"): ["subcog intent how do we rotate the signing keys --explain"],
-    ("README.md", "PostgreSQL"): [  # tests/sharing/test_terminal.py runs them
+    ("README.md", "PostgreSQL"): [  # tests/share/test_terminal.py runs them
         "subcog share init postgresql://ada@db.example.com/team --grant bob",
         "subcog share sync",
         "# a colleague, in a clone:",

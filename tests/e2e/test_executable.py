@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from subcog_hooks.state.decision import INTENT, NOMEM, NOT_TYPED, SPOKE
+from subcog_hooks.store.decision import INTENT, NOMEM, NOT_TYPED, SPOKE
 from tests.e2e import half_written
 from tests.e2e.machine import (
     ABOUT_IT,
@@ -336,7 +336,7 @@ def test_superseded_memory_makes_way_for_the_new_one(bare: Machine) -> None:
 
 # ---- an upgrade that has stopped half-way ---------------------------------------------------------------------------------
 
-MODULES = ("__init__.py", "__main__.py", "wire.py", "hooks/runner.py", "hooks/user_prompt_submit.py")
+MODULES = ("__init__.py", "__main__.py", "wire.py", "hook/main.py", "hook/prompt.py")
 
 
 @posix
@@ -349,7 +349,7 @@ def test_a_half_written_upgrade_is_silent(machine: Machine, module: str, is_miss
 
 
 @posix
-@pytest.mark.parametrize("module", ["wire.py", "hooks/runner.py", "hooks/user_prompt_submit.py"])
+@pytest.mark.parametrize("module", ["wire.py", "hook/main.py", "hook/prompt.py"])
 def test_a_half_written_upgrade_is_in_the_log(machine: Machine, module: str) -> None:
     folder = half_written.installation(machine.root / "site", module)
     machine.start(half_written.registered(machine, folder), machine.asking())

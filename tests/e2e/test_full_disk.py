@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.paths import Home
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision_log import LOOK_EVENT
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.decision_log import LOOK_EVENT
+from subcog_hooks.store.state import State
 from tests.e2e.machine import DATA, Machine, assert_silent, linux
 from tests.e2e.test_second_look import LATE, PAYROLL, WAGES, called, rest
 from tests.e2e.test_teaching import AGAIN, questions, used

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks.intent.detection import COMPLETED, DURATION, STARTED, TIMEOUTS
+from subcog_hooks.core.paths import Home
+from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS
 from subcog_hooks.llm import breaker, providers
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
-from subcog_hooks.state import metrics
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.metrics import Counter
+from subcog_hooks.store import metrics
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.metrics import Counter
+from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.e2e.machine import (
     ANSWER,
@@ -36,7 +36,7 @@ from tests.e2e.machine import (
 )
 from tests.llm_server import Behaviour, LlmServer, fails, says
 
-BUDGET_S = 0.2  # DESIGN section 10
+BUDGET_S = 0.2
 RUNS, MANY_RUNS, MAX_RUNS = 3, 15, 60  # of one case: as a rule, until it is asked whether the machine is busy, and at most
 ENOUGH_S = 0.12  # what the hook may take with no LLM, so that there is time for one: 80 ms on an idle machine
 ORDER = "rename the cookie of the session token"  # the words alone ask for nothing

@@ -13,10 +13,10 @@ import apsw
 import pytest
 
 import subcog_hooks
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hooks.session_start import RESTING_COMMAND
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ANSWER, QUESTION, Machine, assert_harmless, context_of, ids_in
 
 NEAR = {"id": "cat", "content": "The office cat sleeps on the warm server rack in winter."}

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.memory.lock import is_held
-from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.connection import State
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.lock import is_held
+from subcog_hooks.store.state import State
 from tests.e2e.claude_client import Sandbox
 from tests.e2e.machine import wait_until
 from tests.e2e.messages_api import MessagesAPI, ToolCall

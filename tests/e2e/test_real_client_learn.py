@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import files, transcript
+from subcog_hooks.learn import transcript, transcript_files
 from tests.e2e.claude_client import VERSIONS, Sandbox, conversation
 from tests.e2e.messages_api import MessagesAPI, ToolCall
 from tests.transcripts import Writer
@@ -66,7 +66,7 @@ def test_commands_that_failed_and_worked_are_read_of_what_the_client_writes(
     for _ in range(2):
         with conversation(client, sandbox, model, *RUNNING) as talk:
             talk.say("run it", *(ToolCall("Bash", {"command": command, "description": "run"}) for command in commands))
-    found = files.find(str(sandbox.config / "projects"))
+    found = transcript_files.find(str(sandbox.config / "projects"))
     assert [[fix.change[:2] for fix in transcript.read(one.path).fixes] for one in found] == [[("pythonic", "python3")]] * 2
     for one in found:
         sandbox.run(subcog_command, "learn", "--session", one.path)

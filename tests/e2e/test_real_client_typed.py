@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture.sessions import files, history, transcript
-from subcog_hooks.capture.sessions.turns import ANSWER, CALL_REFUSED, QUEUED, TYPED
+from subcog_hooks.learn import history, transcript, transcript_files
+from subcog_hooks.learn.turns import ANSWER, CALL_REFUSED, QUEUED, TYPED
 from tests.e2e.claude_client import VERSIONS, Sandbox, conversation
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.typing_client import ALLOWED, typing
@@ -21,7 +21,7 @@ AGENT = ToolCall("Task", {"description": "look", "prompt": "you are the agent", 
 
 
 def transcripts(sandbox: Sandbox) -> list[str]:
-    return [one.path for one in files.find(str(sandbox.config / "projects"))]
+    return [one.path for one in transcript_files.find(str(sandbox.config / "projects"))]
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from contextlib import closing
 
 import pytest
 
-from subcog_hooks.paths import Home
-from subcog_hooks.state import suggestions
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.suggestions import KEYWORD, Suggestion
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import suggestions
+from subcog_hooks.store.state import State
+from subcog_hooks.store.suggestions import KEYWORD, Suggestion
 from tests.e2e.machine import Machine, assert_one_line_error, posix
 from tests.e2e.screen import OnTerminal, Screen
 

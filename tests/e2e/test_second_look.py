@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.memory import vector_file
-from subcog_hooks.paths import Home
-from subcog_hooks.state import second_looks
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
-from subcog_hooks.state.decision_log import LOOK_EVENT
+from subcog_hooks.store import second_looks, vector_file
+from subcog_hooks.store.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
+from subcog_hooks.store.decision_log import LOOK_EVENT
+from subcog_hooks.store.state import State
 from tests.e2e.machine import (
     ANSWER,
     ATTEMPTS,

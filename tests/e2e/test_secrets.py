@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store import Store
 from tests import transcripts
 from tests.e2e.machine import ABOUT_IT, CONTENT, Machine, ids_in
 from tests.redaction.everyday import read_examples

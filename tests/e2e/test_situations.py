@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.hits import PATTERN
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.decision import FAILED, OUT_OF_TIME
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.decision import FAILED, OUT_OF_TIME
+from subcog_hooks.store.state import State
 from tests.e2e.machine import ATTEMPTS, Machine, assert_harmless, ids_in
 
 HERE = Path(__file__).parent / "situations"

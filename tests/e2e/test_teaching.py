@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from subcog_hooks.paths import Home
-from subcog_hooks.state.connection import State
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.state import State
 from tests.e2e.machine import Machine, linux
 from tests.e2e.test_second_look import LATE, PAYROLL, WAGES, called, paid, payroll, rest, silent
 

@@ -5,8 +5,8 @@ import json
 import apsw
 import pytest
 
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.index import LexicalIndex
 from tests.e2e import half_written
 from tests.e2e.machine import PROJECT, REMOTE, Done, Machine, assert_silent, posix
 
@@ -155,6 +155,6 @@ def test_a_note_for_which_there_is_no_home_is_stopped(attended: Machine) -> None
 
 @posix
 def test_a_note_to_a_broken_installation_is_stopped(attended: Machine) -> None:
-    folder = half_written.installation(attended.root / "site", "hooks/note_storing.py")
+    folder = half_written.installation(attended.root / "site", "hook/note_storing.py")
     done = attended.start(half_written.registered(attended, folder), attended.asking(f"remember: {NOTE}"))
     assert "SyntaxError" in refusal_of(done)

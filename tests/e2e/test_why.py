@@ -2,7 +2,7 @@
 
 import json
 
-from subcog_hooks.state.decision import SPOKE
+from subcog_hooks.store.decision import SPOKE
 from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, assert_one_line_error
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.memory import vector_sync
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.store import vector_sync
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_store import VectorStore
 
 SPACE = PACKAGED
 OTHER = "snowflake/snowflake-arctic-embed-xs"  # of the catalogue, with 384 dimensions too: the packaged files pass for it

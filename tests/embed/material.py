@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from subcog_hooks.embed import layout
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.wordpiece import SPECIAL
+from subcog_hooks.embed.static import SPECIAL
 
 TOKENIZER_JSON = Path(PACKAGED.folder) / "tokenizer.json"
 DIMENSION = 384

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks import log
+from subcog_hooks.core import log
+from subcog_hooks.core.deadline import Pace
+from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.errors import StoreError
-from subcog_hooks.hooks.session_start import RESTING_COMMAND
-from subcog_hooks.memory import model, vector_sync
-from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vector_file import path_of
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.pace import Pace
-from subcog_hooks.paths import Home
+from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.store import memory, vector_sync
+from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import path_of
+from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.embed.conftest import OTHER, SPACE, Open
 
@@ -266,7 +266,7 @@ def test_a_model_that_has_failed_is_left_alone_until_its_files_change_or_a_day_h
     assert counts(home, SPACE) == (6, 0)
     assert not background.is_due(home)
     with monkeypatch.context() as later:
-        later.setattr(background, "now_ms", lambda: model.now_ms() + background.RETRY_MS + 1)
+        later.setattr(background, "now_ms", lambda: memory.now_ms() + background.RETRY_MS + 1)
         assert background.is_due(home)
     os.utime(path)
     assert background.is_due(home)

@@ -10,18 +10,18 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from subcog_hooks import log
+from subcog_hooks.core import log
+from subcog_hooks.core.errors import ModelError, StoreBusy
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import catch_up, spaces
 from subcog_hooks.embed.catch_up import BACKGROUND, FOREGROUND, Patience, embed_pending
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import Space
-from subcog_hooks.errors import ModelError, StoreBusy
-from subcog_hooks.memory import vector_sync
-from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.memory.model import MAX_QUESTION, AnsweredQuestion
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.store import vector_sync
+from subcog_hooks.store.lock import ProcessLock
+from subcog_hooks.store.memory import MAX_QUESTION, AnsweredQuestion
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.embed.conftest import SPACE, Counting, Open
 
@@ -246,7 +246,7 @@ def test_a_lock_dies_with_its_owner(home: Home, store: Store, make: Maker, follo
     store.add([make("The gate is shut.")])
     vectors = following()
     code = (
-        "import sys, os\nfrom subcog_hooks.memory.lock import ProcessLock\n"
+        "import sys, os\nfrom subcog_hooks.store.lock import ProcessLock\n"
         "with ProcessLock(sys.argv[1], 0, 'embedding'):\n    os.kill(os.getpid(), 9)\n"
     )
     path = catch_up.lock_of(home, SPACE)
@@ -310,9 +310,9 @@ def test_a_model_that_fails_leaves_everything_pending(
 KILLED = """
 import os, sys
 from subcog_hooks.embed import catch_up, documents, models
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.core.paths import Home
 
 catch_up.GROUP_TEXTS = 4
 space, home, left = models.PACKAGED, Home.find(), int(sys.argv[2])

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from subcog_hooks.core.errors import ModelError
+from subcog_hooks.core.quiet_imports import text_embedding
 from subcog_hooks.embed import packaged
 from subcog_hooks.embed.documents import CHARACTERS_A_TOKEN, DocumentEmbedder, quantised
 from subcog_hooks.embed.packaged import PackagedModel
 from subcog_hooks.embed.space import Space
-from subcog_hooks.errors import ModelError
-from subcog_hooks.quiet_imports import text_embedding
 from tests.embed.conftest import SPACE, Counting
 
 TEXTS = (

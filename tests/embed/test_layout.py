@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from subcog_hooks.core.errors import EXIT_MODEL, SubcogError
 from subcog_hooks.embed import layout
-from subcog_hooks.errors import EXIT_MODEL, SubcogError
 from tests.embed import material
 
 VOCABULARY = {

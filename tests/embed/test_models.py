@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.errors import ModelError, UsageError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models, pull, static
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.errors import ModelError, UsageError
-from subcog_hooks.memory.lock import ProcessLock
-from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
+from subcog_hooks.store.lock import ProcessLock
 from tests.embed.conftest import OTHER, SPACE, WIDER, Counting
 
 SLUG = "snowflake-snowflake-arctic-embed-xs"

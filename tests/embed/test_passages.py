@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.embed.passages import MAX_PASSAGES, STEP, WINDOW, reach, spans
+from subcog_hooks.embed.documents import MAX_PASSAGES, STEP, WINDOW, passage_reach, passage_spans
 
 
 def letters(count: int) -> list[tuple[int, int]]:
@@ -19,31 +19,33 @@ def tokens_in(span: tuple[int, int]) -> range:
 
 @given(st.integers(0, WINDOW))
 def test_a_text_of_no_more_than_a_window_has_none(count: int) -> None:
-    assert spans(letters(count)) == []
+    assert passage_spans(letters(count)) == []
 
 
 def test_windows_of_110_tokens_begin_every_80_and_the_last_ends_with_the_text() -> None:
-    assert list(map(tokens_in, spans(letters(111)))) == [range(110), range(80, 111)]
-    assert list(map(tokens_in, spans(letters(190)))) == [range(110), range(80, 190)]
-    assert list(map(tokens_in, spans(letters(191)))) == [range(110), range(80, 190), range(160, 191)]
+    assert list(map(tokens_in, passage_spans(letters(111)))) == [range(110), range(80, 111)]
+    assert list(map(tokens_in, passage_spans(letters(190)))) == [range(110), range(80, 190)]
+    assert list(map(tokens_in, passage_spans(letters(191)))) == [range(110), range(80, 190), range(160, 191)]
 
 
-@given(st.integers(WINDOW + 1, reach() + 500))
+@given(st.integers(WINDOW + 1, passage_reach() + 500))
 def test_every_token_is_in_a_passage_as_far_as_they_reach(count: int) -> None:
-    found = [tokens_in(span) for span in spans(letters(count))]
+    found = [tokens_in(span) for span in passage_spans(letters(count))]
     assert 2 <= len(found) <= MAX_PASSAGES
-    assert {token for passage in found for token in passage} == set(range(min(count, reach())))
+    assert {token for passage in found for token in passage} == set(range(min(count, passage_reach())))
     assert all(len(passage) == WINDOW for passage in found[:-1])
     assert all(later.start - earlier.start == STEP for earlier, later in pairwise(found))
 
 
 def test_a_book_has_48() -> None:
-    found = spans(letters(100_000))
-    assert (len(found), tokens_in(found[-1]).stop) == (MAX_PASSAGES, reach()) == (48, 3_870)
+    found = passage_spans(letters(100_000))
+    assert (len(found), tokens_in(found[-1]).stop) == (MAX_PASSAGES, passage_reach()) == (48, 3_870)
 
 
 @given(st.integers(3, WINDOW), st.integers(0, 9_000))
 def test_narrower_windows_leave_nothing_between_them(window: int, count: int) -> None:
-    found = [tokens_in(span) for span in spans(letters(count), window)]
+    found = [tokens_in(span) for span in passage_spans(letters(count), window)]
     assert all(len(passage) <= window for passage in found)
-    assert len({token for passage in found for token in passage}) == (min(count, reach(window)) if count > window else 0)
+    assert len({token for passage in found for token in passage}) == (
+        min(count, passage_reach(window)) if count > window else 0
+    )

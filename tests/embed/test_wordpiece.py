@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.embed import layout, wordpiece
+from subcog_hooks.embed import layout, static
 from tests.embed import material
 
 TOKENIZER = material.library()
 TEXT = st.text(st.characters(codec="utf-8"))
-MIXED = st.lists(TEXT | st.sampled_from([*wordpiece.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
+MIXED = st.lists(TEXT | st.sampled_from([*static.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def of_library(text: str) -> list[int]:
 
 def differing(texts: list[str], packed: layout.Packed) -> list[str]:
     encoded = TOKENIZER.encode_batch(texts, add_special_tokens=False)
-    return [text for text, expected in zip(texts, encoded, strict=True) if wordpiece.ids(text, packed.match) != expected.ids]
+    return [text for text, expected in zip(texts, encoded, strict=True) if static.token_ids(text, packed.match) != expected.ids]
 
 
 @pytest.mark.parametrize("between", [" {} ", "a{}b"])
@@ -56,7 +56,7 @@ def test_thousands_of_texts_tokenise_as_in_the_library(packed: layout.Packed) ->
 
 @given(MIXED)
 def test_any_text_gives_what_the_library_gives(packed: layout.Packed, text: str) -> None:
-    assert wordpiece.ids(text, packed.match) == of_library(text)
+    assert static.token_ids(text, packed.match) == of_library(text)
 
 
 def test_words_are_lower_case_and_split_at_signs() -> None:
@@ -70,24 +70,24 @@ def test_words_are_lower_case_and_split_at_signs() -> None:
         ("a\u2028b\u3000c", ["a", "b", "c"]),
         ("≠", ["="]),
     ]
-    assert [(text, actual) for text, words in cases if (actual := wordpiece.words(text)) != words] == []
+    assert [(text, actual) for text, words in cases if (actual := static.split_words(text)) != words] == []
 
 
 def test_special_tokens_are_found_only_as_they_are_written(packed: layout.Packed) -> None:
     ids = material.vocabulary()
-    assert wordpiece.ids("un[MASK]able", packed.match) == [ids["un"], ids["[MASK]"], ids["able"]]
-    assert wordpiece.ids("[mask]", packed.match) == [ids["["], ids["mask"], ids["]"]]
+    assert static.token_ids("un[MASK]able", packed.match) == [ids["un"], ids["[MASK]"], ids["able"]]
+    assert static.token_ids("[mask]", packed.match) == [ids["["], ids["mask"], ids["]"]]
 
 
 def test_a_word_above_a_hundred_characters_is_unknown(packed: layout.Packed) -> None:
     unknown = [material.vocabulary()["[UNK]"]]
-    assert wordpiece.ids("a" * 101, packed.match) == unknown == of_library("a" * 101)
-    assert wordpiece.ids("a" * 100, packed.match) == of_library("a" * 100) != unknown
+    assert static.token_ids("a" * 101, packed.match) == unknown == of_library("a" * 101)
+    assert static.token_ids("a" * 100, packed.match) == of_library("a" * 100) != unknown
 
 
 @given(text=MIXED, limit=st.integers(0, 20))
 def test_a_limit_gives_the_first_ids(packed: layout.Packed, text: str, limit: int) -> None:
-    assert wordpiece.ids(text, packed.match, limit) == of_library(text)[:limit]
+    assert static.token_ids(text, packed.match, limit) == of_library(text)[:limit]
 
 
 def test_words_that_are_known_need_no_vocabulary(packed: layout.Packed) -> None:
@@ -95,12 +95,12 @@ def test_words_that_are_known_need_no_vocabulary(packed: layout.Packed) -> None:
         raise AssertionError(piece)
 
     known: dict[str, list[int]] = {}
-    first = wordpiece.ids("tenants and migrations", packed.match, known=known)
-    assert wordpiece.ids("migrations and tenants", unasked, known=known) == [*first[2:], first[1], first[0]]
+    first = static.token_ids("tenants and migrations", packed.match, known=known)
+    assert static.token_ids("migrations and tenants", unasked, known=known) == [*first[2:], first[1], first[0]]
 
 
 def test_lone_surrogates_count_for_nothing(packed: layout.Packed) -> None:
-    assert wordpiece.ids("tab\ud800le \udfff [MA\ud800SK]", packed.match) == of_library("table [MA\x00SK]")
+    assert static.token_ids("tab\ud800le \udfff [MA\ud800SK]", packed.match) == of_library("table [MA\x00SK]")
 
 
 def test_half_a_million_characters_give_what_the_library_gives(packed: layout.Packed, subtests: pytest.Subtests) -> None:
@@ -127,18 +127,16 @@ def test_half_a_million_characters_give_what_the_library_gives(packed: layout.Pa
     for piece in cases:
         with subtests.test(piece=piece):
             text = piece * (500_000 // len(piece))
-            assert wordpiece.ids(text, packed.match, 256) == of_library(text[:20_000])[:256]
+            assert static.token_ids(text, packed.match, 256) == of_library(text[:20_000])[:256]
 
 
 def test_texts_are_cut_into_stretches_only_where_words_end(packed: layout.Packed) -> None:
     texts = ["".join(material.texts(seed, 400)) for seed in range(2, 4)]
-    assert min(map(len, texts)) > 2 * wordpiece._STRETCH
+    assert min(map(len, texts)) > 2 * static._STRETCH
     assert not differing(texts, packed)
 
 
 def test_an_ascii_text_loads_no_unicode_tables() -> None:
-    code = (
-        "import sys; from subcog_hooks.embed.wordpiece import words; words('plain text'); print('unicodedata' in sys.modules)"
-    )
+    code = "import sys; from subcog_hooks.embed.static import words; words('plain text'); print('unicodedata' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, check=True)
     assert done.stdout.strip() == b"False"

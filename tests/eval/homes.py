@@ -10,12 +10,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.hooks import detached
-from subcog_hooks.memory import index, vector_file
-from subcog_hooks.paths import Home
+from subcog_hooks.hook import detached
+from subcog_hooks.store import index, vector_file
 from tests.eval.collection import ROOT
 
 DEFAULT = ROOT / ".cache" / "eval"  # where they are kept unless said otherwise

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any  # of JSON
 from unittest.mock import patch
 
-from subcog_hooks.cli.suggesting import teaching
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
-from subcog_hooks.state import decision_log, suggestions
+from subcog_hooks.cli.proposals import teaching
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import decision_log, suggestions
+from subcog_hooks.store.store import Store
 from tests.eval import homes
 from tests.eval.collection import SHARED, rows
 from tests.eval.second_looks import GATE, REAL, Player, Shown

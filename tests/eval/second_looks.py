@@ -30,22 +30,15 @@ from types import ModuleType
 from typing import Any, NamedTuple  # of JSON
 from unittest.mock import patch
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import (
-    detached,
-    look_again,
-    model_ranking,
-    pre_tool_use,
-    second_look,
-    session_start,
-    surfacing,
-    user_prompt_submit,
-)
-from subcog_hooks.hooks import occasion as occasions
-from subcog_hooks.hooks.look_again import Task
-from subcog_hooks.hooks.model_ranking import MOST_RANKED, Ranking
-from subcog_hooks.hooks.occasion import Occasion
-from subcog_hooks.paths import Home
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import call as occasions
+from subcog_hooks.hook import detached, recalled, second_look, second_look_start, tool
+from subcog_hooks.hook import prompt as hook_prompt
+from subcog_hooks.hook import session as hook_session
+from subcog_hooks.hook.call import Occasion
+from subcog_hooks.hook.second_look import MOST_RANKED, Ranking
+from subcog_hooks.hook.second_look_start import Task
 from subcog_hooks.recall.hits import Hit
 from tests.eval import homes
 from tests.eval.collection import SHARED, rows
@@ -90,13 +83,13 @@ class Player:
             patch.dict(os.environ, {detached.SWITCH_OFF: "1"}),
             patch.object(detached, "start", self._take),
             patch.object(second_look, "_query_encoder", lambda _: self._queries),
-            patch.object(model_ranking, "rank_hits", self._rank),
+            patch.object(second_look, "rank_hits", self._rank),
         ):
             yield
         self._queries.save()
 
     def _take(self, home: Home, words: Sequence[str], told: bytes = b"") -> None:
-        if tuple(words) != look_again.WORDS:
+        if tuple(words) != second_look_start.WORDS:
             return  # the work at rest, which nobody waits for
         self._started += 1
         self._close()  # as the hook's own process does, before the other has begun
@@ -114,17 +107,17 @@ class Player:
 
     def begin(self, session: str) -> tuple[str, ...]:
         """The ids that a session begins with."""
-        return self._asked(session_start, "SessionStart", session, source="startup")
+        return self._asked(hook_session, "SessionStart", session, source="startup")
 
     def prompt(self, text: str, session: str, helps: Iterable[str] = ()) -> Shown:
         """What a prompt is given, and what comes late with the next tool call. helps: ids, for a simulated model."""
         self._helps = frozenset(helps)
         before = self._started
-        first = self._asked(user_prompt_submit, "UserPromptSubmit", session, prompt=text, permission_mode="default")
+        first = self._asked(hook_prompt, "UserPromptSubmit", session, prompt=text, permission_mode="default")
         has_started = self._started > before
         late: tuple[str, ...] = ()
         if has_started:
-            late = self._asked(pre_tool_use, "PreToolUse", session, tool_name="Bash", tool_input={"command": "true"})
+            late = self._asked(tool, "PreToolUse", session, tool_name="Bash", tool_input={"command": "true"})
         return Shown(first, late, has_started)
 
     def _asked(self, event: ModuleType, name: str, session: str, **more: object) -> tuple[str, ...]:
@@ -137,7 +130,7 @@ class Player:
     @staticmethod
     def _close() -> None:
         occasions.close_left_open()
-        surfacing.close_left_open()
+        recalled.close_left_open()
 
 
 # ---- gate and real ---------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the package beside these tests
 
 from subcog_hooks.embed import documents
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.store.memory import now_ms
 from tests.eval import collection, grid, homes, report
 from tests.eval.bench import Bench, Row
 from tests.eval.collection import REPORTING, ROOT, TUNING, Collection, Prompt

@@ -13,25 +13,26 @@ from types import ModuleType
 from typing import Self
 from unittest.mock import patch
 
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import cascade, lexical, pipeline, relevance
+from subcog_hooks.recall import pipeline, relevance, words
 from subcog_hooks.recall import query as terms_of_query
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer
-from subcog_hooks.recall.semantic import SearchSpace
 from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.recall.vectors import SearchSpace
 from subcog_hooks.settings.defaults import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.vector_store import VectorStore
 from tests.eval.collection import Query
 from tests.eval.homes import Encode
 
 DEPTH = 10  # hits that are looked at
 PATIENCE_MS = 600_000.0  # no result may depend on how busy the machine is
-EXACT, RELAXED, NO_WORDS = Net(1.0, lexical.ExactWords), Net(1.0, lexical.Relaxed), Net(1.0)
+EXACT, RELAXED, NO_WORDS = Net(1.0, words.ExactWords), Net(1.0, words.Relaxed), Net(1.0)
 FROZEN_MS = 1_795_219_200_000  # 2026-11-21, midnight UTC, after every memory: ages do not depend on the day of a measurement
 
 
@@ -150,7 +151,7 @@ class Engine:
             by_labels=system.by_labels,
             net=system.net or PRIMARY,
         )
-        search = cascade.search if system.net is None else pipeline.search
+        search = recall_search.search if system.net is None else pipeline.search
         with patch.object(pipeline, "now_ms", self._now):
             answer = search(asked, self._sources(system), Deadline(PATIENCE_MS), DEPTH)
         if answer.is_degraded:
@@ -190,7 +191,7 @@ def _as(system: System) -> Iterator[None]:
 
 
 def _module_of(constant: str) -> ModuleType:
-    return terms_of_query if hasattr(terms_of_query, constant) else lexical
+    return terms_of_query if hasattr(terms_of_query, constant) else words
 
 
 def alone() -> dict[str, System]:

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import pre_tool_use
-from subcog_hooks.memory.model import IdMaker
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import tool
+from subcog_hooks.store.memory import IdMaker
+from subcog_hooks.store.store import Store
 from tests.eval.collection import OWN, rows
-from tests.hooks.recorded import shown
+from tests.hook.recorded import shown
 
 PROJECT = "git.example.com/acme/shop"
 CALLS = OWN / "calls"
@@ -53,7 +53,7 @@ def played(root: Path, folder: Path) -> tuple[list[str], list[str]]:
             "tool_input": given,
         }
         printed: list[bytes] = []
-        pre_tool_use.respond(payload, home, printed.append, Deadline(5_000))
+        tool.respond(payload, home, printed.append, Deadline(5_000))
         came = shown(printed)
         told = f"{number + 1}: {row['tool']} {json.dumps(row['input'])[:90]} wanted {row['wanted']}, got {came}"
         if row["wanted"] and not set(row["wanted"]) & set(came):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.memory.model import now_ms
+from subcog_hooks.store.memory import now_ms
 from tests.eval import homes
 from tests.eval.collection import DEVELOPMENT, REPORTING, development
 from tests.eval.homes import NEURAL, STATIC

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import user_prompt_submit as hook
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.hook import prompt as hook
 from subcog_hooks.recall import pipeline
 from tests.eval import homes
 from tests.eval.collection import OWN, REPORTING, ROOT, GateSet, gate, gate_set, half_of, rows

@@ -19,7 +19,7 @@ from tests.eval.homes import NEURAL, STATIC
 from tests.eval.measures import Estimate, PerQuery, estimate, per_query
 from tests.eval.systems import Engine
 
-PROMISED = 0.95  # Success@5 (S4)
+PROMISED = 0.95  # Success@5
 OVERALL = {  # of all queries: by the hook's query vector, by the neural one
     "ndcg@10": {STATIC: 0.84, NEURAL: 0.85},
     "recall@10": {STATIC: 0.92, NEURAL: 0.94},

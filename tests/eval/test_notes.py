@@ -9,13 +9,13 @@ from unittest.mock import patch
 
 import pytest
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import user_prompt_submit
-from subcog_hooks.paths import Home
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import prompt as hook_prompt
 from subcog_hooks.recall import notes
 from tests.eval.collection import rows
 from tests.eval.test_sessions import SESSIONS, begin_project, come_to_session
-from tests.hooks.recorded import shown
+from tests.hook.recorded import shown
 
 LEAST = {"quake": 0.2, "gym": 0.12}  # of what is wanted in a session, by its prompts
 LEAST_OF_USE = 0.4  # of what comes with prompts
@@ -48,7 +48,7 @@ def given_with_prompts(name: str, root: Path) -> tuple[float, float, float]:
 def _told(home: Home, work: Path, number: int, prompt: str) -> list[str]:
     printed: list[bytes] = []
     payload: dict[str, object] = {"session_id": f"s{number}", "cwd": str(work), "prompt": prompt}
-    user_prompt_submit.respond({**payload, "hook_event_name": "UserPromptSubmit"}, home, printed.append, Deadline(5_000))
+    hook_prompt.respond({**payload, "hook_event_name": "UserPromptSubmit"}, home, printed.append, Deadline(5_000))
     return shown(printed)
 
 

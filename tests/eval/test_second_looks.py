@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from tests.eval import homes
 from tests.eval.collection import OWN, SHARED, gate_set, rows
 from tests.eval.second_looks import REAL, Player, Shown, asked, measured, shares

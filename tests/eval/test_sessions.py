@@ -17,19 +17,20 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.hooks import brief, session_start, user_prompt_submit
-from subcog_hooks.hooks import occasion as occasions
-from subcog_hooks.hooks.occasion import Occasion
-from subcog_hooks.memory import project
-from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import brief, session
+from subcog_hooks.hook import call as occasions
+from subcog_hooks.hook import prompt as hook_prompt
+from subcog_hooks.hook.call import Occasion
 from subcog_hooks.settings.loading import load
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import project
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from tests.eval.collection import OWN, rows
-from tests.hooks.conftest import follow
-from tests.hooks.recorded import shown
+from tests.hook.conftest import follow
+from tests.hook.recorded import shown
 
 SESSIONS = OWN / "sessions"
 CHOSEN, REPORTED = "quake", "gym"
@@ -125,7 +126,7 @@ def _would_begin(home: Home, work: Path) -> tuple[str, ...]:
     state = State.open(home, 1_000)
     payload: dict[str, object] = {"session_id": "", "cwd": str(work), "source": "startup"}
     try:
-        return session_start.preview(Occasion(payload, "", here, load(home), state, home, Deadline(5_000))).ids
+        return session.preview(Occasion(payload, "", here, load(home), state, home, Deadline(5_000))).ids
     finally:
         occasions.close_left_open()
         state.close()
@@ -134,13 +135,13 @@ def _would_begin(home: Home, work: Path) -> tuple[str, ...]:
 def _begun(home: Home, work: Path, number: int) -> list[str]:
     printed: list[bytes] = []
     payload: dict[str, object] = {"session_id": f"s{number}", "cwd": str(work), "source": "startup"}
-    session_start.respond({**payload, "hook_event_name": "SessionStart"}, home, printed.append, Deadline(5_000))
+    session.respond({**payload, "hook_event_name": "SessionStart"}, home, printed.append, Deadline(5_000))
     return shown(printed)
 
 
 def _heard(home: Home, work: Path, number: int, prompt: str) -> None:
     payload: dict[str, object] = {"session_id": f"s{number}", "cwd": str(work), "prompt": prompt}
-    user_prompt_submit.respond({**payload, "hook_event_name": "UserPromptSubmit"}, home, lambda _: None, Deadline(5_000))
+    hook_prompt.respond({**payload, "hook_event_name": "UserPromptSubmit"}, home, lambda _: None, Deadline(5_000))
 
 
 def _rows_of(row: Row, name: str) -> list[dict[str, object]]:

@@ -85,7 +85,10 @@ def _embedded(texts: list[str], kept: Path) -> Vectors:
     recipe = repr((models.made_by(PACKAGED)[0], texts))
     path = kept / f"documents-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}.npy"
     if not path.is_file():
-        from subcog_hooks.embed.documents import DocumentEmbedder, cores  # .6 s that kept vectors save
+        from subcog_hooks.embed.documents import (
+            DocumentEmbedder,
+            cores,  # .6 s that kept vectors save
+        )
 
         made = DocumentEmbedder(PACKAGED, cores()).embed(texts)
         kept.mkdir(parents=True, exist_ok=True)

@@ -1,17 +1,17 @@
 """An LLM that is asked about a prompt, for the tests of detection: the settings, the run, and what it leaves behind."""
 
-from subcog_hooks.intent import detection
-from subcog_hooks.intent.detection import COMPLETED, DURATION, STARTED, TIMEOUTS, Examined
+from subcog_hooks.core.paths import Home
+from subcog_hooks.intent import detector
+from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS, Examined
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import shown as may_be_shown
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Value
-from subcog_hooks.state import metrics
-from subcog_hooks.state.connection import State
-from subcog_hooks.state.metrics import Counter
+from subcog_hooks.store import metrics
+from subcog_hooks.store.metrics import Counter
+from subcog_hooks.store.state import State
 from tests.llm_server import LlmServer, says
 
 QUESTION = "How do we store the session token in the browser, and why not in localStorage?"
@@ -39,7 +39,7 @@ def examined(
     home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
 ) -> Examined:
     """The intent as the hook finds it, but for the hook's deadline, and what is kept of it."""
-    begun = detection.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+    begun = detector.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
     told = begun.settle(topics(begun.reading.words()), settings, LONG_MS)
     if state is not None:
         begun.count(told, state)

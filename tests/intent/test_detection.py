@@ -2,14 +2,14 @@
 
 import pytest
 
-from subcog_hooks.intent import detection, keywords
-from subcog_hooks.intent.detection import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED, Detection
+from subcog_hooks.core.paths import Home
+from subcog_hooks.intent import detector, keywords
+from subcog_hooks.intent.detector import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED, Detection
 from subcog_hooks.intent.topics import topics
 from subcog_hooks.llm.disclosure import shown as may_be_shown
-from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Value
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.intent.asked import (
     ANOTHER,
@@ -80,7 +80,7 @@ def test_of_a_prompt_too_long_to_look_for_secrets_in_nobody_is_asked(home: Home,
 def test_with_no_time_left_nobody_is_asked_and_nobody_has_failed(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        begun = detection.begin(QUESTION, settings, home, state, may_be_shown, 0.0)
+        begun = detector.begin(QUESTION, settings, home, state, may_be_shown, 0.0)
         told = begun.settle(("session",), settings, 0.0)
         begun.count(told, state)
     assert server.requests == []
@@ -213,7 +213,7 @@ def test_the_setting_ends_the_wait(home: Home, state: State, behaviour: Behaviou
 def test_the_deadline_ends_the_wait_where_it_is_nearer(home: Home, state: State, left_ms: float) -> None:
     with LlmServer(llm_server.never()) as server:
         settings = asking(server)
-        begun = detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
         told = begun.settle(topics(begun.reading.words()), settings, left_ms)
         begun.count(told, state)
     assert (told.intent.llm_status, told.intent.type, told.timed_out_by) == ("timeout", "howto", "deadline")
@@ -223,7 +223,7 @@ def test_the_deadline_ends_the_wait_where_it_is_nearer(home: Home, state: State,
 def test_nothing_is_written_before_it_is_kept(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        begun = detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
         told = begun.settle(("session",), settings, LONG_MS)
         assert counted(state) == {}
         begun.count(told, state)
@@ -234,7 +234,7 @@ def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state
     with LlmServer(YES, llm_server.fails(500)) as server:
         settings = asking(server)
         statuses = [
-            detection.examine(prompt, settings, home, state, may_be_shown).intent.llm_status
+            detector.examine(prompt, settings, home, state, may_be_shown).intent.llm_status
             for prompt in (QUESTION, QUESTION, *[ANOTHER] * 4)
         ]
     assert statuses == ["success", "cached", "error", "error", "error", "resting"]
@@ -263,7 +263,7 @@ def test_without_a_state_it_is_asked_all_the_same(home: Home) -> None:
 
 
 def may_change(home: Home, state: State, settings: loading.Settings, prompt: str = QUESTION) -> bool:
-    begun: Detection = detection.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+    begun: Detection = detector.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
     changes = begun.may_change
     begun.settle((), settings, LONG_MS)
     return changes
@@ -281,6 +281,6 @@ def test_it_may_change_as_long_as_an_llm_has_a_say(home: Home, state: State) -> 
 def test_with_no_topics_at_all_there_is_nothing_to_search_for(home: Home, state: State) -> None:
     with LlmServer(says("howto", 0.9)) as server:
         for settings in (asking(server), asking(server, search_intent__use_llm=False)):
-            begun = detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+            begun = detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
             told = begun.settle((), settings, LONG_MS)
             assert (told.intent.type, told.intent.confidence, told.intent.topics) == ("none", 0.0, ())

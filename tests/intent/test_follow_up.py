@@ -5,7 +5,7 @@ import pytest
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.follow_up import borrowed, confidence_of, is_follow_up, own_topics
 from subcog_hooks.intent.topics import topics
-from subcog_hooks.state.sessions import Earlier
+from subcog_hooks.store.sessions import Earlier
 
 RELAY = Earlier(("lamp", "relay", "Tide"), 0.8)
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from subcog_hooks.intent import classifier, detection, keywords
-from subcog_hooks.intent.detection import ANSWER_KEPT_MS, DURATION, HOUR_MS, STARTED
-from subcog_hooks.llm import answer_cache, breaker
+from subcog_hooks.core.paths import Home
+from subcog_hooks.intent import classifier, detector, keywords
+from subcog_hooks.intent.detector import ANSWER_KEPT_MS, DURATION, HOUR_MS, STARTED
+from subcog_hooks.llm import breaker
 from subcog_hooks.llm.disclosure import shown as may_be_shown
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.paths import Home
 from subcog_hooks.settings import loading
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.intent.asked import (
     ANOTHER,
@@ -54,8 +54,8 @@ def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) 
 def test_an_answer_is_kept_for_its_hours(home: Home, state: State, age_ms: int, expected: str) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        key = answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION))
-        answer_cache.keep(state, key, classifier.to_text(classifier.Classification("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
+        key = breaker.answer_key(provider_of(settings, home), classifier.question(QUESTION))
+        breaker.keep_answer(state, key, classifier.to_text(classifier.Classification("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
         assert status(home, state, settings) == expected
         assert len(server.requests) == (expected == "success")
 
@@ -64,9 +64,9 @@ def test_an_answer_is_kept_for_a_day(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
         assert status(home, state, settings) == "success"
-        key = answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION))
-    assert answer_cache.find(state, key, now_ms() + ANSWER_KEPT_MS - HOUR_MS) is not None
-    assert answer_cache.find(state, key, now_ms() + ANSWER_KEPT_MS) is None
+        key = breaker.answer_key(provider_of(settings, home), classifier.question(QUESTION))
+    assert breaker.find_answer(state, key, now_ms() + ANSWER_KEPT_MS - HOUR_MS) is not None
+    assert breaker.find_answer(state, key, now_ms() + ANSWER_KEPT_MS) is None
 
 
 def test_an_answer_is_not_kept_where_no_texts_are(home: Home, state: State) -> None:
@@ -84,9 +84,9 @@ def test_a_failure_is_not_kept_as_an_answer(home: Home, state: State) -> None:
 def test_an_answer_that_can_not_be_read_any_more_is_asked_for_again(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        answer_cache.keep(
+        breaker.keep_answer(
             state,
-            answer_cache.key_of(provider_of(settings, home), classifier.question(QUESTION)),
+            breaker.answer_key(provider_of(settings, home), classifier.question(QUESTION)),
             "not JSON",
             now_ms(),
             HOUR_MS,
@@ -152,7 +152,7 @@ def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
         rested(state, settings, home)
         other = State.open(home, 1_000)
         other.begin()
-        assert not detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0).may_change
+        assert not detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0).may_change
         other.commit()
         assert status(home, state, settings) == "success"
 
@@ -163,7 +163,7 @@ def test_while_one_tries_the_others_do_not(home: Home, state: State) -> None:
         for _ in range(3):
             breaker.note_failure(state, provider_of(settings, home).identity, now_ms())
         rested(state, settings, home)
-        begun = [detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
+        begun = [detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
         assert [one.may_change for one in begun] == [True, False, False]
         begun[0].settle((), settings, 0.0)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.intent import merge
-from subcog_hooks.intent.classifier import Classification
+from subcog_hooks.intent import classifier
+from subcog_hooks.intent.classifier import Classification, merged
 from subcog_hooks.intent.kinds import (
     GENERAL,
     HOWTO,
@@ -20,8 +20,7 @@ from subcog_hooks.intent.kinds import (
     TYPES,
     Intent,
 )
-from subcog_hooks.intent.merge import merged
-from subcog_hooks.llm.call import TIMEOUT
+from subcog_hooks.llm.race import TIMEOUT
 
 MIN = 0.5
 
@@ -38,7 +37,7 @@ answers = st.builds(
 )
 
 
-def shown(result: merge.Merged) -> tuple[object, ...]:
+def shown(result: classifier.Merged) -> tuple[object, ...]:
     intent = result.intent
     return (intent.type, intent.confidence, intent.topics, intent.keywords, intent.source, intent.llm_status, result.row)
 
@@ -51,14 +50,16 @@ SOME, FEW, SURE = 0.7, 0.6, 0.8
 @pytest.mark.parametrize(
     ("theirs", "ours", "confidence", "topics", "expected", "row"),
     [
-        pytest.param(("rust", "error"), ("rust", "error"), SOME, ("rust", "error"), 0.8, merge.MATCH, id="topics match"),
-        pytest.param(("async", "tokio"), ("rust",), SOME, ("async", "tokio", "rust"), 0.7, merge.DIFFER, id="topics differ"),
-        pytest.param(("database",), (), SOME, ("database",), 0.7, merge.NO_KEYWORD_TOPICS, id="no keyword topics"),
-        pytest.param(None, ("rust", "panic"), SOME, ("rust", "panic"), 0.6, merge.FAILED, id="timeout"),
-        pytest.param(None, ("how to", "example"), SURE, ("how to", "example"), 0.8, merge.FAILED_SURE, id="timeout, sure"),
-        pytest.param((), (), SOME, (), 0.0, merge.NOTHING, id="both empty"),
-        pytest.param(None, (), SURE, (), 0.0, merge.NOTHING, id="timeout, no topics"),
-        pytest.param((), ("rust",), SOME, ("rust",), 0.7, merge.NO_LLM_TOPICS, id="no LLM topics"),
+        pytest.param(("rust", "error"), ("rust", "error"), SOME, ("rust", "error"), 0.8, classifier.MATCH, id="topics match"),
+        pytest.param(
+            ("async", "tokio"), ("rust",), SOME, ("async", "tokio", "rust"), 0.7, classifier.DIFFER, id="topics differ"
+        ),
+        pytest.param(("database",), (), SOME, ("database",), 0.7, classifier.NO_KEYWORD_TOPICS, id="no keyword topics"),
+        pytest.param(None, ("rust", "panic"), SOME, ("rust", "panic"), 0.6, classifier.FAILED, id="timeout"),
+        pytest.param(None, ("how to", "example"), SURE, ("how to", "example"), 0.8, classifier.FAILED_SURE, id="timeout, sure"),
+        pytest.param((), (), SOME, (), 0.0, classifier.NOTHING, id="both empty"),
+        pytest.param(None, (), SURE, (), 0.0, classifier.NOTHING, id="timeout, no topics"),
+        pytest.param((), ("rust",), SOME, ("rust",), 0.7, classifier.NO_LLM_TOPICS, id="no LLM topics"),
     ],
 )
 def test_the_table_of_s0(
@@ -117,7 +118,7 @@ def test_a_failed_llm_costs_a_tenth_but_never_the_threshold() -> None:
 
 def test_an_llm_that_was_not_asked_costs_nothing() -> None:
     result = merged(Intent(HOWTO, 0.6, ("a",)), None, attempted=False, min_confidence=MIN)
-    assert (result.intent.confidence, result.row) == (0.6, merge.NOT_ASKED)
+    assert (result.intent.confidence, result.row) == (0.6, classifier.NOT_ASKED)
 
 
 # the type

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.intent import keywords
+from subcog_hooks.intent.keywords import NAMES
 from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import GAP, words_of
-from subcog_hooks.intent.shape import NAMES
-from subcog_hooks.tables import read_rows
 from subcog_hooks.text import vocabulary
 from subcog_hooks.text.typed import prepare
 from tests.intent.signal_examples import signal_examples

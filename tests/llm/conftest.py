@@ -2,9 +2,9 @@
 
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import providers
-from subcog_hooks.paths import Home
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.state import State
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.errors import ConfigError
+from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import providers
-from subcog_hooks.paths import Home
 from tests.llm.asked import KEY, key_file, settings
 
 NO_ADDRESS = "llm.base_url is no address"

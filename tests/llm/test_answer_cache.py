@@ -5,12 +5,12 @@ from collections.abc import Callable
 import apsw
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.classifier import question
-from subcog_hooks.llm import answer_cache
-from subcog_hooks.llm.answer_cache import MAX_ANSWERS
+from subcog_hooks.llm import breaker
+from subcog_hooks.llm.breaker import MAX_ANSWERS
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.paths import Home
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.state import State
 
 DAY = 86_400_000
 
@@ -25,34 +25,34 @@ def state(home: Home) -> State:
 def test_an_answer_is_kept_for_its_time_and_not_believed_by_a_clock_set_back(
     state: State, now_ms: int, answer: str | None
 ) -> None:
-    answer_cache.keep(state, "key", "{}", 1000, 500)
-    assert answer_cache.find(state, "key", now_ms) == answer
-    assert answer_cache.find(state, "other", now_ms) is None
+    breaker.keep_answer(state, "key", "{}", 1000, 500)
+    assert breaker.find_answer(state, "key", now_ms) == answer
+    assert breaker.find_answer(state, "other", now_ms) is None
 
 
 def test_an_answer_with_no_time_is_not_kept(state: State) -> None:
-    answer_cache.keep(state, "key", "{}", 1000, 0)
-    assert answer_cache.find(state, "key", 1000) is None
+    breaker.keep_answer(state, "key", "{}", 1000, 0)
+    assert breaker.find_answer(state, "key", 1000) is None
 
 
 def test_a_newer_answer_takes_the_place_of_an_older_one(state: State) -> None:
-    answer_cache.keep(state, "key", "old", 1000, 500)
-    answer_cache.keep(state, "key", "new", 1400, 500)
-    assert answer_cache.find(state, "key", 1600) == "new"
+    breaker.keep_answer(state, "key", "old", 1000, 500)
+    breaker.keep_answer(state, "key", "new", 1400, 500)
+    assert breaker.find_answer(state, "key", 1600) == "new"
 
 
 def test_of_too_many_answers_the_oldest_go(state: State) -> None:
     state.begin()
     for number in range(MAX_ANSWERS + 3):
-        answer_cache.keep(state, f"key {number}", "{}", 1000 + number, DAY)
+        breaker.keep_answer(state, f"key {number}", "{}", 1000 + number, DAY)
     state.commit()
-    kept = [number for number in range(MAX_ANSWERS + 3) if answer_cache.find(state, f"key {number}", 3000)]
+    kept = [number for number in range(MAX_ANSWERS + 3) if breaker.find_answer(state, f"key {number}", 3000)]
     assert kept == list(range(3, MAX_ANSWERS + 3))
 
 
 def test_answers_whose_time_is_over_leave_the_file(state: State, home: Home) -> None:
-    answer_cache.keep(state, "old", "{}", 1000, 500)
-    answer_cache.keep(state, "new", "{}", 2000, 500)
+    breaker.keep_answer(state, "old", "{}", 1000, 500)
+    breaker.keep_answer(state, "new", "{}", 2000, 500)
     assert apsw.Connection(home.state_db).execute("SELECT key FROM llm_answers").fetchall() == [("new",)]
 
 
@@ -62,7 +62,7 @@ def test_answers_whose_time_is_over_leave_the_file(state: State, home: Home) -> 
 @pytest.fixture
 def key() -> Callable[..., str]:
     def made(prompt: str = "Where is it?", name: str = "openai", base_url: str = "http://a/v1", model: str = "m") -> str:
-        return answer_cache.key_of(Provider(name, base_url, model, "a key"), question(prompt))
+        return breaker.answer_key(Provider(name, base_url, model, "a key"), question(prompt))
 
     return made
 
@@ -71,7 +71,7 @@ def test_an_answer_is_kept_for_one_question_to_one_model(key: Callable[..., str]
     others = [key("Where is it"), key(name="anthropic"), key(base_url="http://b/v1"), key(model="n")]
     assert len({key(), *others}) == 5
     assert key() == key()
-    assert answer_cache.key_of(Provider("openai", "http://a/v1", "m", "another key"), question("Where is it?")) == key()
+    assert breaker.answer_key(Provider("openai", "http://a/v1", "m", "another key"), question("Where is it?")) == key()
 
 
 def test_what_the_llm_is_not_shown_makes_no_other_key(key: Callable[..., str]) -> None:

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.llm.breaker import (
     OPEN_MS,
     WINDOW_MS,
@@ -14,8 +15,7 @@ from subcog_hooks.llm.breaker import (
     note_success,
     open_until,
 )
-from subcog_hooks.paths import Home
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.state import State
 
 LLM, OTHER = "openai http://localhost/v1 m", "anthropic https://api.anthropic.com claude-haiku-4-5"
 NOW = 1_800_000_000_000

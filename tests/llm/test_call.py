@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.intent.classifier import parse, question
-from subcog_hooks.llm import call
+from subcog_hooks.llm import race
 from subcog_hooks.llm.providers import Provider
 from tests import llm_server
 from tests.llm_server import Behaviour, LlmServer, says
@@ -26,8 +26,8 @@ def provider_at(server: LlmServer, model: str = "m") -> Provider:
     return Provider("openai", server.url_v1, model, "")
 
 
-def asked(provider: Provider, prompt: str = "", seconds: float = SECONDS) -> call.Race:
-    return call.start(provider, question(prompt), parse, seconds)
+def asked(provider: Provider, prompt: str = "", seconds: float = SECONDS) -> race.Race:
+    return race.start(provider, question(prompt), parse, seconds)
 
 
 def test_an_answer_in_time_is_a_success() -> None:
@@ -138,7 +138,7 @@ def test_without_a_thread_it_is_disconnected() -> None:
 
 def test_a_mistake_of_ours_is_an_outcome() -> None:
     nothing: Any = None
-    outcome = call.start(Provider("openai", "http://127.0.0.1:1", "m", ""), nothing, parse, SECONDS).join(SECONDS)
+    outcome = race.start(Provider("openai", "http://127.0.0.1:1", "m", ""), nothing, parse, SECONDS).join(SECONDS)
     assert (outcome.status, outcome.reason) == ("error", "an internal error: AttributeError")
 
 

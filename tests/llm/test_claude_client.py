@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.errors import ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.core.errors import ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import claude_client
 from subcog_hooks.llm.question import Question
-from subcog_hooks.paths import Home
 
 SHORT_S = 0.6  # for a client that does not answer
 LONG_S = 20.0

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.errors import ConfigError
-from subcog_hooks.intent import detection
+from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.intent import detector
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import shown as may_be_shown
-from subcog_hooks.paths import Home
 from subcog_hooks.redaction.leaks import MASK
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Value
-from subcog_hooks.state.compiled_settings import CompiledSettings
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.state import State
+from subcog_hooks.store.state_values import CompiledSettings
 from tests.intent.asked import BY_WORDS, LONG_MS, ORDER, QUESTION, YES, asking, counted, examined, status
 from tests.llm_server import LlmServer
 
@@ -29,7 +29,7 @@ FAULTS: list[tuple[dict[str, Value], str]] = [
 @pytest.mark.parametrize(("setting", "said"), FAULTS)
 def test_the_terminal_is_told_what_is_wrong(home: Home, state: State, setting: dict[str, Value], said: str) -> None:
     with LlmServer(YES) as server, pytest.raises(ConfigError, match=said):
-        detection.examine(QUESTION, asking(server, **setting), home, state, may_be_shown)
+        detector.examine(QUESTION, asking(server, **setting), home, state, may_be_shown)
     assert server.requests == []
 
 
@@ -37,7 +37,7 @@ def test_the_terminal_is_told_what_is_wrong(home: Home, state: State, setting: d
 def test_the_hook_has_the_words_and_can_say_it(home: Home, state: State, setting: dict[str, Value], said: str) -> None:
     with LlmServer(YES) as server:
         settings = asking(server, **setting)
-        begun = detection.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
         told = begun.settle(("session",), settings, LONG_MS)
         begun.count(told, state)
     assert said in str(begun.fault)
@@ -66,7 +66,7 @@ def test_a_setting_that_was_left_out_is_not_replaced_by_the_default(
         Path(home.config).write_text(f'[llm]\nprovider = "openai"\nmodel = "m"\n{address}{lines}\n')
         for _ in range(1 + is_compiled):
             settings = loading.load(home, None, CompiledSettings(state))
-        begun = detection.begin(ORDER, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin(ORDER, settings, home, state, may_be_shown, LONG_MS / 1000.0)
         assert not begun.may_change
         assert server.requests == []
     assert name in str(begun.fault)
@@ -76,7 +76,7 @@ def test_a_mistyped_variable_sends_nothing(home: Home, state: State, monkeypatch
     with LlmServer(YES) as server:
         Path(home.config).write_text(f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n')
         monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
-        assert not detection.begin(ORDER, loading.load(home), home, state, may_be_shown, LONG_MS / 1000.0).may_change
+        assert not detector.begin(ORDER, loading.load(home), home, state, may_be_shown, LONG_MS / 1000.0).may_change
         monkeypatch.delenv("SUBCOG_SEARCH_INTENT_USE_LLM")
         assert status(home, state, loading.load(home), ORDER) == "success"
 
@@ -88,7 +88,7 @@ def test_a_project_can_not_keep_an_llm_from_being_asked(home: Home, state: State
         settings = loading.load(home, str(tmp_path))
         assert len(settings.problems) == 2
         assert providers.provider_of(settings, home) is not None
-        begun = detection.begin(ORDER, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        begun = detector.begin(ORDER, settings, home, state, may_be_shown, LONG_MS / 1000.0)
         assert (begun.fault, begun.may_change) == (None, True)
         begun.settle((), settings, 0.0)
 

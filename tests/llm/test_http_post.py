@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.errors import ProviderError, ProviderGone, ProviderTimeout
+from subcog_hooks.core.errors import ProviderError, ProviderGone, ProviderTimeout
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.classifier import question
 from subcog_hooks.llm.providers import Provider, ask

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks import __version__
-from subcog_hooks.errors import ConfigError, ProviderError
+from subcog_hooks.core.errors import ConfigError, ProviderError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.classifier import ANSWER_SCHEMA, question
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider, ask
 from subcog_hooks.llm.question import Question
-from subcog_hooks.paths import Home
 from subcog_hooks.settings import defaults, loading
 from tests import llm_server
 from tests.llm.asked import ENDED, KEY, SECONDS, key_file, provider_at, settings

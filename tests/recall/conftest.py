@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.store import Store
 from tests.recall.shelf import Shelf
 
 

@@ -5,22 +5,22 @@ Meaning is that of the packaged encoder, or a place that a test chooses: then a 
 
 from collections.abc import Mapping, Sequence
 
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.memory import sync, vector_sync
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import IdMaker, Memory, now_ms
-from subcog_hooks.memory.store import Filter, Store, audiences_of
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import pipeline, semantic
+from subcog_hooks.recall import pipeline
+from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
-from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.exact import Exact
-from subcog_hooks.recall.hits import Answer, Hit
+from subcog_hooks.recall.hits import Answer, Eligibility, Hit
 from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.store import index_sync, vector_sync
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.memory import IdMaker, Memory, now_ms
+from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.vector_store import VectorStore
 
 DIMENSION = 256
 QUERY = bytes([127]) * DIMENSION  # where every query lies whose memories have chosen places
@@ -86,7 +86,7 @@ class Shelf:
         self.store.add([memory(f"Filler note number {i} about widgets and gadgets.", id=f"fill{i:03}") for i in range(count)])
 
     def index(self) -> LexicalIndex:
-        return sync.in_memory(self.store)
+        return index_sync.in_memory(self.store)
 
     def by_words(self, **numbers: object) -> Sources:
         return Sources(self.index(), self.store, None, tuned(**numbers))
@@ -98,11 +98,13 @@ class Shelf:
         made_by = models.made_by(space)
         vectors = vector_sync.open_following(self.home, self.store, space.name, space.dimension, encode, made_by=made_by)
         self._opened.append(vectors)
-        return Sources(self.index(), self.store, semantic.SearchSpace(vectors, StaticEncoder.open().encode), tuned(**numbers))
+        return Sources(
+            self.index(), self.store, recall_vectors.SearchSpace(vectors, StaticEncoder.open().encode), tuned(**numbers)
+        )
 
     def placed(self, cosines: Mapping[str, float], **numbers: object) -> Sources:
         """With memories that have these cosines, by id, to every query; the others have no vector."""
-        space = semantic.SearchSpace(self.vectors_at(cosines), lambda _: QUERY)
+        space = recall_vectors.SearchSpace(self.vectors_at(cosines), lambda _: QUERY)
         return Sources(self.index(), self.store, space, tuned(**numbers))
 
     def vectors_at(self, cosines: Mapping[str, float]) -> VectorStore:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.memory.store import Filter, Store
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import cascade, lexical, query
+from subcog_hooks.core.paths import Home
+from subcog_hooks.recall import query, search, words
 from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.hits import HIGH, LOW, MEDIUM, NO_RESULTS, SPECULATIVE, VERY_HIGH
+from subcog_hooks.store.store import Filter, Store
 from subcog_hooks.text.typed import ends_of
 from tests.recall.shelf import ENOUGH, Shelf, handed, memory
 
@@ -52,7 +52,7 @@ def of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
 @example(text="-".join("abc" * 60), mode="hybrid")
 @example(text='"" " "', mode="hybrid")
 def test_any_text_is_answered(of: Sources, text: str, mode: str) -> None:
-    answer = cascade.search(Request(text, Filter(), mode=mode, is_typed=True), of, ENOUGH, 10)
+    answer = search.search(Request(text, Filter(), mode=mode, is_typed=True), of, ENOUGH, 10)
     assert (answer.is_degraded, answer.confidence in CONFIDENCES) == (False, True)
     scores = [hit.score for hit in answer.hits]
     assert all(score >= 0.0 for score in scores)
@@ -74,7 +74,7 @@ def test_any_prompt_is_answered(of: Sources, text: str) -> None:
 @given(text=texts)
 @settings(max_examples=100, deadline=None)
 def test_any_text_becomes_few_terms_that_the_store_knows_first(of: Sources, text: str) -> None:
-    asked = query.analyse(text, of.index, within=lexical.scope(of.index, Filter()), correct=True)
+    asked = query.analyse(text, of.index, within=words.scope(of.index, Filter()), correct=True)
     known = [term.known for term in asked.terms]
     assert known == sorted(known, reverse=True)
     assert len(asked.terms) <= 2 * query.MAX_TERMS

@@ -2,15 +2,15 @@
 
 import pytest
 
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.model import LEARNED, MODEL, AnsweredQuestion
-from subcog_hooks.memory.store import Filter
-from subcog_hooks.recall import lexical, query
+from subcog_hooks.recall import query, words
 from subcog_hooks.recall.asked_like import Likeness, most_like
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.recall.hits import LEXICAL, QUESTIONS
 from subcog_hooks.recall.logit import LEARNED_LIKE, LIKE, LIKE_WEIGHT
 from subcog_hooks.recall.relevance import NAMES
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.memory import LEARNED, MODEL, AnsweredQuestion
+from subcog_hooks.store.store import Filter
 from tests.recall.shelf import ENOUGH, Shelf, find, first, handed, ids, memory
 
 
@@ -31,7 +31,7 @@ def notes(shelf: Shelf) -> LexicalIndex:
 
 
 def scored(index: LexicalIndex, text: str) -> dict[int, float]:
-    ranked = lexical.AskedLike(index).search(query.analyse(text, index), Filter(), 10, ENOUGH)
+    ranked = words.AskedLike(index).search(query.analyse(text, index), Filter(), 10, ENOUGH)
     return {seq: score for score, seq in ranked}
 
 

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import apsw
 import pytest
 
-from subcog_hooks.errors import ModelError
-from subcog_hooks.memory.index import IndexUnusable, LexicalIndex
-from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import candidates, lexical
+from subcog_hooks.core.errors import ModelError
+from subcog_hooks.recall import candidates, words
 from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
-from subcog_hooks.recall.semantic import SearchSpace, Semantic
+from subcog_hooks.recall.vectors import SearchSpace, Semantic
+from subcog_hooks.store.index import IndexUnusable, LexicalIndex
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Held, Shelf, find, first, gathered, handed, ids, memory
 
 EXACT, RELAXED = "lexical_exact", "lexical_relaxed"
@@ -49,7 +49,7 @@ def test_a_chance_word_does_not_outrank_a_paraphrase(shelf: Shelf, monkeypatch: 
     of = shelf.placed({"cat": 0.6, "chance": 0.3}, alpha=0.7, agreement=0.1)
     answer = find(of, PARAPHRASE)
     assert [(hit.memory.id, hit.found_by) for hit in answer.hits[:2]] == [("cat", (SEMANTIC,)), ("chance", (RELAXED, SEMANTIC))]
-    monkeypatch.setattr(lexical, "full_score", lambda *_: 0.0)  # as if a word were the whole question
+    monkeypatch.setattr(words, "full_score", lambda *_: 0.0)  # as if a word were the whole question
     assert ids(find(of, PARAPHRASE))[:2] == ["chance", "cat"]
 
 
@@ -270,7 +270,7 @@ def test_memories_without_a_vector_are_found_by_words(shelf: Shelf) -> None:
 
 
 def test_each_side_lists_a_hundred_memories(shelf: Shelf) -> None:
-    """DESIGN 7.2; among 130 that all score differently."""
+    """Among 130 that all score differently."""
     shelf.add({f"m{i:03}": "crane " * (1 + i // 30) + "berth " * (i % 30) for i in range(130)})
     found = gathered(shelf.placed({f"m{i:03}": 0.95 - i * 0.005 for i in range(130)}), "crane")
     assert [len(found.lists[name]) for name in (RELAXED, SEMANTIC)] == [100, 100]
@@ -325,6 +325,6 @@ def test_the_pool_is_every_memory_of_any_list_once(shelf: Shelf) -> None:
 def test_a_net_sets_the_lexical_channels_and_the_min_cosine(shelf: Shelf) -> None:
     shelf.add(NOTES)
     of = shelf.placed({"cat": 0.2}, min_similarity=0.25)
-    wide = candidates.Net(0.5, lexical.Beginnings)
+    wide = candidates.Net(0.5, words.Beginnings)
     hits = {hit.memory.id: hit.found_by for hit in find(of, "tunneling", net=wide).hits}
     assert hits == {"port": ("lexical_beginnings",), "cat": (SEMANTIC,)}

@@ -4,13 +4,14 @@ import time
 
 import pytest
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.errors import ModelError
-from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import cascade, pipeline
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import ModelError
+from subcog_hooks.recall import pipeline
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
-from subcog_hooks.recall.semantic import SearchSpace
+from subcog_hooks.recall.vectors import SearchSpace
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, Shelf, handed, ids, memory
 
 NOTES = {
@@ -30,7 +31,7 @@ def search(
     scope: Filter | None = None,
     deadline: Deadline = ENOUGH,
 ) -> Answer:
-    return cascade.search(Request(text, scope or Filter(), mode=mode, is_typed=True), of, deadline, limit, offset)
+    return recall_search.search(Request(text, scope or Filter(), mode=mode, is_typed=True), of, deadline, limit, offset)
 
 
 @pytest.fixture

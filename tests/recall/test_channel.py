@@ -2,14 +2,14 @@
 
 import pytest
 
-from subcog_hooks.errors import ModelError
-from subcog_hooks.memory.index import IndexUnusable
-from subcog_hooks.memory.store import Filter
-from subcog_hooks.recall import channel, lexical
+from subcog_hooks.core.errors import ModelError
+from subcog_hooks.recall import channel, words
 from subcog_hooks.recall.channel import Found
 from subcog_hooks.recall.labels import Labels
 from subcog_hooks.recall.query import Query
-from subcog_hooks.recall.semantic import Semantic
+from subcog_hooks.recall.vectors import Semantic
+from subcog_hooks.store.index import IndexUnusable
+from subcog_hooks.store.store import Filter
 from tests.recall.shelf import Held
 
 RANKED = [(2.0, 7), (1.0, 3)]
@@ -36,7 +36,7 @@ class Probe:
 
 
 def run(probe: Probe, *, has_passed: bool = False) -> Found:
-    return channel.run(probe, Query("text", ()), Filter(), 5, Held(has_passed=has_passed))  # type: ignore[arg-type]  # with a Held
+    return channel.run_channel(probe, Query("text", ()), Filter(), 5, Held(has_passed=has_passed))  # type: ignore[arg-type]  # with a Held
 
 
 def test_what_a_channel_finds_is_passed_on_with_its_name() -> None:
@@ -73,7 +73,7 @@ def test_the_floor_is_asked_whatever_the_time_is() -> None:
 
 
 def test_any_of_the_words_is_the_only_floor() -> None:
-    kinds = (lexical.ExactWords, lexical.Relaxed, lexical.Beginnings, lexical.Pieces, Semantic, Labels)
+    kinds = (words.ExactWords, words.Relaxed, words.Beginnings, words.Pieces, Semantic, Labels)
     assert [kind.name for kind in kinds if kind.is_floor] == ["lexical_relaxed"]
 
 

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.cues import triggers
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.store import Store, audiences_of
 from subcog_hooks.recall import exact
-from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.exact import MATCHED_HEAD, MATCHED_TAIL, Exact, by_patterns, by_states, matched_part
-from subcog_hooks.recall.hits import PATH, PATTERN, STATE
+from subcog_hooks.recall.hits import PATH, PATTERN, STATE, Eligibility
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store import Store, audiences_of
 from tests.recall.shelf import ENOUGH, Held, Shelf, memory
 
 NOW = 1_000_000

@@ -1,13 +1,12 @@
 """The hook's recall for a prompt of several sentences: a memory counts as the sentence, or the whole, that it answers best."""
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import audiences_of
+from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.recall import logit, pipeline
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.eligibility import Eligibility
 from subcog_hooks.recall.exact import Exact
-from subcog_hooks.recall.hits import PATTERN, Answer, Hit
+from subcog_hooks.recall.hits import PATTERN, Answer, Eligibility, Hit
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.store import audiences_of
 from tests.recall.shelf import ENOUGH, Held, Shelf, ids
 
 KEYS = "The signing keys of the release service are rotated every quarter, as the runbook says."

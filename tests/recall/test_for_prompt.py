@@ -2,13 +2,13 @@
 
 import pytest
 
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Mark
 from subcog_hooks.recall import marks, pipeline
 from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LEXICAL, PATTERN, SEMANTIC, STATE
-from subcog_hooks.recall.recency import DAY_MS
 from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.store import Mark
 from tests.recall.shelf import Held, Shelf, find, first, handed, ids, memory
 
 BAR = float(KEYS["surfacing.min_relevance"].default)
@@ -57,7 +57,7 @@ def test_it_looks_at_the_first_of_what_search_finds(shelf: Shelf) -> None:
     of = shelf.by_meaning_too()
     given = handed(of, PARAPHRASE).hits
     searched = find(of, PARAPHRASE, limit=15).hits
-    assert len(given) == 15  # DESIGN section 7
+    assert len(given) == 15
     assert ids(searched) == ids(sorted(given, key=lambda hit: (-hit.score, -hit.memory.created_at, hit.memory.id)))
     of_id = {hit.memory.id: hit for hit in given}
     for hit in searched:

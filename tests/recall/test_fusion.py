@@ -25,7 +25,7 @@ def in_order(scores: Scores) -> list[int]:
     return sorted(scores, key=lambda seq: (-scores[seq], seq))
 
 
-# ---- by weighted scores (S4) ----------------------------------------------------------------------------------------------
+# ---- by weighted scores ----------------------------------------------------------------------------------------------
 
 
 @given(words, cosines, alphas, fulls)
@@ -101,7 +101,7 @@ def test_without_any_score_there_is_nothing_to_fuse() -> None:
     assert weighted({1: 0.0}, {}, 0.6) == {1: 0.0}
 
 
-# ---- by reciprocal ranks (S2, S3) -----------------------------------------------------------------------------------------
+# ---- by reciprocal ranks -----------------------------------------------------------------------------------------
 
 
 def test_rank_one_is_worth_what_s2_says() -> None:

@@ -1,4 +1,4 @@
-"""How sure an answer is of its hits: every row of DESIGN 7.6, the cap of a degraded answer, the label of a looser stage."""
+"""How sure an answer is of its hits: every label, the cap of a degraded answer, the label of a looser stage."""
 
 import pytest
 

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.memory.model import AnsweredQuestion, now_ms
-from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.recall import exact, identifiers, pipeline, query
 from subcog_hooks.recall.candidates import Request, Sources
-from subcog_hooks.recall.eligibility import Eligibility
-from subcog_hooks.recall.hits import IDENTIFIER, Hit
+from subcog_hooks.recall.hits import IDENTIFIER, Eligibility, Hit
 from subcog_hooks.recall.logit import SIBLING
+from subcog_hooks.store.memory import AnsweredQuestion, now_ms
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Shelf, memory
 
 PAIRS = {

@@ -1,10 +1,10 @@
-"""Tags and keywords that a query names: which ones (S2, component 2), how rare, and the memories that carry them."""
+"""Tags and keywords that a query names: which ones, how rare, and the memories that carry them."""
 
 import pytest
 
-from subcog_hooks.memory.store import Filter, audiences_of
 from subcog_hooks.recall import labels
 from subcog_hooks.recall.hits import LABELS
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Shelf, find, first, ids, memory
 
 TAGS = (
@@ -27,7 +27,7 @@ KEYWORDS = ("gray rock", "OAuth2", "node.js", "front_end", "C++")
 def test_a_text_names_the_labels_that_some_memory_carries(shelf: Shelf) -> None:
     shelf.add({}, memory("tagged", tags=TAGS), memory("keyed", keywords=KEYWORDS))
     cases = [
-        ("rathole project", {"rathole", "project"}),  # S2
+        ("rathole project", {"rathole", "project"}),
         ("the quick brown fox", {"quick", "brown"}),  # S2; nothing carries fox
         ("python,api,bug-fix", {"python", "api", "bug fix", "bug", "fix"}),  # S2: kept and split
         ("Is it a BUG?", {"bug"}),

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import lexical, query
-from subcog_hooks.recall.lexical import Beginnings, ExactWords, Pieces, Relaxed
+from subcog_hooks.core.paths import Home
+from subcog_hooks.recall import query
+from subcog_hooks.recall import words as recall_words
+from subcog_hooks.recall.words import Beginnings, ExactWords, Pieces, Relaxed
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, Shelf, memory
 
 Kind = type[ExactWords] | type[Relaxed] | type[Beginnings] | type[Pieces]
@@ -149,7 +150,7 @@ def test_all_words_in_a_long_memory_beat_one_repeated_word(shelf: Shelf) -> None
 
 
 def test_a_flat_score_knows_no_length_and_no_repetition(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical, "FLAT", 1.0)
+    monkeypatch.setattr(recall_words, "FLAT", 1.0)
     shelf.fill()
     shelf.add({"short": "crane crane", "long": "a crane that stands " + "far away " * 20})
     of = scores(shelf, "crane")
@@ -201,7 +202,7 @@ def test_each_boost_changes_a_score(shelf: Shelf, monkeypatch: pytest.MonkeyPatc
     shelf.fill()
     shelf.add({}, memory("how the crane calls parse_args in the harbour", id="one", tags=("harbour",)))
     before = scores(shelf, text)["one"]
-    monkeypatch.setattr(lexical, name, 4.0)
+    monkeypatch.setattr(recall_words, name, 4.0)
     assert scores(shelf, text)["one"] > before
 
 
@@ -225,7 +226,7 @@ def test_each_known_word_once_gives_the_full_score(shelf: Shelf, text: str) -> N
     shelf.add({"all": "how crane at berth seven sees number 41"})
     of = scores(shelf, text)
     index = shelf.index()
-    assert lexical.full_score(index, query.analyse(text, index)) == pytest.approx(of["all"], rel=0.05)
+    assert recall_words.full_score(index, query.analyse(text, index)) == pytest.approx(of["all"], rel=0.05)
 
 
 def test_an_unknown_word_counts_a_quarter_of_the_rarest_word(shelf: Shelf) -> None:
@@ -233,7 +234,7 @@ def test_an_unknown_word_counts_a_quarter_of_the_rarest_word(shelf: Shelf) -> No
     shelf.add({"all": "crane at berth seven"})
     index = shelf.index()
     known, more = (
-        lexical.full_score(index, query.analyse(text, index)) for text in ("crane berth", "crane berth chromodynamics")
+        recall_words.full_score(index, query.analyse(text, index)) for text in ("crane berth", "crane berth chromodynamics")
     )
     assert more - known == pytest.approx(0.25 * index.rarity("body", "chromodynamics"))
 
@@ -241,16 +242,16 @@ def test_an_unknown_word_counts_a_quarter_of_the_rarest_word(shelf: Shelf) -> No
 def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shelf: Shelf) -> None:
     """tantivy counts replaced documents until they are merged away: more have the word than there are memories."""
     shelf.add({"still": "quiet water", **{f"m{i}": f"crane {i}" for i in range(6)}})
-    index = sync.catch_up(home, shelf.store)
+    index = index_sync.catch_up(home, shelf.store)
     for times in range(3):
         shelf.store.update(
             [one.replaced(content=f"crane again {times}") for one in shelf.store.by_ids([f"m{i}" for i in range(6)]).values()]
         )
-        index = sync.catch_up(home, shelf.store)
+        index = index_sync.catch_up(home, shelf.store)
     assert index.document_frequency("body", "crane") > index.documents == 7
     asked = query.analyse("crane", index)
     assert index.rarity("body", "crane") > 0.0
-    assert lexical.full_score(index, asked) > 0.0
+    assert recall_words.full_score(index, asked) > 0.0
     assert asked.terms[0].weight >= 0.0
     assert all(score > 0.0 for score, _ in Relaxed(index).search(asked, Filter(), 10, ENOUGH))
 
@@ -259,7 +260,7 @@ def test_one_word_of_many_is_far_from_the_full_score(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"one": "the crane stands", "rest": "berth quay hawser davit"})
     index = shelf.index()
-    full = lexical.full_score(index, query.analyse("crane berth quay hawser davit", index))
+    full = recall_words.full_score(index, query.analyse("crane berth quay hawser davit", index))
     assert scores(shelf, "crane berth quay hawser davit")["one"] < full / 3
 
 
@@ -287,10 +288,10 @@ def test_only_what_is_in_scope_is_counted(shelf: Shelf) -> None:
     shelf.add({"theirs": "crane"}, project="blog")
     shelf.add({}, memory("crane", status="archived"), memory("crane", tags=("Blue",), namespace="decisions"))
     index = shelf.index()
-    assert lexical.count(index, Filter()) == 4
-    assert lexical.count(index, Filter(audiences=audiences_of("shop"))) == 3
-    assert lexical.count(index, Filter(statuses=())) == 5
-    assert lexical.count(index, Filter(tags=("blue",), namespaces=("decisions",))) == 1
+    assert recall_words.count(index, Filter()) == 4
+    assert recall_words.count(index, Filter(audiences=audiences_of("shop"))) == 3
+    assert recall_words.count(index, Filter(statuses=())) == 5
+    assert recall_words.count(index, Filter(tags=("blue",), namespaces=("decisions",))) == 1
 
 
 def test_a_filter_has_no_say_in_a_score(shelf: Shelf) -> None:
@@ -308,11 +309,11 @@ def test_a_function_word_of_all_memories_adds_no_score_or_cost(
     def asked() -> tuple[list[float], float]:
         query_of = query.analyse("the log is flushed", notes)
         hits = Relaxed(notes).search(query_of, Filter(), 10, ENOUGH)
-        return [score for score, _ in hits], lexical.full_score(notes, query_of)
+        return [score for score, _ in hits], recall_words.full_score(notes, query_of)
 
     with_all, full = asked()
-    monkeypatch.setattr(lexical, "VERY_MANY", 2)
-    monkeypatch.setattr(lexical, "EVERYWHERE", 20)  # "the" is in 3 of 45 memories, "is" in one
+    monkeypatch.setattr(recall_words, "VERY_MANY", 2)
+    monkeypatch.setattr(recall_words, "EVERYWHERE", 20)  # "the" is in 3 of 45 memories, "is" in one
     without, of_the_rest = asked()
     assert len(without) == len(with_all)
     assert without[0] < with_all[0]

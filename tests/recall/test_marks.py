@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Mark
 from subcog_hooks.recall import marks
 from subcog_hooks.recall.hits import Answer
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.store import Mark
 from tests.recall.shelf import Shelf, handed, ids
 
 KEYS = "The signing keys of the release service are rotated every quarter by hand."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall import logit, neural_relevance, relevance
 from subcog_hooks.recall.hits import Hit
 from subcog_hooks.recall.notes import terms_of_note
+from subcog_hooks.store.memory import Memory
 
 EVIDENCE = {name: 0.5 for name in relevance.WITH_MEANING if name != "intercept"}
 

@@ -3,11 +3,11 @@
 import pytest
 
 from subcog_hooks.intent.kinds import Intent
-from subcog_hooks.memory.model import Memory
 from subcog_hooks.recall import logit, notes, pipeline, relevance
 from subcog_hooks.recall.hits import BEGUN, Hit
 from subcog_hooks.recall.notes import LONGEST_NOTE, is_note
 from subcog_hooks.recall.relevance import OF_NOTES
+from subcog_hooks.store.memory import Memory
 from tests.recall.shelf import Shelf, handed, memory, tuned
 
 PROJECT = "git.example/acme/shop"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Filter, audiences_of
+from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import HYBRID, MODES, Candidates, Request, Sources, gather
+from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
-from subcog_hooks.recall.recency import DAY_MS
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Held, Shelf, find, first, gathered, ids, memory
 
 

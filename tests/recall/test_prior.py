@@ -4,18 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.kinds import Intent
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Store, audiences_of
-from subcog_hooks.paths import Home
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.recall.eligibility import Eligibility
-from subcog_hooks.recall.hits import relevance_of
-from subcog_hooks.recall.prior import FAVOURED, FAVOURED_FACTOR, prior_of
+from subcog_hooks.recall.fusion import FAVOURED, FAVOURED_FACTOR, prior_of
+from subcog_hooks.recall.hits import Eligibility, relevance_of
 from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.store import Store, audiences_of
 from tests.conftest import Maker
 
 
@@ -25,7 +24,7 @@ def test_of_two_memories_that_fit_alike_the_one_of_a_suiting_namespace_comes_fir
 ) -> None:
     text = "The queue is drained by one worker per partition"
     store.add([make(f"{text}, noted.", id="b", namespace="patterns"), make(f"{text}, noted.", id="a", namespace="config")])
-    index = sync.catch_up(home, store)
+    index = index_sync.catch_up(home, store)
 
     def order(factor: float, asked: str) -> list[str]:
         of = Sources(index, store, tuning=Tuning(prior=factor))

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import lexical, query
+from subcog_hooks.recall import query
+from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.query import Query, Term, analyse
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Shelf, find, ids
 
 NOTES = {
@@ -130,7 +131,7 @@ def test_an_acronym_stands_for_what_the_memories_of_the_scope_say(shelf: Shelf) 
     index = shelf.index()
 
     def meant(text: str, project: str) -> str:
-        return analyse(text, index, within=lexical.scope(index, Filter(audiences=audiences_of(project)))).meant
+        return analyse(text, index, within=recall_words.scope(index, Filter(audiences=audiences_of(project)))).meant
 
     assert [meant("FK", project) for project in ("blog", "shop", "yard")] == ["FK foreign key", "FK forward kinematics", "FK"]
     assert [meant("foreign key", project) for project in ("blog", "shop")] == ["foreign key FK", "foreign key"]
@@ -141,7 +142,7 @@ def test_an_acronym_stands_for_what_the_memories_of_the_scope_say(shelf: Shelf) 
 
 def corrected_by(text: str, index: LexicalIndex, scope: Filter | None = None) -> Query:
     """What a person's query is, whose words may be misspelt ones of the memories in scope."""
-    return analyse(text, index, within=lexical.scope(index, scope or Filter()), correct=True)
+    return analyse(text, index, within=recall_words.scope(index, scope or Filter()), correct=True)
 
 
 def test_a_misspelt_word_is_corrected_only_when_that_is_asked_for(notes: LexicalIndex) -> None:

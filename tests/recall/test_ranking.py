@@ -2,12 +2,12 @@
 
 import pytest
 
-from subcog_hooks.memory.model import now_ms
 from subcog_hooks.recall import fusion, ranking
 from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LABELS, PATTERN, SEMANTIC, STATE
-from subcog_hooks.recall.recency import DAY_MS
 from subcog_hooks.settings.defaults import PRESETS
+from subcog_hooks.store.memory import now_ms
 from tests.recall.shelf import Shelf, find, gathered, ids, memory, tuned
 
 TEXTS = {
@@ -66,7 +66,7 @@ def test_a_reciprocal_rank_score_is_the_sum_of_its_lists(shelf: Shelf) -> None:
     of = shelf.placed(PLACES, mode="rrf", alpha=0.7, rrf_k=60, tags=0.1)
     found = gathered(of, "lamp relay")
     seq = shelf.store.get("both").seq
-    scores = ranking.fused(found, of.tuning, 0.7)
+    scores = ranking.fused_scores(found, of.tuning, 0.7)
     by_words = fusion.ranks_of(sorted(((score, seq) for seq, score in found.words.items()), reverse=True))
     in_labels = 0.5 * 0.3 * found.named["relay"] / (60 + found.lists[LABELS][seq])
     assert scores[seq] == pytest.approx(0.7 / (60 + found.lists[SEMANTIC][seq]) + 0.3 / (60 + by_words[seq]) + in_labels)
@@ -90,8 +90,8 @@ def test_what_triggers_and_conditions_bring_adds_its_weight_by_rank(
     of = shelf.placed(PLACES, mode=mode, rrf_k=60)
     by_id = shelf.store.by_ids(["words", "rule", "also"])
     exact = Exact({PATTERN: [by_id["words"], by_id["rule"]], STATE: [by_id["also"], by_id["rule"]]})
-    before = ranking.fused(gathered(of, TEXT), of.tuning, 0.6)
-    after = ranking.fused(gathered(of, TEXT, exact=exact), of.tuning, 0.6)
+    before = ranking.fused_scores(gathered(of, TEXT), of.tuning, 0.6)
+    after = ranking.fused_scores(gathered(of, TEXT, exact=exact), of.tuning, 0.6)
     added = {name: after[one.seq] - before.get(one.seq, 0.0) for name, one in by_id.items()}
     first, second = (1.0, 0.5) if mode == "weighted" else (1 / 61, 1 / 62)
     assert added == pytest.approx(
@@ -104,8 +104,8 @@ def test_a_memory_that_a_trigger_finds_too_stands_before_one_that_is_as_near(she
     exact = Exact({PATTERN: [shelf.store.get("two")]})
     for mode in ("weighted", "rrf"):
         of = shelf.placed({"one": 0.9, "two": 0.8}, mode=mode, agreement=0.2)
-        plain = ranking.fused(gathered(of, "crane"), of.tuning, 0.6)
-        fused = ranking.fused(gathered(of, "crane", exact=exact), of.tuning, 0.6)
+        plain = ranking.fused_scores(gathered(of, "crane"), of.tuning, 0.6)
+        fused = ranking.fused_scores(gathered(of, "crane", exact=exact), of.tuning, 0.6)
         one, two = (shelf.store.get(name).seq for name in ("one", "two"))
         assert plain[one] > plain[two]
         assert fused[one] < fused[two]
@@ -121,14 +121,14 @@ def test_equal_scores_by_words_have_equal_ranks_in_reciprocal_rank_fusion(shelf:
 def test_a_score_has_the_digits_that_tell_reciprocal_ranks_apart(k: int) -> None:
     ranks = {seq: seq for seq in range(1, 101)}
     fused = fusion.reciprocal_ranks([(0.5, ranks)], k)
-    scores = [ranking.aged(fused[seq], 1_000, now_ms(), tuned())[0] for seq in ranks]
+    scores = [ranking.aged_score(fused[seq], 1_000, now_ms(), tuned())[0] for seq in ranks]
     assert scores == sorted(set(scores), reverse=True)
 
 
 def test_a_score_is_multiplied_by_the_factor_of_its_age() -> None:
     now = now_ms()
     old = now - 70 * DAY_MS
-    score, factor = ranking.aged(0.5, old, now, tuned(decay=0.01, floor=0.0))
+    score, factor = ranking.aged_score(0.5, old, now, tuned(decay=0.01, floor=0.0))
     assert factor == pytest.approx(0.5, abs=0.01)
     assert score == pytest.approx(0.5 * factor, abs=1e-6)
-    assert ranking.aged(0.5, old, now, tuned(decay=0.0)) == (0.5, 1.0)
+    assert ranking.aged_score(0.5, old, now, tuned(decay=0.0)) == (0.5, 1.0)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import lexical, query
+from subcog_hooks.recall import query, words
 from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.store import Filter, audiences_of
 from subcog_hooks.text.vocabulary import STOP
 from tests.recall.shelf import Shelf, find, handed, ids, memory, tuned
 
@@ -63,7 +63,7 @@ def test_a_memory_is_found_by(notes: Sources) -> None:
 
 def test_what_was_written_to_the_index_on_disk_is_found(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    of = Sources(sync.catch_up(shelf.home, shelf.store), shelf.store, None, tuned())
+    of = Sources(index_sync.catch_up(shelf.home, shelf.store), shelf.store, None, tuned())
     assert ids(find(of, "parse_args")) == ["e0308"]
 
 
@@ -112,7 +112,7 @@ def test_function_words_decide_between_equal_terms(shelf: Shelf, monkeypatch: py
     of = shelf.by_words()
     usual = {hit.memory.id: hit.score for hit in find(of, "how do requests work").hits}
     assert usual["how"] > usual["takes"]
-    monkeypatch.setattr(lexical, "GLUE_BOOST", 3.0)
+    monkeypatch.setattr(words, "GLUE_BOOST", 3.0)
     assert find(of, "how do requests work").hits[1].score < usual["takes"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.recall.recency import DAY_MS, factor
+from subcog_hooks.recall.fusion import DAY_MS, recency_factor
 
 times = st.integers(0, 40_000 * DAY_MS)
 decays = st.floats(0.0, 1.0)
@@ -14,33 +14,37 @@ floors = st.floats(0.0, 1.0)
 
 
 def test_seventy_days_halve_a_score_that_has_no_floor() -> None:
-    assert factor(0, 70 * DAY_MS, 0.01, 0.0) == pytest.approx(0.5, abs=0.01)  # S2
+    assert recency_factor(0, 70 * DAY_MS, 0.01, 0.0) == pytest.approx(0.5, abs=0.01)
 
 
 def test_seventy_days_halve_what_the_floor_leaves_free() -> None:
-    assert factor(0, 70 * DAY_MS, 0.01, 0.7) == pytest.approx(0.7 + 0.3 * exp(-0.7))
+    assert recency_factor(0, 70 * DAY_MS, 0.01, 0.7) == pytest.approx(0.7 + 0.3 * exp(-0.7))
 
 
 @given(times, times, decays, floors)
 def test_no_age_takes_more_than_the_floor_leaves(created_at: int, now: int, decay: float, floor: float) -> None:
-    assert floor - 1e-9 <= factor(created_at, now, decay, floor) <= 1.0 + 1e-9
+    assert floor - 1e-9 <= recency_factor(created_at, now, decay, floor) <= 1.0 + 1e-9
 
 
 @given(times, times, floors)
 def test_without_decay_age_is_nothing(created_at: int, now: int, floor: float) -> None:
-    assert factor(created_at, now, 0.0, floor) == 1.0
+    assert recency_factor(created_at, now, 0.0, floor) == 1.0
 
 
 @given(times, st.integers(0, 40_000 * DAY_MS), decays, floors)
 def test_what_is_from_the_future_counts_as_of_today(now: int, ahead: int, decay: float, floor: float) -> None:
-    assert factor(now + ahead, now, decay, floor) == 1.0
+    assert recency_factor(now + ahead, now, decay, floor) == 1.0
 
 
 @given(times, st.integers(0, 4_000 * DAY_MS), st.integers(0, 4_000 * DAY_MS), decays, floors)
 def test_the_older_of_two_never_keeps_more(now: int, age: int, more: int, decay: float, floor: float) -> None:
-    assert factor(now - age - more, now, decay, floor) <= factor(now - age, now, decay, floor)
+    assert recency_factor(now - age - more, now, decay, floor) <= recency_factor(now - age, now, decay, floor)
 
 
 def test_a_factor_stays_the_same_all_day_long() -> None:
     morning, evening = 9 * DAY_MS, 10 * DAY_MS - 1
-    assert factor(0, morning, 0.01, 0.5) == factor(0, evening, 0.01, 0.5) != factor(0, evening + 1, 0.01, 0.5)
+    assert (
+        recency_factor(0, morning, 0.01, 0.5)
+        == recency_factor(0, evening, 0.01, 0.5)
+        != recency_factor(0, evening + 1, 0.01, 0.5)
+    )

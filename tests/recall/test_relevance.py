@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent.kinds import Intent
-from subcog_hooks.memory.index import LexicalIndex
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, PART, SIBLING
 from subcog_hooks.recall.relevance import NAMES, OF_NOTES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
+from subcog_hooks.store.index import LexicalIndex
 from tests.recall.shelf import Shelf, handed, memory, tuned
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."

@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
+from subcog_hooks.core.errors import StoreError
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.errors import StoreError
-from subcog_hooks.memory import vectors
-from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import channel, semantic
+from subcog_hooks.recall import channel
+from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.recall.query import Query
-from subcog_hooks.recall.semantic import SearchSpace, Semantic, in_latin
+from subcog_hooks.recall.vectors import SearchSpace, Semantic, in_latin
+from subcog_hooks.store import vector_store
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, QUERY, Held, Shelf, find, ids, memory
 
 ASKED = Query("text", ())
@@ -115,13 +116,13 @@ def test_whatever_lies_as_near_as_the_last_one_is_found_too(shelf: Shelf, scope:
 def test_a_search_is_broken_off_when_its_deadline_passes(
     shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "_STEPS", 1)
+    monkeypatch.setattr(vector_store, "_STEPS", 1)
     late = Held()
     of = Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0)
     with pytest.raises(StoreError):
         of.search(ASKED, Filter(), 10, late)
     late.has_passed = False
-    outcome = channel.run(
+    outcome = channel.run_channel(
         Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0), ASKED, Filter(), 10, late
     )
     assert outcome.failure == f"{SEMANTIC}: out of time"
@@ -130,7 +131,7 @@ def test_a_search_is_broken_off_when_its_deadline_passes(
 def test_a_search_that_was_broken_off_does_not_hinder_the_next(
     shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "_STEPS", 1)
+    monkeypatch.setattr(vector_store, "_STEPS", 1)
     late = Held()
     with pytest.raises(StoreError):
         Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0).search(ASKED, Filter(), 10, late)
@@ -239,7 +240,7 @@ def test_what_fails_in_the_thread_fails_where_it_is_wanted(shelf: Shelf, space: 
 
 
 def test_a_thread_ends_at_the_deadline(shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_STEPS", 1)
+    monkeypatch.setattr(vector_store, "_STEPS", 1)
     of = Semantic(space, shelf.store, 0.0)
     of.begin(ASKED.text, Filter(), 10, Held(has_passed=True))
     with pytest.raises(StoreError):
@@ -247,7 +248,7 @@ def test_a_thread_ends_at_the_deadline(shelf: Shelf, space: SearchSpace, monkeyp
 
 
 def test_the_interpreter_switches_as_before_when_it_has_ended(shelf: Shelf, space: SearchSpace) -> None:
-    usual = semantic._USUAL_SECONDS
+    usual = recall_vectors._USUAL_SECONDS
     of = begun(shelf, space)
     assert sys.getswitchinterval() < usual
     of.end()

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import lexical
+from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.spelling import distance, nearest, similar
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Shelf
 
 letters = st.text(alphabet="abc", max_size=7)
@@ -81,7 +81,7 @@ def test_five_words_are_tried_for_a_word_in_scope(shelf: Shelf, nearer: str, mea
     shelf.add({"theirs": nearer}, project="blog")
     shelf.add({"mine": "cary"}, project="shop")
     index = shelf.index()
-    assert nearest("carx", index, lexical.scope(index, Filter(audiences=audiences_of("shop")))) == meant
+    assert nearest("carx", index, recall_words.scope(index, Filter(audiences=audiences_of("shop")))) == meant
 
 
 def test_a_word_is_found_behind_hundreds_that_begin_alike(shelf: Shelf) -> None:
@@ -109,7 +109,7 @@ def test_only_words_of_memories_in_scope_are_meant_and_counted(shelf: Shelf) -> 
     shelf.add({"cart": "a cart", "also": "the cart", "kube": "kubernetes"}, project="blog")
     shelf.add({"card": "a card"}, project="shop")
     index = shelf.index()
-    within = lexical.scope(index, Filter(audiences=audiences_of("shop")))
+    within = recall_words.scope(index, Filter(audiences=audiences_of("shop")))
     assert (nearest("carx", index), nearest("carx", index, within)) == ("cart", "card")
     assert (nearest("kuberntes", index), nearest("kuberntes", index, within)) == ("kubernetes", None)
     assert similar("carx", index, 1, within) == ["card"]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.model import Memory
-from subcog_hooks.memory.store import Filter, Store
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import cascade
+from subcog_hooks.core.paths import Home
+from subcog_hooks.recall import search
 from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store import Filter, Store
 from tests.recall.shelf import ENOUGH, Shelf, find, handed, ids, memory, tuned
 
 TEXTS = (
@@ -103,7 +103,7 @@ def everything(of: Sources) -> Said:
         of.tuning = numbers
         for text in QUERIES:
             request = Request(text, Filter(), is_typed=True)
-            said[f"{name}: {text}"] = dump(cascade.search(request, of, ENOUGH, 10))
+            said[f"{name}: {text}"] = dump(search.search(request, of, ENOUGH, 10))
             said[f"{name}, hook: {text}"] = dump(handed(of, text))
     of.tuning = TUNINGS["by default"]
     for mode in MODES:
@@ -124,7 +124,7 @@ class Homes:
             shelf = Shelf(home, store)
             for batch in batches:
                 shelf.add({}, *batch)
-                sync.catch_up(home, store)
+                index_sync.catch_up(home, store)
             if purged:
                 store.purge(purged)
             yield shelf
@@ -145,7 +145,7 @@ def usual(homes: Homes) -> Said:
 
 def on_disk(shelf: Shelf) -> Sources:
     of = shelf.by_meaning_too()
-    of.index = sync.catch_up(shelf.home, shelf.store)
+    of.index = index_sync.catch_up(shelf.home, shelf.store)
     return of
 
 
@@ -197,7 +197,7 @@ def test_memories_that_were_erased_change_no_order_and_leave_no_trace_in_a_new_i
     gone = [memory("Forward sockets of the load balancer for the database token.", id=f"gone{i}") for i in range(5)]
     for shelf in homes.filled([*gone, *notes()], purged=[one.id for one in gone]):
         assert_alike(usual, everything(on_disk(shelf)), rel=0.34)
-        sync.rebuild(shelf.home, shelf.store)
+        index_sync.rebuild(shelf.home, shelf.store)
         assert usual.differing(everything(on_disk(shelf))) == []
 
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from subcog_hooks.memory.store import Filter, audiences_of
-from subcog_hooks.recall import suggestions
+from subcog_hooks.recall import search
 from subcog_hooks.recall.candidates import Request
+from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Shelf, memory
 
 
 def near(shelf: Shelf, text: str, scope: Filter | None = None) -> list[str]:
-    return suggestions.near(Request(text, scope or Filter(), is_typed=True), shelf.index())
+    return search.nearby_words(Request(text, scope or Filter(), is_typed=True), shelf.index())
 
 
 def test_a_misspelt_word_gives_the_word(shelf: Shelf) -> None:

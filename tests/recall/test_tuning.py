@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.store import Filter
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import pipeline, tuning
 from subcog_hooks.recall.candidates import Request
 from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import PATTERN, STATE
-from subcog_hooks.recall.recency import DAY_MS
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import TYPE_SHARES
 from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.store import Filter
 from tests.recall.shelf import ENOUGH, Shelf, memory
 
 OF_RANKING = [

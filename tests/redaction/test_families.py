@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from subcog_hooks.llm.disclosure import shown
-from subcog_hooks.redaction import catalogue
+from subcog_hooks.redaction import patterns
 from subcog_hooks.redaction.redact import holds_known_secret, redact
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 6
@@ -138,10 +138,10 @@ def test_redacting_twice_is_redacting_once(subtests: pytest.Subtests) -> None:
 
 
 def test_each_catalogue_pattern_compiles_and_needs_its_literals() -> None:
-    rows = catalogue._rows()
+    rows = patterns._rows()
     assert len(rows) > 350
     for row in rows:
-        assert catalogue._compiled(row.pattern)
+        assert patterns._compiled(row.pattern)
         assert row.literals
         assert min(map(len, row.literals)) >= 3
 

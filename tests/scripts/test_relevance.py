@@ -13,9 +13,9 @@ import pytest
 from scripts.relevance import corpus, logistic, sources
 from scripts.relevance.corpus import ADVICE, QUESTION, TITLE, Section, sections
 from scripts.relevance.evidence import Case, Rows, Shelf
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.recall import relevance
-from subcog_hooks.tables import read_rows
 from tests.eval.collection import OWN, TUNING, half_of, rows
 from tests.eval.homes import home_of
 

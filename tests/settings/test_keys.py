@@ -2,11 +2,10 @@
 
 import pytest
 
-from subcog_hooks.capture.sessions.kinds import SESSION_KINDS
-from subcog_hooks.errors import ConfigError
+from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.learn.turn_scores import SESSION_KINDS
 from subcog_hooks.settings.defaults import DEFAULTS, LEARN, PRESETS, SECOND_LOOK, Value
-from subcog_hooks.settings.key_types import Key, NameKey, WordsKey
-from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.settings.keys import KEYS, Key, NameKey, WordsKey
 
 
 def test_the_hook_has_the_default_of_every_setting() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks import __version__
-from subcog_hooks.paths import Home
-from subcog_hooks.settings import defaults, file_settings, files, keys, loading, tightening
-from subcog_hooks.state.compiled_settings import CompiledSettings
-from subcog_hooks.state.connection import State
+from subcog_hooks.core.paths import Home
+from subcog_hooks.settings import defaults, files, keys, loading, project_limits
+from subcog_hooks.store.state import State
+from subcog_hooks.store.state_values import CompiledSettings
 from tests.settings.material import LOOSE, write
 
 pytestmark = pytest.mark.usefixtures("usual_settings")
@@ -78,11 +78,11 @@ def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatc
 
 
 def test_a_form_of_another_version_is_compiled_anew() -> None:
-    text = file_settings.compile_settings(file_settings.FileSettings({"search.limit": 5}, lines={"search.limit": 1}))
-    compiled = file_settings.load_compiled(text)
+    text = defaults.compile_settings(defaults.FileSettings({"search.limit": 5}, lines={"search.limit": 1}))
+    compiled = defaults.load_compiled(text)
     assert compiled is not None
     assert (compiled.values, compiled.lines) == ({"search.limit": 5}, {"search.limit": 1})
-    assert file_settings.load_compiled(text.replace(__version__, "0.0.1")) is None
+    assert defaults.load_compiled(text.replace(__version__, "0.0.1")) is None
 
 
 # ---- presets --------------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path:
 def test_a_project_does_not_loosen_a_default(home: Home, tmp_path: Path, key: str, loose: defaults.Value) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), f"# ours\n{key} = {loose}\n")
     settings = loading.load(home, str(tmp_path / "p"))
-    default, way = keys.KEYS[key].default, tightening.ONE_WAY[key]
+    default, way = keys.KEYS[key].default, project_limits.ONE_WAY[key]
     fault = f"is {loose}, yours is {default}; a project's file may only {way} it, so it is ignored"
     assert (settings[key], settings.problems) == (default, ())
     assert settings.ignored == (f".subcog.toml line 2: {key} {fault}",)

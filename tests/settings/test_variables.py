@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.paths import Home
-from subcog_hooks.settings import defaults, key_types, keys, loading, tightening, variables
-from subcog_hooks.state.compiled_settings import CompiledSettings
-from subcog_hooks.state.connection import State
+from subcog_hooks.core.paths import Home
+from subcog_hooks.settings import defaults, keys, loading, project_limits, variables
+from subcog_hooks.store.state import State
+from subcog_hooks.store.state_values import CompiledSettings
 from tests.settings.material import LOOSE, write
 
 pytestmark = pytest.mark.usefixtures("usual_settings")
@@ -148,13 +148,13 @@ def test_each_tuning_setting_has_the_variable_of_its_name_and_no_other_has_one()
     assert all(variables.VARIABLES[variable] == key for variable, key, _ in INTENT)
 
 
-def other_value(key: key_types.Key) -> defaults.Value:
+def other_value(key: keys.Key) -> defaults.Value:
     """A value that is not the default and loosens nothing."""
-    if isinstance(key, key_types.ChoiceKey):
+    if isinstance(key, keys.ChoiceKey):
         return next(choice for choice in key.choices if choice != key.default)
-    if isinstance(key, key_types.NumberKey):
+    if isinstance(key, keys.NumberKey):
         ends = [key.checked(end) for end in (key.low, key.high)]
-        return next(end for end in ends if end != key.default and not tightening.is_loosened(key.name, end, key.default))
+        return next(end for end in ends if end != key.default and not project_limits.is_loosened(key.name, end, key.default))
     return not key.default
 
 
@@ -219,7 +219,7 @@ def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch:
 
 
 def test_each_key_that_goes_one_way_is_tried_here_or_by_a_variable() -> None:
-    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == set(tightening.ONE_WAY)
+    assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == set(project_limits.ONE_WAY)
 
 
 @pytest.mark.parametrize(

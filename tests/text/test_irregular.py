@@ -2,9 +2,9 @@
 
 import pytest
 
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.store import Store
-from subcog_hooks.tables import read_rows
+from subcog_hooks.core.tables import read_rows
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.store import Store
 from subcog_hooks.text import analysis
 from subcog_hooks.text.analysis import BASES, Analysers
 from tests.conftest import Maker
@@ -43,4 +43,4 @@ def test_what_is_more_often_another_word_is_left_out() -> None:
 def test_a_memory_is_found_by_another_form_of_its_words(store: Store, make: Maker, written: str, asked: str) -> None:
     store.add([make(written)])
     (stem,) = Analysers().body_terms(asked)
-    assert sync.in_memory(store).document_frequency("body", stem) == 1
+    assert index_sync.in_memory(store).document_frequency("body", stem) == 1

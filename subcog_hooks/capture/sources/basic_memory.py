@@ -9,13 +9,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from subcog_hooks.capture import markdown, record_status
+from subcog_hooks.capture import markdown
 from subcog_hooks.capture.import_files import markdown_files
-from subcog_hooks.capture.sources.reading import SourceReading, identity_of, read_text
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory import project
-from subcog_hooks.memory.model import AGENT, MAX_ENTRY, MAX_LIST, PENDING
-from subcog_hooks.regular_files import leads_out, read_regular
+from subcog_hooks.capture.sources.source_reading import SourceReading, identity_of, read_text
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.store import project
+from subcog_hooks.store.memory import AGENT, MAX_ENTRY, MAX_LIST, PENDING
 
 BASIC_MEMORY = "basic-memory"
 BASIC_MEMORY_FOLDER = "BASIC_MEMORY_CONFIG_DIR"  # the variable by which its configuration is moved
@@ -78,7 +78,7 @@ def _add_note(place: str, text: str, changed: int, owner: str | None, reading: S
     kind = _value(fields, "type").lower() or "note"
     content = _EMPTY_HEADING.sub("", _RELATION.sub("", body)).strip()
     told = re.sub(r"^#[^\n]*\n*", "", content).strip()
-    if record_status.read(_value(fields, "status")) in record_status.ENDED:
+    if markdown.read_status(_value(fields, "status")) in markdown.ENDED:
         reading.left_out["is replaced or rejected by its own words"] += 1
         return
     if not told:

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.import_files import MAX_MARKDOWN
-from subcog_hooks.capture.sources.reading import SourceReading, identity_of
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory import project
-from subcog_hooks.memory.model import AGENT, MAX_ENTRY, MAX_LIST, PENDING
-from subcog_hooks.memory.project import Project
-from subcog_hooks.regular_files import leads_out, read_regular
+from subcog_hooks.capture.sources.source_reading import SourceReading, identity_of
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.store import project
+from subcog_hooks.store.memory import AGENT, MAX_ENTRY, MAX_LIST, PENDING
+from subcog_hooks.store.project import Project
 
 CASS = "cass"
 PLAYBOOK = "playbook.yaml"

@@ -8,22 +8,20 @@ from subcog_hooks.capture.sources import (
     basic_memory,
     cass_playbook,
     claude_mem,
-    claude_mem_lite,
     claude_memory,
     codex_memory,
     commit_reasons,
     decision_records,
-    git_files,
-    git_log,
+    git_history,
     mcp_memory,
     mempalace,
     memsearch_notes,
     rule_files,
     upstream_subcog,
 )
-from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory.project import Project
+from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.store.project import Project
 
 LIST = "list"  # in the place of a source: say what is found
 
@@ -82,7 +80,7 @@ def _commits(path: str | None, around: Surroundings) -> SourceReading:
     if path:
         raise UsageError("the history is read where it stands", "leave SOURCE out, and go to the project")
     here = around.project(commit_reasons.GIT)
-    return commit_reasons.read(git_log.commits(here.root, around.since, around.environment), here.identity)
+    return commit_reasons.read(git_history.commits(here.root, around.since, around.environment), here.identity)
 
 
 def _notes_of_basic_memory(around: Surroundings) -> str:
@@ -110,7 +108,7 @@ SOURCES: dict[str, Source] = {
     ),
     commit_reasons.GIT: Source(
         _commits,
-        lambda around: around.here.root if around.here and git_files.has_commits(around.here.root) else "",
+        lambda around: around.here.root if around.here and git_history.has_commits(around.here.root) else "",
     ),
     claude_mem.CLAUDE_MEM: Source(
         lambda path, around: claude_mem.read(
@@ -118,11 +116,11 @@ SOURCES: dict[str, Source] = {
         ),
         lambda around: _file(claude_mem.default_path(around.environment)),
     ),
-    claude_mem_lite.CLAUDE_MEM_LITE: Source(
-        lambda path, around: claude_mem_lite.read(
-            path or claude_mem_lite.default_path(around.environment), around.project(claude_mem_lite.CLAUDE_MEM_LITE)
+    claude_mem.CLAUDE_MEM_LITE: Source(
+        lambda path, around: claude_mem.read_lite(
+            path or claude_mem.default_lite_path(around.environment), around.project(claude_mem.CLAUDE_MEM_LITE)
         ),
-        lambda around: _file(claude_mem_lite.default_path(around.environment)),
+        lambda around: _file(claude_mem.default_lite_path(around.environment)),
     ),
     mcp_memory.MCP_MEMORY: Source(
         lambda path, around: mcp_memory.read(path or mcp_memory.default_path(around.environment)),

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
-from subcog_hooks.capture.sources.project_folders import folders_below
-from subcog_hooks.capture.sources.reading import SourceReading, read_text
-from subcog_hooks.memory.model import FILE, IN_CONTEXT
-from subcog_hooks.regular_files import leads_out
+from subcog_hooks.capture.sources.source_reading import SourceReading, folders_below, read_text
+from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.store.memory import FILE, IN_CONTEXT
 
 CLAUDE_MD = "CLAUDE.md"
 ITS_FOLDER = ".claude"

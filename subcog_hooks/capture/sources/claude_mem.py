@@ -1,19 +1,16 @@
-"""claude-mem: what its observer noted about sessions, and what a person had it keep.
-
-Columns as its version 13.25.3 writes them, and those of its server's newer tables. What a model observed is a guess until the
-person has seen it: it waits for review. What a person has it keep is an observation of a session of its own.
-"""
+"""Memories of claude-mem and claude-mem-lite."""
 
 import json
 import os
+import re
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import ForeignDatabase, list_of, milliseconds_of, name_of, text_of
-from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.memory.model import PENDING
-from subcog_hooks.memory.project import Project
-from subcog_hooks.regular_files import read_regular
+from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.store.memory import AGENT, PENDING
+from subcog_hooks.store.project import Project
 
 CLAUDE_MEM = "claude-mem"
 CLAUDE_MEM_FOLDER = "CLAUDE_MEM_DATA_DIR"  # the variable by which it is moved
@@ -129,3 +126,66 @@ def told_by(row: Mapping[str, object]) -> str:
     title, narrative = text_of(row, "title"), text_of(row, "narrative")
     is_repeated = bool(title) and narrative.startswith(title.removesuffix("..."))
     return "\n".join(filter(None, ("" if is_repeated else title, narrative, *list_of(row, "facts"))))
+
+
+CLAUDE_MEM_LITE = "claude-mem-lite"
+CLAUDE_MEM_LITE_FOLDER = "CLAUDE_MEM_DIR"  # the variable by which it is moved
+LONGEST_PROJECT = 100  # characters of a project's name there
+
+_ENDED = ("superseded_at", "superseded_by", "compressed_into", "hidden_at")
+_LITE_COLUMNS = (
+    *("id", "memory_session_id", "project", "type", "title", "narrative", "lesson_learned", "created_at_epoch"),
+    *("importance_set_at", *_ENDED),
+)
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_.-]")
+
+
+def default_lite_path(environment: Mapping[str, str]) -> str:
+    """Return where its database is."""
+    folder = environment.get(CLAUDE_MEM_LITE_FOLDER) or os.path.join(os.path.expanduser("~"), ".claude-mem-lite")
+    return os.path.join(folder, "claude-mem-lite.db")
+
+
+def project_called(root: str) -> str:
+    """Return what it calls the project in a folder.
+
+    >>> project_called("/home/me/my shop")
+    'me--my-shop'
+    """
+    parent, name = os.path.split(root)
+    above = os.path.basename(parent)
+    return _NOT_IN_NAMES.sub("-", f"{above}--{name}" if above else name)[:LONGEST_PROJECT]
+
+
+def read_lite(path: str, here: Project) -> SourceReading:
+    """Return what it holds about the project at hand. Raises UsageError."""
+    reading = SourceReading(CLAUDE_MEM_LITE, f"{here.identity}::")  # another of the same name has its own
+    reading.is_whole = False
+    names = (project_called(here.root), os.path.basename(here.root))
+    with foreign_database.opened(path, reading, os.path.dirname(default_lite_path({}))) as database:
+        database.require("observations", CLAUDE_MEM_LITE)
+        for row in database.rows("observations", _LITE_COLUMNS):
+            of = text_of(row, "project")
+            if of not in names:
+                reading.left_out[f"is about {of or 'no project'}: import it there"] += 1
+            elif any(row.get(column) is not None for column in _ENDED):
+                reading.left_out["is replaced or hidden there"] += 1
+            else:
+                _add_lesson(row, here.identity, reading)
+    return reading
+
+
+def _add_lesson(row: Mapping[str, object], owner: str, reading: SourceReading) -> None:
+    is_kept = text_of(row, "memory_session_id").startswith(MANUAL_SESSION)
+    is_persons = row.get("importance_set_at") is not None
+    lesson = text_of(row, "lesson_learned")
+    told = text_of(row, "narrative") if is_kept or (is_persons and not lesson) else ""
+    content = "\n".join(dict.fromkeys(filter(None, (told, lesson))))
+    if not content:
+        reading.left_out["has no lesson"] += 1
+        return
+    kind = text_of(row, "type") or "note"
+    trust, status = ("import", "active") if is_persons else (AGENT, "active") if is_kept else ("tool", PENDING)
+    at = milliseconds_of(row, "created_at_epoch", a_second=MILLISECONDS)
+    place = f"observations/{row.get('id')}"
+    reading.add(kind, place, content, at, owner, namespace=namespace_of(kind), trust=trust, status=status)

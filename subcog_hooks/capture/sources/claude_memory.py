@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import claude_context
-from subcog_hooks.capture.sources.reading import SourceReading, identity_of, read_text
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory import project
-from subcog_hooks.memory.model import AGENT
-from subcog_hooks.regular_files import leads_out, read_regular
+from subcog_hooks.capture.sources.source_reading import SourceReading, identity_of, read_text
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.store import project
+from subcog_hooks.store.memory import AGENT
 
 CLAUDE = "claude"
 INDEX = "MEMORY.md"

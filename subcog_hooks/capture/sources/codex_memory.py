@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from subcog_hooks.capture.sources.reading import SourceReading, identity_of, read_text
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory import project
-from subcog_hooks.memory.model import AGENT, hash_content
-from subcog_hooks.regular_files import leads_out
+from subcog_hooks.capture.sources.source_reading import SourceReading, identity_of, read_text
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.store import project
+from subcog_hooks.store.memory import AGENT, hash_content
 
 CODEX = "codex"
 CODEX_FOLDER = "CODEX_HOME"  # the variable by which its folder is moved

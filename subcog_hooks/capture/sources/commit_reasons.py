@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from subcog_hooks.capture.sources.git_log import Commit
-from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.memory.model import PENDING, hash_content
+from subcog_hooks.capture.sources.git_history import Commit
+from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.store.memory import PENDING, hash_content
 
 GIT = "git"
 MOST_REASONS = 300  # the newest; a review of more is never finished

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator
 
 from subcog_hooks.capture import import_files, markdown
-from subcog_hooks.capture.sources.reading import SourceReading, read_text
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory.project import Project
-from subcog_hooks.regular_files import leads_out, read_regular
+from subcog_hooks.capture.sources.source_reading import SourceReading, read_text
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.store.project import Project
 
 ADR = "adr"
 ADR_TOOLS_FILE = ".adr-dir"  # at the repository's root: names the folder, as `adr init FOLDER` writes it

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 import apsw
 
-from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory.model import MAX_ENTRY, MAX_LIST, hash_content
+from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.store.memory import MAX_ENTRY, MAX_LIST, hash_content
 
 LATEST = 4e12  # milliseconds since the epoch: the year 2096
 WAIT_MS = 2_000  # for the program that writes it

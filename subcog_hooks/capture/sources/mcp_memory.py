@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import milliseconds_of, tags_of, text_of
-from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.memory.model import AGENT, PENDING
+from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.store.memory import AGENT, PENDING
 
 MCP_MEMORY = "mcp-memory-service"
 MCP_MEMORY_FOLDER = "MCP_MEMORY_BASE_DIR"  # the variable by which it is moved

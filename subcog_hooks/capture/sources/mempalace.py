@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import text_of
-from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory.model import AGENT, MAX_ENTRY, PENDING
-from subcog_hooks.regular_files import read_regular
+from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.store.memory import AGENT, MAX_ENTRY, PENDING
 
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"

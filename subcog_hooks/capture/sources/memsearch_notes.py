@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from subcog_hooks.capture.sources.reading import SourceReading, identity_of, read_text
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory import project
-from subcog_hooks.memory.model import PENDING
-from subcog_hooks.memory.project import Project
-from subcog_hooks.regular_files import leads_out
+from subcog_hooks.capture.sources.source_reading import SourceReading, identity_of, read_text
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.regular_files import leads_out
+from subcog_hooks.store import project
+from subcog_hooks.store.memory import PENDING
+from subcog_hooks.store.project import Project
 
 MEMSEARCH = "memsearch"
 MEMSEARCH_FOLDER = "MEMSEARCH_DIR"  # the variable by which it is moved

@@ -7,11 +7,10 @@ import os
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
-from subcog_hooks.capture.sources.project_folders import folders_below
-from subcog_hooks.capture.sources.reading import SourceReading, read_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, folders_below, read_text
+from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.cues import globs
-from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.regular_files import leads_out
 
 
 class RuleSource(NamedTuple):

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import milliseconds_of, tags_of, text_of
-from subcog_hooks.capture.sources.reading import SourceReading
-from subcog_hooks.memory import project
-from subcog_hooks.memory.model import PENDING
+from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.store import project
+from subcog_hooks.store.memory import PENDING
 
 UPSTREAM = "subcog"
 INDEX_FILE = "index.db"

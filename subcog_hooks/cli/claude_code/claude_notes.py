@@ -3,19 +3,19 @@
 import hashlib
 import os
 
-from subcog_hooks import project_variables
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.import_report import Options, Report
+from subcog_hooks.capture.import_changes import Options, Report
 from subcog_hooks.capture.sources import claude_memory
-from subcog_hooks.capture.sources.reading import SourceReading
+from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import client
-from subcog_hooks.cli.support import author, session
-from subcog_hooks.errors import ConfigError
-from subcog_hooks.memory.model import AGENT, PENDING
-from subcog_hooks.pace import Pace
-from subcog_hooks.paths import PRIVATE_FILE, Home
-from subcog_hooks.regular_files import read_regular
+from subcog_hooks.cli.support import author, context
+from subcog_hooks.core import child_environment
+from subcog_hooks.core.deadline import Pace
+from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.paths import PRIVATE_FILE, Home
+from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
+from subcog_hooks.store.memory import AGENT, PENDING
 
 CONFIG_FOLDER = "CLAUDE_CONFIG_DIR"
 MAX_STAMP = 256  # bytes of what is kept of the last look
@@ -37,18 +37,18 @@ def take_over(home: Home) -> Report | None:
     _keep(home, "")  # until it is done: what fails is looked at again
     reading = claude_memory.read(config_folder(), by_itself=True)
     _keep_to_the_setting(reading)
-    with session.writing() as store:
+    with context.writing() as store:
         options = Options()
         report = importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
-            session.follow(store)
+            context.follow(store)
     _keep(home, stamp)
     return report
 
 
 def _keep_to_the_setting(reading: SourceReading) -> None:
     """Let an agent's notes wait, or leave them out, where the person has said so of what agents store."""
-    setting = session.settings()[author.AGENT_SETTING]
+    setting = context.settings()[author.AGENT_SETTING]
     if setting == NO_NOTES:
         reading.is_whole = False
         reading.rows = [(place, row) for place, row in reading.rows if row.memory.trust != AGENT]
@@ -59,7 +59,7 @@ def _keep_to_the_setting(reading: SourceReading) -> None:
 
 def config_folder() -> str:
     """Return the client's folder. Raises ConfigError where a repository names it: it could be any folder."""
-    if CONFIG_FOLDER in os.environ and (setter := project_variables.find_setter(CONFIG_FOLDER)):
+    if CONFIG_FOLDER in os.environ and (setter := child_environment.find_setter(CONFIG_FOLDER)):
         raise ConfigError(f"{CONFIG_FOLDER} is set by {setter}", "a repository does not say where your notes are")
     return client.config_folder()
 

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import subcog_hooks
-from subcog_hooks.accepted_homes import is_inside
 from subcog_hooks.cli.claude_code import hook_entries
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import visible
-from subcog_hooks.errors import ConfigError, UsageError
+from subcog_hooks.core.accepted_homes import is_inside
+from subcog_hooks.core.errors import ConfigError, UsageError
 
 USER, PROJECT, LOCAL = "user", "project", "local"  # settings by the option that names them; a later one wins in the client
 MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on more
@@ -54,7 +54,7 @@ class Plugin(NamedTuple):
 def settings_files() -> dict[str, str]:
     """Return where Claude Code reads settings from, by the option that names each; the project's only inside of one."""
     files = {USER: os.path.join(config_folder(), "settings.json")}
-    at = session.here()
+    at = context.here()
     if at is None:
         return files
     files[PROJECT] = os.path.join(at.root, ".claude", "settings.json")
@@ -72,13 +72,13 @@ def skills_folder(name: str) -> str | None:
 
 def is_users(path: str) -> bool:
     """Return whether a settings file is the user's own. What lies in the repository at hand may be the repository's."""
-    at = session.here()
+    at = context.here()
     return path == settings_files()[USER] and (at is None or not is_inside(path, at.root))
 
 
 def refuse_link_out(path: str) -> None:
     """Refuse settings of the project at hand that are a link out of it, or into `.git`. Raises UsageError."""
-    at = session.here()
+    at = context.here()
     if at is None:
         return
     if is_inside(path, at.root) and not is_inside(path, os.path.join(at.root, ".git")):

@@ -1,4 +1,4 @@
-"""Our hook in the text of a settings file of Claude Code: put in, taken out, and found, every other byte as it was."""
+"""Hook entries in Claude Code's settings files: found, added and taken out."""
 
 import ast
 import json
@@ -6,8 +6,98 @@ import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 
-from subcog_hooks.cli.claude_code import settings_json
 from subcog_hooks.cues.tools import TOOLS
+
+_DECODER = json.JSONDecoder(strict=False)
+_BLANK = " \t\r\n"
+
+
+class Member:
+    """One member of an object or array: its key (None in an array), and the spans of the member and of its value."""
+
+    __slots__ = ("end", "key", "start", "value", "value_start")
+
+    def __init__(self, key: str | None, start: int, value_start: int, end: int, value: object) -> None:
+        self.key = key
+        self.start = start
+        self.value_start = value_start
+        self.end = end
+        self.value = value
+
+
+def members(text: str, at: int) -> list[Member]:
+    """Return the members of the object or array that begins at `text[at]`. Raises ValueError when it is not JSON."""
+    is_object = text[at] == "{"
+    closing = "}" if is_object else "]"
+    found: list[Member] = []
+    position = _skip(text, at + 1)
+    while position < len(text) and text[position] != closing:
+        start, key = position, None
+        if is_object:
+            if text[position] != '"':
+                raise ValueError(f"expected a key at character {position + 1}")
+            key, position = _DECODER.raw_decode(text, position)
+            position = _skip(text, _skip(text, position) + 1)
+        value, end = _DECODER.raw_decode(text, position)
+        found.append(Member(key, start, position, end, value))
+        position = _skip(text, end)
+        if text[position : position + 1] == ",":
+            position = _skip(text, position + 1)
+    return found
+
+
+def start_of(text: str) -> int:
+    """Return where the document's one object begins. Raises ValueError when the text is something else."""
+    at = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    value, end = _DECODER.raw_decode(text, at)
+    if not isinstance(value, dict) or text[end:].strip(_BLANK):
+        raise ValueError("expected one JSON object")
+    return at
+
+
+def member(text: str, at: int, key: str) -> Member | None:
+    """Return the member `key` of the object at `text[at]`, the last one when it is there twice, as JSON readers take it."""
+    found = [entry for entry in members(text, at) if entry.key == key]
+    return found[-1] if found else None
+
+
+def insert(text: str, at: int, added: str) -> str:
+    """Return `text` with `added` (a member, without a comma) as the last one of the object or array at `text[at]`.
+
+    Into an empty bracket it goes without a new line: that is how `remove` knows that the bracket was there before.
+    """
+    there = members(text, at)
+    if not there:
+        return text[: at + 1] + added + text[at + 1 :]
+    line = "\r\n" if "\r\n" in text else "\n"
+    indent = _indent(text, there[-1].start)
+    separator = f",{line}{indent}" if indent is not None else ", "
+    end = there[-1].end
+    return text[:end] + separator + added.replace("\n", line + (indent or "")) + text[end:]
+
+
+def remove(text: str, at: int, which: Member) -> str:
+    """Return `text` without one member of the object or array at `text[at]`."""
+    there = members(text, at)
+    place = next(i for i, entry in enumerate(there) if entry.start == which.start)
+    if place:
+        return text[: there[place - 1].end] + text[which.end :]
+    if len(there) > 1:
+        return text[: which.start] + text[there[1].start :]
+    return text[: at + 1] + text[which.end :]
+
+
+def _indent(text: str, position: int) -> str | None:
+    """Return the blanks before `position` on its line, None when something else stands there."""
+    before = text[text.rfind("\n", 0, position) + 1 : position]
+    return before if not before.strip(" \t") and "\n" in text[:position] else None
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in _BLANK:
+        position += 1
+    return position
+
 
 EVENTS = {  # with what the client matches of each, "" for all
     "UserPromptSubmit": "",
@@ -79,8 +169,8 @@ def unregistered(text: str) -> str | None:
     for event in registered_commands(text):
         while (found := _our_hook(text, event)) is not None:
             text = _without(text, event, found)
-    root = settings_json.start_of(text)
-    return None if text != before and made_by_init and not settings_json.members(text, root) else text
+    root = start_of(text)
+    return None if text != before and made_by_init and not members(text, root) else text
 
 
 def registered_commands(text: str) -> dict[str, list[list[str]]]:
@@ -109,37 +199,37 @@ def _group(command: list[str], matcher: str) -> dict[str, object]:
 
 
 def _with_group(text: str, event: str, group: dict[str, object]) -> str:
-    root = settings_json.start_of(text)
-    hooks = settings_json.member(text, root, "hooks")
+    root = start_of(text)
+    hooks = member(text, root, "hooks")
     if hooks is None:
-        return settings_json.insert(text, root, f'"hooks": {_dumped({event: [group]})}')
+        return insert(text, root, f'"hooks": {_dumped({event: [group]})}')
     if not isinstance(hooks.value, dict):
         raise ValueError("hooks is not an object")
-    array = settings_json.member(text, hooks.value_start, event)
+    array = member(text, hooks.value_start, event)
     if array is None:
-        return settings_json.insert(text, hooks.value_start, f'"{event}": {_dumped([group])}')
+        return insert(text, hooks.value_start, f'"{event}": {_dumped([group])}')
     if not isinstance(array.value, list):
         raise ValueError(f"hooks.{event} is not a list")
-    return settings_json.insert(text, array.value_start, _dumped(group))
+    return insert(text, array.value_start, _dumped(group))
 
 
-def _without(text: str, event: str, found: tuple[settings_json.Member, settings_json.Member]) -> str:
+def _without(text: str, event: str, found: tuple[Member, Member]) -> str:
     """Return `text` without one of our hooks, and without the brackets that were made for it."""
     group, hook = found
-    root = settings_json.start_of(text)
-    hooks = settings_json.member(text, root, "hooks")
+    root = start_of(text)
+    hooks = member(text, root, "hooks")
     assert hooks is not None
-    array = settings_json.member(text, hooks.value_start, event)
+    array = member(text, hooks.value_start, event)
     assert array is not None
-    inner = settings_json.member(text, group.value_start, "hooks")
+    inner = member(text, group.value_start, "hooks")
     assert inner is not None
-    if len(settings_json.members(text, inner.value_start)) > 1:
-        return settings_json.remove(text, inner.value_start, hook)
-    if len(settings_json.members(text, array.value_start)) > 1 or not _made_by_init(text, array.value_start):
-        return settings_json.remove(text, array.value_start, group)
-    if len(settings_json.members(text, hooks.value_start)) > 1 or not _made_by_init(text, hooks.value_start):
-        return settings_json.remove(text, hooks.value_start, array)
-    return settings_json.remove(text, root, hooks)
+    if len(members(text, inner.value_start)) > 1:
+        return remove(text, inner.value_start, hook)
+    if len(members(text, array.value_start)) > 1 or not _made_by_init(text, array.value_start):
+        return remove(text, array.value_start, group)
+    if len(members(text, hooks.value_start)) > 1 or not _made_by_init(text, hooks.value_start):
+        return remove(text, hooks.value_start, array)
+    return remove(text, root, hooks)
 
 
 def _made_by_init(text: str, bracket: int) -> bool:
@@ -147,28 +237,28 @@ def _made_by_init(text: str, bracket: int) -> bool:
     return text[bracket + 1 : bracket + 3].lstrip("\r").startswith("\n")
 
 
-def _our_hook(text: str, event: str) -> tuple[settings_json.Member, settings_json.Member] | None:
+def _our_hook(text: str, event: str) -> tuple[Member, Member] | None:
     """Return the first group and hook of an event that are ours."""
     for group in _groups(text, event):
-        inner = settings_json.member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
+        inner = member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
         if inner is not None and isinstance(inner.value, list):
-            for hook in settings_json.members(text, inner.value_start):
+            for hook in members(text, inner.value_start):
                 if _is_ours(hook.value):
                     return group, hook
     return None
 
 
 def _events(text: str) -> dict[str, object]:
-    hooks = settings_json.member(text, settings_json.start_of(text), "hooks")
+    hooks = member(text, start_of(text), "hooks")
     return hooks.value if hooks is not None and isinstance(hooks.value, dict) else {}
 
 
-def _groups(text: str, event: str) -> list[settings_json.Member]:
-    hooks = settings_json.member(text, settings_json.start_of(text), "hooks")
+def _groups(text: str, event: str) -> list[Member]:
+    hooks = member(text, start_of(text), "hooks")
     if hooks is None or not isinstance(hooks.value, dict):
         return []
-    array = settings_json.member(text, hooks.value_start, event)
-    return settings_json.members(text, array.value_start) if array is not None and isinstance(array.value, list) else []
+    array = member(text, hooks.value_start, event)
+    return members(text, array.value_start) if array is not None and isinstance(array.value, list) else []
 
 
 def _hooks_of(group: object) -> list[dict[str, object]]:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from subcog_hooks.cli.claude_code import client, hook_entries, skills
 from subcog_hooks.cli.claude_code.client import Plugin
 from subcog_hooks.cli.support.output import visible
-from subcog_hooks.errors import ConfigError
-from subcog_hooks.hooks.sanitise import cut
+from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.text.sanitise import cut
 
 GOOD, NOTE, BAD = "good", "note", "bad"
 MAX_COMMAND_SHOWN = 200  # characters of a command

@@ -11,10 +11,10 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from subcog_hooks import regular_files
 from subcog_hooks.cli.commands import COMMANDS
-from subcog_hooks.errors import ConfigError
-from subcog_hooks.whole_files import WholeFile
+from subcog_hooks.core import regular_files
+from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.whole_files import WholeFile
 
 SKILLS = ("remember", "recall", "why", "review", "forget", "brief")
 MAX_SKILL = 64 * 1024  # bytes; ours have two thousand

@@ -1,14 +1,17 @@
-"""A change of a memory that is there: made to it as it is by now, redacted, checked, and dated."""
+"""Amendments of a stored memory, and the remark about similar ones."""
 
 from collections.abc import Callable, Mapping
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, cleaned
+from subcog_hooks.capture.duplicates import Near, near_duplicates
 from subcog_hooks.capture.import_changes import adds_to_section
-from subcog_hooks.errors import InvalidMemory
-from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import MAX_UNPINNED_PRIORITY, Memory, move_date
-from subcog_hooks.memory.store import Store
+from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.core.errors import InvalidMemory, StoreError
+from subcog_hooks.store import questions
+from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, move_date
+from subcog_hooks.store.store import Store
 
 
 def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:
@@ -61,3 +64,15 @@ def joined(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
         if both != has:
             changes[field] = both
     return changes
+
+
+MOST_SIMILAR = 3  # memories that a person is shown
+
+
+def similar_to(memory: Memory, store: Store) -> list[Near]:
+    """Return the likest active memories of the same audience; none where the index fails, which is said."""
+    try:
+        return near_duplicates(memory, context.index_of(store), store)[:MOST_SIMILAR]
+    except StoreError as error:
+        terminal.say(f"similar memories were not looked for ({error.message})")
+        return []

@@ -1,15 +1,37 @@
-"""Who gives a command: the person at a terminal, or an agent, whose notes are its own and who asks before it changes others."""
+"""The author of a change: a person or an agent, and whose memories it may touch."""
 
 import os
 from collections.abc import Iterable
 
-from subcog_hooks.cli.support import session
-from subcog_hooks.errors import StoreError, UsageError
-from subcog_hooks.homes import IN_AN_AGENT
-from subcog_hooks.memory.model import AGENT, PENDING, PERSON, USER, Memory, now_ms
+from subcog_hooks.cli.support import context
+from subcog_hooks.core.errors import StoreError, UsageError
+from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
-from subcog_hooks.state import unasked
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import state_values
+from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms
+from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.state import State
+
+HERE = "here"  # in the place of a project's name: the project of this folder
+
+
+def names_of(name: str) -> tuple[str, ...]:
+    """Return all names under which memories of a project are kept, its identity first.
+
+    Raises UsageError for `here` outside of any project.
+    """
+    if name != HERE:
+        return (identity_of(name),)
+    at = context.here()
+    if at is None:
+        raise UsageError("this folder is in no project", "name the project, or go there")
+    return at.names
+
+
+def of_project(name: str) -> dict[str, object]:
+    """Return the fields that make a memory one of this project's. Raises UsageError as `names_of` does."""
+    return {"scope": "project", "project": names_of(name)[0]}
+
 
 AGENT_SETTING = "capture.agent"
 SESSION = "CLAUDE_CODE_SESSION_ID"  # the client sets it for the commands of its agent
@@ -36,7 +58,7 @@ def status() -> str:
     """
     if not is_agent():
         return "active"
-    setting = session.settings()[AGENT_SETTING]
+    setting = context.settings()[AGENT_SETTING]
     if setting == NO_NOTES:
         raise UsageError(
             f"{AGENT_SETTING} is off: an agent stores nothing",
@@ -50,7 +72,7 @@ def _is_asked() -> bool:
     attended = os.environ.get(ATTENDED)
     if attended != "1" if attended is not None else os.environ.get(STARTED_AS, ON_TERMINAL) != ON_TERMINAL:
         return False
-    name, home = os.environ.get(SESSION, ""), session.home()
+    name, home = os.environ.get(SESSION, ""), context.home()
     if not name or not os.path.exists(home.state_db):
         return True
     try:
@@ -58,7 +80,7 @@ def _is_asked() -> bool:
     except StoreError:
         return True
     try:
-        return not unasked.is_noted(state, name, now_ms())
+        return not state_values.is_unasked(state, name, now_ms())
     finally:
         state.close()
 

@@ -7,17 +7,16 @@ from typing import TypeVar
 
 import typer
 
-from subcog_hooks.cli.support import session, topics
+from subcog_hooks.cli.support import context, help_texts
 from subcog_hooks.cli.support.output import safe
-from subcog_hooks.errors import SubcogError
-from subcog_hooks.hooks.sanitise import cut
-from subcog_hooks.memory.model import NAMESPACES, STATUSES
-from subcog_hooks.memory.store import Store
+from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.candidates import MODES
-from subcog_hooks.settings.key_types import ChoiceKey
-from subcog_hooks.settings.keys import KEYS
-from subcog_hooks.state import decision_log
-from subcog_hooks.state.connection import State
+from subcog_hooks.settings.keys import KEYS, ChoiceKey
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.memory import NAMESPACES, STATUSES
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from subcog_hooks.text.sanitise import cut
 
 MAX_OFFERS = 50  # offers: more fill the screen and help nobody
 COMPLETION_WAIT_MS = 50  # for a state that another process holds
@@ -51,7 +50,7 @@ def projects(incomplete: str) -> list[str]:
 
 def decisions(incomplete: str) -> list[Offer]:
     """Return the ids of decisions that begin so, each with its prompt, the latest first."""
-    home = session.home()
+    home = context.home()
     with suppress(SubcogError, OSError):
         if os.path.exists(home.state_db):
             state = State.open(home, COMPLETION_WAIT_MS)
@@ -77,7 +76,7 @@ def modes(incomplete: str) -> list[str]:
 def topic_names(incomplete: str) -> list[Offer]:
     """Return the topics of `subcog help` that begin so, each with its title."""
     with suppress(OSError):
-        return [(name, topics.title(name)) for name in topics.names() if name.startswith(incomplete)]
+        return [(name, help_texts.title(name)) for name in help_texts.names() if name.startswith(incomplete)]
     return []
 
 
@@ -100,6 +99,6 @@ def _beginning(start: str, names: Iterable[str]) -> list[str]:
 
 
 def _ask_store(read: Callable[[Store], list[T]]) -> list[T]:
-    with suppress(SubcogError, OSError), session.reading() as store:
+    with suppress(SubcogError, OSError), context.reading() as store:
         return read(store) if store else []
     return []

@@ -8,11 +8,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterable
 
-from subcog_hooks.cli.support import conditions, session
-from subcog_hooks.errors import InvalidMemory, StoreError, SubcogError, UsageError
-from subcog_hooks.memory import questions
-from subcog_hooks.memory.model import PERSON, Memory
-from subcog_hooks.paths import Home, create_private_file, make_private_folder
+from subcog_hooks.cli.support import condition_inputs, context
+from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
+from subcog_hooks.core.paths import Home, create_private_file, make_private_folder
+from subcog_hooks.store import questions
+from subcog_hooks.store.memory import PERSON, Memory
 
 _HEADER = """\
 # Fields above the dashes may be changed, the text is below them. An empty text changes nothing.
@@ -42,7 +42,7 @@ class Editor:
         self._keeps_status = keeps_status
         self._memory = memory
         self._origin = origin
-        home = session.home()
+        home = context.home()
         make_private_folder(home.edits)
         try:
             self._folder = tempfile.mkdtemp(prefix=f"{memory.id}-", dir=home.edits)
@@ -121,7 +121,7 @@ def _said(memory: Memory) -> str:
 
 def _entries(memory: Memory) -> dict[str, list[str]]:
     """Return the fields of a line for each entry, as they are written there."""
-    when = list(map(_line, conditions.written(memory.when)))
+    when = list(map(_line, condition_inputs.written(memory.when)))
     return {
         "trigger": list(map(_line, memory.triggers)),
         "path": list(map(_line, memory.paths)),
@@ -183,7 +183,7 @@ def _value(name: str, text: str) -> object:
 def _values(name: str, given: list[str], memory: Memory, origin: str) -> object:
     """Return what these lines of a repeated field stand for. origin: who puts the questions that are new."""
     if name == "when":
-        return conditions.read(given)
+        return condition_inputs.read(given)
     if name == "question":
         return questions.put_by(given, origin, memory.questions)
     return _kept_as_they_were(given, getattr(memory, _REPEATED[name]))

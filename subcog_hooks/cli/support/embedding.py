@@ -1,19 +1,19 @@
 """The neural vectors of what a command has written: now, with a bar, or after it by the process at rest."""
 
 from subcog_hooks.cli import at_rest
-from subcog_hooks.cli.support import progress, session
+from subcog_hooks.cli.support import context, progress
 from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, spaces
 from subcog_hooks.embed.space import Space
-from subcog_hooks.memory import vector_sync
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vector_file import ExtensionMissing
-from subcog_hooks.paths import Home
+from subcog_hooks.store import vector_sync
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import ExtensionMissing
 
 
 def afterwards() -> None:
     """Leave what is due to the process at rest; to be called when the command has done everything else."""
-    at_rest.start_if_due(session.home())
+    at_rest.start_if_due(context.home())
 
 
 def now(store: Store, *, afresh: bool = False) -> int:
@@ -21,9 +21,9 @@ def now(store: Store, *, afresh: bool = False) -> int:
 
     afresh: look at every memory again, and make a damaged file anew. Without sqlite-vec it is said that there are no vectors.
     """
-    home = session.home()
+    home = context.home()
     try:
-        done = sum(_finish(home, store, space, afresh=afresh) for space in spaces.in_use(home, session.settings()))
+        done = sum(_finish(home, store, space, afresh=afresh) for space in spaces.in_use(home, context.settings()))
     except ExtensionMissing as error:
         terminal.say(str(error))
         return 0
@@ -32,7 +32,10 @@ def now(store: Store, *, afresh: bool = False) -> int:
 
 
 def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
-    from subcog_hooks.embed.documents import DocumentEmbedder, cores  # pulls in nothing heavy until a text is embedded
+    from subcog_hooks.embed.documents import (
+        DocumentEmbedder,
+        cores,  # pulls in nothing heavy until a text is embedded
+    )
 
     with spaces.open_following(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):

@@ -5,16 +5,16 @@ from collections import Counter
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.duplicates import near_duplicates
-from subcog_hooks.capture.import_report import Options, Report
+from subcog_hooks.capture.import_changes import Options, Report
 from subcog_hooks.capture.sources import catalogue
-from subcog_hooks.capture.sources.reading import SourceReading
+from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
-from subcog_hooks.cli.reviewing import waiting
-from subcog_hooks.cli.support import progress, session
+from subcog_hooks.cli.proposals import waiting
+from subcog_hooks.cli.support import context, progress
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
-from subcog_hooks.memory.model import FILE, PENDING, now_ms
-from subcog_hooks.memory.store import Store
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
+from subcog_hooks.store.memory import FILE, PENDING, now_ms
+from subcog_hooks.store.store import Store
 
 SHOWN_LEFT_OUT = 10  # reasons
 LONGEST_LEFT_OUT = 300  # characters; a reason can name what a file says
@@ -95,7 +95,7 @@ def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
 
 def _tell_near(reading: SourceReading, store: Store) -> None:
     try:
-        index = session.index_of(store)
+        index = context.index_of(store)
         near = [
             (row.memory, found[0]) for _, row in reading.rows[:COMPARED] if (found := near_duplicates(row.memory, index, store))
         ]
@@ -111,4 +111,4 @@ def _tell_near(reading: SourceReading, store: Store) -> None:
 
 
 def _around() -> catalogue.Surroundings:
-    return catalogue.Surroundings(claude_notes.config_folder(), session.here(), os.environ)
+    return catalogue.Surroundings(claude_notes.config_folder(), context.here(), os.environ)

@@ -1,13 +1,19 @@
-"""The input of a command: a text as arguments or from standard input, lines of JSONL to answer one by one."""
+"""The inputs of commands: rows, files, statuses, facts."""
 
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from subcog_hooks.cues import globs
-from subcog_hooks.errors import UsageError
-from subcog_hooks.memory.model import STATUSES
+from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.cues import condition_checks, globs
+from subcog_hooks.cues.conditions import KNOWN
+from subcog_hooks.hook import facts
+from subcog_hooks.store import state_values as user_flags
+from subcog_hooks.store.memory import STATUSES
+from subcog_hooks.store.state import State
 
 STDIN = "-"
 
@@ -103,3 +109,39 @@ def _decoded(raw: bytes, name: str) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not UTF-8 at byte {error.start}", "convert it") from error
+
+
+WAIT_MS = 2_000  # for a state that another process holds
+
+Value = bool | int | float | str
+
+
+def stated_facts(texts: Iterable[str]) -> dict[str, Value]:
+    """Return the facts that these texts state, as `branch=main`, beside those known here. Raises UsageError, StoreError."""
+    given: dict[str, Value] = {}
+    for text in texts:
+        name, value = condition_checks.fact_from_text(text)
+        if name in given:
+            raise UsageError(f"{safe(name)} is stated twice", "a fact has one value")
+        given[name] = value
+    return {**flag_facts(), **facts_of_place(), **given}
+
+
+def flag_facts() -> dict[str, Value]:
+    """Return the flags that the user has set. Raises StoreError."""
+    if not os.path.exists(context.home().state_db):
+        return {}
+    state = State.open(context.home(), WAIT_MS, terminal.say)
+    try:
+        return {name: value for name, value in user_flags.find_flags(state).items() if name not in KNOWN}
+    finally:
+        state.close()
+
+
+def facts_of_place() -> dict[str, Value]:
+    """Return the facts that can be known without a session: of this folder and this machine."""
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:  # it has been removed
+        folder = ""
+    return facts.place_facts(folder, context.here())

@@ -1,14 +1,14 @@
 """The order that a language model gives to the first results of a search, where the person asks for it (`search --rank`)."""
 
-from subcog_hooks.cli.support import session
-from subcog_hooks.errors import ProviderError
-from subcog_hooks.hooks import model_ranking
+from subcog_hooks.cli.support import context
+from subcog_hooks.core.errors import ProviderError
+from subcog_hooks.hook import second_look
 from subcog_hooks.llm import breaker, disclosure, providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.memory.model import now_ms
 from subcog_hooks.recall.hits import Answer, Hit
-from subcog_hooks.state import llm_calls
-from subcog_hooks.state.connection import State
+from subcog_hooks.store import state_values
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
 
 RANK_S = 60.0  # for the call
 COUNT_WAIT_MS = 2_000.0
@@ -31,7 +31,7 @@ class ModelRanking:
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
-        self.depth = model_ranking.MOST_RANKED
+        self.depth = second_look.MOST_RANKED
         self.by = ""
         self.note = ""
         self.places: dict[str, int] = {}
@@ -54,20 +54,20 @@ class ModelRanking:
         if asked is None:
             self.note = "not ranked: the query may hold a secret"
             return None
-        shown = [(hit, text) for hit in hits if (text := model_ranking.text_shown_of(hit.memory))]
+        shown = [(hit, text) for hit in hits if (text := second_look.text_shown_of(hit.memory))]
         if not shown:
             self.note = "not ranked: what was found may hold a secret" if hits else ""
             return None
-        provider, home = self._provider, session.home()
+        provider, home = self._provider, context.home()
         home.create()
         state = State.open(home, COUNT_WAIT_MS)
         try:
-            most = int(session.settings()["llm.calls_a_day"])
-            if not llm_calls.take(state, now_ms(), most):
+            most = int(context.settings()["llm.calls_a_day"])
+            if not state_values.take_llm_call(state, now_ms(), most):
                 self.note = f"not ranked: the {most} calls of today are made (llm.calls_a_day)"
                 return None
             texts = [text for _, text in shown]
-            numbers = model_ranking.ask(provider, _SYSTEM, "Query", asked, texts, RANK_S, len(texts))
+            numbers = second_look.ask(provider, _SYSTEM, "Query", asked, texts, RANK_S, len(texts))
             breaker.note_success(state, provider.identity)
         except ProviderError as error:
             breaker.note_failure(state, provider.identity, now_ms())
@@ -80,7 +80,7 @@ class ModelRanking:
 
 def ranking() -> ModelRanking:
     """Return the ranking by the model of `llm.at_rest`. Raises ProviderError where none is chosen, ConfigError."""
-    provider = providers.provider_at_rest(session.settings(), session.home())
+    provider = providers.provider_at_rest(context.settings(), context.home())
     if provider is None:
         raise ProviderError("llm.at_rest is none, so no model can rank", "choose one: subcog config set llm.at_rest claude")
     return ModelRanking(provider)

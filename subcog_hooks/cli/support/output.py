@@ -7,10 +7,10 @@ import sys
 import time
 from functools import partial
 
-from subcog_hooks.control_characters import escape_controls, to_json
-from subcog_hooks.hooks.sanitise import one_line
-from subcog_hooks.memory.model import Memory
+from subcog_hooks.core.control_characters import escape_controls, to_json
 from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.text.sanitise import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

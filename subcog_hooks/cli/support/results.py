@@ -1,24 +1,80 @@
-"""The forms of an answer of recall that programs read: JSON, lines of JSON, ids. No rich, which a script would wait for."""
+"""The forms of an answer that programs read: JSON, JSON lines and ids."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from subcog_hooks.capture.jsonl import written_time
-from subcog_hooks.cli.support.hidden import told
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.control_characters import to_json
-from subcog_hooks.errors import UsageError
-from subcog_hooks.recall.hits import LOW, SEMANTIC, VERY_HIGH
+from subcog_hooks.core.control_characters import to_json
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.recall import pipeline
+from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.recall.hits import LEXICAL, LOW, SEMANTIC, VERY_HIGH, Hit
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.memory import STATUSES, Memory, now_ms
+from subcog_hooks.store.store import Filter, Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from subcog_hooks.cli.support.model_rank import ModelRanking
-    from subcog_hooks.memory.model import Memory
     from subcog_hooks.recall.hits import Answer, Hit
+    from subcog_hooks.store.memory import Memory
+
+HIDDEN = tuple(status for status in STATUSES if status not in ("active", "deleted"))
+LEAST_COVERED = 0.6  # of the query's words, the rarer the more: fewer have every other memory in common
+LOOKED_AT = 20  # memories of a list
+MAX_NAMED_HIDDEN = 3
+HIDDEN_SEARCH_MS = 200.0  # words alone: some 2 ms among 10,000 memories
+
+
+def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> list[Memory]:
+    """Return the memories that have most of the text's words and are not handed over any more, best first.
+
+    scope: where to look; of its statuses nothing is taken. Raises IndexUnusable, StoreError.
+    """
+    found: list[Memory] = []
+    now = now_ms()
+    counts = store.counts()
+    for statuses in ((HIDDEN,) if any(map(counts.get, HIDDEN)) else ()) + (("active",),):
+        wide = Filter(
+            audiences=scope.audiences,
+            statuses=statuses,
+            namespaces=scope.namespaces,
+            tags=scope.tags,
+            paths=scope.paths,
+            since=scope.since,
+            include_expired=True,
+        )
+        request = Request(text, wide, mode=LEXICAL, is_typed=True)
+        hits = pipeline.search(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), LOOKED_AT).hits
+        found += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
+    return found
+
+
+def _covers(hit: Hit) -> bool:
+    evidence = {name: value for name, value, _ in hit.terms}
+    return evidence.get("covered", 0.0) >= LEAST_COVERED * evidence.get("asked", 1.0) > 0.0
+
+
+def hidden_remark(memories: Sequence[Memory]) -> str:
+    """Return one sentence about hidden memories, and how to see them.
+
+    >>> hidden_remark([Memory(id="a", content="x", status="superseded")])
+    '1 more matches but is superseded: `subcog show a`'
+    """
+    states = " or ".join(dict.fromkeys("expired" if memory.status == "active" else memory.status for memory in memories))
+    count = len(memories)
+    verb = "more matches but is" if count == 1 else "more match but are"
+    shown = ", ".join(f"`subcog show {memory.id}`" for memory in memories[:MAX_NAMED_HIDDEN])
+    return f"{count} {verb} {states}: {shown}{', …' if count > MAX_NAMED_HIDDEN else ''}"
+
 
 EXACT_DIGITS = 12  # of what a score is made of, so that the score's nine can be worked out again
-PRELIMINARY, FINAL = "preliminary", "final"  # the stages of an answer that is shown as it comes (S1)
+PRELIMINARY, FINAL = "preliminary", "final"  # the stages of an answer that is shown as it comes
 TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
@@ -96,7 +152,7 @@ def say_remarks(found: ResultPage) -> None:
 
 
 def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
-    """Return one result as DESIGN section 4 has it; explain: with what its score is made of (S2's debug information)."""
+    """Return one result as the object that scripts read. explain: add the parts of its score."""
     known: dict[str, object] = {
         **described_memory(hit.memory),
         "score": hit.score,
@@ -178,5 +234,5 @@ def remarks_on(found: ResultPage) -> list[str]:
     if answer.suggestions:
         remarks.append("the memories here know: " + ", ".join(map(safe, answer.suggestions)))
     if found.hidden:
-        remarks.append(told(found.hidden))
+        remarks.append(hidden_remark(found.hidden))
     return remarks

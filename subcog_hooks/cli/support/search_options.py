@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from subcog_hooks.cli.support import results
-from subcog_hooks.memory.model import STATUSES
 from subcog_hooks.recall.candidates import HYBRID
+from subcog_hooks.store.memory import STATUSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ import time
 from contextlib import nullcontext
 
 from subcog_hooks.capture.jsonl import read_time
-from subcog_hooks.cli.support import hidden, inputs, results, session, situation, sources
+from subcog_hooks.cli.support import context, inputs, results, sources
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.deadline import Deadline
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.intent.query_type import classify
-from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.store import Filter, Store, audiences_of
 from subcog_hooks.recall.candidates import MODES, Request
 from subcog_hooks.recall.hits import LEXICAL, Answer
+from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.store import Filter, Store, audiences_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,12 +68,12 @@ def run(asked: SearchOptions, show: Callable[[results.ResultPage], None], meanwh
     show: prints an answer, but for those of a batch; meanwhile: what is done while it is looked for, as to show what words
     find. Raises UsageError, StoreError, ConfigError, ProviderError, and what printing raises.
     """
-    settings = session.settings()
+    settings = context.settings()
     count = asked.limit or int(settings["search.limit"])
-    wanted = session.wanted(
+    wanted = context.wanted(
         namespaces=asked.namespace,
         tags=asked.tag,
-        paths=inputs.files_of(asked.path, session.root_of(asked.project)),
+        paths=inputs.files_of(asked.path, context.root_of(asked.project)),
         project_name=asked.project,
         all_projects=asked.all_projects,
         since=_since(asked.since),
@@ -82,13 +82,13 @@ def run(asked: SearchOptions, show: Callable[[results.ResultPage], None], meanwh
     text = inputs.readable(" ".join(asked.query))
     _refuse_contradictory(asked, text)
     ranking = _ranking_of(asked)
-    facts = situation.stated(map(inputs.readable, asked.state)) if asked.state else None
+    facts = inputs.stated_facts(map(inputs.readable, asked.state)) if asked.state else None
     is_explained = asked.explain or asked.shape == results.JSON
     request = Request(
         text, wanted, mode=asked.mode, is_typed=True, by_labels=not asked.no_tags, is_explained=is_explained, facts=facts
     )
     started = time.perf_counter()
-    with session.reading() as store:
+    with context.reading() as store:
         if asked.batch:
             _batch(asked.batch, request, store, settings, count, fast=asked.fast)
             return 0
@@ -107,7 +107,7 @@ def run(asked: SearchOptions, show: Callable[[results.ResultPage], None], meanwh
         is_empty = store is None or not any(store.counts().values())
         lost = []
         if store and not asked.status and not offset:
-            lost = hidden.matching(text, wanted, store, session.index_of(store))
+            lost = results.find_hidden(text, wanted, store, context.index_of(store))
         page = results.ResultPage(text, answer, elapsed, asked.page, offset, is_empty, lost, ranking)
         if asked.progressive:
             results.say_remarks(page)
@@ -115,8 +115,8 @@ def run(asked: SearchOptions, show: Callable[[results.ResultPage], None], meanwh
         else:
             show(page)
         if store and not answer.hits:
-            session.note_unknown_project(store, asked.project)
-            session.note_unknown_namespaces(store, asked.namespace)
+            context.note_unknown_project(store, asked.project)
+            context.note_unknown_namespaces(store, asked.namespace)
     return 0 if answer.hits else EXIT_NOTHING_FOUND
 
 

@@ -6,22 +6,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.errors import ModelError, StoreError
-from subcog_hooks.memory import sync
-from subcog_hooks.memory.index import IndexUnusable
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vector_file import ExtensionMissing
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.recall import cascade, semantic, tuning
+from subcog_hooks.recall import search as recall_search
+from subcog_hooks.recall import tuning
+from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.settings.loading import Settings
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.index import IndexUnusable
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_store import VectorStore
 
 LOADING_SHARE = 0.8  # of the time of a search, for loading a model: the rest is for searching without it
 Encode = Callable[[str], bytes]  # a text to its vector
@@ -49,7 +51,7 @@ def opened(
     The model of the user's choice, where it can not answer the packaged one, where that can not the static encoder: the best
     that there is answers, and the answer says what was missing.
     """
-    index = session.index_of(store)
+    index = context.index_of(store)
     numbers = tuning.from_settings(settings)
     if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # no model is loaded for what has no share
         yield Sources(index, store, None, numbers)
@@ -64,13 +66,13 @@ def opened(
 
 def _space(
     store: Store, settings: Settings, *, fast: bool, loading: Loading | None
-) -> tuple[semantic.SearchSpace | None, str | None]:
+) -> tuple[recall_vectors.SearchSpace | None, str | None]:
     """Return the best space that there is, and in one sentence why it is not a better one."""
     missed: list[str] = []
-    ways: list[Callable[[], semantic.SearchSpace]] = []
+    ways: list[Callable[[], recall_vectors.SearchSpace]] = []
     if not fast:
         try:
-            chosen = models.find(session.home(), str(settings[models.SETTING]))
+            chosen = models.find(context.home(), str(settings[models.SETTING]))
         except ModelError as error:
             missed.append(error.message)
             chosen = PACKAGED
@@ -94,20 +96,20 @@ def _lag(vectors: VectorStore, store: Store) -> str | None:
     return "the vectors have not followed yet; the newest memories are found by words alone"
 
 
-def _neural(store: Store, space: Space, loading: Loading | None) -> semantic.SearchSpace:
+def _neural(store: Store, space: Space, loading: Loading | None) -> recall_vectors.SearchSpace:
     """Return a space whose query is embedded by its neural model, which is loaded when all the rest is there.
 
     Raises StoreError, ModelError: of the user's choice also while some memories are not embedded in it.
     """
     if lacking := models.missing(space):
         raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
-    vectors = session.vectors_of(store, space)
+    vectors = context.vectors_of(store, space)
     try:
         final, pending = vectors.counts()
         if pending and not space.is_packaged:  # only there the others have provisional ones
             raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
         encode = _query_of(space) if loading is None else _query_in_time(space, loading)
-        return semantic.SearchSpace(vectors, semantic.in_latin(encode) if space.is_packaged else encode)
+        return recall_vectors.SearchSpace(vectors, recall_vectors.in_latin(encode) if space.is_packaged else encode)
     except BaseException:
         vectors.close()
         raise
@@ -153,18 +155,18 @@ def _query_of(space: Space) -> Encode:
         raise ModelError(f"the model {space.model} can not be loaded (`subcog doctor` says why)") from error
 
 
-def _static(store: Store) -> semantic.SearchSpace:
+def _static(store: Store) -> recall_vectors.SearchSpace:
     encoder = StaticEncoder.open()
-    return semantic.SearchSpace(session.vectors_of(store, PACKAGED), semantic.in_latin(encoder.encode))
+    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), recall_vectors.in_latin(encoder.encode))
 
 
 def search(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
     """Return a page of hits; an index that turns out to be damaged is rebuilt on the way. Raises StoreError."""
     try:
-        answer = cascade.search(request, of, deadline, limit, offset)
+        answer = recall_search.search(request, of, deadline, limit, offset)
     except IndexUnusable:
-        of.index = sync.rebuild(session.home(), of.store)
-        answer = cascade.search(request, of, deadline, limit, offset)
+        of.index = index_sync.rebuild(context.home(), of.store)
+        answer = recall_search.search(request, of, deadline, limit, offset)
     if of.index.watermark() < of.store.revision():
         lag = "the index is being written by another process; the newest memories may be missing"
         answer.note = "; ".join(filter(None, (answer.note, lag)))

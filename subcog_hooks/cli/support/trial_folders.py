@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-from subcog_hooks.errors import StoreBusy, StoreError, SubcogError
-from subcog_hooks.memory.lock import ProcessLock, is_held
-from subcog_hooks.paths import Home
+from subcog_hooks.core.errors import StoreBusy, StoreError, SubcogError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.lock import ProcessLock, is_held
 
 REMOVALS = 40  # attempts
 BETWEEN_S = 0.05  # of them: two seconds in all

@@ -7,12 +7,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from subcog_hooks import log
-from subcog_hooks.cli.support import session
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import terminal
-from subcog_hooks.embed import spaces
-from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.errors import (
+from subcog_hooks.core import log
+from subcog_hooks.core.deadline import FULL_PACE, Pace
+from subcog_hooks.core.errors import (
     ConfigError,
     ModelError,
     NotAgreedTo,
@@ -22,16 +21,17 @@ from subcog_hooks.errors import (
     SubcogError,
     UsageError,
 )
-from subcog_hooks.memory.model import Memory, now_ms
-from subcog_hooks.memory.project import identity_of
-from subcog_hooks.memory.vector_file import ExtensionMissing
-from subcog_hooks.pace import FULL_PACE, Pace
-from subcog_hooks.paths import Home
+from subcog_hooks.core.paths import Home
+from subcog_hooks.embed import spaces
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.settings.defaults import SHARE_URL
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.sharing import connection, leaving, schema, vectors
-from subcog_hooks.sharing.known import ShareState
-from subcog_hooks.sharing.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
+from subcog_hooks.share import server_connection, server_documents, server_schema, server_vectors
+from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
+from subcog_hooks.share.synced import ShareState
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.vector_file import ExtensionMissing
 
 PROJECTS, CUES_FROM = "share.projects", "share.cues_from"
 FAILURE = "failure"  # the note of why the last synchronisation ended early, or what of it was refused
@@ -54,7 +54,7 @@ def url_of(settings: Settings) -> str:
 
 def say_ignored_variables() -> None:
     """Remove the variables of libpq that the repository at hand sets, and name them."""
-    for line in connection.drop_project_variables():
+    for line in server_connection.drop_project_variables():
         terminal.say(line)
 
 
@@ -70,10 +70,12 @@ def projects_of(settings: Settings) -> tuple[str, ...]:
 
 
 @contextmanager
-def reached(url: str, wait_s: int = connection.CONNECT_WAIT_S) -> Iterator[tuple[connection.Connection, schema.TeamTables]]:
+def reached(
+    url: str, wait_s: int = server_connection.CONNECT_WAIT_S
+) -> Iterator[tuple[server_connection.Connection, server_schema.TeamTables]]:
     """Yield the connection to a server that has the tables, and what is there. Raises ConfigError, ServerError."""
-    with connection.opened(url, wait_s) as opened, connection.translated(url):
-        yield opened, schema.require(opened)
+    with server_connection.opened(url, wait_s) as opened, server_connection.translated(url):
+        yield opened, server_schema.require(opened)
 
 
 def synchronise(
@@ -81,7 +83,7 @@ def synchronise(
     settings: Settings,
     projects: tuple[str, ...],
     *,
-    wait_s: int = connection.CONNECT_WAIT_S,
+    wait_s: int = server_connection.CONNECT_WAIT_S,
     lock_wait_ms: int = SYNC_LOCK_WAIT_MS,
     advance: Callable[[int], None] = lambda _: None,
 ) -> SyncOutcome:
@@ -93,7 +95,7 @@ def synchronise(
     url = url_of(settings)
     with (
         locked(home, lock_wait_ms),
-        session.writing() as store,
+        context.writing() as store,
         ShareState.open(home) as state,
         reached(url, wait_s) as (server, found),
     ):
@@ -103,7 +105,7 @@ def synchronise(
             outcome = work.run()
         finally:
             if work.outcome.has_changed_here:
-                session.follow(store)
+                context.follow(store)
         if found.has_vectors:
             _exchange_vectors(work, state, server, found, projects, advance)
     return outcome
@@ -112,8 +114,8 @@ def synchronise(
 def _exchange_vectors(
     work: Sync,
     state: ShareState,
-    server: connection.Connection,
-    found: schema.TeamTables,
+    server: server_connection.Connection,
+    found: server_schema.TeamTables,
     projects: tuple[str, ...],
     advance: Callable[[int], None],
 ) -> None:
@@ -122,16 +124,16 @@ def _exchange_vectors(
     if not work.arrived and not is_waiting:
         return
     try:
-        with spaces.open_following(session.home(), work.store, PACKAGED) as own:
+        with spaces.open_following(context.home(), work.store, PACKAGED) as own:
             for project in projects:
                 if arrived := [memory for memory in work.arrived if memory.project == project]:
-                    vectors.take(server, found.vector_schema, project, arrived, own, advance)
+                    server_vectors.take(server, found.vector_schema, project, arrived, own, advance)
                 if found.may_write and project not in work.outcome.refused:
-                    vectors.send(server, found.vector_type, state, work.store, own, project, advance)
+                    server_vectors.send(server, found.vector_type, state, work.store, own, project, advance)
     except ExtensionMissing:
         pass  # `doctor` says so
     except (StoreError, ModelError) as error:
-        log.write(session.home(), f"vectors were not exchanged with the team: {error}")
+        log.write(context.home(), f"vectors were not exchanged with the team: {error}")
 
 
 def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
@@ -139,7 +141,7 @@ def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
 
     Raises ConfigError for an address that says nothing, ServerError without psycopg.
     """
-    agreed = state.agreed(connection.identity_of(url_of(settings)))
+    agreed = state.agreed(server_connection.identity_of(url_of(settings)))
     return tuple(name for name in projects_of(settings) if name in agreed)
 
 
@@ -148,16 +150,17 @@ def change_of_server(state: ShareState, settings: Settings) -> NotAgreedTo | Non
     url = url_of(settings)
     agreed = agreed_projects(state, settings)
     new = [name for name in projects_of(settings) if name not in agreed]
-    before = state.agreed_elsewhere(new, connection.identity_of(url))
+    before = state.agreed_elsewhere(new, server_connection.identity_of(url))
     if not before:
         return None
-    fact = f"{connection.place_of(url)} is not the server that you agreed to share with, which was at {' and '.join(before)}"
+    places = " and ".join(before)
+    fact = f"{server_connection.place_of(url)} is not the server that you agreed to share with, which was at {places}"
     return NotAgreedTo(fact, CHOOSE_IT)
 
 
 def require_shared(memories: Sequence[Memory]) -> None:
     """Raise UsageError for a memory that is in no shared project, ConfigError where no server is set."""
-    settings = session.settings()
+    settings = context.settings()
     url_of(settings)
     projects = projects_of(settings)
     for memory in memories:
@@ -170,24 +173,24 @@ def erase(memories: Sequence[Memory]) -> None:
 
     Raises NotAgreedTo where the database is not the one that has them. After an error nothing is erased.
     """
-    settings = session.settings()
+    settings = context.settings()
     url, projects = url_of(settings), projects_of(settings)
     with (
-        locked(session.home()),  # what is being sent would get there behind it
-        ShareState.open(session.home()) as state,
+        locked(context.home()),  # what is being sent would get there behind it
+        ShareState.open(context.home()) as state,
         reached(url) as (server, found),
     ):
         _require_agreed(state, found, url, [memory.project for memory in memories if memory.project])
         if not found.may_write:
             hint = "nothing was erased; one who may write erases it everywhere, `subcog forget --purge` erases it here"
-            raise ServerError(f"your role may only read at {connection.place_of(url)}", hint)
-        leaving.erase(server, projects, [memory.id for memory in memories], has_vectors=found.has_vectors)
+            raise ServerError(f"your role may only read at {server_connection.place_of(url)}", hint)
+        server_documents.erase(server, projects, [memory.id for memory in memories], has_vectors=found.has_vectors)
 
 
-def _require_agreed(state: ShareState, found: schema.TeamTables, url: str, projects: Sequence[str]) -> None:
+def _require_agreed(state: ShareState, found: server_schema.TeamTables, url: str, projects: Sequence[str]) -> None:
     """Raise NotAgreedTo where the database is another one than the person has agreed to share these projects with."""
-    if not state.is_agreed_to(found.server, connection.identity_of(url), projects):
-        fact = f"the database at {connection.place_of(url)} is not the one that you agreed to share with"
+    if not state.is_agreed_to(found.server, server_connection.identity_of(url), projects):
+        fact = f"the database at {server_connection.place_of(url)} is not the one that you agreed to share with"
         raise NotAgreedTo(fact, CHOOSE_IT)
 
 
@@ -209,7 +212,9 @@ def share_quietly(home: Home, settings: Settings, pace: Pace = FULL_PACE) -> Non
         if not projects:
             return
         try:
-            outcome = synchronise(home, settings, projects, wait_s=connection.RESTING_WAIT_S, lock_wait_ms=0, advance=advance)
+            outcome = synchronise(
+                home, settings, projects, wait_s=server_connection.RESTING_WAIT_S, lock_wait_ms=0, advance=advance
+            )
         except ServerError as error:
             note_failure(home, error.message)
         else:

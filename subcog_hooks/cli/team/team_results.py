@@ -2,22 +2,22 @@
 
 import time
 
-from subcog_hooks.cli.support import inputs, results, session
+from subcog_hooks.cli.support import context, inputs, results
 from subcog_hooks.cli.support.output import DIM, day, safe, terminal
 from subcog_hooks.cli.support.search_options import SearchOptions
 from subcog_hooks.cli.team import sharing
-from subcog_hooks.control_characters import to_json
+from subcog_hooks.core.control_characters import to_json
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
 from subcog_hooks.intent.query_type import classify
-from subcog_hooks.memory.model import now_ms
-from subcog_hooks.memory.project import identity_of
 from subcog_hooks.recall import tuning
-from subcog_hooks.recall.alpha import adaptive
+from subcog_hooks.recall.fusion import adaptive_alpha
 from subcog_hooks.recall.hits import HIGH, LEXICAL, LOW, NO_RESULTS, SEMANTIC, VERY_HIGH
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.sharing import team_search
-from subcog_hooks.sharing.team_search import TeamHit, TeamRequest
+from subcog_hooks.share import team_search
+from subcog_hooks.share.team_search import TeamHit, TeamRequest
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.project import identity_of
 
 PREVIEW_OF_TEAM = 600  # characters of a memory in the table
 
@@ -37,7 +37,7 @@ def require_plain(asked: SearchOptions) -> None:
 
 def run(asked: SearchOptions, *, is_fast: bool) -> int:
     """Ask the server and print its answer. Return the exit code. Raises ServerError, ConfigError, UsageError."""
-    settings = session.settings()
+    settings = context.settings()
     url = sharing.url_of(settings)
     text = inputs.readable(" ".join(asked.query))
     if not text.strip():
@@ -94,7 +94,7 @@ def _projects(asked: SearchOptions, settings: Settings) -> list[str]:
         return list(shared)
     if asked.project:
         return [identity_of(asked.project)]
-    at = session.here()
+    at = context.here()
     if at is None:
         raise UsageError("this folder is in no project", "give --project NAME or --all-projects")
     return [at.identity]
@@ -124,7 +124,7 @@ def _alpha(numbers: tuning.Tuning, query_type: str) -> tuple[float, str]:
     if numbers.alpha is not None:
         return numbers.alpha, "fusion.alpha"
     by_type = float(getattr(numbers, query_type))
-    return adaptive(query_type, by_type, numbers.large, numbers.small, numbers.large)
+    return adaptive_alpha(query_type, by_type, numbers.large, numbers.small, numbers.large)
 
 
 def _label(hit: TeamHit) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.support import bars
+from subcog_hooks.cli.decisions import arithmetic
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 
 SHARES = st.floats(-2.0, 2.0)
@@ -15,18 +15,20 @@ SHARES = st.floats(-2.0, 2.0)
 
 @given(SHARES, st.integers(1, 60), st.booleans())
 def test_a_bar_has_its_width_whatever_it_shows(share: float, width: int, blocks: bool) -> None:
-    assert len(bars.filled(share, width, blocks=blocks)) == width
+    assert len(arithmetic.filled(share, width, blocks=blocks)) == width
 
 
 @given(SHARES, SHARES, st.integers(1, 60), st.booleans())
 def test_more_is_never_shorter(one: float, other: float, width: int, blocks: bool) -> None:
     low, high = sorted((one, other))
-    assert len(bars.filled(low, width, blocks=blocks).rstrip()) <= len(bars.filled(high, width, blocks=blocks).rstrip())
+    assert len(arithmetic.filled(low, width, blocks=blocks).rstrip()) <= len(
+        arithmetic.filled(high, width, blocks=blocks).rstrip()
+    )
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0.0, 1e6)), max_size=30))
 def test_a_sparkline_has_a_character_a_value_and_the_largest_stands_highest(values: list[float | None]) -> None:
-    line = bars.heights(values)
+    line = arithmetic.heights(values)
     assert len(line) == len(values)
     known = [value for value in values if value is not None]
     if known and max(known) > 0:
@@ -36,9 +38,9 @@ def test_a_sparkline_has_a_character_a_value_and_the_largest_stands_highest(valu
 @pytest.mark.parametrize(("has_blocks", "drawn"), [(True, "██┃ "), (False, "##| ")])
 def test_a_bar_says_where_the_threshold_is(monkeypatch: pytest.MonkeyPatch, has_blocks: bool, drawn: str) -> None:
     monkeypatch.setattr(terminal, "has_blocks", has_blocks)
-    assert bars.bar(0.5, 4, mark=0.5).plain == drawn
-    assert bars.bar(0.0, 4, mark=1.0).plain == "   " + drawn[2]
-    assert bars.sparkline([1.0, None]) == ("█ " if has_blocks else "# ")
+    assert arithmetic.bar(0.5, 4, mark=0.5).plain == drawn
+    assert arithmetic.bar(0.0, 4, mark=1.0).plain == "   " + drawn[2]
+    assert arithmetic.sparkline([1.0, None]) == ("█ " if has_blocks else "# ")
 
 
 @pytest.mark.parametrize(("encoding", "has_blocks"), [("utf-8", True), ("UTF8", True), ("latin-1", False), ("ascii", False)])

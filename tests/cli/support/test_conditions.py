@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.support import conditions
-from subcog_hooks.errors import InvalidMemory
+from subcog_hooks.cli.support import condition_inputs
+from subcog_hooks.core.errors import InvalidMemory
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from subcog_hooks.errors import InvalidMemory
     ],
 )
 def test_conditions_are_read_as_short_texts_or_as_json(texts: list[str], when: dict[str, object]) -> None:
-    assert conditions.read(texts) == when
+    assert condition_inputs.read(texts) == when
 
 
 def test_what_is_no_condition_is_named(subtests: pytest.Subtests) -> None:
@@ -37,7 +37,7 @@ def test_what_is_no_condition_is_named(subtests: pytest.Subtests) -> None:
     for texts, said in cases:
         with subtests.test(texts=texts):
             with pytest.raises(InvalidMemory) as raised:
-                conditions.read(texts)
+                condition_inputs.read(texts)
             assert said in str(raised.value)
 
 
@@ -63,8 +63,8 @@ def test_conditions_are_written_as_short_as_they_can_be(subtests: pytest.Subtest
     ]
     for when, texts in cases:
         with subtests.test(when=when):
-            assert conditions.written(when) == texts
-            assert conditions.read(texts) == when
+            assert condition_inputs.written(when) == texts
+            assert condition_inputs.read(texts) == when
 
 
 VALUES = st.booleans() | st.integers(-10, 10) | st.floats(-10, 10) | st.text(max_size=5) | st.sampled_from(["a,b", '"a"', "7"])
@@ -79,6 +79,6 @@ FORMS = (
 
 @given(st.dictionaries(st.sampled_from(["calm", "mood", "build"]), FORMS.filter(lambda form: form != {}), max_size=3))
 def test_what_is_written_is_read_as_the_same(when: dict[str, object]) -> None:
-    read = conditions.read(conditions.written(when))
+    read = condition_inputs.read(condition_inputs.written(when))
     assert {name: json.dumps(read[name]) for name in when} == {name: json.dumps(when[name]) for name in when}
     assert len(read) == len(when)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.support import inputs
-from subcog_hooks.errors import UsageError
+from subcog_hooks.core.errors import UsageError
 
 
 def pipe(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:

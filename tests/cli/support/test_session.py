@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.memory import vector_sync
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
+from subcog_hooks.store import vector_sync
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import Run
 from tests.conftest import Maker
 
@@ -26,9 +26,9 @@ NOTE = "the vectors have not followed yet; the newest memories are found by word
 FOLLOW = """
 import sys
 from subcog_hooks.embed import models, spaces
-from subcog_hooks.memory import vector_sync
-from subcog_hooks.memory.store import Store
-from subcog_hooks.paths import Home
+from subcog_hooks.store import vector_sync
+from subcog_hooks.store.store import Store
+from subcog_hooks.core.paths import Home
 
 space, home = models.PACKAGED, Home.find()
 first = spaces.provisional(space)

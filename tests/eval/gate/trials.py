@@ -14,26 +14,26 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 from unittest.mock import patch
 
-from subcog_hooks.deadline import Deadline
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.hooks import delivery, surfacing
-from subcog_hooks.hooks import user_prompt_submit as hook
-from subcog_hooks.hooks.occasion import Occasion
-from subcog_hooks.hooks.turn import Turn
-from subcog_hooks.memory.index import LexicalIndex
-from subcog_hooks.memory.store import Store
-from subcog_hooks.memory.vectors import VectorStore
-from subcog_hooks.paths import Home
-from subcog_hooks.recall import pipeline, semantic, tuning
+from subcog_hooks.hook import deliver, recalled
+from subcog_hooks.hook import prompt as hook
+from subcog_hooks.hook.call import Occasion
+from subcog_hooks.hook.reading import Turn
+from subcog_hooks.recall import pipeline, tuning, vectors
 from subcog_hooks.recall.candidates import Sources
+from subcog_hooks.recall.fusion import FAVOURED_FACTOR
 from subcog_hooks.recall.hits import Answer
-from subcog_hooks.recall.prior import FAVOURED_FACTOR
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.settings.defaults import Value
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.state.connection import State
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_store import VectorStore
 from tests.eval.collection import Prompt
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 
@@ -86,7 +86,7 @@ class Hook:
         self._stack.callback(self._store.close)
         self._vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(self._vectors.close)
-        self._space = semantic.SearchSpace(self._vectors, semantic.in_latin(StaticEncoder.open().encode))
+        self._space = vectors.SearchSpace(self._vectors, vectors.in_latin(StaticEncoder.open().encode))
         aside = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         self._state = State.open(Home(str(aside)), PATIENCE_MS)
         self._stack.callback(self._state.close)
@@ -121,7 +121,7 @@ class Hook:
         verdict = hook.decide(Turn(asked, prompt.text))
         if verdict.error is not None:
             raise RuntimeError(f"{prompt.text[:80]}: {verdict.error}")
-        would_be = delivery.preview(asked, verdict.offer) if verdict.offer else None
+        would_be = deliver.preview(asked, verdict.offer) if verdict.offer else None
         judged = would_be.judged if would_be else verdict.judged
         hits = sorted((one.hit for one in judged), key=lambda hit: -hit.relevance)
         candidates = (Candidate(hit.memory.id, hit.relevance, hit.memory.id in prompt.relevant) for hit in hits)
@@ -147,7 +147,7 @@ class Hook:
             return answer
 
         with (
-            patch.object(surfacing, "_open_sources", lambda _: sources),
+            patch.object(recalled, "_open_sources", lambda _: sources),
             patch.object(pipeline, "for_prompt", kept),
         ):
             yield

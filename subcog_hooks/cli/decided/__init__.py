@@ -1,1 +1,0 @@
-"""The decisions of the hook: found, explained, counted, and what would change them."""

@@ -1,0 +1,1 @@
+"""Decisions of the hook, looked up and explained."""

@@ -1,0 +1,177 @@
+"""The sums of the decisions that are kept: how often the hook spoke, what it handed over, how long it took. Pure."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, timedelta
+from math import ceil
+from typing import NamedTuple
+
+from subcog_hooks.hook.payload import START_EVENT
+from subcog_hooks.hook.session import RESUME
+from subcog_hooks.store.decision import GIVEN, INJECTED, SPOKE, Decision
+from subcog_hooks.store.hook_traces import SilentCall
+
+DAYS = 14  # that a sparkline shows, the last one today
+QUANTILES = (0.5, 0.95, 0.99)
+
+
+class Times(NamedTuple):
+    """The times that an event's hooks took: how many there were, the quantiles in milliseconds, and the last days' p95."""
+
+    runs: int
+    quantiles: tuple[float, ...]
+    by_day: tuple[float | None, ...]
+
+
+class Usage:
+    """The figures of some decisions.
+
+    since: the time of the first, None without any; prompts: how many were submitted; outcomes: how many of them by what became
+    of them, the most frequent first; injected, units: memories and UTF-16 units handed over with them; memories: (id, how
+    often), the most often handed over first; times: by event.
+    """
+
+    __slots__ = ("_by_day", "injected", "memories", "outcomes", "prompts", "since", "times", "units")
+
+    def __init__(self, decisions: Sequence[Decision], today: date, event: str) -> None:
+        """event: that of a submitted prompt."""
+        self.since = min((decision.at for decision in decisions), default=None)
+        asked = [decision for decision in decisions if decision.event == event]
+        self.prompts = len(asked)
+        self.outcomes = dict(Counter(decision.outcome for decision in asked).most_common())
+        self.injected = sum(len(decision.injected) for decision in asked)
+        self.units = sum(decision.units for decision in asked)
+        self.memories = sorted(
+            Counter(id_ for decision in decisions for id_ in decision.injected).items(), key=lambda row: (-row[1], row[0])
+        )
+        self._by_day = _group_by_day(asked, today)
+        self.times = {
+            name: _times([decision for decision in decisions if decision.event == name], today)
+            for name in dict.fromkeys(sorted(decision.event for decision in decisions))
+        }
+
+    @property
+    def spoke(self) -> int:
+        return self.outcomes.get(SPOKE, 0)
+
+    @property
+    def fire_rate(self) -> float | None:
+        """The share of the prompts to which something was added; None without prompts."""
+        return self.spoke / self.prompts if self.prompts else None
+
+    @property
+    def injected_per_spoken(self) -> float | None:
+        return self.injected / self.spoke if self.spoke else None
+
+    @property
+    def units_per_spoken(self) -> float | None:
+        return self.units / self.spoke if self.spoke else None
+
+    def by_day(self, figure: Callable[[Sequence[Decision]], float]) -> list[float | None]:
+        """Return a figure of each day's prompts, the last one today; None for a day without any."""
+        return [figure(decisions) if decisions else None for decisions in self._by_day]
+
+
+class FoundBy(NamedTuple):
+    """A channel's part in what was handed over.
+
+    given: memories that it had found; used: those of them that mattered later in their session; bad: those called bad.
+    """
+
+    channel: str
+    given: int
+    used: int
+    bad: int
+
+
+def by_channel(
+    decisions: Sequence[Decision], used: AbstractSet[tuple[str, str]], bad: AbstractSet[tuple[str, str]]
+) -> list[FoundBy]:
+    """Return the parts of the channels, the largest first. A memory that several have found counts for each of them.
+
+    used, bad: pairs of a decision and a memory that was handed over there, by their ids.
+    """
+    given: Counter[str] = Counter()
+    of_use: Counter[str] = Counter()
+    called_bad: Counter[str] = Counter()
+    for decision in decisions:
+        for candidate in decision.candidates:
+            if candidate.outcome == INJECTED:
+                given.update(list(candidate.ranks))
+                if (decision.id, candidate.id) in used:
+                    of_use.update(list(candidate.ranks))
+                if (decision.id, candidate.id) in bad:
+                    called_bad.update(list(candidate.ranks))
+    parts = [FoundBy(channel, count, of_use[channel], called_bad[channel]) for channel, count in given.items()]
+    return sorted(parts, key=lambda part: (-part.given, part.channel))
+
+
+def used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
+    """Return the pairs of a decision and a memory handed over there that mattered later in the session.
+
+    A later prompt or tool call would have brought it, and did not because it had been given.
+    """
+    given: dict[tuple[str, str], list[Decision]] = {}  # by session and memory, the first first
+    for decision in sorted(decisions, key=lambda decision: decision.at):
+        if (decision.event, decision.reason) == (START_EVENT, RESUME):
+            continue  # what had been given was said again
+        for id_ in decision.injected if decision.session else ():
+            given.setdefault((decision.session, id_), []).append(decision)
+    asked = [
+        (decision.session, candidate.id, decision.at)
+        for decision in decisions
+        for candidate in decision.candidates
+        if candidate.outcome == GIVEN
+    ]
+    asked += [(call.session, id_, call.at) for call in silent for id_ in call.given]
+    used: set[tuple[str, str]] = set()
+    for session, id_, at in asked:
+        if before := [decision for decision in given.get((session, id_), ()) if decision.at < at]:
+            used.add((before[-1].id, id_))
+    return used
+
+
+def rate_of(outcome: str) -> Callable[[Sequence[Decision]], float]:
+    """Return the share of decisions that came out so."""
+    return lambda decisions: sum(decision.outcome == outcome for decision in decisions) / len(decisions)
+
+
+def injected(decisions: Sequence[Decision]) -> float:
+    return float(sum(len(decision.injected) for decision in decisions))
+
+
+def units(decisions: Sequence[Decision]) -> float:
+    return float(sum(decision.units for decision in decisions))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the least value that `share` of the values do not exceed (nearest rank).
+
+    >>> quantile([3.0, 1.0, 2.0, 4.0], 0.5), quantile([3.0, 1.0, 2.0, 4.0], 0.99)
+    (2.0, 4.0)
+    """
+    ordered = sorted(values)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+def _times(decisions: Sequence[Decision], today: date) -> Times:
+    took = [decision.micros / 1000.0 for decision in decisions]
+    days = [[decision.micros / 1000.0 for decision in of_day] for of_day in _group_by_day(decisions, today)]
+    return Times(
+        len(took),
+        tuple(quantile(took, share) for share in QUANTILES),
+        tuple(quantile(day, 0.95) if day else None for day in days),
+    )
+
+
+def _group_by_day(decisions: Sequence[Decision], today: date) -> list[list[Decision]]:
+    days: dict[date, list[Decision]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
+    for decision in decisions:
+        day = date(*time.localtime(decision.at // 1000)[:3])
+        if day in days:
+            days[day].append(decision)
+    return list(days.values())

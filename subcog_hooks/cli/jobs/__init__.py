@@ -1,0 +1,1 @@
+"""Background jobs while the machine idles."""

@@ -1,1 +1,0 @@
-"""The page builder of `audit --html` and `report --html`: one file that needs nothing else, and in which no text can act."""

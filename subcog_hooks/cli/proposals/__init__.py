@@ -1,0 +1,1 @@
+"""Proposals of memories and changes, until a person accepts or refuses them."""

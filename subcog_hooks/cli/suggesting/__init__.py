@@ -1,1 +1,0 @@
-"""Suggestions for memories: questions, keywords, contradictions, from a language model or from what second looks found."""

@@ -1,1 +1,0 @@
-"""Claude Code's transcripts, as `learn` and `audit` read them and tell of them."""

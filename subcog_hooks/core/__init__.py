@@ -1,0 +1,1 @@
+"""Plain modules that every other package may use."""

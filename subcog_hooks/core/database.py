@@ -1,0 +1,249 @@
+"""Opening SQLite files: flags, pragmas, schemas, and SQLite's failures as our errors. No table is named here."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+import apsw
+
+from subcog_hooks.core.errors import StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
+from subcog_hooks.core.paths import create_private_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COPY_WAIT_MS = 2_000  # for another process that is writing
+APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite database
+
+
+class Schema:
+    """The schema of a database file: the script that creates it, its version, and how safely it commits."""
+
+    __slots__ = ("script", "synchronous", "upgrades", "version")
+
+    def __init__(self, script: str, version: int, synchronous: str, upgrades: Mapping[int, str] | None = None) -> None:
+        """synchronous: FULL (a commit survives a power cut) or NORMAL (it survives kill -9).
+
+        upgrades: the scripts that bring a file to this version, by the version of the file.
+        """
+        self.script = script
+        self.version = version
+        self.synchronous = synchronous
+        self.upgrades = upgrades or {}
+
+
+def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
+    """Return a read-only connection. Raises StoreError when the file is missing, damaged or of another version.
+
+    No reader keeps another process from upgrading the file.
+    A WAL database in a folder that can not be written, or on a disk that is full, has nowhere to put its shared memory; it is
+    read as immutable.
+    """
+    _refuse_what_is_no_file(path)
+    try:
+        try:
+            return _opened_reader(path, schema, apsw.SQLITE_OPEN_READONLY, busy_ms, path)
+        except apsw.Error as error:
+            if not _has_no_room_beside(path, error):
+                raise
+        uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?immutable=1"
+        return _opened_reader(uri, schema, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, busy_ms, path)
+    except apsw.Error as error:
+        raise translated(error, path) from error
+
+
+def _opened_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: str) -> apsw.Connection:
+    connection = _open(name, flags, busy_ms)
+    try:
+        version = _version(connection, path)
+        if version == 0:
+            raise StoreError(
+                f"{path} is empty", "another process is making it, or was stopped while it did; any writing command goes on"
+            )
+        _check_version(version, schema, path)
+        if version in schema.upgrades:
+            raise StoreError(f"{path} is of an earlier version", "run `subcog doctor`, which upgrades it")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
+    """Return whether SQLite failed because it can not put its shared memory beside a file that is complete without its log."""
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and not os.access(os.path.dirname(path), os.W_OK):
+        return True
+    if not (isinstance(error, apsw.FullError | apsw.IOError | apsw.CantOpenError) and _is_full(path)):
+        return False
+    return not os.path.exists(f"{path}-wal") or os.path.getsize(f"{path}-wal") == 0
+
+
+def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
+    """Return a connection that may write; the file is made (mode 0600) or upgraded as needed. Raises StoreError."""
+    try:
+        if not _refuse_what_is_no_file(path):
+            create_private_file(path)
+    except OSError as error:
+        raise StoreError(f"{path} can not be written: {error.strerror}", "check its permissions and the disk") from error
+    give_up_at = time.monotonic() + busy_ms / 1000.0
+    while True:
+        try:
+            return _opened_writer(path, schema, busy_ms)
+        except (apsw.BusyError, apsw.LockedError) as error:
+            # another process makes the tables: SQLite does not wait by itself when the journal mode is being changed
+            if time.monotonic() >= give_up_at:
+                raise translated(error, path) from error
+            time.sleep(0.003)
+        except apsw.Error as error:
+            raise translated(error, path) from error
+
+
+def open_in_memory(schema: Schema) -> apsw.Connection:
+    """Return a connection to an empty database that lies in memory alone, and is gone when it is closed."""
+    connection = apsw.Connection(":memory:")
+    _create_or_upgrade(connection, schema, ":memory:")
+    return connection
+
+
+def _opened_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
+    connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
+    try:
+        version = _version(connection, path)
+        if version:
+            _check_version(version, schema, path)
+        if connection.readonly("main"):  # SQLite falls back to that by itself
+            raise StoreError(f"{path} can not be written", "check its permissions")
+        if version != schema.version:
+            _create_or_upgrade(connection, schema, path)
+        connection.pragma("synchronous", schema.synchronous)
+        if schema.synchronous == "FULL":
+            connection.pragma("fullfsync", True)  # macOS: there a plain fsync stops at the drive's cache
+            connection.pragma("secure_delete", True)  # what is edited or purged does not stay in free pages
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_what_is_no_file(path: str) -> bool:
+    """Return whether there is a file. Raises StoreError for anything else: SQLite would wait for a pipe's writer."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    if not stat.S_ISREG(mode):
+        kind = "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
+        raise StoreError(f"{path} can not be opened: {kind}", "move it away")
+    return True
+
+
+def copy(path: str, target: str) -> None:
+    """Copy a database as it is at one moment, whoever writes to it. Raises StoreError."""
+    try:
+        source = _open(path, apsw.SQLITE_OPEN_READONLY, COPY_WAIT_MS)
+        create_private_file(target)
+        made = apsw.Connection(target)
+        with made.backup("main", source, "main") as backup:
+            backup.step()
+        made.close()
+        source.close()
+    except apsw.Error as error:
+        raise translated(error, path) from error
+
+
+def overwrite_log(connection: apsw.Connection, path: str) -> None:
+    """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before, StoreError."""
+    try:
+        is_read = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    if is_read:
+        raise StoreBusy("purged, but another process still reads the old bytes", "they go when the next command ends after it")
+
+
+def _open(path: str, flags: int, busy_ms: float) -> apsw.Connection:
+    connection = apsw.Connection(path, flags=flags)
+    connection.set_busy_timeout(int(busy_ms))
+    return connection
+
+
+def _version(connection: apsw.Connection, path: str) -> int:
+    """Return the schema version, 0 for an empty file. Raises StoreCorrupt for another program's database."""
+    if connection.pragma("application_id") == APPLICATION_ID:  # set before, or together with, the version
+        return int(connection.pragma("user_version"))
+    connection.execute("BEGIN")  # one moment: another process may be making the tables right now
+    try:
+        version = int(connection.pragma("user_version"))
+        ours = connection.pragma("application_id") == APPLICATION_ID
+        if not ours and (version or connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0]):
+            raise StoreCorrupt(f"{path} is not a subcog database", "move it away")
+    finally:
+        connection.execute("COMMIT")
+    return version
+
+
+def _create_or_upgrade(connection: apsw.Connection, schema: Schema, path: str) -> None:
+    """Bring a file that is empty, or of a version that has an upgrade, to the version of the schema."""
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "FULL")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = int(connection.pragma("user_version"))  # another process may have been faster
+        if version:
+            _check_version(version, schema, path)
+        if version != schema.version:
+            connection.execute(schema.upgrades[version] if version else schema.script)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", schema.version)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _check_version(version: int, schema: Schema, path: str) -> None:
+    """Raise StoreTooNew for a later version, and StoreTooOld for an earlier one that has no upgrade."""
+    if version > schema.version:
+        remedy = "upgrade subcog" if _is_truth(path) else "upgrade subcog, or delete it; it is made anew"
+        raise StoreTooNew(f"{path} was written by a later version of subcog", remedy)
+    if version < schema.version and version not in schema.upgrades:
+        export = "run `subcog export` with the version that wrote it, move it away, then import the export here"
+        remedy = export if _is_truth(path) else "delete it; it is made anew"
+        raise StoreTooOld(f"{path} is of a version before 0.1.0", remedy)
+
+
+def _is_truth(path: str) -> bool:
+    """Return whether it is the one file that can not be made anew."""
+    return path.endswith("memories.db")
+
+
+def translated(error: apsw.Error, path: str) -> StoreError:
+    """Return what an SQLite failure means to the user."""
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return StoreBusy(f"{path} is locked by another process", "try again in a moment")
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
+        anew = "delete it; it is made anew"
+        remedy = "restore a backup, or move it away and import your last export" if _is_truth(path) else anew
+        return StoreCorrupt(f"{path} is damaged ({error})", remedy)
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path)):
+        return StoreError(f"{path} can not be used: the disk is full", "free some space and run the command again")
+    if isinstance(error, apsw.CantOpenError):
+        reason = "it is a folder" if os.path.isdir(path) else "no such file" if not os.path.exists(path) else str(error)
+        return StoreError(f"{path} can not be opened: {reason}", "check the path and its permissions")
+    if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
+        return StoreError(f"{path} can not be written", "check its permissions")
+    if isinstance(error, apsw.IOError):  # whose text may be SQLite's "not an error", once it was rolled back
+        return StoreError(f"{path}: disk I/O error", "look whether the disk or a quota is full, and run `subcog doctor`")
+    return StoreError(f"{path}: {error}", "run `subcog doctor`")
+
+
+def _is_full(path: str) -> bool:
+    """Return whether the disk has no block left: SQLite needs some even to read, and then calls it an I/O error."""
+    try:
+        return os.statvfs(os.path.dirname(path)).f_bavail == 0
+    except (AttributeError, OSError):  # Windows has no statvfs
+        return False

@@ -1,0 +1,107 @@
+"""Libraries imported so that none of them writes, reports or looks up anything on its own. Their use is elsewhere."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import sys
+import warnings
+from contextlib import contextmanager
+from types import ModuleType
+
+from subcog_hooks.core.errors import ModelError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any  # onnxruntime, which is published without types
+
+    from fastembed import TextEmbedding
+    from tokenizers import Tokenizer
+
+# Read when fastembed and what it brings are imported. Without the first, onnxruntime 1.31 writes a device id under the user's
+# cache folder and looks up a telemetry host.
+_SWITCHES = {
+    "ORT_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_OFFLINE": "1",  # models are pulled by our own code
+    "HF_HUB_DISABLE_XET": "1",  # it keeps a log of its own
+    "DO_NOT_TRACK": "1",
+    "TOKENIZERS_PARALLELISM": "false",  # we say how many threads there are
+}
+_FATAL_ONLY = 4  # onnxruntime's severities; its failures reach us as exceptions
+
+
+class NoProbe:
+    """Inside, a library may be imported that brings urllib3; a socket of its own, to look for IPv6, it does not open.
+
+    urllib3 then holds that there is no IPv6, which is all the same: nothing of ours asks through it.
+    """
+
+    __slots__ = ("_has_ipv6",)
+
+    def __enter__(self) -> None:
+        self._has_ipv6 = socket.has_ipv6
+        socket.has_ipv6 = False
+
+    def __exit__(self, *exception: object) -> None:
+        socket.has_ipv6 = self._has_ipv6
+
+
+@contextmanager
+def put_off(name: str, **given: object) -> Iterator[None]:
+    """Load a library that others import inside, and may never use, only when it is asked for something that is not given."""
+    if name in sys.modules:
+        yield
+        return
+    stand_in = ModuleType(name)
+
+    def take_out() -> None:
+        if sys.modules.get(name) is stand_in:
+            del sys.modules[name]
+
+    def ask(attribute: str) -> object:
+        take_out()
+        return getattr(importlib.import_module(name), attribute)
+
+    stand_in.__dict__.update(given, __getattr__=ask)
+    sys.modules[name] = stand_in
+    try:
+        yield
+    finally:
+        take_out()
+
+
+def onnx_runtime() -> tuple[Any, type[Tokenizer]]:
+    """Return the module onnxruntime, silent and offline, and the class of tokenizers; 200 ms. Raises ModelError."""
+    os.environ.update(_SWITCHES)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as below
+            import onnxruntime
+            from tokenizers import Tokenizer
+    except (ImportError, OSError) as error:  # no build for this system, or a broken one
+        raise ModelError(f"onnxruntime can not be imported: {first_line(error)}", "reinstall subcog") from error
+    onnxruntime.set_default_logger_severity(_FATAL_ONLY)
+    return onnxruntime, Tokenizer
+
+
+def text_embedding() -> type[TextEmbedding]:
+    """Return fastembed's class, silent and offline; 900 ms for the first call in a process. Raises ModelError."""
+    onnx_runtime()
+    try:
+        with NoProbe(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its own dependencies: nothing that a user could act on
+            from fastembed import TextEmbedding
+            from loguru import logger
+    except (ImportError, OSError) as error:  # as above
+        raise ModelError(f"fastembed can not be imported: {first_line(error)}", "reinstall subcog") from error
+    logger.disable("fastembed")
+    return TextEmbedding
+
+
+def first_line(error: BaseException) -> str:
+    """Return what a library complains of, short enough for one line of ours."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else text[:199] + "…"

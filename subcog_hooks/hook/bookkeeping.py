@@ -1,0 +1,46 @@
+"""Stop, PreCompact, SessionEnd: when a session was last at work. Nothing is printed: the model would go on, or read it."""
+
+from __future__ import annotations
+
+import os
+
+from subcog_hooks.core.errors import StoreBusy
+from subcog_hooks.hook.payload import session_of, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.core.deadline import Deadline
+    from subcog_hooks.core.paths import Home
+    from subcog_hooks.store.state import State
+
+LEAST_WAIT_MS = 5.0  # for another writer, also where no time is left to wait
+END_EVENT = "SessionEnd"
+EVENTS = ("Stop", "PreCompact", "SessionEnd")
+
+_left_open: list[State] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
+
+
+def respond(payload: dict[str, object], home: Home, deadline: Deadline) -> None:
+    """Note that the session is there, unless another process is writing. Raises StoreError."""
+    session = session_of(payload)
+    if not session or not os.path.exists(home.state_db):
+        return
+    from subcog_hooks.store import sessions
+    from subcog_hooks.store.memory import now_ms
+    from subcog_hooks.store.state import State
+
+    state = State.open(home, max(LEAST_WAIT_MS, deadline.left_ms()))
+    _left_open.append(state)
+    try:
+        state.begin_briefly()
+    except StoreBusy:
+        return
+    sessions.note_activity(state, session, now_ms())
+    if text_of(payload, "hook_event_name") == END_EVENT:
+        from subcog_hooks.store import ledger  # a session ends once
+
+        if ledger.has_second_look(state, session):
+            from subcog_hooks.store import second_looks
+
+            second_looks.leave(state, session, "the session has ended")
+    state.commit()

@@ -1,0 +1,66 @@
+"""Cheap facts about a session and its place: those by which conditions are judged."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from subcog_hooks.cues.conditions import KNOWN
+from subcog_hooks.hook.payload import PROMPT_EVENT, session_of, text_of
+from subcog_hooks.store import project, sessions, state_values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from subcog_hooks.cues.conditions import Scalar
+    from subcog_hooks.store.project import Project
+    from subcog_hooks.store.state import State
+
+_PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
+
+
+def session_facts(payload: Mapping[str, object], here: Project | None, state: State, now_ms: int) -> dict[str, Scalar]:
+    """Return what is known when a hook is called; what is not known is not in it. Raises StoreError.
+
+    Ask for it before the prompt at hand is noted (`sessions.note_prompt`): it is counted here, so that the first prompt is the
+    first one also for the tools that work on it. The user's flags are in it, none of them in a fact's place.
+    """
+    session = session_of(payload)
+    facts = {name: value for name, value in state_values.find_flags(state).items() if name not in KNOWN}
+    facts.update(place_facts(text_of(payload, "cwd"), here))
+    if mode := text_of(payload, "permission_mode"):
+        facts["permission_mode"] = mode
+    if tool := text_of(payload, "tool_name"):
+        facts["tool"] = tool
+    if session:
+        facts.update(_history_facts(payload, session, here.identity if here else "", state, now_ms))
+    return facts
+
+
+def place_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
+    """Return what is known without a session. folder: the working directory, "" where it is unknown."""
+    facts: dict[str, Scalar] = {}
+    if folder:
+        facts["cwd"] = folder.replace(os.sep, "/")
+    if here is not None:
+        facts["project"] = here.identity
+        if branch := project.branch(here.root):
+            facts["branch"] = branch
+    if platform := _PLATFORMS.get(sys.platform):
+        facts["platform"] = platform
+    return facts
+
+
+def _history_facts(
+    payload: Mapping[str, object], session: str, project_name: str, state: State, now_ms: int
+) -> dict[str, Scalar]:
+    known = sessions.find(state, session)
+    days = sessions.days_since_last(state, session, project_name, now_ms)
+    prompts = (known.prompts if known else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
+    facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1, "first_session": days is None}
+    if source := text_of(payload, "source") or (known.source if known else ""):
+        facts["source"] = source
+    if days is not None:
+        facts["days_since_last_session"] = days
+    return facts

@@ -1,0 +1,63 @@
+"""The gist of a memory in one line: its title, and the sentence that is nearest to a prompt. Pure."""
+
+from __future__ import annotations
+
+from subcog_hooks.hook.block import MAX_GIST
+from subcog_hooks.text.needs import sentences
+from subcog_hooks.text.sanitise import utf16_units
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_LOOKED_AT = 8_000  # characters of a memory
+MAX_TITLE_WORDS = 12  # a longer first line says something
+MAX_TITLE = 60  # characters of a title: the sentence needs the rest
+_HEADING_SEPARATOR = " > "  # between the headings above a section
+_EDGES = ".,;:!?()[]{}<>\"'`*_#|"
+_STEM = 5  # characters of a word that are compared: "retries" is near "retry"
+
+
+def gist_of(content: str, prompt: str) -> str:
+    """Return a memory's title and its sentence with the rarest words of the prompt; all of a memory that fits.
+
+    The line is not cut: it may be longer than MAX_GIST.
+
+    >>> gist_of("Queues\\nCelery stays. It retries three times.", "how many retries has the queue?")
+    'Queues Celery stays. It retries three times.'
+    >>> long = "Celery was chosen after arq had failed under load, for it has no limits of its own, and nobody could add them."
+    >>> gist_of(f"Tools > Queues\\n{long} It retries three times.", "how many retries has the queue?")
+    'Queues: It retries three times.'
+    """
+    content = content[:MAX_LOOKED_AT]
+    whole = " ".join(content.split())
+    if utf16_units(whole) <= MAX_GIST:
+        return whole
+    first, _, rest = content.partition("\n")
+    title = _title_in(first) if rest.strip() else ""
+    parts = sentences(rest if title else content)
+    nearest = parts[_nearest(parts, _stems(prompt))] if parts else ""
+    return f"{title}: {nearest}" if title and nearest else title or nearest
+
+
+def _title_in(line: str) -> str:
+    """Return the last heading of a memory's first line, "" where that is a sentence."""
+    heading = line.rpartition(_HEADING_SEPARATOR)[2].strip(" #*").rstrip(":")
+    return heading[:MAX_TITLE].rstrip() if heading and len(heading.split()) <= MAX_TITLE_WORDS else ""
+
+
+def _nearest(parts: Sequence[str], asked: frozenset[str]) -> int:
+    """Return the position of the sentence that shares the rarest words with the prompt, the first of equals."""
+    stems = [_stems(part) for part in parts]
+    counts: dict[str, int] = {}
+    for found in stems:
+        for stem in found & asked:
+            counts[stem] = counts.get(stem, 0) + 1
+    scores = [sum([1.0 / counts[stem] for stem in sorted(found & asked)]) for found in stems]
+    return scores.index(max(scores))
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text; short words tell little."""
+    words = [word.strip(_EDGES).lower() for word in text.split()]
+    return frozenset([word[:_STEM] for word in words if len(word) > 3 or any(map(str.isdigit, word))])

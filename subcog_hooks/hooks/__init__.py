@@ -1,1 +1,0 @@
-"""Claude Code's side: payloads in, outputs out."""

@@ -1,0 +1,337 @@
+"""From a prompt to its intent: the keywords as the floor, an LLM as the ceiling, one deadline (S0, DESIGN section 6).
+
+`begin` reads the words and starts the call, if there is to be one; whatever else there is to do can be done now; `settle` waits
+as long as it may and merges. Everything that an LLM needs is imported only when one will be asked.
+"""
+
+from __future__ import annotations
+
+import time
+
+from subcog_hooks.core.errors import ConfigError, StoreBusy
+from subcog_hooks.intent import keywords
+from subcog_hooks.intent.kinds import CACHED, COMPARISON, EXPLANATION, LOCATION, NONE, OFF, RESTING, SEEKING, SKIPPED, Intent
+from subcog_hooks.intent.topics import topics
+from subcog_hooks.settings.defaults import NO_LLM
+from subcog_hooks.store import metrics
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.text.typed import ends_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from subcog_hooks.core.paths import Home
+    from subcog_hooks.intent.classifier import Classification
+    from subcog_hooks.llm.providers import Provider
+    from subcog_hooks.llm.race import Outcome, Race
+    from subcog_hooks.settings.loading import Settings
+    from subcog_hooks.store.state import State
+
+HOUR_MS = 3_600_000
+# An answer is kept for a day: a prompt mostly comes again in the same piece of work.
+ANSWER_KEPT_MS = 24 * HOUR_MS
+MAX_PROMPT_SHOWN = 100_000  # characters of a prompt that is shown to an LLM: to look for secrets in more takes too long
+ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
+NOTHING_SURELY = 0.1  # below it the words are sure that memories can not help: over "ok" nobody waits for an LLM
+
+# the metrics, by S0's names
+STARTED = "search_intent_llm_started"
+COMPLETED = "search_intent_llm_completed"
+TIMEOUTS = "search_intent_llm_timeout_total"
+DURATION = "search_intent_detection_duration_seconds"
+
+BY_DEADLINE, BY_SETTING = "deadline", "llm_timeout_ms"  # what a call ran into
+
+
+class Examined:
+    """An intent and how it came about.
+
+    reading: what the detector has read of the prompt. answer: the LLM's, None without one; llm_seconds: how long it was waited
+    for, None when it was not asked; llm_reason: why there is no answer, "" when there is; timed_out_by: what was over, "" when
+    nothing was. row, certainty, is_vetoed: of the merge. seconds: from the prompt to the intent.
+    """
+
+    __slots__ = (
+        "answer",
+        "certainty",
+        "intent",
+        "is_vetoed",
+        "llm_reason",
+        "llm_seconds",
+        "reading",
+        "row",
+        "seconds",
+        "timed_out_by",
+    )
+
+    def __init__(self, intent: Intent, reading: keywords.Reading, row: str, seconds: float) -> None:
+        self.intent = intent
+        self.reading = reading
+        self.row = row
+        self.seconds = seconds
+        self.certainty = intent.confidence
+        self.is_vetoed = False
+        self.answer: Classification | None = None
+        self.llm_seconds: float | None = None
+        self.llm_reason = ""
+        self.timed_out_by = ""
+
+    def is_enough(self, settings: Settings) -> bool:
+        """Return whether memories could help, as far as the confidence tells.
+
+        An LLM's answer that lowers the confidence below the threshold says no, but not one which is less sure than that itself.
+        """
+        is_guess = self.answer is not None and self.answer.confidence < float(settings["search_intent.min_confidence"])
+        return is_enough(self.intent, settings) or (is_guess and is_enough(self.reading.intent, settings))
+
+    def may_speak(self, settings: Settings) -> bool:
+        """Return whether the hook looks for memories at all. Less than enough needs stronger evidence; a veto silences it."""
+        if self.is_vetoed or not self.intent.topics:
+            return False
+        return self.is_enough(settings) or is_unclear(self.reading)
+
+    @property
+    def is_about_code(self) -> bool:
+        """True for a question that reading the code answers: what something is or where, and not why."""
+        return self.intent.type in ABOUT_CODE and "why" not in map(str.lower, self.reading.words())
+
+    @property
+    def is_seeking(self) -> bool:
+        """True for a prompt that asks for something remembered: "what did we decide", "last time"."""
+        return any(signal.family == SEEKING for signal in self.reading.fired)
+
+
+def is_enough(intent: Intent, settings: Settings) -> bool:
+    """Return whether memories could help, as far as the confidence tells: also where it is too low to name a type.
+
+    The type is no bar: relevance decides anyway.
+    """
+    return intent.confidence >= float(settings["search_intent.min_confidence"])
+
+
+def is_unclear(reading: keywords.Reading) -> bool:
+    """Return whether a prompt's words leave open if memories help: a title, an error code, an order.
+
+    There a memory's own evidence decides, if it is strong. A question, which is surer, stays under a higher min_confidence.
+    """
+    return NOTHING_SURELY <= reading.intent.confidence < keywords.UNREAD
+
+
+class Detection:
+    """A prompt on its way: what its words say, and the LLM that is being asked, if one is.
+
+    status: what is known of the LLM so far. fault: why the provider that is set up can not be asked.
+    """
+
+    __slots__ = (
+        "_is_abandoned",
+        "_key",
+        "_outcome",
+        "_provider",
+        "_race",
+        "_seconds",
+        "_started",
+        "answer",
+        "fault",
+        "reading",
+        "reason",
+        "status",
+    )
+
+    def __init__(self, prompt: str) -> None:
+        self._started = time.perf_counter()
+        self.reading = keywords.read(prompt)
+        self._seconds = self._elapsed()
+        self.status = OFF
+        self.reason = ""
+        self.answer: Classification | None = None
+        self.fault: ConfigError | None = None
+        self._provider: Provider | None = None
+        self._race: Race | None = None
+        self._outcome: Outcome | None = None
+        self._is_abandoned = False
+        self._key = ""
+
+    @property
+    def may_change(self) -> bool:
+        """True while an LLM may still change the intent."""
+        return self._race is not None or self.answer is not None
+
+    def ask(self, provider: Provider, prompt: str, state: State | None, seconds: float) -> None:
+        """Start the call, unless the answer is known or the provider rests. Raises StoreError."""
+        from subcog_hooks.intent import classifier
+        from subcog_hooks.llm import breaker, race
+
+        now = now_ms()
+        question = classifier.question(prompt)
+        self._provider = provider
+        self._key = breaker.answer_key(provider, question)
+        kept = breaker.find_answer(state, self._key, now) if state else None
+        self.answer = classifier.parse(kept) if kept else None
+        if self.answer is not None:
+            self.status = CACHED
+            return
+        if seconds <= 0.0:
+            self.status = SKIPPED
+            self.reason = "no time was left"
+            return
+        try:
+            may_ask = state is None or breaker.may_call(state, provider.identity, now)
+        except StoreBusy:  # the one try after a rest could not be noted
+            may_ask = False
+        if may_ask:
+            self._race = race.start(provider, question, classifier.parse, seconds)
+        else:
+            self.status = RESTING
+            self.reason = "it failed too often lately"
+
+    def settle(self, words: tuple[str, ...], settings: Settings, left_ms: float) -> Examined:
+        """Return the intent, after at most `left_ms` of waiting. words: the topics that the prompt's words are."""
+        plain = self.reading.intent
+        plain.topics = words
+        if not self.may_change:
+            if not words:
+                plain = Intent(NONE, 0.0, (), plain.keywords)
+            plain.llm_status = self.status
+            examined = Examined(plain, self.reading, "no LLM was asked" if words else "no topics", self._seconds)
+            examined.llm_reason = self.reason
+            return examined
+        from subcog_hooks.intent.classifier import merged
+
+        timed_out_by = ""
+        if self._race is not None:
+            from subcog_hooks.llm.race import TIMEOUT  # loaded by `ask`
+
+            allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed() * 1000.0
+            self._outcome = self._race.join(min(allowed_ms, left_ms) / 1000.0)
+            self.status, self.answer, self.reason = self._outcome.status, self._outcome.answer, self._outcome.reason
+            if self.status == TIMEOUT:
+                timed_out_by = BY_SETTING if allowed_ms <= left_ms else BY_DEADLINE
+        whole = merged(
+            plain if self.answer is None or self._has_keyword_result() else None,
+            self.answer,
+            attempted=self._outcome is not None,
+            min_confidence=float(settings["search_intent.min_confidence"]),
+            llm_status=self.status,
+            words=words,
+        )
+        examined = Examined(whole.intent, self.reading, whole.row, self._elapsed())
+        examined.answer = self.answer
+        examined.certainty = whole.certainty
+        examined.is_vetoed = whole.is_vetoed
+        examined.llm_reason = self.reason
+        examined.timed_out_by = timed_out_by
+        examined.llm_seconds = self._outcome.seconds if self._outcome else None
+        return examined
+
+    def abandon(self, words: tuple[str, ...], settings: Settings) -> Examined:
+        """Return the intent as far as it is known now. An LLM that was not waited for has not failed."""
+        self._is_abandoned = True
+        return self.settle(words, settings, 0.0)
+
+    def _has_keyword_result(self) -> bool:
+        """Return whether a signal of a type fired, or one that asks for something remembered.
+
+        Without either an LLM's answer stands alone (S0).
+        """
+        return any(signal.family != NONE for signal in self.reading.fired)
+
+    def count(self, examined: Examined, state: State) -> None:
+        """Add what became of the prompt to the metrics. Raises StoreError."""
+        metrics.observe(state, DURATION, f'source="{examined.intent.source}"', examined.seconds)
+        if self._outcome is None:
+            return
+        metrics.count(state, STARTED)
+        metrics.count(state, COMPLETED, f'status="{self._outcome.status}"')
+        if examined.timed_out_by:
+            metrics.count(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
+
+    def learn(self, state: State, *, keeps_answers: bool = True) -> None:
+        """Keep the answer of a call, or note its failure: the next prompt is asked about accordingly. Raises StoreError.
+
+        keeps_answers: whether what is said of a prompt may be kept; an answer has its topics.
+        """
+        if self._outcome is None or self._provider is None:
+            return
+        from subcog_hooks.intent import classifier
+        from subcog_hooks.llm import breaker  # loaded by `ask`, as the others
+        from subcog_hooks.llm.race import TIMEOUT
+
+        if self._is_abandoned and self._outcome.status == TIMEOUT:
+            return
+        now = now_ms()
+        if self._outcome.answer is None:
+            breaker.note_failure(state, self._provider.identity, now)
+            return
+        breaker.note_success(state, self._provider.identity)
+        if keeps_answers:
+            breaker.keep_answer(state, self._key, classifier.to_text(self._outcome.answer), now, ANSWER_KEPT_MS)
+
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self._started
+
+
+def begin(
+    prompt: str, settings: Settings, home: Home, state: State | None, shown: Callable[[str], str | None], seconds: float
+) -> Detection:
+    """Read a prompt's words, and start to ask an LLM where one is configured and the words are not sure.
+
+    shown: what of a text may leave the machine, None for nothing of it. seconds: after which the call gives up by itself.
+    Raises StoreError.
+    """
+    detection = Detection(prompt)
+    if settings["llm.provider"] == NO_LLM or not settings["search_intent.use_llm"] or detection.reading.prompt is None:
+        return detection
+    detection.reason = why_needless(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"]))
+    if detection.reason:
+        detection.status = SKIPPED
+        return detection
+    from subcog_hooks.llm import providers
+
+    try:
+        provider = providers.provider_of(settings, home)
+    except ConfigError as error:
+        detection.fault = error
+        return detection
+    asked = shown(prompt)  # before it is cut: half a secret is not known as one
+    if asked is None:
+        detection.status = SKIPPED
+        detection.reason = "the prompt may hold a secret"
+    elif provider is not None:
+        detection.ask(provider, ends_of(asked), state, seconds)
+    return detection
+
+
+def why_needless(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
+    """Return why no LLM need be asked, "" when one should be."""
+    if reading.intent.confidence >= skip_confidence:
+        return "the words are sure"
+    if reading.intent.confidence < NOTHING_SURELY:
+        return "the words are sure that it asks for nothing"
+    if not topics(reading.words()):
+        return "it names nothing to look for"
+    return "the prompt is too long" if len(prompt) > MAX_PROMPT_SHOWN else ""
+
+
+def examine(
+    prompt: str,
+    settings: Settings,
+    home: Home,
+    state: State | None,
+    shown: Callable[[str], str | None],
+    rarity: Callable[[str], float | None] | None = None,
+) -> Examined:
+    """Return the intent of a prompt for the terminal: llm_timeout_ms alone bounds the wait, and nothing is counted.
+
+    rarity: of a word in the store, as for `topics`. Raises ConfigError when the provider can not be used as it is set up,
+    StoreError.
+    """
+    limit_ms = float(settings["search_intent.llm_timeout_ms"])
+    detection = begin(prompt, settings, home, state, shown, limit_ms / 1000.0)
+    if detection.fault is not None:
+        raise detection.fault
+    examined = detection.settle(topics(detection.reading.words(), rarity), settings, limit_ms)
+    if state is not None:
+        detection.learn(state, keeps_answers=bool(settings["surfacing.log_prompts"]))
+    return examined

@@ -1,0 +1,1 @@
+"""Sessions become memories: transcripts, detector, proposals and storing."""

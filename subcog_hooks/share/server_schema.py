@@ -1,0 +1,413 @@
+"""The tables on the team's server, and the rights of each role.
+
+Everything lies in the schema `subcog`. Triggers, not clients, give revisions, authors and the versions that lose a conflict,
+so that no client can forge or forget them.
+"""
+
+from __future__ import annotations
+
+from subcog_hooks.core.errors import ServerError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from subcog_hooks.share.server_connection import Connection
+
+DIMENSION = 384  # of the vectors: the packaged model's
+MAX_DOCUMENT = 200_000  # bytes of a memory that travels; an import cuts longer texts at their headings
+MANY_VECTORS = 150_000  # of projects that are asked together: as many are compared one by one, more are looked for by the graph
+LINKS, LINKS_LOOKED_AT = 24, 100  # of the graph; of the nearest ten of 100,000 hard texts 24 and 64 find .990, these .995
+BYTES_TO_BUILD = 2_000  # of memory, of a vector, to make the graph at once
+LOST = "lost-"  # begins the id of a version that lost a conflict
+KEPT_OWN = "kept-"  # and of a version of one's own that a colleague replaced, which stays on this machine
+VERSION = 2  # of the tables
+
+_TABLES = f"""
+CREATE TABLE subcog.server (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), version int NOT NULL);
+INSERT INTO subcog.server (version) VALUES ({VERSION});
+CREATE SEQUENCE subcog.revisions;
+
+CREATE TABLE subcog.memories (
+  project text NOT NULL CHECK (length(project) BETWEEN 1 AND 1000),
+  id text NOT NULL CHECK (id ~ '^[A-Za-z0-9._-]{{1,64}}$'),
+  revision bigint NOT NULL,  -- rises in the order in which transactions commit: writers hold one lock
+  author text NOT NULL,  -- the role that wrote this version
+  base bigint,  -- the revision that its author had seen; NULL for none
+  doc jsonb CHECK (octet_length(doc::text) <= {2 * MAX_DOCUMENT}),  -- NULL: deleted
+  erased boolean NOT NULL DEFAULT false,  -- deleted for good, everywhere
+  lost_to text,  -- the id of the memory whose later version took this one's place
+  content_hash text,  -- subcog's own, which its vectors name
+  language regconfig NOT NULL DEFAULT 'english',
+  namespace text GENERATED ALWAYS AS (doc ->> 'namespace') STORED,
+  status text GENERATED ALWAYS AS (coalesce(doc ->> 'status', 'active')) STORED,
+  bytes int GENERATED ALWAYS AS (coalesce(octet_length(doc::text), 0)) STORED,
+  words tsvector GENERATED ALWAYS AS (to_tsvector(language, coalesce(doc ->> 'content', ''))) STORED,
+  PRIMARY KEY (project, id),
+  CHECK (doc IS NULL OR coalesce(jsonb_typeof(doc -> 'content') = 'string', false))
+);
+CREATE INDEX memories_by_revision ON subcog.memories (project, revision);
+CREATE INDEX memories_by_words ON subcog.memories USING gin (words);
+
+-- one row for each statement that wrote: a client that names one which is not here has seen what a backup took back
+CREATE TABLE subcog.pushes (revision bigint PRIMARY KEY, token uuid NOT NULL DEFAULT gen_random_uuid());
+
+CREATE FUNCTION subcog.take_turn() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('subcog.memories'));  -- to the end of the transaction
+  RETURN NULL;
+END $$;
+CREATE TRIGGER take_turn BEFORE INSERT OR UPDATE ON subcog.memories
+FOR EACH STATEMENT EXECUTE FUNCTION subcog.take_turn();
+
+CREATE FUNCTION subcog.stamp() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  lost text;
+BEGIN
+  NEW.revision := nextval('subcog.revisions');
+  IF TG_OP = 'INSERT' AND NEW.lost_to IS NOT NULL THEN
+    RETURN NEW;  -- a version that lost, as it is put aside below: it keeps its author; no writer may set the column
+  END IF;
+  NEW.author := session_user;
+  IF TG_OP = 'INSERT' THEN
+    RETURN NEW;
+  END IF;
+  IF (NEW.project, NEW.id) <> (OLD.project, OLD.id) THEN
+    RAISE EXCEPTION 'a memory keeps its project and id';
+  END IF;
+  NEW.lost_to := OLD.lost_to;
+  IF OLD.erased THEN
+    NEW.erased := true;
+    NEW.doc := NULL;
+  ELSIF OLD.doc IS NOT NULL AND OLD.doc IS DISTINCT FROM NEW.doc AND NEW.base IS DISTINCT FROM OLD.revision
+        AND NOT NEW.erased THEN
+    lost := '{LOST}' || substr(encode(sha256(convert_to(OLD.project || chr(10) || OLD.id || chr(10) || OLD.doc::text, 'UTF8')),
+                               'hex'), 1, 24);
+    INSERT INTO subcog.memories (project, id, author, doc, lost_to, content_hash, language)
+    VALUES (OLD.project, lost, OLD.author,
+            OLD.doc || jsonb_build_object('status', 'superseded', 'superseded_by', OLD.id), OLD.id, OLD.content_hash,
+            OLD.language)
+    ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON subcog.memories FOR EACH ROW EXECUTE FUNCTION subcog.stamp();
+
+CREATE FUNCTION subcog.note_push() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO subcog.pushes (revision) SELECT last_value FROM subcog.revisions ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER note_push AFTER INSERT OR UPDATE ON subcog.memories
+FOR EACH STATEMENT EXECUTE FUNCTION subcog.note_push();
+
+-- a client that was further than a restored database lifts it to where it was, so that no revision counts twice
+CREATE FUNCTION subcog.lift(reached bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('subcog.memories'));
+  IF reached > (SELECT last_value FROM subcog.revisions) AND reached < (SELECT last_value FROM subcog.revisions) + 1000000000
+  THEN
+    PERFORM setval('subcog.revisions', reached);
+  END IF;
+END $$;
+REVOKE ALL ON FUNCTION subcog.lift(bigint), subcog.take_turn(), subcog.stamp(), subcog.note_push() FROM PUBLIC;
+
+-- how many memories have a word, as ANALYZE has it: readable without a scan, and where row-level security hides statistics
+ALTER TABLE subcog.memories ALTER words SET STATISTICS 1000;
+CREATE FUNCTION subcog.count_words(asked text[]) RETURNS TABLE (lexeme text, count float8, total float8)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  WITH known AS (
+    SELECT most_common_elems::text::text[] AS elements, most_common_elem_freqs AS shares FROM pg_stats
+    WHERE schemaname = 'subcog' AND tablename = 'memories' AND attname = 'words'
+  ), counted AS (
+    SELECT element, share FROM known, unnest(elements, shares[1:cardinality(elements)]) AS of_word (element, share)
+  ), least AS (
+    SELECT shares[cardinality(elements) + 1] AS share FROM known
+  ), size AS (
+    SELECT greatest(reltuples, 1)::float8 AS total FROM pg_class WHERE oid = 'subcog.memories'::regclass
+  )
+  SELECT word, coalesce((SELECT share FROM counted WHERE element = word), (SELECT share FROM least) / 2, 0) * total, total
+  FROM unnest(asked) AS word, size
+$$;
+REVOKE ALL ON FUNCTION subcog.count_words(text[]) FROM PUBLIC;
+
+CREATE TABLE subcog.members (role name NOT NULL, project text NOT NULL, PRIMARY KEY (role, project));
+"""  # noqa: S608 - constants
+
+# All signs of a project are read from the index alone: 48 bytes of a vector instead of 1,536.
+_SIGNS = f"signs bit({DIMENSION}) GENERATED ALWAYS AS (%s.binary_quantize(embedding)::bit({DIMENSION})) STORED"
+_SIGNS_INDEX = "CREATE INDEX vectors_signs ON subcog.vectors (project, model) INCLUDE (signs, id, part);"
+
+# Apart from the other tables: it needs the extension, which a database can get later. int8 vectors of the packaged model as
+# they are: part 0 is the whole text's, the others its passages'.
+VECTORS = f"""
+CREATE TABLE subcog.vectors (
+  project text NOT NULL,
+  id text NOT NULL,
+  part smallint NOT NULL CHECK (part BETWEEN 0 AND 255),
+  model text NOT NULL,
+  content_hash text NOT NULL,
+  embedding {{schema}}.vector({DIMENSION}) NOT NULL,
+  {_SIGNS % "{schema}"},
+  PRIMARY KEY (project, id, part),
+  FOREIGN KEY (project, id) REFERENCES subcog.memories
+);
+{_SIGNS_INDEX}
+"""
+# Numbers of two bytes hold an int8 exactly. What it finds needs no closer look, and of its nearest 1,000 few are left out.
+GRAPH = f"""
+CREATE INDEX vectors_by_cosine ON subcog.vectors
+USING hnsw ((embedding::{{schema}}.halfvec({DIMENSION})) {{schema}}.halfvec_cosine_ops)
+WITH (m = {LINKS}, ef_construction = {LINKS_LOOKED_AT});
+"""
+
+_BY_PROJECT = """
+ALTER TABLE subcog.{table} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_members ON subcog.{table} USING (project IN (
+  SELECT m.project FROM subcog.members AS m JOIN pg_catalog.pg_roles AS r ON r.rolname = m.role  -- a role may be gone
+  WHERE pg_has_role(current_user, r.oid, 'MEMBER')
+));
+"""
+
+_GRANTS = (
+    "GRANT USAGE ON SCHEMA subcog TO {role}",
+    "GRANT SELECT ON subcog.server, subcog.memories, subcog.pushes, subcog.members TO {role}",
+    "GRANT EXECUTE ON FUNCTION subcog.count_words(text[]) TO {role}",
+)
+_WRITING = (
+    "GRANT INSERT (project, id, base, doc, content_hash, language) ON subcog.memories TO {role}",
+    "GRANT UPDATE (base, doc, erased, content_hash, language) ON subcog.memories TO {role}",
+    "GRANT EXECUTE ON FUNCTION subcog.lift(bigint) TO {role}",
+)
+_OF_VECTORS = ("GRANT SELECT ON subcog.vectors TO {role}",)
+_WRITING_VECTORS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
+
+
+class TeamTables:
+    """The state of the server. server: its id, "" where there is nothing; has_vectors: it has the table of vectors; has_graph:
+    and its graph; vector_schema: the schema of the extension, "" without it; is_by_project: rows are kept apart by project;
+    may_write: the role that asks may; may_make: it may make tables there; scans_on: the extension goes on where a filter has
+    left too few."""
+
+    __slots__ = (
+        "has_graph",
+        "has_vectors",
+        "is_by_project",
+        "may_make",
+        "may_write",
+        "role",
+        "scans_on",
+        "server",
+        "vector_schema",
+        "version",
+    )
+
+    def __init__(
+        self,
+        server: str,
+        version: int,
+        vector_schema: str,
+        role: str,
+        *,
+        has_vectors: bool,
+        has_graph: bool,
+        is_by_project: bool,
+        may_write: bool,
+        may_make: bool,
+        scans_on: bool,
+    ) -> None:
+        self.server = server
+        self.version = version
+        self.vector_schema = vector_schema
+        self.role = role
+        self.has_vectors = has_vectors
+        self.has_graph = has_graph
+        self.is_by_project = is_by_project
+        self.may_write = may_write
+        self.may_make = may_make
+        self.scans_on = scans_on
+
+    @property
+    def vector_type(self) -> str:
+        """The name of the type of vectors, in its schema and of its dimension."""
+        return f"{quoted(self.vector_schema)}.vector({DIMENSION})"
+
+    @property
+    def graph_type(self) -> str:
+        """The name of the type of vectors in the graph."""
+        return f"{quoted(self.vector_schema)}.halfvec({DIMENSION})"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL takes it, whatever is in it.
+
+    >>> quoted('a"; DROP TABLE b')
+    '"a""; DROP TABLE b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def look(connection: Connection) -> TeamTables:
+    """Return what is on the server, and the role that asks."""
+    row = connection.execute(
+        "SELECT to_regclass('subcog.server') IS NOT NULL, to_regclass('subcog.vectors') IS NOT NULL, session_user,"
+        " (SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('subcog.memories')),"
+        " (SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'),"
+        " has_column_privilege(to_regclass('subcog.memories'), 'doc', 'INSERT'),"
+        " coalesce(has_schema_privilege(to_regnamespace('subcog')::oid, 'CREATE'), true),"
+        " (SELECT string_to_array(extversion, '.')::int[] >= '{0,8}' FROM pg_extension WHERE extname = 'vector'),"
+        " (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('subcog.vectors_by_cosine'))"
+    ).fetchone()
+    assert row is not None
+    is_there, has_vectors, role, is_by_project, vector_schema, may_write, may_make, scans_on, has_graph = row
+    server, version = "", 0
+    if is_there and (known := connection.execute("SELECT id::text, version FROM subcog.server").fetchone()):
+        server, version = known
+    return TeamTables(
+        server,
+        version,
+        vector_schema or "",
+        role,
+        has_vectors=bool(has_vectors),
+        has_graph=bool(has_graph),
+        is_by_project=bool(is_by_project),
+        may_write=bool(may_write),
+        may_make=may_make,
+        scans_on=bool(scans_on),
+    )
+
+
+def require(connection: Connection) -> TeamTables:
+    """Return what is on the server. Raises ServerError unless it has the tables of this version."""
+    found = look(connection)
+    if not found.version:
+        raise ServerError("the server has no team's memory yet", "`subcog share init` makes it")
+    if found.version < VERSION:
+        raise ServerError(
+            f"the server's tables are of version {found.version}, from before 0.1.0",
+            "its owner drops the schema subcog and runs `subcog share init`; all send their memories again",
+        )
+    if found.version > VERSION:
+        raise ServerError(
+            f"the server's tables are of version {found.version}, this subcog knows {VERSION}",
+            "upgrade subcog; nothing is lost",
+        )
+    return found
+
+
+class Plan:
+    """The steps of `share init` on the server. statements: the SQL; told: the same in words, a line each; afterwards: SQL that
+    no transaction can hold, and that changes nothing.
+
+    Some may take minutes, of which the server says nothing.
+    """
+
+    __slots__ = ("afterwards", "statements", "told")
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+        self.told: list[str] = []
+        self.afterwards: list[str] = []
+
+    def add(self, told: str, *statements: str) -> None:
+        self.told.append(told)
+        self.statements += statements
+
+
+def plan(
+    connection: Connection,
+    found: TeamTables,
+    *,
+    by_project: bool,
+    writers: Sequence[str] = (),
+    readers: Sequence[str] = (),
+) -> Plan:
+    """Return what is missing on the server. Raises ServerError for tables of another version.
+
+    by_project: rows are to be kept apart by project; writers, readers: roles that are to get their grants.
+    """
+    if found.version not in (0, VERSION):
+        require(connection)
+    made = Plan()
+    if not found.version:
+        _require_own_schema(connection)
+        made.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
+        made.add("its tables: memories, pushes, members, with the triggers that give revisions and authors", _TABLES)
+    has_vectors = found.has_vectors
+    if not has_vectors and found.may_make and (schema := found.vector_schema or _makeable(connection, made)):
+        made.add("the table of vectors", VECTORS.format(schema=quoted(schema)))
+        has_vectors = True
+    if found.has_vectors and (count := _too_many(connection)):
+        size = max(64, count * BYTES_TO_BUILD // 1_000_000)
+        made.add(
+            f"a graph of {count:,} vectors, too many to compare each: many minutes, in which nobody sends vectors,"
+            f" and {size:,} MB of memory",
+            f"SET LOCAL maintenance_work_mem = '{size}MB'",
+            "DROP INDEX IF EXISTS subcog.vectors_by_cosine",  # one that its making left invalid
+            GRAPH.format(schema=quoted(found.vector_schema)),
+        )
+    if found.has_vectors and made.told:  # or each vector would be looked up in the table when signs are read from their index
+        made.afterwards.append("VACUUM ANALYZE subcog.vectors")
+    if by_project and not found.is_by_project:
+        tables = ["memories", "vectors"] if has_vectors else ["memories"]
+        made.add(
+            "row-level security: a role sees and writes the projects that subcog.members gives it",
+            *(_BY_PROJECT.format(table=table) for table in tables),
+        )
+    elif found.is_by_project and has_vectors and not found.has_vectors:
+        made.add("row-level security of the vectors", _BY_PROJECT.format(table="vectors"))
+    for role in (*writers, *readers):
+        grants = _GRANTS + (_OF_VECTORS if has_vectors else ())
+        if role in writers:
+            grants += _WRITING + (_WRITING_VECTORS if has_vectors else ())
+        made.add(
+            f"for the role {role}: {'reading and writing' if role in writers else 'reading'} these tables, nothing else",
+            *(grant.format(role=quoted(role)) for grant in grants),
+        )
+    return made
+
+
+def _too_many(connection: Connection) -> int:
+    """Return about how many vectors there are, where they have no graph, need one, and the role may make it, else 0."""
+    row = connection.execute(
+        "SELECT reltuples::bigint FROM pg_class WHERE oid = 'subcog.vectors'::regclass AND reltuples > %s"
+        " AND pg_has_role(session_user, relowner, 'USAGE')"
+        " AND NOT EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('subcog.vectors_by_cosine') AND indisvalid)",
+        (MANY_VECTORS,),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _require_own_schema(connection: Connection) -> None:
+    """Raise ServerError where another role made the schema: its owner could drop whatever is put into it."""
+    others = connection.execute(
+        "SELECT pg_get_userbyid(nspowner) FROM pg_namespace JOIN pg_roles AS asking ON asking.rolname = session_user"
+        " WHERE nspname = 'subcog' AND nspowner <> asking.oid"
+        " AND (asking.rolsuper OR NOT pg_has_role(asking.oid, nspowner, 'USAGE'))"
+    ).fetchone()
+    if others:
+        raise ServerError(f"the schema subcog belongs to {others[0]}", "who is to own the tables makes it, or is given it")
+
+
+def _makeable(connection: Connection, made: Plan) -> str:
+    """Return the schema in which the extension will be, "" where the server does not offer it."""
+    if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
+        return ""
+    made.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")
+    return "public"
+
+
+def carry_out(connection: Connection, made: Plan) -> None:
+    """Run all of a plan, or nothing of it."""
+    connection.execute("SET statement_timeout = 0")
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext('subcog.schema'))")
+        for statement in made.statements:
+            connection.execute(statement.encode())
+    for statement in made.afterwards:
+        connection.execute(statement.encode())
+    connection.execute("RESET statement_timeout")

@@ -1,0 +1,1 @@
+"""The two databases: memories.db with its caches, and state.db."""

@@ -1,0 +1,389 @@
+"""The Memory model of DESIGN section 5: fields, their allowed values, validation, ids and hashes. No storage here."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from subcog_hooks.core.errors import InvalidMemory
+
+NAMESPACES = (
+    "decisions",
+    "patterns",
+    "learnings",
+    "context",
+    "tech-debt",
+    "blockers",
+    "progress",
+    "apis",
+    "config",
+    "security",
+    "performance",
+    "testing",
+)  # the known ones, for completion and help; others are allowed
+DEFAULT_NAMESPACE = "learnings"
+SCOPES = ("project", "user", "org")
+PENDING = "pending"  # of STATUSES: it waits for the person's word
+STATUSES = ("active", PENDING, "superseded", "archived", "deleted")
+USER, AGENT, FILE = "user", "agent", "file"  # of TRUSTS: the person's own word; what an agent has stored; what a file says
+TEAM = "team"  # a colleague's word
+TRUSTS = (USER, AGENT, FILE, "import", "transcript", "tool", TEAM)
+NOTED = {  # by trust: who noted a memory, where that was not the user
+    AGENT: "noted by an agent",
+    FILE: "from a file",
+    "import": "imported",
+    "transcript": "from a transcript",
+    "tool": "from a tool",
+    TEAM: "by a colleague",
+}
+
+SECTION = "md-"  # begins the ids of what was imported, which follow from its place
+FROM_SESSION = "session:"  # begins the source of what came from a session
+WRITTEN_BY_MODEL = "written by a model"  # what came from one, and has the trust of an agent
+_COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # ends what is told of a colleague; the name of one without
+_FROM_TEAM = "team:"  # begins the source of what a colleague wrote: the colleague follows
+FROM_CLAUDE, IN_CONTEXT = "claude:", ":context:"  # begins, and is in, the source of what the client itself loads
+
+MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
+MAX_LIST = 200  # entries of tags, keywords, triggers, paths
+MAX_ENTRY = 1_000  # characters of one of them
+MAX_QUESTIONS = 8  # of one memory: each has a vector of its own
+MAX_QUESTION = 200  # characters
+PERSON = "person"
+LEARNED = "learned"  # from a prompt at which the memory was missed, or was of use late
+MODEL = "model"  # written by one
+ORIGINS = (PERSON, AGENT, MODEL, LEARNED)  # of a question
+MAX_AUTHOR = 40  # characters of a colleague's name that are shown
+FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
+MAX_SKEW_MS = 60_000  # by which several changes in one millisecond, and clocks, may differ
+PINNING_PRIORITY = 90  # and more pin a memory: only the user's own word does that (DESIGN 7.9)
+MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
+
+_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
+
+
+def is_loaded_by_client(source: str) -> bool:
+    """Return whether a memory of this source is of a file that the client puts before the model of some sessions itself.
+
+    >>> [is_loaded_by_client(f"claude:~/.claude:{place}:1") for place in ("context:user::::CLAUDE.md", "-shop/prices.md")]
+    [True, False]
+    """
+    return source.startswith(FROM_CLAUDE) and IN_CONTEXT in source
+
+
+def team_source(author: str) -> str:
+    """Return the source of a memory that a colleague wrote."""
+    return _FROM_TEAM + author
+
+
+def colleague_in(noted: str) -> str:
+    """Return the colleague's name in a phrase of `told_author`, "" where no colleague noted it.
+
+    >>> colleague_in("by ada, a colleague"), colleague_in("by a colleague"), colleague_in("from a file")
+    ('ada', 'somebody', '')
+    """
+    if noted == NOTED[TEAM]:
+        return _UNNAMED
+    return noted[len("by ") : -len(_COLLEAGUE)] if noted.endswith(_COLLEAGUE) else ""
+
+
+def told_author(trust: str, source: str) -> str:
+    """Return who noted a memory of this trust and source, in a few words; "" for the user.
+
+    >>> told_author(TEAM, team_source("ada")), told_author(AGENT, ""), told_author(USER, "")
+    ('by ada, a colleague', 'noted by an agent', '')
+    >>> told_author(AGENT, "session:/home/ada/.claude/projects/-shop/4f56.jsonl:b1c2")
+    'written by a model'
+    """
+    if trust == TEAM and source.startswith(_FROM_TEAM):  # a file that was imported may say this, too
+        author = "".join([letter for letter in source[len(_FROM_TEAM) :][:MAX_AUTHOR] if letter in _ID_CHARACTERS])
+        return f"by {author or _UNNAMED}{_COLLEAGUE}"
+    if trust == AGENT and source.startswith(FROM_SESSION):
+        return WRITTEN_BY_MODEL
+    return NOTED.get(trust, "")
+
+
+class AnsweredQuestion:
+    """A question that a memory answers. by: who put it, one of ORIGINS.
+
+    decision: about the prompt from which it was learned without a person's word, whose record it goes with; "" for all others.
+    """
+
+    __slots__ = ("by", "decision", "text")
+
+    def __init__(self, text: str, by: str = PERSON, decision: str = "") -> None:
+        self.text = text
+        self.by = by
+        self.decision = decision
+
+    def __eq__(self, other: object) -> bool:
+        mine = (self.text, self.by, self.decision)
+        return isinstance(other, AnsweredQuestion) and mine == (other.text, other.by, other.decision)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.by, self.decision))
+
+    def __repr__(self) -> str:
+        return f"AnsweredQuestion({self.text!r}, {self.by!r}{f', {self.decision!r}' if self.decision else ''})"
+
+
+class Memory:
+    """One memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
+    `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` says which there are).
+    `questions` are what it answers, in other words than its own. `standing`: whether it holds in every session, None where
+    nobody has said so (`text.standing` tells it then, with its certainty).
+
+    `seq` is the store's row number (0 before it is stored), which the caches use as their key.
+    """
+
+    __slots__ = (
+        "branch",
+        "content",
+        "content_hash",
+        "created_at",
+        "expires_at",
+        "id",
+        "keywords",
+        "namespace",
+        "paths",
+        "priority",
+        "project",
+        "questions",
+        "scope",
+        "seq",
+        "source",
+        "standing",
+        "status",
+        "superseded_by",
+        "tags",
+        "triggers",
+        "trust",
+        "updated_at",
+        "when",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        content: str,
+        namespace: str = DEFAULT_NAMESPACE,
+        scope: str = "user",
+        project: str | None = None,
+        branch: str | None = None,
+        paths: tuple[str, ...] = (),
+        tags: tuple[str, ...] = (),
+        keywords: tuple[str, ...] = (),
+        triggers: tuple[str, ...] = (),
+        when: dict[str, object] | None = None,
+        questions: tuple[AnsweredQuestion, ...] = (),
+        standing: bool | None = None,
+        priority: int = 0,
+        status: str = "active",
+        superseded_by: str | None = None,
+        source: str = "",
+        trust: str = "user",
+        created_at: int = 0,
+        updated_at: int = 0,
+        expires_at: int | None = None,
+        content_hash: str = "",
+        seq: int = 0,
+    ) -> None:
+        self.id = id
+        self.content = content
+        self.namespace = namespace
+        self.scope = scope
+        self.project = project
+        self.branch = branch
+        self.paths = paths
+        self.tags = tags
+        self.keywords = keywords
+        self.triggers = triggers
+        self.when = when or {}
+        self.questions = questions
+        self.standing = standing
+        self.priority = priority
+        self.status = status
+        self.superseded_by = superseded_by
+        self.source = source
+        self.trust = trust
+        self.created_at = created_at
+        self.updated_at = updated_at
+        self.expires_at = expires_at
+        self.content_hash = content_hash or hash_content(content)
+        self.seq = seq
+
+    @property
+    def urn(self) -> str:
+        return f"subcog://{self.scope}/{self.namespace}/{self.id}"
+
+    @property
+    def is_pinnable(self) -> bool:
+        """True where its priority puts it before all others: as high as that, and given by the user himself."""
+        return self.priority >= PINNING_PRIORITY and self.trust == USER
+
+    @property
+    def noted(self) -> str:
+        """Who noted it, in a few words; "" for the user."""
+        return told_author(self.trust, self.source)
+
+    def is_live(self, now_ms: int) -> bool:
+        """Return whether the memory is active and not expired at `now_ms`: only such memories are ever injected."""
+        return self.status == "active" and (self.expires_at is None or self.expires_at > now_ms)
+
+    def replaced(self, **changes: object) -> Memory:
+        """Return a copy with these fields changed; the content hash follows the content."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        values.update(changes)
+        if "content" in changes:
+            values["content_hash"] = ""
+        return Memory(**values)  # the names come from __slots__
+
+
+def now_ms() -> int:
+    """Return the wall clock in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def move_date(changed_at: int) -> int:
+    """Return the date of a change made now: later than the date of the last change, unless that lies ahead."""
+    now = now_ms()
+    return max(now, changed_at + 1) if changed_at < now + MAX_SKEW_MS else now
+
+
+def hash_content(content: str) -> str:
+    """Return the key of a content in every cache: 32 hexadecimal characters of BLAKE2b."""
+    import hashlib  # 2 ms; the hook reads stored hashes and never makes one
+
+    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+class IdMaker:
+    """Makes ids of 14 characters that sort by time, strictly rising within one maker.
+
+    Nine characters of base 32 hold milliseconds (until the year 3084), five are random, and count up within a millisecond.
+    """
+
+    __slots__ = ("_last", "_tail")
+
+    def __init__(self) -> None:
+        self._last = -1
+        self._tail = 0
+
+    def new(self, at_ms: int | None = None) -> str:
+        at = max(now_ms() if at_ms is None else at_ms, self._last)
+        if at == self._last and self._tail < 2**25 - 1:
+            self._tail += 1
+        else:
+            at += at == self._last
+            self._tail = int.from_bytes(os.urandom(3), "big")
+        self._last = at
+        return _base32(at, 9) + _base32(self._tail, 5)
+
+
+def _base32(number: int, width: int) -> str:
+    return "".join(_BASE32[number >> shift & 31] for shift in range(5 * (width - 1), -1, -5))
+
+
+def check(memory: Memory) -> Memory:
+    """Return `memory` itself when every field holds. Raises InvalidMemory naming the first field that does not."""
+    check_id(memory.id)
+    if not memory.content.strip():
+        raise InvalidMemory("content is empty", "give the text to remember")
+    if len(memory.content) > MAX_CONTENT:
+        raise InvalidMemory(
+            f"content has {len(memory.content):,} characters, at most {MAX_CONTENT:,} are kept",
+            "split it; `subcog import FOLDER` splits Markdown by heading",
+        )
+    if not memory.namespace or len(memory.namespace) > 64 or not set(memory.namespace) <= _NAMESPACE_CHARACTERS:
+        raise InvalidMemory(
+            f"namespace is {memory.namespace!r}",
+            "use up to 64 of a-z 0-9 . _ -, for instance " + ", ".join(NAMESPACES[:3]),
+        )
+    _check_choice("scope", memory.scope, SCOPES)
+    _check_choice("status", memory.status, STATUSES)
+    _check_choice("trust", memory.trust, TRUSTS)
+    if (memory.scope == "project") != bool(memory.project):
+        raise InvalidMemory(f"scope is {memory.scope} and project is {memory.project!r}", "only scope project has a project")
+    if not 0 <= memory.priority <= 100:
+        raise InvalidMemory(f"priority is {memory.priority}", "expected 0 to 100")
+    for field in ("created_at", "updated_at", "expires_at"):
+        at = getattr(memory, field)
+        if at is not None and not FIRST_TIME <= at <= LAST_TIME:
+            raise InvalidMemory(f"{field} is outside of the years 1 to 9999", "give another date")
+    if memory.superseded_by is not None:
+        check_id(memory.superseded_by, "superseded_by")
+    for field in ("paths", "tags", "keywords", "triggers"):
+        _check_list(field, getattr(memory, field))
+    _check_questions(memory.questions)
+    if memory.triggers or memory.paths or memory.when:
+        _check_cues(memory)
+    return memory
+
+
+def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
+    if len(questions) > MAX_QUESTIONS:
+        raise InvalidMemory(f"there are {len(questions)} questions, at most {MAX_QUESTIONS} are kept", "keep the likeliest")
+    for question in questions:
+        if not question.text.strip():
+            raise InvalidMemory("a question is empty", "give its words")
+        if len(question.text) > MAX_QUESTION:
+            raise InvalidMemory(
+                f"the question {question.text[:40]!r}… has {len(question.text)} characters, at most {MAX_QUESTION} are kept",
+                "put it shorter",
+            )
+        if question.by not in ORIGINS:
+            raise InvalidMemory(f"a question is by {question.by!r}", "expected one of " + ", ".join(ORIGINS))
+
+
+_MOST_TAKEN = 2_000  # triggers that are kept; an import has chunks of 1,000 memories
+_taken: set[str] = set()  # triggers that hold: an import checks each twice, 50 µs a time
+
+
+def _check_cues(memory: Memory) -> None:
+    from subcog_hooks.cues import (
+        condition_checks,
+        globs,
+        triggers,  # off the hook's path: only writers validate
+    )
+
+    for trigger in memory.triggers:
+        if trigger not in _taken:
+            triggers.check(trigger)
+            if len(_taken) >= _MOST_TAKEN:
+                _taken.clear()
+            _taken.add(trigger)
+    for path in memory.paths:
+        globs.check(path)
+    condition_checks.check(memory.when)
+
+
+def check_id(value: str, field: str = "id") -> None:
+    """Raise InvalidMemory unless `value` is a legal id."""
+    if not 0 < len(value) <= 64 or not set(value) <= _ID_CHARACTERS:
+        raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -")
+
+
+def is_unnamable(identifier: str) -> bool:
+    """Return whether no command can name a legal id: it would be an option, or a folder.
+
+    >>> is_unnamable("--help"), is_unnamable(".."), is_unnamable("-/x"), is_unnamable("a-1..2")
+    (True, True, False, False)
+    """
+    is_legal = 0 < len(identifier) <= 64 and set(identifier) <= _ID_CHARACTERS
+    return is_legal and (identifier.startswith("-") or not identifier.strip("."))
+
+
+def _check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InvalidMemory(f"{field} is {value!r}", "expected one of " + ", ".join(allowed))
+
+
+def _check_list(field: str, values: tuple[str, ...]) -> None:
+    if len(values) > MAX_LIST:
+        raise InvalidMemory(f"{field} has {len(values)} entries", f"at most {MAX_LIST} are kept")
+    for value in values:
+        if not value.strip() or len(value) > MAX_ENTRY:
+            raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")

@@ -1,0 +1,259 @@
+"""state.db itself: its tables, opening it, transactions. What hooks write and may forget; it may be deleted at any time.
+
+Each matter has a room of its own beside this one: ledger, decision log, sessions, metrics, pause, compiled settings.
+"""
+
+from __future__ import annotations
+
+import os
+
+import apsw
+
+from subcog_hooks.core import database
+from subcog_hooks.core.errors import StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from subcog_hooks.core.paths import Home
+
+# pages; hooks leave the WAL behind and the next one reads all of it (.3 ms for 64, 2 ms for 640), and emptying it takes 5 to 30
+# ms on a disk that syncs; a hook writes some ten
+LONG_WAL = 256
+ASIDE = "it is put aside and made anew, without the ledger and a pause"
+BRIEF_MS = 5  # how long bookkeeping waits for another writer, which nobody waits for
+
+_SUFFIXES = ("", "-wal", "-shm")  # of the files that a database is
+
+_POINTERS = """
+-- lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
+CREATE TABLE pointers (
+  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT NOT NULL, opened_at INTEGER,
+  PRIMARY KEY (session, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pointers_by_time ON pointers (at);
+"""
+
+_SCRIPT = """
+CREATE TABLE ledger (
+  session TEXT NOT NULL, memory TEXT NOT NULL, at INTEGER NOT NULL, decision TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (session, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ledger_by_time ON ledger (at);
+CREATE TABLE flags (name TEXT PRIMARY KEY, until INTEGER) STRICT, WITHOUT ROWID;
+CREATE TABLE compiled (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, settings TEXT NOT NULL) STRICT;
+
+CREATE TABLE counters (name TEXT NOT NULL, labels TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (name, labels))
+STRICT, WITHOUT ROWID;
+-- a row counts the observations of one bucket and adds them up: an observation is one statement
+CREATE TABLE histograms (
+  name TEXT NOT NULL, labels TEXT NOT NULL, bound REAL NOT NULL, count INTEGER NOT NULL, sum REAL NOT NULL,
+  PRIMARY KEY (name, labels, bound)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE llm_answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+CREATE INDEX llm_answers_by_time ON llm_answers (until);
+CREATE TABLE llm_failures (provider TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE TABLE llm_rests (provider TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+-- the calls of an LLM at rest by day, counted from 1970, and the texts that it was asked about
+CREATE TABLE llm_calls (day INTEGER PRIMARY KEY, calls INTEGER NOT NULL) STRICT;
+CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+-- Decisions are looked up in a terminal alone, so they have no index. `record` stands last: the columns before it are read
+-- without its overflow pages.
+CREATE TABLE decisions (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
+  project TEXT NOT NULL, outcome TEXT NOT NULL, injected INTEGER NOT NULL, units INTEGER NOT NULL, micros INTEGER NOT NULL,
+  record TEXT NOT NULL
+) STRICT;
+CREATE TABLE topics (session TEXT PRIMARY KEY, topics TEXT NOT NULL, confidence REAL NOT NULL, at INTEGER NOT NULL)
+STRICT, WITHOUT ROWID;
+
+-- units: the UTF-16 units that a session has been given
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY, project TEXT NOT NULL, source TEXT NOT NULL, started_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  prompts INTEGER NOT NULL, said TEXT, units INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_project ON sessions (project, last_at);
+CREATE TABLE user_flags (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- the memories that the prompts of a project were near to; weight: the sum of a memory's relevances
+CREATE TABLE sought (
+  project TEXT NOT NULL, memory TEXT NOT NULL, weight REAL NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (project, memory)
+) STRICT, WITHOUT ROWID;
+
+-- second looks, by the decision about their prompt: `until` when a look ends at the latest, `answer` its findings, NULL before
+CREATE TABLE second_looks (
+  decision TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, answer TEXT
+) STRICT, WITHOUT ROWID;
+
+-- how far transcripts were read, and the places of their turns that were kept: pointers and numbers, no text
+CREATE TABLE transcripts (path TEXT PRIMARY KEY, size INTEGER NOT NULL, read INTEGER NOT NULL, digest TEXT NOT NULL)
+STRICT, WITHOUT ROWID;
+-- compared: whether the turn was compared with the others
+CREATE TABLE heard (
+  path TEXT NOT NULL, place INTEGER NOT NULL, at INTEGER NOT NULL, certainty REAL NOT NULL, compared INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (path, place)
+) STRICT, WITHOUT ROWID;
+-- alone: how sure a proposal is by its own session, 0 for unknown; it is compared again with the certainty of the others
+CREATE TABLE proposed (
+  memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL,
+  alone REAL NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- Changes of memories that wait for the person's word, were turned down, or made. `decision` is about the prompt that was
+-- learned from, '' for none. Its record stays as long as this names it.
+CREATE TABLE suggestions (
+  id TEXT PRIMARY KEY, memory TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL,
+  decision TEXT NOT NULL, became INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
+) STRICT, WITHOUT ROWID;
+"""
+
+SCHEMA = database.Schema(_SCRIPT + _POINTERS, version=12, synchronous="NORMAL", upgrades={11: _POINTERS})
+
+
+class State:
+    """An open state.db. Every method raises StoreError when SQLite does."""
+
+    __slots__ = ("_busy_ms", "_connection", "path")
+
+    def __init__(self, connection: apsw.Connection, path: str, busy_ms: float) -> None:
+        self._connection = connection
+        self._busy_ms = int(busy_ms)
+        self.path = path
+        connection.set_wal_hook(_shorten)
+
+    @classmethod
+    def open(cls, home: Home, busy_ms: float, tell: Callable[[str], None] | None = None) -> State:
+        """Return state.db, made as needed. Raises StoreError.
+
+        A file that is damaged, too old or another program's is put aside and made anew: nothing in it is the only copy.
+        tell: is told so.
+        """
+        path = home.state_db
+        try:
+            return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
+        except (StoreCorrupt, StoreTooOld) as error:
+            put_aside(home)
+            if tell:
+                tell(f"{error.message}; {ASIDE}")
+            return cls(database.open_writer(path, SCHEMA, busy_ms), path, busy_ms)
+
+    @classmethod
+    def open_in_any_case(cls, home: Home, busy_ms: float, tell: Callable[[str], None]) -> State:
+        """Return a state for a hook, which speaks also where state.db can not be used. tell: is told why.
+
+        One of a later version is put aside. In the place of one that can not be written there is a copy in memory, which ends
+        with the process; where it can not be read either, it is empty.
+        """
+        try:
+            return cls.open(home, busy_ms, tell)
+        except StoreTooNew as error:
+            try:
+                put_aside(home)
+                tell(f"{error.message}; {ASIDE}")
+                return cls.open(home, busy_ms, tell)
+            except StoreError as failure:
+                tell(f"{failure}; the hook goes on without it")
+        except StoreError as error:
+            tell(f"{error}; the hook goes on without it")
+        return cls._copied(home, busy_ms)
+
+    @classmethod
+    def _copied(cls, home: Home, busy_ms: float) -> State:
+        connection = database.open_in_memory(SCHEMA)
+        try:
+            source = database.open_reader(home.state_db, SCHEMA, min(BRIEF_MS, busy_ms))
+            with connection.backup("main", source, "main") as copy:
+                copy.step()
+            source.close()
+        except (StoreError, apsw.Error):
+            connection.close()
+            connection = database.open_in_memory(SCHEMA)
+        return cls(connection, home.state_db, busy_ms)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[apsw.SQLiteValue, ...]]:
+        """Return the rows of one statement, for the methods here and the modules of this file's other tables."""
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise database.translated(error, self.path) from error
+
+    def run_briefly(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[apsw.SQLiteValue, ...]]:
+        """Return the rows of a statement that may be left undone. Raises StoreBusy soon when another process is writing."""
+        self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
+        try:
+            return self.run(sql, values)
+        finally:
+            self._connection.set_busy_timeout(self._busy_ms)
+
+    def problems(self) -> list[str]:
+        """Return what SQLite's own check finds wrong, [] for a sound file."""
+        rows = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
+        return [] if rows == ["ok"] else rows
+
+    def begin(self, wait_ms: float | None = None) -> None:
+        """Take the write lock: what is read from now on holds until `commit`.
+
+        wait_ms: how long another writer is waited for; None: as long as for everything else. Raises StoreBusy.
+        """
+        if wait_ms is None:
+            self.run("BEGIN IMMEDIATE")
+            return
+        self._connection.set_busy_timeout(max(BRIEF_MS, int(wait_ms)))
+        try:
+            self.run("BEGIN IMMEDIATE")
+        finally:
+            self._connection.set_busy_timeout(self._busy_ms)
+
+    def begin_briefly(self) -> None:
+        """Take the write lock for what may be left undone. Raises StoreBusy soon when another process has it."""
+        self.run_briefly("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def roll_back(self) -> None:
+        """Undo the transaction that is open, if one is."""
+        if self._connection.in_transaction:
+            self.run("ROLLBACK")
+
+
+def delete_damaged(home: Home) -> None:
+    """Delete what `put_aside` has moved away, which may hold texts of prompts. Raises StoreError."""
+    for suffix in _SUFFIXES:
+        try:
+            os.unlink(f"{home.state_db}.damaged{suffix}")
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise StoreError(f"{home.state_db}.damaged can not be deleted: {error.strerror}", "delete it") from None
+
+
+def put_aside(home: Home) -> None:
+    """Move away a state.db that can not be used. Raises StoreCorrupt when that can not be done."""
+    path = home.state_db
+    for suffix in _SUFFIXES:
+        try:
+            os.replace(path + suffix, f"{path}.damaged{suffix}")
+        except FileNotFoundError:
+            pass
+        except OSError:
+            raise StoreCorrupt(f"{path} is damaged and can not be moved away", "delete it; it is made anew") from None
+
+
+def _shorten(connection: apsw.Connection, name: str, pages: int) -> int:
+    """Empty a long WAL after a commit. SQLite's own checkpoint would never restart it: each hook writes once and is gone."""
+    if pages > LONG_WAL:
+        waits = connection.pragma("busy_timeout")
+        try:
+            connection.set_busy_timeout(1)
+            connection.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error:
+            pass  # somebody is reading; the next hook does it
+        connection.set_busy_timeout(int(waits))
+    return apsw.SQLITE_OK

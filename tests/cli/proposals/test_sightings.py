@@ -1,0 +1,72 @@
+"""Which of what second looks found was right, by what is recorded: nothing else teaches."""
+
+import pytest
+
+from subcog_hooks.cli.proposals.teaching import CHOSEN, USED, find_sightings
+from subcog_hooks.hook.payload import PROMPT_EVENT, TOOL_EVENT
+from subcog_hooks.redaction.leaks import MASK
+from subcog_hooks.store.decision import (
+    BELOW,
+    FOUND,
+    GIVEN,
+    HANDED_OVER,
+    INJECTED,
+    MODEL_CHOICE,
+    MOVED_ON,
+    SPOKE,
+    Candidate,
+    Decision,
+)
+from subcog_hooks.store.decision_log import LOOK_EVENT
+from subcog_hooks.store.hook_traces import SilentCall
+
+MEMORY, OTHER = "m-1", "m-2"
+
+
+def prompt(text: str | None = "When do employees receive their salary?", session: str = "s") -> Decision:
+    return Decision("d-prompt", 10, PROMPT_EVENT, session, "", BELOW, prompt=text)
+
+
+def look(outcome: str = HANDED_OVER, ranks: dict[str, int] | None = None) -> Decision:
+    found = [Candidate(MEMORY, "learnings", 0.4, 0.4, FOUND, ranks), Candidate(OTHER, "learnings", 0.1, 0.1, BELOW)]
+    return Decision("d-look", 11, LOOK_EVENT, "s", "", outcome, reason="d-call", candidates=found, looked_at="d-prompt")
+
+
+def call() -> Decision:
+    given = [Candidate(MEMORY, "learnings", 0.4, 0.4, INJECTED, {"second look": 1})]
+    return Decision("d-call", 12, TOOL_EVENT, "s", "", SPOKE, candidates=given)
+
+
+def later(session: str = "s") -> Decision:
+    """A prompt that names what is in the memory, which the session has been given."""
+    again = [Candidate(MEMORY, "learnings", 0.9, 0.9, GIVEN)]
+    return Decision("d-later", 13, PROMPT_EVENT, session, "", BELOW, candidates=again, prompt="payroll")
+
+
+def told(*decisions: Decision, silent: tuple[SilentCall, ...] = ()) -> list[tuple[str, str, str]]:
+    return [(one.memory, one.prompt.id, one.how) for one in find_sightings(decisions, silent)]
+
+
+def test_what_was_handed_over_and_used_by_a_prompt_or_a_tool_is_right() -> None:
+    assert told(later(), call(), look(), prompt()) == [(MEMORY, "d-prompt", USED)]
+    touched = SilentCall(14, "Read", ("pay.md",), (MEMORY,), "s")
+    assert told(call(), look(), prompt(), silent=(touched,)) == [(MEMORY, "d-prompt", USED)]
+
+
+def test_what_nobody_used_or_another_session_did_is_not() -> None:
+    assert told(call(), look(), prompt()) == []
+    assert told(later("another"), call(), look(), prompt()) == []
+
+
+@pytest.mark.parametrize(("outcome", "place", "is_right"), [(MOVED_ON, 1, True), (HANDED_OVER, 1, True), (MOVED_ON, 2, False)])
+def test_what_a_model_ranked_first_is_right_even_where_the_session_moved_on(outcome: str, place: int, is_right: bool) -> None:
+    assert told(look(outcome, {MODEL_CHOICE: place}), prompt()) == [(MEMORY, "d-prompt", CHOSEN)] * is_right
+
+
+@pytest.mark.parametrize("text", [None, f"log in with {MASK}, please"])
+def test_a_prompt_that_is_not_kept_or_held_a_secret_teaches_nothing(text: str | None) -> None:
+    assert told(later(), call(), look(), prompt(text)) == []
+
+
+def test_a_prompt_without_a_session_teaches_nothing() -> None:
+    assert told(later(), call(), look(), prompt(session="")) == []

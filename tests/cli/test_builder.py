@@ -1,0 +1,105 @@
+"""The page builder: escaped text, a policy that names the one style and script, rows and bytes within bounds."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from subcog_hooks.cli.support import page as cli_support_page
+from subcog_hooks.cli.support.output import safe
+from subcog_hooks.cli.support.page import Column, Moment, Page
+
+HOSTILE = "</td></script><script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+class Tags(HTMLParser):
+    """Notes every tag with its attributes, and the text of cells."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.cells: list[str] = []
+        self._is_in_cell = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "td":
+            self._is_in_cell = True
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._is_in_cell = self._is_in_cell and tag != "td"
+
+    def handle_data(self, data: str) -> None:
+        if self._is_in_cell:
+            self.cells[-1] += data
+
+
+def page_with(*cells: str) -> str:
+    page = Page("title", "about")
+    page.add_table([Column(f"column {place}") for place in range(len(cells))], [cells])
+    return page.render()
+
+
+PLAIN = [tag for tag, _ in Tags(page_with("x")).tags]
+
+
+@settings(max_examples=30)
+@given(st.text(max_size=80) | st.text("<>&\"'/=!- abonscript", max_size=80))
+def test_whatever_a_text_is_it_stays_the_text_of_its_cell(text: str) -> None:
+    found = Tags(page_with(text))
+    assert [tag for tag, _ in found.tags] == PLAIN
+    assert found.cells == [safe(text)]
+
+
+def test_no_tag_has_an_address_or_a_handler() -> None:
+    page = Page(HOSTILE, HOSTILE)
+    page.add_figures([(HOSTILE, HOSTILE)])
+    page.add_heading(HOSTILE, HOSTILE)
+    page.add_table([Column(HOSTILE)], [(HOSTILE,)] * 30)
+    page.add_time_line([Moment(HOSTILE, 3, 1)])
+    found = Tags(page.render())
+    assert {name for _, attributes in found.tags for name in attributes} <= {
+        *("lang", "charset", "http-equiv", "content", "name", "id", "class", "scope", "type", "placeholder", "aria-label"),
+        *("viewbox", "role", "x", "y", "width", "height"),
+    }
+    assert {tag for tag, _ in found.tags}.isdisjoint({"a", "img", "link", "iframe", "form", "base", "object"})
+    assert found.cells[0] == HOSTILE
+
+
+def test_the_policy_lets_nothing_act_but_the_style_and_script_that_are_there() -> None:
+    page = page_with("x")
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
+    assert policy.startswith("default-src 'none'; ")
+    for tag, source in (("style", "style-src"), ("script", "script-src")):
+        (text,) = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{source} 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+
+
+def test_secrets_and_what_can_not_be_seen_are_taken_out() -> None:
+    key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
+    assert Tags(page_with(f"a\u202eb {key}\x00", "y" * 300)).cells == ["ab [redacted: AWS Access Key]", "y" * 238 + " …"]
+
+
+def test_many_rows_are_cut_short_and_too_many_are_counted() -> None:
+    page = Page("title", "about")
+    page.add_table([Column("text")], [("z" * 300,)] * (cli_support_page.MOST_ROWS + 1))
+    text = page.render()
+    assert len(Tags(text).cells[0]) == cli_support_page.SHOWN_OF_MANY
+    assert "Of 10,001 the first 10,000 are shown." in text
+
+
+def test_a_page_stays_small_whatever_stands_in_it() -> None:
+    page = Page("title", "about")
+    page.add_table([Column("text")], [("<" * 300,)] * (cli_support_page.MOST_ROWS // 2))
+    page.add_table([Column("text")], [("<" * 300,)] * cli_support_page.MOST_ROWS)
+    text = page.render()
+    assert len(text.encode()) < 5_000_000
+    assert "Of 10,000 the first " in text

@@ -1,0 +1,54 @@
+"""What the tests of hooks share: a store that index and vectors have followed, and prompts to it."""
+
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.embed import models, spaces
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.hook import prompt
+from subcog_hooks.store import index_sync, vector_sync
+from subcog_hooks.store.decision import SPOKE, Decision
+from subcog_hooks.store.store import Store
+from tests.conftest import Maker
+from tests.hook.recorded import QUESTION, Decide, decisions
+
+
+def follow(home: Home, store: Store) -> None:
+    """Bring the index up to date, and the vectors as a command leaves them: provisional."""
+    index_sync.catch_up(home, store)
+    space = PACKAGED
+    vector_sync.open_following(
+        home, store, space.name, space.dimension, spaces.provisional(space), made_by=models.made_by(space)
+    ).close()
+
+
+@pytest.fixture
+def lighthouse(home: Home, store: Store, make: Maker) -> None:
+    """Four memories that answer QUESTION, of which two nearly say the same, and others."""
+    texts = {
+        "first": "The lighthouse lamp relay is driven by the tide sensor.",
+        "again": "The lighthouse lamp relay is driven by the tide sensor!",
+        "drift": "Replace the lighthouse lamp relay when the tide sensor reports drift.",
+        "volts": "A lamp relay of the lighthouse tide sensor needs 24 V.",
+    }
+    store.add([make(text, id=id_) for id_, text in texts.items()])
+    store.add([make(f"Notes on cargo number {i} and its papers.", id=f"cargo-{i}") for i in range(50)])
+    follow(home, store)
+
+
+@pytest.fixture
+def decide(home: Home, lighthouse: None) -> Decide:
+    """Asks the hook; the decision that it leaves."""
+
+    def asked(text: object = QUESTION, session: str = "s", cwd: str = "/", budget_ms: float = 5_000) -> Decision:
+        before = len(decisions(home))
+        payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd}
+        printed: list[bytes] = []
+        prompt.respond(payload, home, printed.append, Deadline(budget_ms, spent_ms=10.0))
+        kept = decisions(home)
+        assert len(kept) == before + 1
+        assert bool(printed) == (kept[0].outcome == SPOKE)
+        return kept[0]
+
+    return asked

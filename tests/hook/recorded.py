@@ -1,0 +1,40 @@
+"""What the tests of records share: prompts to a store about a lighthouse, and the decisions that they leave."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import decision_log
+from subcog_hooks.store.decision import Decision
+from subcog_hooks.store.state import State
+
+Decide = Callable[..., Decision]
+QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
+ORDER = "rename the helper of the cargo manifest"
+SECRET = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
+
+
+def decisions(home: Home) -> list[Decision]:
+    """All that are kept, the newest first."""
+    state = State.open(home, 1_000)
+    found = decision_log.latest(state, 100)
+    state.close()
+    return found
+
+
+def outcomes(decision: Decision) -> dict[str, str]:
+    return {candidate.id: candidate.outcome for candidate in decision.candidates}
+
+
+def configure(home: Home, text: str) -> None:
+    Path(home.config).write_text(text)
+
+
+def shown(outputs: list[bytes]) -> list[str]:
+    """The ids of the memories that a hook has printed, in order; it prints once or not at all."""
+    assert len(outputs) <= 1
+    if not outputs:
+        return []
+    context = json.loads(outputs[0])["hookSpecificOutput"]["additionalContext"]
+    return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]

@@ -1,0 +1,305 @@
+"""The brief that a session begins with: what is worth knowing whatever comes, as many as fit, nothing twice."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import brief
+from subcog_hooks.hook import prompt as prompts
+from subcog_hooks.hook import session as hook_session
+from subcog_hooks.hook.block import HARD_CAP_UNITS
+from subcog_hooks.hook.call import Occasion
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.store import ledger, project, sessions
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from subcog_hooks.text.sanitise import utf16_units
+from tests.conftest import Maker
+from tests.hook.conftest import follow
+from tests.hook.recorded import configure, shown
+
+Begin = Callable[..., list[bytes]]
+RULE = "Commit by hand; the agent never pushes."
+HERE = "/tmp"
+
+
+@pytest.fixture
+def begin(home: Home) -> Begin:
+    """Begins a session; what is printed."""
+
+    def begun(source: str = "startup", session: str = "s", cwd: str = HERE) -> list[bytes]:
+        printed: list[bytes] = []
+        payload: dict[str, object] = {
+            "source": source,
+            "session_id": session,
+            "cwd": cwd,
+            "hook_event_name": "SessionStart",
+        }
+        hook_session.respond(payload, home, printed.append, Deadline(60_000))
+        return printed
+
+    return begun
+
+
+def context(printed: list[bytes]) -> str:
+    """The block that was printed."""
+    (line,) = printed
+    return str(json.loads(line)["hookSpecificOutput"]["additionalContext"])
+
+
+def text_units(block: str) -> int:
+    """The UTF-16 units of the texts in a block, which is what a brief's setting bounds."""
+    return sum(utf16_units(line.partition("] ")[2]) for line in block.split("\n")[1:-1])
+
+
+def add_many(store: Store, make: Maker, count: int) -> None:
+    facts = [f"Fact {n} is about module m{n} and its table t{n}." for n in range(count)]
+    store.add([make(fact, id=f"f{n:03}", created_at=n, namespace="context") for n, fact in enumerate(facts)])
+
+
+def test_all_come_where_all_fit_the_newest_first(store: Store, make: Maker, begin: Begin) -> None:
+    add_many(store, make, 5)
+    printed = begin()
+    assert shown(printed) == ["f004", "f003", "f002", "f001", "f000"]
+    assert context(printed).startswith(
+        '<subcog-memories source="the user\'s own notes, recalled by subcog; 5 now, others when they matter">\n['
+    )
+
+
+@pytest.mark.parametrize("room", [300, 500, 1_000, 1_500, 6_000])
+def test_as_many_come_as_fit_and_none_is_cut(store: Store, make: Maker, home: Home, begin: Begin, room: int) -> None:
+    configure(home, f"[surfacing]\nbrief_characters = {room}")
+    add_many(store, make, 150)
+    text = context(begin())
+    lines = text.split("\n")[1:-1]
+    assert room - 60 < text_units(text) <= room or len(lines) == hook_session.MOST_MEMORIES
+    assert all(line.endswith(".") for line in lines)
+
+
+def test_a_block_is_never_longer_than_the_client_takes(store: Store, make: Maker, home: Home, begin: Begin) -> None:
+    configure(home, "[surfacing]\nbrief_characters = 6000")
+    facts = [f"Fact {n} is about {'the module of the harbour ' * 3}m{n}." for n in range(150)]
+    store.add([make(fact, id=f"{n:03}-" + "x" * 50, created_at=n, namespace="c" * 30) for n, fact in enumerate(facts)])
+    text = context(begin())
+    assert HARD_CAP_UNITS - 400 < utf16_units(text) <= HARD_CAP_UNITS
+    assert all(line.endswith(".") for line in text.split("\n")[1:-1])
+
+
+def test_nothing_comes_where_it_is_switched_off(store: Store, make: Maker, home: Home, begin: Begin) -> None:
+    add_many(store, make, 5)
+    configure(home, f"[surfacing]\nbrief_characters = {0}")
+    assert begin() == []
+
+
+def test_a_project_may_only_shorten_it(store: Store, make: Maker, home: Home, begin: Begin, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".subcog.toml").write_text("[surfacing]\nbrief_characters = 0\n", encoding="utf-8")
+    add_many(store, make, 5)
+    assert begin(cwd=str(tmp_path)) == []
+    (tmp_path / ".subcog.toml").write_text("[surfacing]\nbrief_characters = 6000\n", encoding="utf-8")
+    configure(home, f"[surfacing]\nbrief_characters = {300}")
+    assert text_units(context(begin(cwd=str(tmp_path), session="t"))) <= 300
+
+
+def test_rules_come_before_facts_of_the_same_age(store: Store, make: Maker, begin: Begin, home: Home) -> None:
+    configure(home, f"[surfacing]\nbrief_characters = {250}")
+    add_many(store, make, 30)
+    store.add([make(RULE, id="rule", namespace="preferences", created_at=29)])
+    assert shown(begin())[0] == "rule"
+
+
+def test_what_is_said_to_be_standing_is_in_view_however_old_and_however_many_are_newer(
+    store: Store, make: Maker, begin: Begin, home: Home
+) -> None:
+    store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=1)])
+    add_many(store, make, 300)
+    assert shown(begin())[0] == "said"
+
+
+def test_what_is_said_to_be_standing_comes_first_however_old(store: Store, make: Maker, begin: Begin, home: Home) -> None:
+    store.add([make(RULE, id="rule", namespace="preferences", created_at=5)])
+    store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=4)])
+    store.add([make("Ropes are coiled clockwise.", id="not", namespace="patterns", standing=False, created_at=6)])
+    assert [(one.memory.id, one.kind) for one in _ranked(home)] == [("said", 6.0), ("not", 0.0), ("rule", 2.0)]
+
+
+def test_where_the_namespace_says_nothing_the_text_tells(store: Store, make: Maker, home: Home) -> None:
+    store.add([make(RULE, id="rule", namespace="harbour", created_at=5)])
+    store.add([make("The crane broke on 3 May.", id="event", namespace="harbour", created_at=5)])
+    kinds = {one.memory.id: one.kind for one in _ranked(home)}
+    assert kinds["rule"] > 1.0
+    assert kinds["event"] < 0.2
+
+
+@pytest.mark.parametrize("many", ["project", "user"])
+def test_neither_the_projects_memories_nor_ones_own_take_all_of_the_room(
+    store: Store, make: Maker, begin: Begin, home: Home, tmp_path: Path, many: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://github.com/acme/shop.git\n')
+    mine, others = [None, "github.com/acme/shop"][:: 1 if many == "user" else -1]
+    store.add([make(f"Rule {n} is about module m{n}.", id=f"m{n:03}", project=mine, created_at=100 + n) for n in range(100)])
+    store.add([make(f"Part {n} has table t{n}.", id=f"o{n:03}", project=others, created_at=n) for n in range(20)])
+    configure(home, "[surfacing]\nbrief_characters = 1000")
+    ids = shown(begin(cwd=str(tmp_path)))
+    few = [id_ for id_ in ids if id_.startswith("o")]
+    assert len(ids) * 0.2 < len(few) < len(ids) * 0.5
+    store.modify([f"o{n:03}" for n in range(20)], lambda memory: memory.replaced(status="archived"))
+    assert all(id_.startswith("m") for id_ in shown(begin(cwd=str(tmp_path), session="t")))
+    assert text_units(context(begin(cwd=str(tmp_path), session="u"))) > 1_000 - 40
+
+
+def test_what_was_sought_in_this_project_comes_before_what_is_newer(
+    store: Store, make: Maker, begin: Begin, home: Home
+) -> None:
+    configure(home, f"[surfacing]\nbrief_characters = {300}")
+    add_many(store, make, 300)
+    state = State.open(home, 1_000)
+    state.begin()
+    for _ in range(3):
+        ledger.note_near(state, "", [("f005", 0.9), ("f200", 0.01)], 1)
+    ledger.note_near(state, "github.com/acme/shop", [("f006", 0.9)], 1)
+    state.commit()
+    assert ledger.find_near(state, "", 10) == {"f005": pytest.approx(2.7)}
+    state.close()
+    weights = {one.memory.id: one for one in _ranked(home)}
+    assert weights["f005"].sought > 0.5
+    assert weights["f299"].sought == 0.0
+    assert "f006" not in weights  # of another project, and too old to be looked at
+
+
+def _ranked(home: Home) -> list[brief.Worth]:
+    occasion = Occasion({}, "", None, Settings({}), State.open(home, 1_000), home, Deadline(60_000))
+    return list(brief.ranked(brief.weighed(occasion)))
+
+
+def test_what_has_words_of_the_branch_comes_before_what_is_newer(
+    store: Store, make: Maker, begin: Begin, home: Home, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/feature/PAY-12-refund_window\n")
+    configure(home, "[surfacing]\nbrief_characters = 200")
+    store.add([make("Refunds are open for 14 days.", id="refund", namespace="context", created_at=1)])
+    add_many(store, make, 100)
+    assert shown(begin(cwd=str(tmp_path)))[0] != "refund"
+    store.modify(["refund"], lambda memory: memory.replaced(created_at=60))
+    assert "refund" in shown(begin(cwd=str(tmp_path), session="t"))
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert "refund" not in shown(begin(cwd=str(tmp_path), session="u"))
+
+
+def test_the_word_of_an_agent_comes_behind_that_of_a_person(store: Store, make: Maker, home: Home) -> None:
+    store.add([make("The crane has two hooks.", id="agent", namespace="context", trust="agent", created_at=102)])
+    store.add([make("The quay has two cranes.", id="person", namespace="context", created_at=101)])
+    add_many(store, make, 100)
+    found = {one.memory.id: (place, one.trust) for place, one in enumerate(_ranked(home))}
+    assert found["person"] == (0, 0.0)
+    assert found["agent"][0] > 10
+    assert found["agent"][1] == -1.5
+
+
+def test_a_resumed_session_is_charged_once(store: Store, make: Maker, begin: Begin, home: Home) -> None:
+    add_many(store, make, 5)
+    state = State.open(home, 1_000)
+    assert begin()
+    charged = sessions.units_given(state, "s")
+    assert charged > 200
+    assert begin("resume")
+    assert sessions.units_given(state, "s") == charged
+    sessions.add_units(state, "t", "", 300, 1)  # of prompts, in a session whose start was not heard
+    assert begin("resume", session="t")
+    assert sessions.units_given(state, "t") == 300 + charged
+    state.close()
+
+
+def test_a_branchs_name_counts_no_more_than_three_rare_words(
+    store: Store, make: Maker, home: Home, tmp_path: Path, begin: Begin
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/crane-hook-rope-winch-pulley\n")
+    add_many(store, make, 20)
+    store.add([make("Crane, hook, rope, winch and pulley are tested.", id="all"), make("One crane has a rope.", id="two")])
+    state = State.open(home, 1_000)
+    occasion = Occasion({}, "", project.find(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
+    branch = {one.memory.id: one.branch for one in brief.weighed(occasion)}
+    assert branch["all"] == brief.BRANCH * brief.MOST_OF_BRANCH
+    assert 0.0 == branch["f001"] < branch["two"] < branch["all"]
+    state.close()
+
+
+def test_of_a_long_name_of_a_branch_the_first_words_count() -> None:
+    assert brief.words_of_branch("-".join(f"{letter}quay" for letter in "abcdefghijklmnop")) == [
+        f"{letter}quay" for letter in "abcdefgh"
+    ]
+
+
+def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Home) -> None:
+    store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
+    store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(30)])
+    follow(home, store)
+    asked = "Where is the dredging barge Ellida moored?"
+    for session in ("a", "b"):
+        payload: dict[str, object] = {"prompt": asked, "session_id": session, "cwd": HERE}
+        prompts.respond(payload, home, lambda _: None, Deadline(60_000))
+    state = State.open(home, 1_000)
+    assert ledger.find_near(state, "", 3)["barge"] > 1.0
+    state.close()
+
+
+def test_what_waits_for_its_moment_is_left_to_it(store: Store, make: Maker, begin: Begin) -> None:
+    store.add([make("Only in a.py.", paths=("a.py",)), make("At a deploy.", triggers=("deploy now",))])
+    store.add([make("On main alone.", when={"branch": "main"})])
+    store.add([make(RULE, id="rule")])
+    assert shown(begin()) == ["rule"]
+
+
+def test_nearly_the_same_is_said_once(store: Store, make: Maker, begin: Begin) -> None:
+    words = "the agent of this repository never ever pushes a commit to the main branch by itself"
+    store.add([make(f"Remember that {words}{end}", id=f"r{n}", created_at=n) for n, end in enumerate((".", "!", "…", ""))])
+    assert shown(begin()) == ["r3"]
+
+
+def test_of_pinned_memories_that_say_the_same_one_comes(store: Store, make: Maker, begin: Begin) -> None:
+    rule = "The agent of this repository never pushes a commit to the main branch by itself"
+    store.add([make(f"{rule}{end}", id=f"p{n}", priority=95 - n) for n, end in enumerate((".", "!"))])
+    add_many(store, make, 3)
+    assert shown(begin()) == ["p0", "f002", "f001", "f000"]
+
+
+def test_a_resumed_session_hears_the_same_bytes_whatever_is_new(store: Store, make: Maker, begin: Begin) -> None:
+    add_many(store, make, 60)
+    first = begin()
+    store.add([make(RULE, id="rule", namespace="preferences", created_at=90)])
+    assert begin("resume") == first
+    assert "rule" in shown(begin("startup", "another"))
+
+
+def test_prompts_do_not_repeat_it_and_clear_and_compact_do(store: Store, make: Maker, home: Home, begin: Begin) -> None:
+    asked = "Where is the dredging barge Ellida moored?"
+    store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
+    store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(30)])
+    follow(home, store)
+    assert "barge" in shown(begin())
+    printed: list[bytes] = []
+    prompts.respond({"prompt": asked, "session_id": "s", "cwd": HERE}, home, printed.append, Deadline(60_000))
+    assert printed == []
+    assert "barge" in shown(begin("compact"))
+    assert "barge" in shown(begin("clear", "after-clear"))
+    state = State.open(home, 1_000)
+    assert "barge" in ledger.given_to(state, "s")
+    state.close()
+
+
+def test_old_rows_are_pruned(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "MAX_ROWS", 10)
+    home.create()
+    state = State.open(home, 1_000)
+    for at in range(12):
+        ledger.note_near(state, "", [(f"m{at}", 0.5)], at)
+    ledger.prune_near(state)
+    assert set(ledger.find_near(state, "", 99)) == {f"m{at}" for at in range(6, 12)}
+    state.close()

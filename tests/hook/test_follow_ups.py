@@ -1,0 +1,59 @@
+"""Follow-ups: they borrow what the session's prompt before was about."""
+
+import pytest
+
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.decision import INTENT, SPOKE
+from tests.hook.recorded import ORDER, Decide, configure
+
+
+def test_a_follow_up_borrows_what_the_prompt_before_was_about(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+    first = decide()
+    second = decide("and the other one?")
+    assert first.intent is not None
+    assert second.intent is not None
+    assert second.borrowed == first.intent.topics
+    assert second.intent.confidence == first.intent.confidence
+    assert second.outcome == SPOKE
+    assert {*second.injected} <= {"drift", "volts"}
+    third = decide("and what about the third?")
+    assert third.borrowed == second.borrowed
+
+
+@pytest.mark.parametrize("text", ["ok", "thanks!", "continue", "go on", "ok?", "and fix it", "make it blue"])
+def test_an_acknowledgement_or_an_order_borrows_nothing(decide: Decide, home: Home, text: str) -> None:
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+    decide()
+    decision = decide(text)
+    assert (decision.outcome, decision.borrowed) == (INTENT, ())
+
+
+def test_an_acknowledgement_between_does_not_part_them(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+    decide()
+    decide("ok, thanks")
+    assert decide("and the other one?").outcome == SPOKE
+
+
+@pytest.mark.parametrize("unknown", ["[nomem] how is the cargo insured?", "how is the cargo insured? password=hunter2xyz"])
+def test_nothing_is_borrowed_across_a_prompt_that_is_not_kept(decide: Decide, home: Home, unknown: str) -> None:
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+    decide()
+    decide(unknown)
+    assert decide("and the other one?").borrowed == ()
+
+
+def test_a_follow_up_of_an_order_stays_silent(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmin_relevance = 0.5\n")
+    decide(ORDER)
+    decision = decide("and the other one?")
+    assert decision.outcome == INTENT
+    assert decision.borrowed != ()
+
+
+def test_nothing_is_borrowed_from_another_session_or_without_one(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+    decide(session="one")
+    decide(session="")
+    assert [decide("and the other one?", session=session).borrowed for session in ("two", "")] == [(), ()]

@@ -1,0 +1,81 @@
+"""Memories whose files are gone count less."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook.absent_files import LEFT, are_gone, is_stale
+from subcog_hooks.store.decision import STALE
+from subcog_hooks.store.project import Project
+from subcog_hooks.store.store import Store
+from tests.conftest import Maker
+from tests.hook.conftest import follow
+from tests.hook.recorded import Decide, configure
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A project that has src/db/pool.py."""
+    (tmp_path / "shop" / "src" / "db").mkdir(parents=True)
+    (tmp_path / "shop" / "src" / "db" / "pool.py").write_text("")
+    return str(tmp_path / "shop")
+
+
+@pytest.mark.parametrize(
+    ("globs", "expected"),
+    [
+        (["src/db/pool.py"], False),
+        (["src/db/old.py"], True),
+        (["src/db/**"], False),
+        (["src/web/**"], True),
+        (["src/web/*.ts", "src/db/"], False),
+        (["src/web/*.ts", "lib/{a,b}.ts"], True),
+        (["/nowhere/at/all.conf"], True),
+        (["src/db/p?ol.py"], False),
+    ],
+)
+def test_files_are_gone_when_no_glob_has_a_place_to_match(root: str, globs: list[str], expected: bool) -> None:
+    assert are_gone(globs, root) is expected
+
+
+@pytest.mark.parametrize("glob", ["pool.py", "*.sql", "**/x.py", "build/"])
+def test_what_may_be_in_any_folder_is_not_called_gone(root: str, glob: str) -> None:
+    assert not are_gone([glob], root)
+
+
+def test_a_link_to_nowhere_is_there(root: str) -> None:
+    os.symlink("nowhere", os.path.join(root, "link.py"))
+    os.makedirs(os.path.join(root, "sub"))
+    os.symlink("nowhere", os.path.join(root, "sub", "link.py"))
+    assert not are_gone(["sub/link.py"], root)
+
+
+def test_only_the_projects_own_memories_count_less(root: str, make: Maker) -> None:
+    here = Project("github.com/acme/shop", root, "/srv/shop")
+    of = {"scope": "project", "paths": ("src/web/**",)}
+    assert is_stale(make("a", project="github.com/acme/shop", **of), here)
+    assert is_stale(make("a", project="/srv/shop", **of), here)  # from before it had a remote
+    assert not is_stale(make("a", project="github.com/acme/other", **of), here)
+    assert not is_stale(make("a", project="github.com/acme/shop", scope="project"), here)
+    assert not is_stale(make("a", paths=("src/web/**",)), here)
+    assert not is_stale(make("a", project="github.com/acme/shop", **of), None)
+
+
+def test_a_prompt_finds_what_is_about_gone_files_half_as_relevant(decide: Decide, home: Home, store: Store, root: str) -> None:
+    os.makedirs(os.path.join(root, ".git"))
+    about = {"scope": "project", "project": root, "paths": ("src/db/pool.py",)}
+    store.modify(["first"], lambda memory: memory.replaced(**about))
+    follow(home, store)
+
+    def judged() -> tuple[float, str]:
+        decision = decide(session="", cwd=root)
+        found = next(one for one in decision.candidates if one.id == "first")
+        return found.relevance, found.outcome
+
+    there, _ = judged()
+    os.unlink(os.path.join(root, "src", "db", "pool.py"))
+    assert judged()[0] == pytest.approx(there * LEFT, abs=0.0002)
+    configure(home, f"[surfacing]\nmin_relevance = {there * 0.9}\n")
+    assert judged()[1] == STALE

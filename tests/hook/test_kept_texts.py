@@ -1,0 +1,88 @@
+"""What is kept of a prompt: no secrets, and nothing where the user does not want it."""
+
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import sessions
+from subcog_hooks.store.decision import INTENT, MAX_PROMPT, SPOKE
+from subcog_hooks.store.state import State
+from tests.hook.recorded import ORDER, QUESTION, SECRET, Decide, configure, decisions
+
+
+def test_a_secret_is_masked_and_is_no_topic(decide: Decide, home: Home) -> None:
+    decision = decide(f"How does the lighthouse lamp relay take {SECRET} from the tide sensor?")
+    assert decision.prompt == "How does the lighthouse lamp relay take [redacted] from the tide sensor?"
+    assert decision.intent is not None
+    assert "lighthouse" in decision.intent.topics or "relay" in decision.intent.topics
+    assert_unknown(home, SECRET)
+
+
+@pytest.mark.parametrize("text", [QUESTION + " password=hunter2xyz", QUESTION * 2_000 + " password=hunter2xyz"])
+def test_of_a_prompt_that_may_hold_a_secret_nothing_is_kept(decide: Decide, home: Home, text: str) -> None:
+    decision = decide(text)
+    assert decision.prompt is None
+    assert decision.intent is not None
+    assert decision.intent.topics == ()
+    assert_unknown(home, "hunter2xyz")
+
+
+def test_a_private_span_is_left_out_also_where_the_prompt_is_cut(decide: Decide, home: Home) -> None:
+    decision = decide(QUESTION + " <private>" + "the harbourmaster's XYZZY " * 400 + "</private> Thanks.")
+    assert decision.prompt is not None
+    assert decision.prompt.startswith(QUESTION)
+    assert_unknown(home, "XYZZY")
+
+
+def test_of_a_long_prompt_the_beginning_is_kept(decide: Decide) -> None:
+    decision = decide(QUESTION + " It blinks." * 1_000)
+    assert decision.prompt is not None
+    assert len(decision.prompt) == MAX_PROMPT
+
+
+def assert_unknown(home: Home, text: str) -> None:
+    """None of the files of the state holds this text."""
+    for suffix in ("", "-wal"):
+        file = Path(home.state_db + suffix)
+        assert not file.exists() or text.encode() not in file.read_bytes()
+
+
+OFF_SWITCHES = [
+    "[surfacing]\nlog_prompts = false\n",
+    "[surfacing]\nlog_prompts = 'false'\n",
+    "[surfacing]\nlog-prompts = false\n",
+    "[surfacing\nlog_prompts = false\n",
+]
+
+
+@pytest.mark.parametrize("switch", OFF_SWITCHES)
+def test_without_the_users_wish_nothing_that_a_prompt_says_is_kept(decide: Decide, home: Home, switch: str) -> None:
+    configure(home, switch)
+    for text in (QUESTION, ORDER, "/compact the lamp relay", "and the other one?"):
+        decision = decide(text)
+        assert (decision.prompt, decision.borrowed) == (None, ())
+        assert decision.intent is None or (decision.intent.topics, bool(decision.intent.type)) == ((), True)
+    for word in ("lighthouse", "relay", "sensor"):
+        assert_unknown(home, word)
+
+
+def test_what_was_kept_is_forgotten_at_the_next_prompt(decide: Decide, home: Home) -> None:
+    for text in (QUESTION, ORDER):
+        decide(text)
+    configure(home, OFF_SWITCHES[0])
+    decide("ok")
+    kept = decisions(home)
+    assert [decision.outcome for decision in kept] == [INTENT, INTENT, SPOKE]
+    assert [decision.prompt for decision in kept] == [None] * 3
+    assert all(decision.intent is not None and decision.intent.topics == () for decision in kept)
+    assert kept[2].candidates
+    assert sessions.last_topics(State.open(home, 1_000), "s", kept[0].at) is None
+
+
+def test_a_project_can_not_switch_it_on(decide: Decide, home: Home, tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / ".subcog.toml").write_text("[surfacing]\nlog_prompts = true\n")
+    configure(home, OFF_SWITCHES[0])
+    assert decide(cwd=str(tmp_path / "shop")).prompt is None
+    assert "surfacing.log_prompts is left to your own config.toml" in Path(home.log, "hook.log").read_text()

@@ -1,0 +1,499 @@
+"""PreToolUse inside one process: which tools, which files, commands and texts bring which memories, and when none."""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.cues.tools import TOOLS
+from subcog_hooks.hook import tool
+from subcog_hooks.hook.payload import TRIAL
+from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
+from subcog_hooks.store import ledger, sessions, state_values
+from subcog_hooks.store.decision import SPOKE
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from tests.conftest import Maker
+from tests.hook.recorded import configure, decisions, shown
+
+Call = Callable[..., list[str]]
+
+
+def repository(folder: Path, remote: str = "") -> Path:
+    (folder / ".git").mkdir(parents=True)
+    if remote:
+        (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{remote}.git\n')
+    return folder
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return repository(tmp_path.resolve() / "shop", "git.example.com/acme/shop")
+
+
+@pytest.fixture
+def remember(store: Store, make: Maker) -> Callable[..., None]:
+    """Stores a memory of the project `shop`, or of another, or none."""
+
+    def stored(
+        id_: str, content: str = "Mind the gap.", project: str | None = "git.example.com/acme/shop", **more: object
+    ) -> None:
+        store.add([make(content, id=id_, project=project, **more)])
+
+    return stored
+
+
+@pytest.fixture
+def call(home: Home, store: Store, shop: Path) -> Call:
+    """Lets a tool be called in `shop`; the ids of the memories that are handed over."""
+
+    def called(
+        name: object = "Edit",
+        session: object = "s",
+        cwd: object = str(shop),
+        budget_ms: float = 5_000,
+        mode: str = "",
+        **given: object,
+    ) -> list[str]:
+        if "file" in given:
+            given["file_path"] = os.path.join(shop, str(given.pop("file")))
+        payload = {"session_id": session, "cwd": cwd, "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": given}
+        payload["permission_mode"] = mode
+        printed: list[bytes] = []
+        tool.respond(payload, home, printed.append, Deadline(budget_ms))
+        return shown(printed)
+
+    return called
+
+
+# ---- by the file ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Edit", "Write", "MultiEdit", "NotebookEdit", "Read"])
+def test_a_memory_comes_when_a_tool_touches_its_paths(call: Call, remember: Callable[..., None], name: str) -> None:
+    remember("pool", paths=("src/db/**",))
+    assert call(name, file="src/web/page.py") == []
+    assert call(name, file="src/db/pool.py") == ["pool"]
+
+
+def test_it_comes_once_in_a_session(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("pool", paths=("src/db/**",))
+    assert [call(file="src/db/pool.py"), call(file="src/db/pool.py"), call("Read", file="src/db/x.py")] == [["pool"], [], []]
+    assert call(file="src/db/pool.py", session="another") == ["pool"]
+    assert [decision.injected for decision in decisions(home)] == [("pool",), ("pool",)]
+
+
+def test_a_session_without_budget_leaves_no_record_per_call(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("gap", paths=("src/a.py",))
+    state = State.open(home, 1_000)
+    sessions.add_units(state, "s", "", 11_900, 1)
+    for _ in range(3):
+        assert call(file="src/a.py") == []
+    assert decisions(home) == []
+    assert call(file="src/a.py", session="another") == ["gap"]
+    state.close()
+
+
+def test_the_answer_names_the_tool_and_no_permission(home: Home, shop: Path, remember: Callable[..., None]) -> None:
+    remember("pool", paths=("*.py",))
+    printed: list[bytes] = []
+    given = {"file_path": str(shop / "a.py")}
+    tool.respond(
+        {"session_id": "s", "cwd": str(shop), "tool_name": "Edit", "tool_input": given}, home, printed.append, Deadline(5_000)
+    )
+    output = json.loads(printed[0])
+    assert set(output) == {"hookSpecificOutput"}
+    assert set(output["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+    assert output["hookSpecificOutput"]["additionalContext"].splitlines()[0].endswith('recalled by subcog" tool="Edit">')
+
+
+def test_the_closest_glob_comes_first_and_three_memories_at_most(call: Call, remember: Callable[..., None]) -> None:
+    globs = {"any": "**", "python": "*.py", "database": "src/db/**", "pool": "src/db/pool.py"}
+    for number, (id_, glob) in enumerate(globs.items()):
+        remember(id_, f"Rule {number} of {id_}.", paths=(glob,))
+    assert call(file="src/db/pool.py") == ["pool", "database", "python"]
+    assert call(file="src/db/pool.py") == ["any"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status": "superseded"},
+        {"status": "archived"},
+        {"status": "pending"},
+        {"expires_at": 1},
+        {"project": "git.example.com/acme/blog"},
+    ],
+)
+def test_only_live_memories_of_this_project_come(call: Call, remember: Callable[..., None], fields: dict[str, object]) -> None:
+    remember("gone", **{"content": "See src/db/pool.py", "paths": ("src/db/**",), "triggers": ("drop table",), **fields})
+    remember("theirs", paths=("src/db/**",), project="another")
+    remember("mine", paths=("src/db/**",), project=None)
+    assert call(file="src/db/pool.py", new_string="drop table") == ["mine"]
+
+
+def test_in_another_worktree_the_same_project_is_at_hand(
+    call: Call, remember: Callable[..., None], shop: Path, tmp_path: Path
+) -> None:
+    remember("pool", paths=("src/db/**",))
+    other = tmp_path.resolve() / "shop-2"
+    other.mkdir()
+    (shop / ".git" / "worktrees" / "shop-2").mkdir(parents=True)
+    (shop / ".git" / "worktrees" / "shop-2" / "commondir").write_text("../..\n")
+    (other / ".git").write_text(f"gitdir: {shop}/.git/worktrees/shop-2\n")
+    assert call(file_path=str(other / "src" / "db" / "pool.py")) == ["pool"]
+    assert call(file_path=str(shop / "src" / "db" / "pool.py"), cwd=str(other), session="2") == ["pool"]
+
+
+def test_a_project_behind_a_link_is_the_same_project(
+    call: Call, remember: Callable[..., None], shop: Path, tmp_path: Path
+) -> None:
+    remember("pool", paths=("src/db/**",))
+    (tmp_path / "link").symlink_to(shop)
+    path = str(tmp_path / "link" / "src" / "db" / "pool.py")
+    assert call(file_path=path) == ["pool"]
+    assert call(file_path=path, cwd=str(tmp_path / "link"), session="2") == ["pool"]
+
+
+def test_a_file_of_another_project_brings_its_memories(call: Call, remember: Callable[..., None], tmp_path: Path) -> None:
+    blog = repository(tmp_path.resolve() / "blog", "git.example.com/acme/blog")
+    remember("pool", paths=("src/db/**",))
+    remember("theirs", paths=("src/db/**",), project="git.example.com/acme/blog")
+    assert call(file_path=str(blog / "src" / "db" / "pool.py")) == ["theirs"]
+
+
+def test_a_file_outside_projects_brings_only_matching_memories(
+    call: Call, remember: Callable[..., None], tmp_path: Path
+) -> None:
+    outside = tmp_path.resolve() / "etc"
+    remember("project", "Rule one: pool.sql is generated.", paths=("*.sql", "etc/**"))
+    remember("whole", "Rule two.", paths=(f"{outside}/**",))
+    remember("user", "Rule three.", paths=("*.sql",), project=None)
+    assert sorted(call(file_path=str(outside / "pool.sql"))) == ["user", "whole"]
+    assert call(file="pool.sql", session="2") == ["project", "user"]
+
+
+def test_a_relative_path_is_taken_from_the_folder_at_hand(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    remember("pool", paths=("src/db/**",))
+    assert call(file_path="pool.py", cwd=str(shop / "src")) == []
+    assert call(file_path="pool.py", cwd=str(shop / "src" / "db")) == ["pool"]
+    assert call(file_path="../db/./pool.py", cwd=str(shop / "src" / "web"), session="2") == ["pool"]
+
+
+def test_without_a_project_at_hand_the_files_own_counts(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    remember("pool", paths=("src/db/**",))
+    for number, cwd in enumerate(("/", "", None, 3, "relative")):
+        assert call(file="src/db/pool.py", cwd=cwd, session=f"{number}") == ["pool"]
+
+
+def test_a_foreign_windows_path_brings_no_project_memory(call: Call, remember: Callable[..., None]) -> None:
+    remember("pool", paths=("pool.py",))
+    remember("drive", "Rule two.", paths=("C:/work/**",))
+    assert call(file_path="C:\\work\\src\\pool.py") == ["drive"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "\0",
+        "/a\0b/pool.py",
+        "/" + "a/" * 1_000_000 + "pool.py",
+        "\ud800",
+        "~",
+        "..",
+        "/..",
+        "//",
+        3,
+        None,
+        ["pool.py"],
+        {},
+    ],
+)
+def test_an_odd_path_is_of_no_file_and_breaks_nothing(call: Call, remember: Callable[..., None], path: object) -> None:
+    remember("pool", paths=("pool.py",))
+    remember("table", "Rule two.", triggers=("drop table",))
+    assert call(file_path=path, new_string="drop table") == ["table"]
+
+
+# ---- by the command and the new text --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("Bash", {"command": 'psql -c "DROP TABLE users"'}),
+        ("Edit", {"file": "a.sql", "old_string": "x", "new_string": "drop table"}),
+        ("Write", {"file": "a.sql", "content": "-- first\nDrop  Table"}),
+        ("NotebookEdit", {"notebook_path": "/a.ipynb", "new_source": "drop table"}),
+        ("MultiEdit", {"file": "a.sql", "edits": [3, {"new_string": None}, {"new_string": "x"}, {"new_string": "drop table"}]}),
+    ],
+)
+def test_a_trigger_is_held_against_the_command_and_the_new_text(
+    call: Call, remember: Callable[..., None], name: str, given: dict[str, object]
+) -> None:
+    remember("table", triggers=(r"drop\s+table",))
+    assert call(name, **{**given, "old_string": "drop table"}) == ["table"]
+
+
+def test_what_is_replaced_read_or_sought_triggers_nothing(call: Call, remember: Callable[..., None]) -> None:
+    remember("table", triggers=("drop table",))
+    assert call("Edit", file="a.sql", old_string="drop table", new_string="x") == []
+    assert call("Read", file="drop table.sql") == []
+    assert call("Grep", pattern="drop table") == []
+
+
+def test_the_first_64k_characters_of_a_text_count(call: Call, remember: Callable[..., None]) -> None:
+    remember("table", triggers=("drop table",))
+    assert call("Write", file="a.sql", content="x " * 32_768 + "drop table") == []
+    assert call("MultiEdit", file="a.sql", edits=[{"new_string": "x " * 32_768}, {"new_string": "drop table"}]) == []
+    assert call("Write", file="a.sql", content="x " * 32_000 + "drop table" + "é" * 3_000_000) == ["table"]
+
+
+def test_a_memory_that_names_file_command_or_symbol_comes(call: Call, remember: Callable[..., None]) -> None:
+    remember("money", "utils/money.py rounds half up, in parse_price.")
+    remember("lint", "Before you run `make lint`, install the hooks.")
+    assert call("Read", file="src/utils/money.py") == ["money"]
+    assert call("Bash", command="cd src && FAST=1 make lint") == ["lint"]
+    assert call("Grep", pattern="def parse_price\\(", session="2") == ["money"]
+    assert call("Glob", pattern="utils/money.py", session="3") == ["money"]
+    assert call("Glob", pattern="**/money.py", session="4") == []
+    assert call("Grep", pattern="price", session="5") == []
+
+
+def test_what_many_memories_name_brings_none_of_them(call: Call, remember: Callable[..., None]) -> None:
+    for number, word in enumerate("anchor buoy crane".split()):
+        remember(word, f"The {word} calls parse_price {number} times.")
+    assert len(call("Grep", pattern="parse_price")) == 3
+    remember("dock", "A dock calls parse_price too.")
+    assert call("Grep", pattern="parse_price", session="2") == []
+
+
+def test_only_conditions_on_tool_or_file_are_judged(call: Call, remember: Callable[..., None]) -> None:
+    remember("shell", "Use fish.", when={"tool": "Bash"})
+    remember("docs", "One sentence a line.", when={"file": {"glob": "docs/**"}, "tool": {"not": "Read"}})
+    remember("always", "Always on.", when={"platform": ["linux", "macos", "windows"]})
+    assert call("Bash", command="ls") == ["shell"]
+    assert call("Read", file="docs/a.md") == []
+    assert call("Edit", file="docs/a.md") == ["docs"]
+
+
+def test_conditions_on_the_file_hold_in_another_worktree_too(call: Call, remember: Callable[..., None], tmp_path: Path) -> None:
+    remember("docs", when={"file": {"glob": "docs/**"}})
+    clone = repository(tmp_path.resolve() / "clone", "git.example.com/acme/shop")
+    assert call(file_path=str(clone / "docs" / "a.md")) == ["docs"]
+
+
+def test_memories_of_several_channels_come_first(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("near", "Rule one.", paths=("src/db/pool.py",))
+    remember("both", "Rule two.", paths=("src/**",), triggers=("drop table",))
+    assert call(file="src/db/pool.py", new_string="drop table") == ["both", "near"]
+    (decision,) = decisions(home)
+    assert {candidate.id: candidate.ranks for candidate in decision.candidates} == {
+        "near": {PATH: 1},
+        "both": {PATH: 2, PATTERN: 1},
+    }
+
+
+def test_a_pinned_memory_comes_first_if_its_trigger_matches(call: Call, remember: Callable[..., None]) -> None:
+    remember("near", "Rule one.", paths=("src/db/pool.py",), triggers=("drop",))
+    remember("pinned", "Rule two.", triggers=("drop table",), priority=95, paths=("src/**",))
+    remember("imported", "Rule three.", triggers=("drop table",), priority=95, trust="import")
+    assert call(file="src/db/pool.py", new_string="x") == ["near", "pinned"]
+    assert call(file="src/db/pool.py", new_string="drop table", session="2") == ["pinned", "near", "imported"]
+
+
+def test_memories_of_gone_files_come_for_these_files_alone(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    (shop / "src").mkdir()
+    remember("gone", paths=("src/old.py",), triggers=("drop table",))
+    remember("pinned", "Rule two.", paths=("src/old.py",), triggers=("drop table",), priority=95)
+    assert call(file="src/new.py", new_string="drop table") == ["pinned"]
+    assert call("Write", file="src/old.py", content="x") == ["gone"]
+    (shop / "src" / "old.py").write_text("")
+    assert call(file="src/new.py", new_string="drop table", session="2") == ["pinned", "gone"]
+
+
+# ---- settings -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["[surfacing]\ntools = false\n", "[surfacing]\nenabled = false\n"])
+def test_a_switch_silences_it(call: Call, remember: Callable[..., None], home: Home, text: str) -> None:
+    remember("pool", paths=("*.py",))
+    configure(home, text)
+    assert call(file="a.py") == []
+    configure(home, "[surfacing]\nsession_start = false\n[search_intent]\nenabled = false\n")
+    assert call(file="a.py") == ["pool"]
+
+
+def test_a_pause_silences_it(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("pool", paths=("*.py",))
+    state = State.open(home, 100)
+    state_values.begin_pause(state, 0, None)
+    assert call(file="a.py") == []
+    state_values.end_pause(state, 0)
+    assert call(file="a.py") == ["pool"]
+
+
+def test_a_project_may_tune_its_own_sessions(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    remember("pool", paths=("*.py",))
+    (shop / ".subcog.toml").write_text("[surfacing]\ntools = false\n")
+    assert call(file="a.py") == []
+
+
+def test_a_higher_bar_lets_less_through_and_a_lower_one_no_more(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("named", "a.py is the first.")
+    remember("pool", "Rule two.", paths=("*.py",))
+    configure(home, "[surfacing]\nmin_relevance = 0.7\n")
+    assert call(file="a.py") == ["pool"]
+    configure(home, "[surfacing]\nmin_relevance = 0.95\n")
+    assert call(file="a.py", session="2") == []
+    configure(home, "[surfacing]\nmin_relevance = 0.0\n")
+    assert call(file="a.py", session="3") == ["pool", "named"]
+
+
+def test_the_number_of_memories_and_their_room_have_a_ceiling(call: Call, remember: Callable[..., None], home: Home) -> None:
+    for word in "anchor buoy crane".split():
+        remember(word, f"The {word} is heavy. " * 20, paths=("*.py",))
+    configure(home, "[surfacing]\nmax_memories = 1\n")
+    assert call(file="a.py") == ["crane"]
+    configure(home, "[surfacing]\nmax_characters = 250\n")
+    assert call(file="a.py", session="2") == ["crane"]
+
+
+def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..., None]) -> None:
+    remember("one", "The pool is never shared between threads.", paths=("*.py",))
+    remember("two", "The pool is never shared between threads!", paths=("*.py",))
+    assert call(file="a.py") == ["two"]
+    assert call(file="a.py") == []
+
+
+# ---- what is kept ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_decision_names_tool_and_channels_but_no_file(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("lint", "Before you run `make lint`, install the hooks.", when={"tool": "Bash"}, triggers=("xyzzy",))
+    assert call("Bash", command="make lint --of xyzzy") == ["lint"]
+    (decision,) = decisions(home)
+    assert (decision.outcome, decision.event, decision.reason, decision.prompt) == (SPOKE, "PreToolUse", "Bash", None)
+    assert set(decision.candidates[0].ranks) == {MENTION, PATTERN}
+    assert "xyzzy" not in decision.to_text()
+    assert ledger.decision_of(State.open(home, 1_000), "s", "lint") == decision.id
+
+
+def test_a_call_that_nothing_is_remembered_of_leaves_no_trace(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("pool", paths=("*.py",))
+    assert call(file="a.sql", new_string="x") == []
+    state = State.open(home, 1_000)
+    assert (decisions(home), state.run("SELECT * FROM ledger"), state.run("SELECT * FROM sessions")) == ([], [], [])
+
+
+def test_of_a_trial_nothing_is_kept(call: Call, remember: Callable[..., None], home: Home) -> None:
+    remember("pool", paths=("*.py",))
+    for _ in range(2):
+        assert call(file="a.py", session=f"{TRIAL}1") == ["pool"]
+    assert (decisions(home), State.open(home, 1_000).run("SELECT * FROM ledger")) == ([], [])
+
+
+def test_without_a_session_no_ledger_is_kept(call: Call, remember: Callable[..., None]) -> None:
+    remember("pool", paths=("*.py",))
+    for session in ("", None, 3, ""):
+        assert call(file="a.py", session=session) == ["pool"]
+
+
+# ---- what is not answered -------------------------------------------------------------------------------------------------
+
+
+def test_other_tools_are_let_be(call: Call, remember: Callable[..., None]) -> None:
+    remember("pool", paths=("*.py",))
+    cases = ["Task", "WebFetch", "mcp__db__query", "edit", "", None, 3, ["Edit"]]
+    assert [(name, actual) for name in cases if (actual := call(name, file="a.py")) != []] == []
+
+
+def test_an_odd_input_brings_nothing_and_breaks_nothing(
+    home: Home, remember: Callable[..., None], subtests: pytest.Subtests
+) -> None:
+    remember("pool", paths=("*.py",), triggers=("ls",), when={"file": "x"})
+    cases: list[object] = [None, 3, "x", [], {}, {"file_path": None}, {"command": ["ls"]}, {"edits": {"new_string": "x"}}]
+    for given in cases:
+        with subtests.test(given=given):
+            for name in TOOLS:
+                payload: dict[str, object] = {"session_id": "s", "cwd": "/", "tool_name": name, "tool_input": given}
+                tool.respond(payload, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+            tool.respond({"tool_name": "Edit"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+
+
+def test_without_memories_nothing_is_made(home: Home) -> None:
+    tool.respond({"tool_name": "Edit"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+    assert not os.path.exists(home.root)
+
+
+def test_of_calls_at_once_one_hands_a_memory_over(call: Call, remember: Callable[..., None]) -> None:
+    remember("pool", paths=("*.py",))
+    given: list[str] = []
+    threads = [threading.Thread(target=lambda: given.extend(call(file="a.py"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert given == ["pool"]
+
+
+# ---- where a file lies ----------------------------------------------------------------------------------------------------
+
+
+def test_without_git_paths_are_relative_to_the_current_folder(
+    call: Call, remember: Callable[..., None], tmp_path: Path
+) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    remember("db", project=None, paths=("src/db/**",))
+    remember("sql", project=None, paths=("*.sql",))
+    remember("state", "Migrations are reviewed by two.", project=None, when={"file": {"glob": "*.sql"}})
+    assert call(file=str(folder / "src/db/pool.py"), cwd=str(folder)) == ["db"]
+    assert {*call(file=str(folder / "a/b.sql"), cwd=str(folder))} == {"sql", "state"}
+    assert call(file=str(tmp_path / "elsewhere/src/db/pool.py"), cwd=str(folder), session="2") == []
+
+
+def test_a_nested_repository_or_worktree_is_its_own_project(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    sub = shop / "vendor" / "sub"
+    repository(sub, "git.example.com/acme/sub")
+    tree = shop / ".claude" / "worktrees" / "f1"
+    tree.mkdir(parents=True)
+    (shop / ".git" / "worktrees" / "f1").mkdir(parents=True)
+    (shop / ".git" / "worktrees" / "f1" / "commondir").write_text("../..\n")
+    (tree / ".git").write_text(f"gitdir: {shop}/.git/worktrees/f1\n")
+    remember("shop", paths=("src/**",))
+    remember("sub", paths=("src/**",), project="git.example.com/acme/sub")
+    assert call(file=str(sub / "src/a.py"), session="1") == ["sub"]
+    assert call(file=str(tree / "src/a.py"), session="2") == ["shop"]
+
+
+def test_conditions_hold_back_memories_of_any_channel(call: Call, remember: Callable[..., None]) -> None:
+    remember("path", paths=("*.py",), when={"permission_mode": "plan"})
+    remember("trigger", "Tables are dropped after a backup.", triggers=("drop table",), when={"tool": "Write"})
+    remember("name", "src/db/pool.py has two locks.", when={"branch": "main"})
+    assert call(file="src/db/pool.py", new_string="drop table") == []
+    assert call("Write", file="src/db/pool.py", content="drop table", mode="plan", session="2") == ["path", "trigger"]
+
+
+def test_a_search_in_a_file_touches_it_and_in_a_folder_not(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    (shop / "src" / "db").mkdir(parents=True)
+    (shop / "src" / "db" / "pool.py").write_text("")
+    remember("pool", paths=("src/db/**",))
+    assert call("Grep", pattern="x", path=str(shop / "src/db")) == []
+    assert call("Grep", pattern="x", path="src/db/pool.py") == ["pool"]
+    assert call("Glob", pattern="src/db/*.py", session="2") == []
+    assert call("Glob", pattern="src/db/gone.py", session="2") == []
+    assert call("Glob", pattern="src/db/pool.py", session="2") == ["pool"]
+
+
+def test_a_search_in_a_file_also_looks_for_its_symbol(call: Call, remember: Callable[..., None], shop: Path) -> None:
+    (shop / "pool.py").write_text("")
+    remember("symbol", "parse_args returns None for an empty line.")
+    assert call("Grep", pattern="parse_args", path="pool.py") == ["symbol"]

@@ -1,0 +1,259 @@
+"""UserPromptSubmit inside one process: what triggers and conditions bring, also for a prompt that asks for nothing."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import prompt, recalled
+from subcog_hooks.recall import exact, marks
+from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
+from subcog_hooks.store import state_values
+from subcog_hooks.store.decision import BAD, BELOW, COUNT, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, SPOKE
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Mark, Store
+from tests.conftest import Maker
+from tests.hook.conftest import follow
+from tests.hook.recorded import QUESTION, configure, decisions, outcomes, shown
+from tests.llm_server import LlmServer, says
+
+Ask = Callable[..., list[str]]
+ORDER = "ok, force push it"
+
+
+@pytest.fixture
+def remember(home: Home, store: Store, make: Maker) -> Callable[..., None]:
+    def stored(id_: str, content: str = "Mind the gap.", **more: object) -> None:
+        store.add([make(content, id=id_, **more)])
+        follow(home, store)
+
+    return stored
+
+
+@pytest.fixture
+def ask(home: Home, lighthouse: None, remember: Callable[..., None]) -> Ask:
+    """Asks the hook; the ids that it hands over. A trigger matches ORDER, another DEPLOY."""
+    remember("push", "A force push needs a word in the channel first.", triggers=("force[- ]?push",))
+    remember("freeze", "Look at the freeze calendar.", triggers=("deploy(ing)? to prod",), priority=50)
+
+    def asked(text: str = ORDER, session: str = "s", budget_ms: float = 5_000, **more: object) -> list[str]:
+        printed: list[bytes] = []
+        payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": "/", "hook_event_name": "UserPromptSubmit"}
+        prompt.respond({**payload, **more}, home, printed.append, Deadline(budget_ms))
+        return shown(printed)
+
+    return asked
+
+
+# ---- where a busy machine leaves little time -------------------------------------------------------------------------------
+
+
+def test_without_time_for_a_search_what_is_triggered_comes_alone(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = QUESTION + " We are deploying to prod."
+    assert len(ask(text)) > 1
+    monkeypatch.setattr(recalled, "RECALL_MS", 60_000.0)
+    assert ask(text, session="late") == ["freeze"]
+    assert decisions(home)[0].strategies == (PATTERN,)
+    assert "triggers and conditions alone: no time was left to search" in Path(home.log, "hook.log").read_text()
+
+
+def test_without_time_for_meaning_what_words_have_found_comes(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(QUESTION)
+    assert SEMANTIC in decisions(home)[0].strategies
+    monkeypatch.setattr(recalled, "AFTERWARDS_MS", 60_000.0)
+    assert ask(QUESTION, session="late")
+    decision = decisions(home)[0]
+    assert (decision.outcome, SEMANTIC in decision.strategies) == (SPOKE, False)
+    assert "semantic: no time was left for it" in (decision.note or "")
+
+
+# ---- triggers -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_trigger_speaks_for_a_prompt_that_asks_for_nothing_once_a_session(ask: Ask, home: Home) -> None:
+    assert ask() == ["push"]
+    assert ask() == []
+    assert ask(session="another") == ["push"]
+    second, first = decisions(home)[1:]
+    assert (first.outcome, first.strategies, first.injected) == (SPOKE, (PATTERN,), ("push",))
+    assert (second.outcome, second.candidates) == (REPEATED, ())
+
+
+def test_a_trigger_that_does_not_match_leaves_an_order_silent(ask: Ask, home: Home) -> None:
+    assert ask("ok, push it by force") == []
+    assert decisions(home)[0].outcome == INTENT
+
+
+def test_a_trigger_is_held_against_the_whole_prompt(ask: Ask) -> None:
+    assert ask("commit this\n```\n" + "x = 1\n" * 5_000 + "```\n" + "forcepush " + "y = 2\n" * 2_000) == ["push"]
+
+
+def test_with_a_question_both_what_answers_and_what_is_triggered_come(ask: Ask, home: Home) -> None:
+    found = ask(QUESTION + " We are deploying to prod.")
+    assert "freeze" in found
+    assert {"first", "again"} & {*found}
+    decision = decisions(home)[0]
+    ranks = {candidate.id: candidate.ranks for candidate in decision.candidates}
+    assert ranks["freeze"][PATTERN] == 1
+    assert PATTERN in decision.strategies
+
+
+@pytest.mark.parametrize(
+    "fields", [{"status": "superseded"}, {"expires_at": 1}, {"project": "another"}, {"priority": 95, "status": "archived"}]
+)
+def test_only_live_memories_of_this_project_come(ask: Ask, remember: Callable[..., None], fields: dict[str, object]) -> None:
+    remember("gone", **{"triggers": ("force push",), "when": {"cwd": "/"}, **fields})
+    assert ask() == ["push"]
+
+
+def test_the_bar_holds_for_what_is_triggered_but_not_for_what_is_pinned(
+    ask: Ask, remember: Callable[..., None], home: Home
+) -> None:
+    remember("pinned", "Never on Fridays.", triggers=("force push",), priority=90)
+    remember("imported", "Some other rule.", triggers=("force push",), priority=95, trust="import")
+    assert ask(session="1") == ["pinned", "imported", "push"]
+    configure(home, "[surfacing]\nmin_relevance = 0.95\n")
+    assert ask(session="2") == ["pinned"]
+    assert outcomes(decisions(home)[0]) == {"pinned": INJECTED, "imported": BELOW, "push": BELOW}
+    assert ask("commit this", session="3") == []
+
+
+def test_the_ceiling_and_the_room_hold_for_what_is_pinned(ask: Ask, remember: Callable[..., None], home: Home) -> None:
+    for number in range(7):
+        remember(f"pin{number}", f"Rule {number} of the harbour. " * 10, triggers=("force push",), priority=100 - number)
+    assert ask(session="1") == ["pin0", "pin1", "pin2"]
+    configure(home, "[surfacing]\nmax_memories = 1\n")
+    assert ask(session="2") == ["pin0"]
+    assert [*outcomes(decisions(home)[0]).values()].count(COUNT) == 4
+    configure(home, "[surfacing]\nmax_characters = 250\n")
+    assert ask(session="3") == ["pin0"]
+
+
+def test_what_comes_next_makes_room_of_what_was_given(ask: Ask, remember: Callable[..., None]) -> None:
+    for number in range(7):
+        remember(f"pin{number}", f"Rule {number} of the harbour.", triggers=("force push",), priority=100 - number)
+    assert [ask(), ask(), ask(), ask()] == [["pin0", "pin1", "pin2"], ["pin3", "pin4", "pin5"], ["pin6", "push"], []]
+
+
+def test_what_was_called_wrong_for_such_an_order_does_not_come_again(ask: Ask, home: Home, store: Store) -> None:
+    assert ask(session="1") == ["push"]
+    terms = marks.to_text(marks.terms(ORDER, LexicalIndex.open(home)))
+    store.mark(Mark(store.get("push").seq, "d", terms, 1))
+    assert ask(session="2") == []
+    assert outcomes(decisions(home)[0]) == {"push": BAD}
+    assert ask("we use forcepush for the lighthouse keepers of the northern quay", session="3") == ["push"]
+
+
+def test_where_nothing_can_be_searched_triggers_speak_all_the_same(ask: Ask, home: Home, store: Store) -> None:
+    shutil.rmtree(home.index)
+    store.mark(Mark(store.get("push").seq, "d", "{}", 1))
+    assert ask() == ["push"]
+    assert ask("How does deploying to prod go, with the tide sensor of the lighthouse?") == ["freeze"]
+    log = Path(home.log, "hook.log").read_text()
+    assert "what was called wrong was not looked for" in log
+    assert "triggers and conditions alone" in log
+
+
+def test_triggers_that_were_not_tried_are_told(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "MAX_TRIED", 0)
+    assert ask() == []
+    note = "patterns: of 1 triggers that may match 0 were tried"
+    assert Path(home.log, "hook.log").read_text().count(note) == 1
+    ask(QUESTION + " No force push.")
+    assert note in (decisions(home)[0].note or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(ORDER + " [nomem]", NOMEM), ("/force push", NOT_TYPED), ("<task-notification>force push", NOT_TYPED)],
+)
+def test_a_prompt_that_wants_silence_or_was_not_typed_triggers_nothing(ask: Ask, home: Home, text: str, why: str) -> None:
+    assert ask(text) == []
+    assert decisions(home)[0].outcome == why
+
+
+def test_a_pause_and_the_switches_silence_triggers_too(ask: Ask, home: Home) -> None:
+    state = State.open(home, 1_000)
+    state_values.begin_pause(state, 0, None)
+    assert ask() == []
+    state_values.end_pause(state, 0)
+    for text in ("[surfacing]\nenabled = false\n", "[search_intent]\nenabled = false\n"):
+        configure(home, text)
+        assert ask() == []
+    assert [decision.outcome for decision in decisions(home)] == [OFF, OFF, PAUSED]
+    configure(home, "[surfacing]\ntools = false\nsession_start = false\n")
+    assert ask() == ["push"]
+
+
+def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: Home) -> None:
+    with LlmServer(says("none", 0.95)) as server:
+        configure(
+            home,
+            f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
+            "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n[surfacing]\nmin_relevance = 0.1\n",
+        )
+        assert ask(QUESTION + " We are deploying to prod.") == ["freeze"]
+    told = outcomes(decisions(home)[0])
+    assert (told["freeze"], told["first"]) == (INJECTED, INTENT)
+
+
+def test_without_the_users_wish_nothing_of_the_prompt_is_kept(ask: Ask, home: Home) -> None:
+    configure(home, "[surfacing]\nlog_prompts = false\n")
+    assert ask() == ["push"]
+    decision = decisions(home)[0]
+    assert (decision.prompt, decision.outcome) == (None, SPOKE)
+    assert "force" not in decision.to_text()
+
+
+@pytest.mark.parametrize(
+    "text", ["\ud800 force push", "force push\0", "FORCE\u00a0PUSH, force push", "force push " + "é" * 300_000]
+)
+def test_an_odd_prompt_triggers_all_the_same(ask: Ask, text: str) -> None:
+    assert ask(text) == ["push"]
+
+
+# ---- conditions -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_condition_speaks_for_any_prompt_when_it_holds_once_a_session(
+    ask: Ask, remember: Callable[..., None], home: Home
+) -> None:
+    remember("mode", "Findings are named by their codes.", when={"permission_mode": "plan"})
+    assert ask("ok") == []
+    assert ask("ok", permission_mode="plan") == ["mode"]
+    assert ask("ok", permission_mode="plan") == []
+    assert [decision.strategies for decision in decisions(home)] == [(), (STATE,), ()]
+
+
+def test_the_first_prompt_and_their_number_are_those_of_the_session(ask: Ask, remember: Callable[..., None]) -> None:
+    remember("hello", "Greet in French.", when={"first_prompt": True})
+    remember("third", "Take a break.", when={"prompts": {"gte": 3}})
+    assert [ask("ok", session="1") for _ in range(4)] == [["hello"], [], ["third"], []]
+    assert ask("ok", session="2") == ["hello"]
+
+
+def test_a_flag_of_the_users_holds_until_it_is_cleared(ask: Ask, remember: Callable[..., None], home: Home) -> None:
+    remember("mode", "Findings are named by their codes.", when={"clinician_mode": True})
+    state = State.open(home, 1_000)
+    state_values.set_flag(state, "clinician_mode", value=True)
+    assert ask("ok", session="1") == ["mode"]
+    state_values.clear_flag(state, "clinician_mode")
+    assert ask("ok", session="2") == []
+
+
+def test_a_memory_is_handed_over_only_while_its_conditions_hold(ask: Ask, remember: Callable[..., None]) -> None:
+    remember("both", "Rule two of the harbour.", triggers=("force push",), when={"permission_mode": "plan"})
+    assert ask(permission_mode="plan", session="1") == ["both", "push"]
+    assert ask(permission_mode="default", session="2") == ["push"]
+    assert ask("ok", permission_mode="plan", session="3") == []
+
+
+def test_conditions_hold_back_what_words_have_found(ask: Ask, remember: Callable[..., None]) -> None:
+    remember("horn", "The foghorn of pier nine is tested on Mondays.", paths=("horn/**",), when={"permission_mode": "plan"})
+    question = "When is the foghorn of pier nine tested?"
+    assert "horn" in ask(question, permission_mode="plan", session="1")
+    assert "horn" not in ask(question, permission_mode="default", session="2")

@@ -1,0 +1,148 @@
+"""UserPromptSubmit inside one process, with vectors: the settings of recall change what is handed over."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import prompt
+from subcog_hooks.settings import variables
+from subcog_hooks.settings.keys import KEYS
+from subcog_hooks.store.store import Store
+from tests.conftest import Maker
+from tests.hook.conftest import follow
+
+Ask = Callable[..., list[str]]
+QUESTION = "Where do kittens sleep, frosty months?"
+
+
+@pytest.fixture
+def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
+    """Asks the hook in a new session; the ids that it hands over, in order.
+
+    Twenty `table`s have more of QUESTION's words, twenty `story`s of its meaning: together too many to be looked at.
+    """
+    store.add([make(f"kittens months ERROR SQLSTATE 23P{i:02} kittens months", id=f"table-{i:02}") for i in range(20)])
+    store.add([make(f"Our {i} kittens nap upon a warm server rack, coldest months.", id=f"story-{i:02}") for i in range(20)])
+    store.add([make("The pilot boat is fuelled on mondays at the east pier by the harbour office.", id="pilot")])
+    store.add([make("The pilot boat is fuelled on mondays at the east pier by the harbour office!", id="again")])
+    store.add([make("The pilot boat is fuelled on tuesdays at the east pier by the harbour office.", id="alike")])
+    store.add([make("The pilot boat of the harbour was last fuelled by hand.", id="radio")])
+    store.add([make("Buoys are painted on land by hand.", id="patterns", namespace="patterns")])
+    store.add([make("By hand, buoys are painted on land.", id="config", namespace="config")])
+    follow(home, store)
+    session = iter(range(1_000))
+
+    def asked(text: str = QUESTION, cwd: str | None = None) -> list[str]:
+        written: list[bytes] = []
+        payload: dict[str, object] = {"prompt": text, "session_id": f"s{next(session)}", "cwd": cwd or str(tmp_path)}
+        prompt.respond(payload, home, written.append, Deadline(5_000))
+        if not written:
+            return []
+        context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
+        return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+
+    return asked
+
+
+def configure(path: str, **sections: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    Path(path).write_text(
+        "[surfacing]\nmin_relevance = 0.0\n" + "".join(f"[{name}]\n{text}\n" for name, text in sections.items())
+    )
+
+
+def kinds(ids: list[str]) -> set[str]:
+    return {id_.partition("-")[0] for id_ in ids}
+
+
+def log_of(home: Home) -> str:
+    file = Path(home.log, "hook.log")
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+@pytest.mark.parametrize(
+    ("fusion", "kind"),
+    [
+        ("alpha = 0.0", "table"),
+        ("alpha = 1.0", "story"),
+        ('preset = "lexical-only"', "table"),
+        ('preset = "vector-only"', "story"),
+        ('preset = "vector-only"\nalpha = 0.0', "table"),
+    ],
+)
+def test_the_share_of_meaning_decides_what_is_looked_at(ask: Ask, home: Home, fusion: str, kind: str) -> None:
+    configure(home.config, fusion=fusion)
+    assert kinds(ask()) == {kind}
+
+
+@pytest.mark.parametrize(("name", "kind"), [(variables.SEMANTIC_WEIGHT, "story"), (variables.KEYWORD_WEIGHT, "table")])
+def test_a_weight_of_the_environment_wins_over_the_file(
+    ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
+) -> None:
+    configure(home.config, fusion=f"alpha = {'0.0' if kind == 'story' else '1.0'}")
+    assert kinds(ask()) != {kind}
+    monkeypatch.setenv(name, "1.0")
+    assert kinds(ask()) == {kind}
+
+
+def test_a_wrong_weight_of_the_environment_is_a_line_in_the_log_and_the_file_holds(
+    ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(home.config, fusion="alpha = 0.0")
+    monkeypatch.setenv(variables.SEMANTIC_WEIGHT, "much")
+    assert kinds(ask()) == {"table"}
+    assert log_of(home).count("SUBCOG_SEMANTIC_WEIGHT is 'much', expected 0.0 to 1.0") == 1
+
+
+def test_a_wrong_word_in_the_file_is_a_line_in_the_log_and_the_default_holds(ask: Ask, home: Home) -> None:
+    configure(home.config)
+    usual = ask()
+    configure(home.config, fusion="alpha = 'much'\npreset = 'best'")
+    assert ask() == usual
+    assert "config.toml line 4: fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive" in log_of(home)
+    assert f"config.toml line 5: fusion.preset is 'best', expected {KEYS['fusion.preset'].expected}" in log_of(home)
+
+
+def test_a_project_may_tune_what_its_prompts_bring(ask: Ask, home: Home, tmp_path: Path) -> None:
+    configure(home.config)
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    for alpha, kind in (("0.0", "table"), ("1.0", "story")):
+        configure(str(tmp_path / "shop" / ".subcog.toml"), fusion=f"alpha = {alpha}")
+        assert kinds(ask(cwd=str(tmp_path / "shop"))) == {kind}
+
+
+PILOT = "When and where is the pilot boat fuelled, and by which office of the harbour?"
+
+
+def test_of_near_duplicates_one_is_handed_over(ask: Ask, home: Home) -> None:
+    configure(home.config)
+    assert len({"pilot", "again"} & {*ask(PILOT)}) == 1
+
+
+def test_like_memories_are_kept_apart_when_that_is_set(ask: Ask, home: Home) -> None:
+    configure(home.config, diversity="mmr = 1.0")
+    close = ask(PILOT)
+    configure(home.config, diversity="mmr = 0.5")
+    spread = ask(PILOT)
+    assert close[0] == spread[0]
+    assert set(close[:2]) == {"pilot", "alike"} != set(spread[:2])
+
+
+def test_what_only_looser_matching_would_find_is_not_handed_over(ask: Ask, home: Home) -> None:
+    configure(home.config, fusion="alpha = 0.0")
+    assert ask("Where is the pilotlike boatload of fuelwoods?") == []
+    assert ask("Where is the pilot boat?")
+
+
+@pytest.mark.parametrize(
+    ("ask_for", "first"), [("How do we paint buoys on land", "patterns"), ("Where are buoys painted", "config")]
+)
+def test_the_intent_of_a_prompt_favours_namespaces(ask: Ask, home: Home, ask_for: str, first: str) -> None:
+    configure(home.config)
+    given = ask(ask_for)
+    assert (given[0], {*given[:2]}) == (first, {"patterns", "config"})

@@ -1,0 +1,292 @@
+"""What the hook records of its runs: every prompt leaves one decision, with what was almost handed over."""
+
+import os
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import deliver, prompt, recalled, record
+from subcog_hooks.hook.payload import TRIAL
+from subcog_hooks.recall import pipeline
+from subcog_hooks.store import decision_log, ledger, metrics, state_values
+from subcog_hooks.store.decision import (
+    BELOW,
+    COUNT,
+    DUPLICATE,
+    EXACT,
+    FAILED,
+    GATE,
+    GIVEN,
+    INJECTED,
+    INTENT,
+    INTENT_READ,
+    LLM,
+    MAX_CANDIDATES,
+    MAX_EXPLAINED,
+    NOMEM,
+    NOT_TYPED,
+    NOTHING_FOUND,
+    OFF,
+    OPEN,
+    OUT_OF_TIME,
+    PAUSED,
+    RECALL,
+    RENDER,
+    REPEATED,
+    ROOM,
+    SPOKE,
+    START,
+)
+from subcog_hooks.store.state import State
+from tests import llm_server
+from tests.hook.recorded import ORDER, QUESTION, Decide, configure, decisions, outcomes
+from tests.llm_server import LlmServer, says
+
+# ---- a prompt that is answered -------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_recorded_with_all_that_led_to_it(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+    decision = decide()
+    assert (decision.outcome, decision.reason, decision.event, decision.session) == (SPOKE, "", "UserPromptSubmit", "s")
+    assert decision.prompt == QUESTION
+    assert decision.intent is not None
+    assert (decision.intent.source, decision.intent.llm_status) == ("keyword", "off")
+    assert {"relay", "sensor"} & {*decision.intent.topics}
+    assert any(family == decision.intent.type and weight > 0 for _, family, weight in decision.intent.signals)
+    assert decision.bars is not None
+    assert (decision.bars.min_relevance, decision.bars.max_memories) == (0.1, 1)
+    assert [name for name, _ in decision.stages] == [START, OPEN, INTENT_READ, EXACT, RECALL, GATE, RENDER]
+    assert decision.stages[0][1] >= 10.0
+    assert 10.0 <= sum(ms for _, ms in decision.stages) <= decision.micros / 1000 < 5_000
+    assert decision.strategies == ("lexical", "semantic")
+    assert decision.units > 100
+
+
+def test_candidates_tell_what_each_of_them_lacked(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+    decision = decide()
+    assert len(decision.candidates) <= MAX_CANDIDATES
+    told = outcomes(decision)
+    (injected,) = decision.injected
+    assert injected in ("first", "again")
+    assert {told["first"], told["again"]} == {INJECTED, DUPLICATE}
+    assert COUNT in (told["drift"], told["volts"])
+    assert {told[id_] for id_ in told if id_.startswith("cargo")} <= {BELOW}
+    relevance = [candidate.relevance for candidate in decision.candidates]
+    assert relevance == sorted(relevance, reverse=True)
+    best = decision.candidates[0]
+    assert best.namespace == "learnings"
+    assert best.ranks
+    assert best.scores
+    assert all(not candidate.terms for candidate in decision.candidates[MAX_EXPLAINED:])
+
+
+def test_what_was_given_before_is_told_and_so_is_that_all_was(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmax_memories = 2\nmin_relevance = 0.1\n")
+    first = decide()
+    second = decide()
+    assert (first.outcome, second.outcome) == (SPOKE, SPOKE)
+    assert {id_ for id_, outcome in outcomes(second).items() if outcome == GIVEN} == {*first.injected}
+    assert not {*first.injected} & {*second.injected}
+    third = decide()
+    assert (third.outcome, third.injected) == (REPEATED, ())
+    assert {outcomes(third)[id_] for id_ in (*first.injected, *second.injected)} == {GIVEN}
+
+
+def test_what_does_not_fit_is_told(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmax_characters = 250\nmin_relevance = 0.1\n")
+    assert ROOM in outcomes(decide()).values()
+
+
+def test_the_ledger_names_the_decision(decide: Decide, home: Home) -> None:
+    decision = decide()
+    state = State.open(home, 1_000)
+    rows = state.run("SELECT memory, decision FROM ledger")
+    assert sorted(rows) == sorted((id_, decision.id) for id_ in decision.injected)
+
+
+def test_without_a_session_it_is_recorded_too(decide: Decide) -> None:
+    decision = decide(session="")
+    assert (decision.outcome, decision.session) == (SPOKE, "")
+
+
+def test_the_project_is_named(decide: Decide, tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    assert decide(cwd=str(tmp_path / "shop")).project == os.path.realpath(tmp_path / "shop")
+    assert decide(session="another").project == ""
+
+
+def test_ids_sort_by_time(decide: Decide) -> None:
+    ids = [decide("ok").id for _ in range(3)]
+    assert ids == sorted(ids)
+    assert all(len(id_) == 14 for id_ in ids)
+
+
+# ---- silence ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_silent_prompt_leaves_its_reason(decide: Decide, subtests: pytest.Subtests) -> None:
+    cases = [
+        (QUESTION + " [nomem]", NOMEM),
+        ("/compact the lamp relay", NOT_TYPED),
+        ("<task-notification>Why does it fail?", NOT_TYPED),
+        ("", NOT_TYPED),
+        (None, NOT_TYPED),
+        ("ok", INTENT),
+        (ORDER, INTENT),
+        ("why?", INTENT),
+        ("How do the papers of Jupiter move around their planet?", BELOW),
+    ]
+    for text, why in cases:
+        with subtests.test(text=text):
+            decision = decide(text)
+            assert (decision.outcome, decision.injected, decision.units) == (why, (), 0)
+            assert (decision.intent is None) == (why in (NOMEM, NOT_TYPED))
+
+
+def test_a_pause_and_a_switch_record_nothing_of_the_prompt(decide: Decide, home: Home) -> None:
+    state = State.open(home, 1_000)
+    state_values.begin_pause(state, 0, None)
+    paused = decide()
+    commanded = decide("/review the lamp relay")
+    state_values.end_pause(state, 0)
+    configure(home, "[surfacing]\nenabled = false\n")
+    off = decide()
+    configure(home, "[search_intent]\nenabled = false\n")
+    assert [decision.outcome for decision in (paused, commanded, off, decide())] == [PAUSED, PAUSED, OFF, OFF]
+    assert [decision.prompt for decision in (paused, commanded, off, decide(QUESTION + " [nomem]"))] == [None] * 4
+
+
+def test_a_prompt_that_no_memory_has_a_word_of_finds_nothing(decide: Decide, home: Home) -> None:
+    configure(home, "[fusion]\nalpha = 0.0\n")
+    decision = decide("Why does QXYZZY frobnicate the wombat?")
+    assert (decision.outcome, decision.candidates) == (NOTHING_FOUND, ())
+
+
+def test_what_was_almost_handed_over_is_told(decide: Decide, home: Home) -> None:
+    configure(home, "[surfacing]\nmin_relevance = 1.0\n")
+    decision = decide()
+    assert decision.outcome == BELOW
+    assert {"first", "drift", "volts"} <= {*outcomes(decision)}
+    assert {*outcomes(decision).values()} == {BELOW}
+
+
+def test_a_veto_holds_back_what_is_relevant(decide: Decide, home: Home) -> None:
+    with LlmServer(says("none", 0.95)) as server:
+        configure(
+            home,
+            f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
+            "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n[surfacing]\nmin_relevance = 0.1\n",
+        )
+        decision = decide()
+    assert (decision.outcome, decision.reason) == (INTENT, recalled.VETO)
+    assert outcomes(decision)["first"] == INTENT
+    assert decision.intent is not None
+    assert (decision.intent.llm_status, LLM in dict(decision.stages)) == ("success", True)
+    assert decision.intent.llm_ms is not None
+
+
+def test_an_answer_that_came_too_late_is_told(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliver, "PRINT_MS", 60_000.0)
+    decision = decide()
+    assert (decision.outcome, decision.injected) == (OUT_OF_TIME, ())
+    assert OUT_OF_TIME in outcomes(decision).values()
+
+
+def test_a_failure_is_told_and_what_was_begun_is_undone(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise ValueError("nothing can be rendered")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deliver, "render_block", fail)
+        with pytest.raises(ValueError, match="rendered"):
+            decide()
+    (decision,) = decisions(home)
+    assert (decision.outcome, decision.reason) == (FAILED, "ValueError: nothing can be rendered")
+    assert FAILED in outcomes(decision).values()
+    assert decide().outcome == SPOKE
+
+
+def test_a_recall_that_fails_is_told(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise StoreError("memories.db can not be read")
+
+    monkeypatch.setattr(pipeline, "for_prompt", fail)
+    with pytest.raises(StoreError):
+        decide()
+    (decision,) = decisions(home)
+    assert (decision.outcome, decision.reason) == (FAILED, "StoreError: memories.db can not be read")
+    assert decision.intent is not None
+
+
+def test_where_recall_fails_no_llm_is_waited_for_or_blamed(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise StoreError("memories.db can not be read")
+
+    monkeypatch.setattr(pipeline, "for_prompt", fail)
+    with LlmServer(llm_server.never()) as server:
+        llm = f'provider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
+        configure(home, f"[llm]\n{llm}[search_intent]\nllm_timeout_ms = 10000\nllm_skip_confidence = 1.0\n")
+        began = time.monotonic()
+        with pytest.raises(StoreError):
+            decide(budget_ms=20_000)
+        assert time.monotonic() - began < 5.0
+    (decision,) = decisions(home)
+    assert decision.intent is not None
+    assert decision.intent.llm_status == "timeout"
+    assert State.open(home, 1_000).run("SELECT * FROM llm_failures") == []
+
+
+@pytest.mark.parametrize(
+    ("error", "why"), [(TimeoutError("the deadline has passed"), OUT_OF_TIME), (BrokenPipeError(), FAILED)]
+)
+def test_an_answer_that_nobody_took_was_not_given(home: Home, lighthouse: None, error: OSError, why: str) -> None:
+    def refuse(_: bytes) -> NoReturn:
+        raise error
+
+    with pytest.raises(type(error)):
+        prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, refuse, Deadline(5_000))
+    assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(why, ())]
+    assert ledger.given_to(State.open(home, 1_000), "s") == set()
+
+
+def test_a_failed_record_loses_neither_answer_nor_ledger(home: Home, lighthouse: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise RuntimeError("no record")
+
+    monkeypatch.setattr(record, "decision_of_prompt", fail)
+    printed: list[bytes] = []
+    prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, printed.append, Deadline(5_000))
+    assert len(printed) == 1
+    assert ledger.given_to(State.open(home, 1_000), "s")
+    assert "a decision was not recorded: RuntimeError: no record" in Path(home.log, "hook.log").read_text()
+
+
+def test_the_answer_is_written_before_anything_is_recorded(home: Home, lighthouse: None) -> None:
+    def write(_: bytes) -> None:
+        assert decisions(home) == []
+
+    prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, write, Deadline(5_000))
+    assert [decision.outcome for decision in decisions(home)] == [SPOKE]
+
+
+@pytest.mark.parametrize("text", [QUESTION, ORDER, "/compact"])
+def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None, text: str) -> None:
+    printed: list[bytes] = []
+    payload: dict[str, object] = {"prompt": text, "session_id": f"{TRIAL}1", "cwd": "/"}
+    prompt.respond(payload, home, printed.append, Deadline(5_000))
+    assert bool(printed) == (text == QUESTION)
+    state = State.open(home, 1_000)
+    assert (decision_log.latest(state, 9), metrics.read(state), decision_log.may_hold_texts(state)) == ([], [], False)
+    state.close()
+
+
+def test_without_memories_nothing_is_recorded(home: Home) -> None:
+    prompt.respond({"prompt": QUESTION, "session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+    assert not os.path.exists(home.root)

@@ -1,0 +1,316 @@
+"""SessionStart inside one process: what holds when a session begins, the same bytes for the same state, and compactions."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import deliver
+from subcog_hooks.hook import session as hook_session
+from subcog_hooks.hook.payload import TRIAL
+from subcog_hooks.store import ledger, sessions, state_values
+from subcog_hooks.store.decision import OUT_OF_TIME, SPOKE
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.sessions import Earlier
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from tests.conftest import Maker
+from tests.hook.recorded import configure, decisions, shown
+
+Start = Callable[..., list[bytes]]
+
+
+@pytest.fixture
+def start(home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Begins a session in the project `shop`, without a brief; what is printed.
+
+    It has a pinned memory, conditions on the branch, and others.
+    """
+    monkeypatch.setenv("SUBCOG_SURFACING_BRIEF_CHARACTERS", "0")
+    shop = tmp_path / "shop"
+    (shop / ".git").mkdir(parents=True)
+    (shop / ".git" / "HEAD").write_text("ref: refs/heads/release/7\n")
+    name = str(shop.resolve())
+    store.add([make("The release train leaves on Tuesdays.", id="pinned", priority=95, project=name)])
+    store.add([make("On a release branch only fixes are merged.", id="branch", when={"branch": {"glob": "release/*"}})])
+    store.add([make("Main is open for all.", id="other-branch", when={"branch": "main"})])
+    store.add([make("The tide sensor needs 24 V.", id="plain")])
+
+    def begun(source: object = "startup", session: object = "s", budget_ms: float = 5_000, **more: object) -> list[bytes]:
+        payload: dict[str, object] = {"source": source, "session_id": session, "cwd": name, "hook_event_name": "SessionStart"}
+        printed: list[bytes] = []
+        hook_session.respond({**payload, **more}, home, printed.append, Deadline(budget_ms))
+        return printed
+
+    return begun
+
+
+@pytest.fixture
+def state(home: Home) -> State:
+    home.create()
+    return State.open(home, 1_000)
+
+
+def give(state: State, session: str, *ids: str) -> None:
+    for at, id_ in enumerate(ids, 1):
+        ledger.record_given(state, session, (id_,), now_ms() - 1_000 + at, "d")
+
+
+# ---- what a session begins with -------------------------------------------------------------------------------------------
+
+
+def test_what_is_pinned_and_what_holds_is_printed_and_nothing_else(start: Start) -> None:
+    assert shown(start()) == ["pinned", "branch"]
+
+
+def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state: State, home: Home) -> None:
+    start()
+    assert ledger.given_to(state, "s") == {"pinned", "branch"}
+    (decision,) = decisions(home)
+    assert (decision.outcome, decision.event, decision.reason) == (SPOKE, "SessionStart", "startup")
+    assert (decision.prompt, decision.strategies) == (None, ("pinned", "state"))
+    assert {candidate.id: tuple(candidate.ranks) for candidate in decision.candidates} == {
+        "pinned": ("pinned",),
+        "branch": ("state",),
+    }
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"trust": "import"},
+        {"priority": 89},
+        {"status": "superseded"},
+        {"status": "archived"},
+        {"expires_at": 1},
+        {"project": "another"},
+        {"triggers": ("release train",)},
+        {"when": {"branch": "main"}},
+    ],
+)
+def test_only_the_users_own_live_memories_of_this_project_are_pinned(
+    start: Start, store: Store, make: Maker, fields: dict[str, object]
+) -> None:
+    store.add([make("The pier is closed.", **{"id": "pier", "priority": 95, **fields})])
+    assert shown(start()) == ["pinned", "branch"]
+
+
+def test_five_are_pinned_at_most_those_of_the_highest_priority(start: Start, store: Store, make: Maker) -> None:
+    words = "anchor buoy crane dock engine ferry".split()
+    store.add([make(f"Mind the {word}.", id=word, priority=100 - at) for at, word in enumerate(words)])
+    assert shown(start()) == ["anchor", "buoy", "crane", "dock", "engine", "branch"]
+
+
+def test_what_has_expired_takes_no_place_of_the_pinned_ones(start: Start, store: Store, make: Maker) -> None:
+    store.add([make(f"Gone {number}.", id=f"gone{number}", priority=100, expires_at=1) for number in range(10)])
+    assert shown(start()) == ["pinned", "branch"]
+
+
+def test_no_more_than_1500_characters_are_printed(start: Start, store: Store, make: Maker, home: Home) -> None:
+    words = "anchor buoy crane dock engine".split()
+    store.add([make(f"{word} rope " * 400, id=word, priority=99) for word in words])
+    context = json.loads(start()[0])["hookSpecificOutput"]["additionalContext"]
+    assert 1_300 < len(context) <= 1_500
+    configure(home, "[surfacing]\nmax_characters = 300\n")
+    assert len(json.loads(start()[0])["hookSpecificOutput"]["additionalContext"]) <= 300
+
+
+def test_a_memory_that_the_session_was_given_is_said_at_its_start_all_the_same(start: Start, state: State) -> None:
+    give(state, "s", "pinned")
+    assert shown(start()) == ["pinned", "branch"]
+
+
+@pytest.mark.parametrize("text", ["[surfacing]\nsession_start = false\n", "[surfacing]\nenabled = false\n"])
+def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home, state: State, text: str) -> None:
+    configure(home, text)
+    assert start() == []
+    assert sessions.find(state, "s") is not None
+    configure(home, "[surfacing]\ntools = false\n[search_intent]\nenabled = false\n")
+    assert shown(start(session="another")) == ["pinned", "branch"]
+
+
+def test_a_pause_silences_it(start: Start, state: State) -> None:
+    state_values.begin_pause(state, 0, None)
+    assert start() == []
+    state_values.end_pause(state, 0)
+    assert shown(start()) == ["pinned", "branch"]
+
+
+def test_without_a_session_it_speaks_and_keeps_no_ledger(start: Start, state: State) -> None:
+    for session in ("", None, 3):
+        assert shown(start(session=session)) == ["pinned", "branch"]
+    assert state.run("SELECT * FROM ledger") == state.run("SELECT * FROM sessions") == []
+
+
+def test_of_a_trial_nothing_is_kept(start: Start, state: State, home: Home) -> None:
+    assert shown(start(session=f"{TRIAL}1")) == ["pinned", "branch"]
+    assert state.run("SELECT * FROM ledger") == state.run("SELECT * FROM sessions") == []
+    assert decisions(home) == []
+
+
+def test_a_project_may_tune_its_own_sessions(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".subcog.toml").write_text("[surfacing]\nsession_start = false\n")
+    assert start() == []
+
+
+@pytest.mark.parametrize(
+    "payload", [{"cwd": 3}, {"cwd": "shop"}, {"cwd": "/" + "a/" * 1_000_000}, {"cwd": "/a\0b"}, {"cwd": ""}]
+)
+def test_an_odd_folder_is_outside_of_any_project(start: Start, payload: dict[str, object]) -> None:
+    assert start(**payload) == []
+
+
+def test_without_memories_nothing_is_made(home: Home) -> None:
+    hook_session.respond({"session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+    assert not Path(home.root).exists()
+
+
+def test_days_since_the_last_session_are_those_before_this_one(start: Start, state: State, store: Store, make: Maker) -> None:
+    store.add([make("Read the changelog first.", id="back", when={"days_since_last_session": {"gte": 7}})])
+    store.add([make("The harbour has two piers.", id="new", when={"first_session": True})])
+    assert shown(start(session="1")) == ["pinned", "branch", "new"]
+    assert shown(start(session="2")) == ["pinned", "branch"]
+    state.run("UPDATE sessions SET last_at = last_at - 8 * 86400000")
+    assert shown(start(session="3")) == ["pinned", "back", "branch"]
+
+
+# ---- resuming -------------------------------------------------------------------------------------------------------------
+
+
+def test_equal_state_gives_equal_bytes(start: Start) -> None:
+    assert start(session="one") == start(session="two")
+
+
+def test_a_resumed_session_hears_what_it_heard_byte_for_byte(start: Start, state: State, store: Store, make: Maker) -> None:
+    first = start()
+    store.add([make("The pier is closed.", id="pier", priority=99)])
+    give(state, "s", "plain")
+    assert start("resume") == first
+    assert shown(start("startup", "another")) == ["pier", "pinned", "branch"]
+
+
+def test_a_session_that_heard_nothing_hears_nothing_when_it_is_resumed(start: Start, store: Store, make: Maker) -> None:
+    store.modify(["pinned", "branch"], lambda memory: memory.replaced(status="archived"))
+    assert start() == []
+    store.modify(["pinned"], lambda memory: memory.replaced(status="active"))
+    assert start("resume") == []
+
+
+def test_of_what_it_heard_a_resumed_session_hears_what_still_holds(start: Start, store: Store) -> None:
+    start()
+    store.modify(["pinned"], lambda memory: memory.replaced(status="superseded"))
+    assert shown(start("resume")) == ["branch"]
+    store.modify(["pinned"], lambda memory: memory.replaced(status="active"))
+    assert shown(start("resume")) == ["pinned", "branch"]
+
+
+def test_a_resumed_session_whose_start_was_not_heard_begins_as_a_new_one_and_repeats_that(
+    start: Start, store: Store, make: Maker
+) -> None:
+    first = start("resume")
+    assert shown(first) == ["pinned", "branch"]
+    store.add([make("The pier is closed.", id="pier", priority=99)])
+    assert start("resume") == first
+
+
+def test_a_start_that_had_no_time_is_made_good_when_the_session_is_resumed(
+    start: Start, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as slow:
+        slow.setattr(deliver, "PRINT_MS", 60_000.0)
+        assert start() == []
+    assert [decision.outcome for decision in decisions(home)] == [OUT_OF_TIME]
+    assert shown(start("resume")) == ["pinned", "branch"]
+
+
+# ---- compactions ----------------------------------------------------------------------------------------------------------
+
+
+def test_after_a_compaction_what_the_session_was_given_last_is_handed_over_again(start: Start, state: State) -> None:
+    start()
+    give(state, "s", "other-branch", "plain")
+    assert shown(start("compact")) == ["pinned", "branch", "plain"]  # it is no longer on the other branch
+    assert ledger.given_to(state, "s") == {"pinned", "branch", "plain"}
+
+
+def test_after_a_compaction_the_last_six_come_and_the_others_may_be_heard_again(
+    start: Start, state: State, store: Store, make: Maker
+) -> None:
+    words = "anchor buoy crane dock engine ferry gull".split()
+    store.add([make(f"Mind the {word}.", id=word) for word in words])
+    give(state, "s", *words)
+    give(state, "another", "anchor")
+    assert shown(start("compact")) == ["pinned", "branch", "gull", "ferry", "engine", "dock", "crane", "buoy"]
+    assert ledger.given_to(state, "s") == {"pinned", "branch", *words[1:]}
+    assert ledger.given_to(state, "another") == {"anchor"}
+
+
+def test_after_a_compaction_nothing_comes_that_may_not_be_handed_over(
+    start: Start, state: State, store: Store, make: Maker
+) -> None:
+    store.add([make("Theirs.", id="theirs", project="another"), make("Gone.", id="gone", expires_at=1)])
+    give(state, "s", "theirs", "gone", "purged", "plain")
+    assert shown(start("compact")) == ["pinned", "branch", "plain"]
+
+
+def test_a_session_that_is_resumed_after_a_compaction_hears_what_it_heard_then(start: Start, state: State) -> None:
+    start()
+    give(state, "s", "plain")
+    compacted = start("compact")
+    assert "plain" in shown(compacted)
+    assert start("resume") == compacted
+
+
+@pytest.mark.parametrize("switch", ["[surfacing]\nsession_start = false\n", "[surfacing]\nenabled = false\n"])
+def test_a_compaction_resets_the_ledger_also_of_a_silent_session(start: Start, state: State, home: Home, switch: str) -> None:
+    configure(home, switch)
+    give(state, "s", "plain")
+    assert start("compact") == []
+    assert ledger.given_to(state, "s") == set()
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork", "", None, 3, "COMPACT"])
+def test_whatever_else_starts_a_session_leaves_its_ledger(start: Start, state: State, source: object) -> None:
+    give(state, "s", "plain")
+    assert "plain" not in shown(start(source))
+    assert "plain" in ledger.given_to(state, "s")
+
+
+@pytest.mark.parametrize("session", ["", None, 3])
+def test_without_a_session_there_is_nothing_to_forget(start: Start, state: State, session: object) -> None:
+    give(state, "s", "plain")
+    start("compact", session)
+    assert ledger.given_to(state, "s") == {"plain"}
+
+
+def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, state: State) -> None:
+    now = now_ms()
+    sessions.keep_topics(state, "s", Earlier(("relay",), 0.8), now)
+    start("compact")
+    assert sessions.last_topics(state, "s", now) is not None
+
+
+# ---- others who write -----------------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_not_noted_while_somebody_writes_and_nobody_waits(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("Nothing for a start.", paths=("a.py",))])
+    other = State.open(home, 100)
+    other.begin()
+    deadline = Deadline(60_000)
+    hook_session.respond({"session_id": "s", "source": "startup"}, home, lambda _: pytest.fail("spoke"), deadline)
+    assert deadline.left_ms() > 30_000
+    other.commit()
+    assert sessions.find(other, "s") is None
+
+
+def test_a_damaged_state_is_put_aside_and_the_session_begins(start: Start, home: Home) -> None:
+    start()
+    for suffix in ("-wal", "-shm"):
+        Path(home.state_db + suffix).unlink(missing_ok=True)
+    Path(home.state_db).write_bytes(b"x" * 5_000)
+    assert shown(start(session="another")) == ["pinned", "branch"]
+    assert Path(home.state_db + ".damaged").exists()

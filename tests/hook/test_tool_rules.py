@@ -1,0 +1,218 @@
+"""PreToolUse: rules come when what they are about is about to be done, and at no other call."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import tool as hook_tool
+from subcog_hooks.recall.hits import ACTION, MENTION
+from subcog_hooks.store import ledger
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from subcog_hooks.text import actions
+from tests.conftest import Maker
+from tests.hook.recorded import decisions, shown
+
+PROJECT = "git.example.com/acme/shop"
+COMMIT = "Run the formatter before you commit."
+BROKEN = "The commit of 3 March broke the import of orders."
+
+Call = Callable[..., list[str]]
+Remember = Callable[..., None]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "shop"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{PROJECT}.git\n')
+    return folder
+
+
+@pytest.fixture
+def remember(store: Store, make: Maker) -> Remember:
+    def stored(id_: str, content: str, project: str | None = PROJECT, **more: object) -> None:
+        store.add([make(content, id=id_, project=project, **more)])
+
+    return stored
+
+
+@pytest.fixture
+def call(home: Home, store: Store, shop: Path) -> Call:
+    """Lets a tool be called in `shop`; the ids of the memories that are handed over."""
+
+    def called(tool: str, session: str = "s", file: str = "", **given: object) -> list[str]:
+        if file:
+            given["file_path"] = os.path.join(shop, file)
+        payload: dict[str, object] = {"session_id": session, "cwd": str(shop), "tool_name": tool, "tool_input": given}
+        printed: list[bytes] = []
+        hook_tool.respond(payload, home, printed.append, Deadline(5_000))
+        return shown(printed)
+
+    return called
+
+
+def test_a_rule_comes_once_before_its_action(call: Call, remember: Remember, home: Home) -> None:
+    remember("rule", COMMIT)
+    remember("fact", BROKEN)
+    assert call("Bash", command="git status") == []
+    assert call("Bash", command="cd web && git commit -am 'Round vouchers'") == ["rule"]
+    assert call("Bash", command="git commit --amend") == []
+    assert call("Bash", "another", command="git commit --amend") == ["rule"]
+    assert set(decisions(home)[0].candidates[0].ranks) == {ACTION}
+
+
+def test_what_is_said_of_a_memory_counts_before_its_text(call: Call, remember: Remember) -> None:
+    remember("fact", COMMIT, standing=False)
+    assert call("Bash", command="git commit -m x") == []
+    remember("rule", BROKEN, standing=True)
+    assert call("Bash", command="git commit -m x") == ["rule"]
+
+
+@pytest.mark.parametrize("command", ["git log", "echo git commit", "grep -rn 'git commit' docs", "git show HEAD", "cat commit"])
+def test_looking_at_it_brings_no_rule(call: Call, remember: Remember, command: str) -> None:
+    remember("rule", COMMIT)
+    assert call("Bash", command=command) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "(cd web && git commit -am x)",
+        "if git commit -m x; then ls; fi",
+        "sudo -E git -C web commit -m x",
+        "GIT_EDITOR=true git commit --amend",
+        "git commit -m \"$(cat <<'EOF'\nRound vouchers\nEOF\n)\"",
+    ],
+)
+def test_a_command_is_found_in_what_stands_around_it(call: Call, remember: Remember, command: str) -> None:
+    remember("rule", COMMIT)
+    assert call("Bash", command=command) == ["rule"]
+
+
+def test_a_command_that_only_tells_brings_no_rule(call: Call, remember: Remember) -> None:
+    texts = (COMMIT, "Never release by hand.", "Ask before you deploy.", "Never migrate by hand.", "Always run the test suite.")
+    for number, text in enumerate(texts):
+        remember(f"rule-{number}", text)
+    cases = [
+        "git tag -l",
+        "git commit --dry-run",
+        "kubectl rollout status deployment/web",
+        "helm upgrade --dry-run x",
+        "npm run release-notes:preview",
+        "rails db:migrate:status",
+        "command -v pytest",
+        "git clean -n",
+        "# git commit\nls",
+        'git log --grep "\\"x; git commit\\""',
+    ]
+    assert [(command, actual) for command in cases if (actual := call("Bash", command=command)) != []] == []
+
+
+@pytest.mark.parametrize(
+    "before", ["echo $((1<<2))", "cat <<EOF;ls\nx\nEOF", "git log --grep='a << b'", "cat <<EOF", "# don't"]
+)
+def test_text_behind_a_lookalike_of_a_heredoc_is_a_command(call: Call, remember: Remember, before: str) -> None:
+    remember("rule", COMMIT)
+    assert call("Bash", command=f"{before}\ngit commit -m x") == ["rule"]
+
+
+def test_of_a_long_rule_the_beginning_is_compared_with_a_call() -> None:
+    words, done = {"commit", "harbour"}, ("action:commit",)
+    rule = "Never commit on a Friday."
+    assert actions.closeness(f"{rule} {'And so on. ' * 100} harbour", words, done) == actions.closeness(rule, words, done)
+    assert actions.closeness(f"{rule} Not in the harbour.", words, done) != actions.closeness(rule, words, done)
+
+
+def test_a_command_of_many_texts_is_read_in_one_pass() -> None:
+    began = time.thread_time()
+    actions.done_by("Bash", "<<a\n" * 1_000, "")
+    assert time.thread_time() - began < 0.1
+
+
+def test_the_fitting_rule_comes_even_after_the_brief(call: Call, remember: Remember, home: Home) -> None:
+    texts = {"one": "Run the formatter before you commit.", "two": "Commit messages are short.", "three": "Sign every commit."}
+    for id_, text in texts.items():
+        remember(id_, text, standing=True)
+    state = State.open(home, 1_000)
+    state.begin()
+    for id_ in texts:
+        ledger.record_given(state, "s", (id_,), 1, "d1")
+    state.commit()
+    state.close()
+    remember("other", "Never commit on a Friday.")
+    assert call("Bash", command="git commit -m x") == []
+    remember("fits", "Never commit the lock file of the harbour.")
+    assert call("Bash", command="git commit -m x harbour/package-lock.json") == ["fits"]
+
+
+def test_a_common_file_name_is_written_outside_of_projects(call: Call, remember: Remember, tmp_path: Path) -> None:
+    remember("mine", "Never pass a float to MoneyField.", project=None)
+    outside = str(tmp_path.resolve() / "elsewhere" / "README.md")
+    call("Write", file_path=outside, content="Use MoneyField(1.5)")
+    remember("glob", "Mind the gap.", project=None, paths=("**/package.json",))
+    assert call("Write", file_path=outside.replace("README.md", "package.json"), content="MoneyField(2)") == ["glob"]
+
+
+def test_a_text_that_a_command_is_given_is_no_command(call: Call, remember: Remember) -> None:
+    remember("rule", COMMIT)
+    assert call("Bash", command="cat > notes.txt <<'EOF'\ngit commit\nEOF\nls") == []
+
+
+def test_reading_a_test_brings_no_rule_about_writing_one(call: Call, remember: Remember) -> None:
+    remember("rule", "No sleeping in tests.")
+    assert call("Read", file="tests/test_pool.py") == []
+    assert call("Grep", path="tests", pattern="sleep") == []
+    assert call("Edit", file="tests/test_pool.py", old_string="a", new_string="b") == ["rule"]
+
+
+def test_a_call_brings_the_best_rule_and_a_session_three(call: Call, remember: Remember) -> None:
+    for text in ("No sleeping in tests.", "Tests are short.", "Mocks are the last resort.", "A fixture is made by a factory."):
+        remember(text.split()[-1].strip("."), text, standing=True)
+    remember("go", "Tests of the worker use its fake queue.")
+    given = [call("Write", file=f"worker/queue_{number}_test.go", content="func TestQueue() {}") for number in range(5)]
+    assert given[0] == ["go"]
+    assert [len(ids) for ids in given] == [1, 1, 1, 0, 0]
+
+
+def test_a_rule_about_one_languages_tools_is_about_no_others(call: Call, remember: Remember) -> None:
+    remember("python", "Always uv, never pip.")
+    assert call("Bash", command="pnpm add date-fns") == []
+    assert call("Bash", command="pip install requests") == ["python"]
+
+
+def test_a_new_identifier_in_the_text_brings_its_rule(call: Call, remember: Remember, home: Home) -> None:
+    remember("rule", "MoneyField takes minor units; never pass it a float.")
+    there = {"old_string": "MoneyField(1)", "new_string": "MoneyField(2)"}
+    assert call("Edit", file="a.py", **there) == []
+    assert call("Edit", file="a.py", old_string="x", new_string="x = MoneyField(12.5)") == ["rule"]
+    assert set(decisions(home)[0].candidates[0].ranks) == {MENTION}
+
+
+def test_a_name_with_its_owner_is_one_identifier(call: Call, remember: Remember) -> None:
+    remember("rule", "Spread the caller's props before stylex.props.")
+    assert call("Write", file="a.tsx", content="<p {...stylex.props(a)} {...props} />") == ["rule"]
+
+
+def test_what_is_no_rule_needs_two_identifiers(call: Call, remember: Remember) -> None:
+    remember("fact", "load_catalogue was slow, price_table was read twice.")
+    assert call("Edit", file="a.rb", old_string="", new_string="load_catalogue(shop)") == []
+    assert call("Edit", file="a.rb", old_string="", new_string="load_catalogue(price_table)") == ["fact"]
+
+
+def test_an_identifier_that_three_memories_name_says_little(call: Call, remember: Remember) -> None:
+    for number in range(3):
+        remember(f"rule-{number}", f"Never pass a float to MoneyField, number {number}.")
+    assert call("Edit", file="a.py", old_string="", new_string="MoneyField(1.5)") == []
+
+
+def test_a_file_outside_projects_brings_no_rule_of_a_project(call: Call, remember: Remember, tmp_path: Path) -> None:
+    remember("here", "No sleeping in tests.")
+    remember("mine", "Tests are short.", project=None)
+    outside = str(tmp_path.resolve() / "elsewhere" / "test_pool.py")
+    assert call("Write", file_path=outside, content="x") == ["mine"]

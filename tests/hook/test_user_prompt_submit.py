@@ -1,0 +1,461 @@
+"""UserPromptSubmit inside one process: every setting changes what is handed over, and nothing is handed over twice."""
+
+import gc
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import apsw
+import pytest
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import StoreBusy, StoreError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.hook import call, prompt, recalled
+from subcog_hooks.intent.detector import COMPLETED, DURATION
+from subcog_hooks.recall import pipeline
+from subcog_hooks.store import metrics, state_values
+from subcog_hooks.store.metrics import Counter
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from tests import llm_server
+from tests.conftest import Maker
+from tests.e2e.machine import wait_until
+from tests.hook.conftest import follow
+from tests.llm_server import LlmServer, says
+
+Ask = Callable[..., list[str]]
+QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
+ORDER = "rename the lighthouse lamp relay of the tide sensor"
+OTHER_ORDER = "rename the helper of the cargo manifest"
+
+
+@pytest.fixture
+def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
+    """Asks the hook; the ids that it hands over, in order. Five memories answer QUESTION, less and less."""
+    texts = [
+        "The lighthouse lamp relay is driven by the tide sensor.",
+        "Replace the lighthouse lamp relay when the tide sensor reports drift.",
+        "The tide sensor of the lighthouse feeds the lamp relay through a debounce of 300 ms, measured twice. " * 4,
+        "A lamp relay of the lighthouse tide sensor needs 24 V.",
+        "Spare lamp relay parts for the lighthouse tide sensor are in the shed.",
+    ]
+    store.add([make(text, id=f"m{i}") for i, text in enumerate(texts)])
+    store.add([make(f"Notes on cargo number {i} and its papers.") for i in range(50)])
+    follow(home, store)
+
+    def asked(text: str = QUESTION, session: str = "s", cwd: str | None = None) -> list[str]:
+        written: list[bytes] = []
+        payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd or str(tmp_path)}
+        prompt.respond(payload, home, written.append, Deadline(5_000))
+        assert len(written) <= 1
+        if not written:
+            return []
+        context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
+        return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+
+    return asked
+
+
+def configure(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    Path(path).write_text(text)
+
+
+def counted(home: Home) -> dict[str, float]:
+    """The metrics of intents: how often each was counted or observed."""
+    state = State.open(home, 1_000)
+    found = {
+        f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
+        for metric in metrics.read(state)
+        if metric.name.startswith("search_intent")
+    }
+    state.close()
+    return found
+
+
+def test_what_answers_is_handed_over_once_a_session(ask: Ask) -> None:
+    first = ask()
+    assert first
+    assert set(first) <= {"m0", "m1", "m2", "m3", "m4"}
+    second = ask()
+    assert not set(first) & set(second)
+    assert ask(session="another") == first
+
+
+def test_what_has_been_handed_over_makes_room_for_the_next_best(ask: Ask, home: Home) -> None:
+    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n")
+    assert sorted(ask()[0] for _ in range(5)) == ["m0", "m1", "m2", "m3", "m4"]
+
+
+def test_without_a_session_no_ledger_is_kept(ask: Ask) -> None:
+    assert ask(session="") == ask(session="")
+
+
+def test_surfacing_can_be_switched_off(ask: Ask, home: Home) -> None:
+    configure(home.config, "[surfacing]\nenabled = false\n")
+    assert ask() == []
+
+
+def test_a_higher_bar_lets_less_through_and_a_lower_one_more(ask: Ask, home: Home) -> None:
+    usual = len(ask("Where is the tide?", session="1"))
+    configure(home.config, "[surfacing]\nmin_relevance = 0.0\n")
+    assert len(ask("Where is the tide?", session="2")) > usual
+    configure(home.config, "[surfacing]\nmin_relevance = 1.0\n")
+    assert ask(session="3") == []
+
+
+def test_the_number_of_memories_has_a_ceiling(ask: Ask, home: Home) -> None:
+    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 9900\n")
+    many = ask(session="1")
+    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 9900\nmax_memories = 1\n")
+    assert ask(session="2") == many[:1]
+    assert len(many) > 1
+
+
+def test_fewer_characters_show_less(ask: Ask, home: Home) -> None:
+    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 250\n")
+    assert len(ask(session="1")) < len(ask(session="2", cwd="/")) + 1
+    written: list[bytes] = []
+    prompt.respond({"prompt": QUESTION, "session_id": "3", "cwd": "/"}, home, written.append, Deadline(5_000))
+    assert len(json.loads(written[0])["hookSpecificOutput"]["additionalContext"]) <= 250
+
+
+def test_a_project_may_tune_its_own_sessions(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "quiet" / ".git").mkdir(parents=True)
+    configure(str(tmp_path / "quiet" / ".subcog.toml"), "[surfacing]\nenabled = false\n")
+    assert ask(session="1", cwd=str(tmp_path / "quiet")) == []
+    assert ask(session="2")
+
+
+def test_what_is_wrong_in_a_settings_file_goes_to_the_log_once_it_is_read(ask: Ask, home: Home) -> None:
+    configure(home.config, "[surfacing]\nmin_relevance = 7\n")
+    assert ask()
+    assert "config.toml line 2: surfacing.min_relevance is 7" in Path(home.log, "hook.log").read_text()
+
+
+def test_a_pause_silences_until_it_ends(ask: Ask, home: Home) -> None:
+    state = State.open(home, 100)
+    state_values.begin_pause(state, 0, None)
+    assert ask() == []
+    state_values.end_pause(state, 0)
+    assert ask()
+
+
+def test_two_hooks_of_one_session_at_once_do_not_both_hand_a_memory_over(ask: Ask, home: Home) -> None:
+    given: list[str] = []
+    threads = [threading.Thread(target=lambda: given.extend(ask())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(given) == len(set(given)) > 0
+
+
+def test_a_ledger_that_can_not_be_locked_costs_its_entry_and_no_memory(ask: Ask, home: Home) -> None:
+    given = ask(session="another")
+    state = State.open(home, 100)
+    state.begin()
+    written: list[bytes] = []
+    payload: dict[str, object] = {"prompt": QUESTION, "session_id": "s", "cwd": "/"}
+    prompt.respond(payload, home, written.append, Deadline(30, work_ms=5_000))
+    assert [id_ for id_ in given if f" {id_}, relevance ".encode() in written[0]] == given
+    state.commit()
+    assert "handed over without the ledger: " in Path(home.log, "hook.log").read_text()
+    assert ask() == given
+
+
+def test_without_a_session_an_answer_does_not_wait_for_somebody_who_writes(ask: Ask, home: Home) -> None:
+    with_metrics = ask(session="")
+    other = State.open(home, 100)
+    other.begin()
+    deadline = Deadline(60_000)
+    written: list[bytes] = []
+    prompt.respond({"prompt": QUESTION, "session_id": "", "cwd": "/"}, home, written.append, deadline)
+    assert with_metrics[0].encode() in written[0]
+    assert deadline.left_ms() > 30_000  # it has not waited for the lock as long as it might
+    assert not os.path.exists(home.log)
+
+
+@pytest.mark.parametrize("text", ["ok", OTHER_ORDER, "How do the moons of Jupiter move?"])
+def test_a_prompt_that_gets_nothing_does_not_wait_for_somebody_who_writes(ask: Ask, home: Home, text: str) -> None:
+    assert ask(text) == []
+    before = counted(home)
+    other = State.open(home, 100)
+    other.begin()
+    deadline = Deadline(60_000)
+    for _ in range(3):
+        prompt.respond({"prompt": text, "session_id": "s", "cwd": "/"}, home, lambda _: pytest.fail("spoke"), deadline)
+    assert deadline.left_ms() > 30_000
+    assert not os.path.exists(home.log)
+    other.commit()
+    assert counted(home) == before
+    assert ask(text) == []
+    assert counted(home) != before
+
+
+def test_settings_that_changed_are_read_while_somebody_writes(ask: Ask, home: Home) -> None:
+    assert ask(session="")
+    other = State.open(home, 100)
+    other.begin()
+    configure(home.config, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.0\n")
+    deadline = Deadline(60_000)
+    written: list[bytes] = []
+    prompt.respond({"prompt": QUESTION, "session_id": "", "cwd": "/"}, home, written.append, deadline)
+    assert written[0].count(b" m") >= 1
+    assert deadline.left_ms() > 30_000
+
+
+@pytest.mark.parametrize("text", ["ok", "make it blue", OTHER_ORDER])
+def test_a_prompt_that_asks_for_nothing_is_silent_and_counted(ask: Ask, home: Home, text: str) -> None:
+    assert ask(text) == []
+    assert counted(home) == {f'{DURATION}{{source="keyword"}}': 1}
+
+
+def test_a_prompt_that_is_answered_is_counted_once(ask: Ask, home: Home) -> None:
+    assert ask()
+    assert counted(home) == {f'{DURATION}{{source="keyword"}}': 1}
+    assert ask("How do the moons of Jupiter move?") == []
+    assert counted(home) == {f'{DURATION}{{source="keyword"}}': 2}
+
+
+def test_without_a_store_nothing_is_made(home: Home) -> None:
+    prompt.respond({"prompt": QUESTION, "session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+    assert not os.path.exists(home.root)
+
+
+def test_a_word_in_the_prompt_asks_for_silence(ask: Ask) -> None:
+    assert ask(QUESTION + " [nomem]") == []
+    assert ask()
+
+
+def test_half_a_surrogate_pair_in_a_prompt_does_no_harm(ask: Ask) -> None:
+    assert ask(QUESTION + " \ud83d")
+
+
+def test_a_damaged_ledger_is_made_anew_at_once(ask: Ask, home: Home) -> None:
+    first = ask()
+    call._left_open.clear()
+    gc.collect()  # as the end of its process closes them
+    for suffix in ("", "-wal"):
+        if os.path.exists(home.state_db + suffix):
+            with open(home.state_db + suffix, "r+b") as file:
+                file.seek(4096)
+                file.write(b"\xff" * 60_000)
+    assert ask() == first
+
+
+# ---- the intent -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_prompt_that_is_less_sure_than_wanted_is_answered_with_silence(ask: Ask, home: Home) -> None:
+    configure(home.config, "[search_intent]\nmin_confidence = 1.0\n")
+    assert ask() == []
+    configure(home.config, "[search_intent]\nmin_confidence = 0.2\n")
+    assert ask()
+
+
+def test_intents_can_be_switched_off(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(home.config, "[search_intent]\nenabled = false\n")
+    assert ask() == []
+    assert counted(home) == {}
+    monkeypatch.setenv("SUBCOG_SEARCH_INTENT_ENABLED", "true")  # a variable, which a repository may have set, only tightens
+    assert ask() == []
+    configure(home.config, "")
+    assert ask(session="1")
+    monkeypatch.setenv("SUBCOG_SEARCH_INTENT_ENABLED", "false")
+    assert ask(session="2") == []
+
+
+@pytest.fixture
+def ask_anew(ask: Ask, home: Home) -> Ask:
+    """Asks the hook, which has no answer of an LLM."""
+
+    def asked(text: str = QUESTION, session: str = "s") -> list[str]:
+        if Path(home.state_db).exists():
+            apsw.Connection(home.state_db).execute("DELETE FROM llm_answers")
+        return ask(text, session)
+
+    return asked
+
+
+@pytest.fixture
+def llm(home: Home) -> Iterator[LlmServer]:
+    """An LLM that is asked about every prompt."""
+    with LlmServer(llm_server.fails(500)) as server:
+        configured(home, server)
+        yield server
+
+
+def configured(home: Home, server: LlmServer, *lines: str) -> None:
+    """Settings with which the server is asked. lines: others."""
+    llm = f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
+    always = "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n"
+    configure(home.config, llm + always + "".join(line + "\n" for line in lines))
+
+
+def test_a_more_certain_intent_lets_more_memories_in(ask_anew: Ask, home: Home, llm: LlmServer) -> None:
+    configured(home, llm, "[surfacing]", "min_relevance = 0.0", "max_characters = 9900")
+    llm.play(says("howto", 0.4), says("howto", 0.9))
+    assert [len(ask_anew(session=session)) for session in ("1", "2")] == [3, 5]
+
+
+def remember_buoys(store: Store, make: Maker) -> None:
+    """Store two memories of the same words, which only their namespaces tell apart."""
+    store.add([make("Buoys are painted on land by hand.", id="patterns", namespace="patterns")])
+    store.add([make("By hand, buoys are painted on land.", id="config", namespace="config")])
+
+
+def test_the_type_alone_changes_what_is_handed_over(
+    ask_anew: Ask, home: Home, llm: LlmServer, store: Store, make: Maker
+) -> None:
+    remember_buoys(store, make)
+    follow(home, store)
+    configured(home, llm, "[surfacing]", "min_relevance = 0.0", "max_memories = 1")
+    llm.play(says("howto", 0.9), says("location", 0.9), says("howto", 0.9))
+    given = [ask_anew("buoys painted on land", session=session) for session in ("1", "2", "3")]
+    assert given == [["patterns"], ["config"], ["patterns"]]
+
+
+def test_a_signal_for_another_type_changes_what_is_handed_over(ask: Ask, home: Home, store: Store, make: Maker) -> None:
+    remember_buoys(store, make)
+    follow(home, store)
+    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n")
+    assert ask("How do we paint buoys?", session="1") == ["patterns"]
+    assert ask("Where do we paint buoys?", session="2") == ["config"]
+
+
+@pytest.mark.parametrize("text", [ORDER, "Lighthouse relay"])
+def test_with_unclear_words_a_memory_needs_twice_the_relevance(ask: Ask, home: Home, text: str) -> None:
+    assert ask(text, session="1") != []
+    configure(home.config, "[surfacing]\nmin_relevance = 0.49\n")
+    assert ask(text, session="2") == []
+    configure(home.config, "[surfacing]\nmin_relevance = 0.49\n[search_intent]\nmin_confidence = 0.1\n")
+    assert ask(text, session="3") != []
+
+
+def test_an_order_that_no_memory_fits_is_silent(ask: Ask) -> None:
+    assert ask(OTHER_ORDER) == []
+
+
+def test_a_late_yes_finds_what_the_words_alone_did_not_ask_for(ask: Ask, home: Home, llm: LlmServer) -> None:
+    with open(home.config, "a", encoding="utf-8") as file:
+        file.write("[surfacing]\nmin_relevance = 0.45\n")
+    without = ask(ORDER)
+    llm.play(says("troubleshoot", 0.95))
+    assert without == []
+    assert set(ask(ORDER)) & {"m0", "m1", "m2", "m3", "m4"}
+
+
+def test_a_no_that_is_not_a_guess_silences_a_question(ask_anew: Ask, llm: LlmServer) -> None:
+    llm.play(says("none", 0.95), says("none", 0.6), says("none", 0.2))
+    assert ask_anew() == []
+    assert ask_anew() == []
+    assert ask_anew()
+
+
+NO_TYPE = "the lighthouse lamp relay of the tide sensor"
+
+
+def test_an_unsure_answer_takes_nothing_from_a_prompt_of_no_type(ask_anew: Ask, llm: LlmServer) -> None:
+    llm.play(llm_server.fails(500), says("none", 0.9), says("none", 0.4), says("howto", 0.4), says("howto", 0.1))
+    given = [ask_anew(NO_TYPE, session=str(number)) for number in range(5)]
+    assert given[0]
+    assert given[1] == []
+    assert all(set(ids) <= set(given[0]) and ids for ids in given[2:])
+
+
+@pytest.mark.parametrize("text", ["ok", "thanks!", "go on", "make it blue"])
+def test_an_acknowledgement_does_not_wait_for_an_llm(ask: Ask, home: Home, llm: LlmServer, text: str) -> None:
+    llm.play(llm_server.never())
+    assert ask(text) == []
+    assert llm.requests == []
+    assert counted(home) == {f'{DURATION}{{source="keyword"}}': 1}
+
+
+def test_a_prompt_that_may_hold_a_secret_is_answered_and_not_sent(ask: Ask, llm: LlmServer) -> None:
+    assert ask(QUESTION + " password=hunter2")
+    assert llm.requests == []
+
+
+@pytest.mark.parametrize("line", ["use_llm = 'false'", "use-llm = false"])
+def test_a_mistyped_off_switch_sends_nothing(ask: Ask, home: Home, llm: LlmServer, line: str) -> None:
+    for _ in range(2):  # parsed, and compiled
+        configured(home, llm, line)
+        assert ask(session="")
+    assert llm.requests == []
+    assert "no LLM is asked: search_intent.use" in Path(home.log, "hook.log").read_text()
+
+
+def answered(home: Home) -> int:
+    """How many answers of the LLM are kept."""
+    rows = apsw.Connection(home.state_db).execute("SELECT count(*) FROM llm_answers").fetchall()
+    return int(str(rows[0][0]))
+
+
+def test_a_recall_that_fails_loses_neither_metrics_nor_an_answer_that_is_there(
+    ask: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llm.play(says("howto", 0.9, ["lamp"]))
+
+    def fail_late(*_: object) -> NoReturn:
+        wait_until(lambda: bool(llm.requests), 5.0)
+        time.sleep(1.0)  # the answer comes in some ten milliseconds
+        raise StoreError("memories.db can not be read")
+
+    monkeypatch.setattr(recalled, "_open_sources", fail_late)
+    with pytest.raises(StoreError):
+        ask()
+    assert counted(home)[f'{COMPLETED}{{status="success"}}'] == 1
+    assert answered(home) == 1
+
+
+def test_a_second_recall_that_fails_leaves_what_the_first_has_found(
+    ask_anew: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llm.play(says("howto", 0.95), says("howto", 0.95, ["QXYZZY"]))
+    first = ask_anew(session="1")
+    recall = pipeline.for_prompt
+
+    def failing(text: str, *others: Any, **more: Any) -> Any:
+        if "QXYZZY" in text:
+            raise StoreBusy("memories.db is locked")
+        return recall(text, *others, **more)
+
+    monkeypatch.setattr(pipeline, "for_prompt", failing)
+    assert ask_anew(session="2") == first != []
+    assert "recall with the topics of the LLM: memories.db is locked" in Path(home.log, "hook.log").read_text()
+    assert counted(home)[f'{COMPLETED}{{status="success"}}'] == 2
+
+
+def test_topics_of_the_llm_find_what_the_words_do_not(ask_anew: Ask, llm: LlmServer) -> None:
+    llm.play(says("howto", 0.95))
+    assert ask_anew("Why is it broken again?") == []
+    llm.play(says("howto", 0.95, ["lighthouse lamp relay", "tide sensor"]))
+    assert "m0" in ask_anew("Why is it broken again?")
+
+
+@pytest.mark.parametrize("text", [QUESTION, ORDER, "Where is the tide sensor?", "the lamp relay needs how many volts"])
+def test_an_llm_that_fails_takes_nothing_away(ask: Ask, home: Home, llm: LlmServer, text: str) -> None:
+    given = ask(text, session="1")
+    configure(home.config, "[search_intent]\nuse_llm = false\n")
+    assert ask(text, session="2") == given
+    assert len(llm.requests) == 1
+
+
+def test_what_an_llm_failed_at_goes_to_the_log(ask: Ask, home: Home, llm: LlmServer) -> None:
+    assert ask()
+    assert f"the LLM: {llm.url_v1} answered 500" in Path(home.log, "hook.log").read_text()
+
+
+def test_a_provider_that_is_set_up_wrongly_goes_to_the_log_and_the_words_are_answered(ask: Ask, home: Home) -> None:
+    configure(
+        home.config,
+        '[llm]\nprovider = "openai"\nbase_url = "http://localhost:1/v1"\n[search_intent]\nllm_skip_confidence = 1.0\n',
+    )
+    assert ask()
+    assert "no LLM is asked: llm.model is not set" in Path(home.log, "hook.log").read_text()

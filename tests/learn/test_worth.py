@@ -1,0 +1,127 @@
+"""What is worth remembering of a typed turn: what others are known to take wrongly, what they miss, and our own set."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts.learn import fit
+from subcog_hooks.learn import signs
+from subcog_hooks.learn.turn_scores import ANSWER_BAR, LINES, PACKAGED_FIT, REPEATED_BAR, WEIGHTS, Fit, judge
+from subcog_hooks.learn.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
+
+ROOT = Path(__file__).parents[3]
+
+
+def is_proposed(text: str, before: Before | None = None) -> bool:
+    found = judge(TypedTurn(text, before or Before(), place=3))
+    return found is not None and (found.certainty >= PACKAGED_FIT.bar or found.corrects)
+
+
+def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> float:
+    found = judge(TypedTurn(text, before or Before(), kind=kind, place=3))
+    return found.certainty if found else 0.0
+
+
+def test_what_is_about_the_task_at_hand_is_not_proposed(subtests: pytest.Subtests) -> None:
+    cases = [
+        "Actually, let's also add tests",
+        "Revert the last commit",
+        "Stop the dev server",
+        "no rush",
+        "No, thanks",
+        "don't push directly to that branch",
+        "That approach won't work for X, let's use Y",
+        "should we always use a transaction here?",
+        "fix this",
+        "the login page is broken",
+        "I need a button that exports the list",
+        "continue",
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert not is_proposed(text)
+            assert not is_proposed(text, Before("Edit", "/a.py", changed=True))
+
+
+def test_corrections_without_cue_words_follow_a_refused_call() -> None:
+    before = Before("Bash", "", "npm test", CALL_REFUSED)
+    for text in ("You missed the null case", "third time — read the file first", "use pnpm, not npm", "no dev server"):
+        assert certainty(text, before, ANSWER) >= ANSWER_BAR, text
+    assert certainty("third time — read the file first", Before("Edit", "/a.py", changed=True)) >= REPEATED_BAR
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't use npm here, we're on pnpm",
+        "never commit without running the tests",
+        "remember that staging is read-only from CI",
+    ],
+)
+def test_a_rule_is_proposed(text: str) -> None:
+    assert is_proposed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no, we use the logger, not print. I said that before",
+        "you're using the wrong client again, ours is in lib/http",
+        "wrong, dates are always utc in this project",
+    ],
+)
+def test_a_correction_behind_an_edit_is_proposed(text: str) -> None:
+    assert is_proposed(text, Before("Edit", "/a.py", changed=True))
+
+
+def test_what_else_a_turn_says_tells_of_its_worth() -> None:
+    rule = "never use floats for money"
+    questions = "why is the total wrong? which test fails? can you look at it?"
+    assert certainty(rule) > certainty(f"{questions} {rule}")
+
+
+def test_a_note_is_a_memory_by_definition() -> None:
+    found = judge(TypedTurn("use tabs", Before(), kind=NOTE))
+    assert found is not None
+    assert (found.text, found.certainty) == ("use tabs", 0.95)
+
+
+def test_what_is_proposed_is_the_sentence_that_holds() -> None:
+    found = judge(
+        TypedTurn("hi, please fix the login. Never log tokens, we had an audit because of that.\nthanks", Before(), place=3)
+    )
+    assert found is not None
+    assert found.text == "Never log tokens, we had an audit because of that."
+
+
+def test_code_is_not_listened_to() -> None:
+    code = "```\nnever = always(must)\nuse(never)\nreturn never\n```"
+    assert judge(TypedTurn(code, Before())) is None
+
+
+def test_the_weights_are_those_of_signs_that_there_are() -> None:
+    named = {name for name in WEIGHTS if not name.startswith(signs.WORD)}
+    given = {name for example in fit.own_examples() for one in signs.sentences_of(example.turn) for name in one.signs}
+    assert named - given <= {"document", "opens", "much pasted", "long turn", "turn of 1,200"}  # of real people's turns alone
+
+
+def test_our_own_turns_are_told_apart() -> None:
+    rows = [json.loads(line) for line in (ROOT / "scripts" / "learn" / "turns.jsonl").read_text().splitlines()]
+    examples = fit.own_examples()
+    assert len(rows) == len(examples)
+    judged = [judge(example.turn) for example in examples]
+    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= PACKAGED_FIT.bar]
+    credit = sum(fit.CREDIT[label] for label in proposed)
+    keeps = sum(row["label"] == "keep" for row in rows)
+    assert credit / len(proposed) >= 0.85
+    assert proposed.count("keep") / keeps >= 0.35
+
+
+def test_the_fit_that_judges_says_what_corrects_the_agent() -> None:
+    turn = TypedTurn("you used float again. it's cents, as integers, i told you twice", Before("Edit", changed=True), place=3)
+    deaf = Fit(WEIGHTS, LINES, (PACKAGED_FIT.bar, 1.0))
+    heard, missed = judge(turn), judge(turn, deaf)
+    assert heard
+    assert missed
+    assert (heard.corrects, missed.corrects) == (True, False)

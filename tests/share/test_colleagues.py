@@ -1,0 +1,186 @@
+"""What a colleague can write there, and what of it counts here."""
+
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.recall import tuning
+from subcog_hooks.settings import loading
+from subcog_hooks.share import server_connection, server_documents, server_schema, sync, team_search
+from subcog_hooks.share.synced import ShareState
+from subcog_hooks.store.memory import now_ms
+from tests.share.conftest import SHOP, Team
+
+ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
+
+
+HOSTILE = [
+    "'; DROP TABLE subcog.memories; --",
+    "$$; DELETE FROM subcog.memories; $$",
+    "\\copy \\N \t \\. \n\\.\n",
+    "NUL \x00 and \x1b[31m red \u202e turned \U0001f600",
+    '"}\'::jsonb; {"a": [1',
+    "%s %(name)s {0}",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_sql_and_controls_in_every_field_are_text(team: Team, text: str) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    plain = text.replace("\x00", "").strip()
+    noted = ada.remember(text, tags=(text,), keywords=(text,), paths=("a/**",), branch=text, namespace="x")
+    ada.sync(), bob.sync()
+    arrived = bob.memories()[noted.id]
+    for given in (arrived.content, *arrived.tags, *arrived.keywords, arrived.branch or ""):
+        assert not set(given) & set("\x00\x1b\u202e")
+        assert [word for word in ("DROP TABLE subcog.memories", "\\copy", "%(name)s") if word in plain] == [
+            word for word in ("DROP TABLE subcog.memories", "\\copy", "%(name)s") if word in given
+        ]
+    assert bob.sync().sent == 0  # what was made harmless here is not sent back
+    assert ada.sync().fetched == 0
+
+
+def test_an_escape_that_somebody_writes_about_is_no_character(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("JSON writes a NUL as \\u0000.")
+    ada.sync(), bob.sync()
+    assert bob.memories()[noted.id].content == noted.content
+
+
+BROKEN = [
+    '{"content": "  "}',
+    '{"content": "x", "tags": 7}',
+    '{"content": "x", "priority": "high"}',
+    '{"content": "x", "status": "pending"}',
+    '{"content": "x", "created_at": "yesterday"}',
+    '{"content": "x", "triggers": ["(((("]}',
+    '{"content": "x", "namespace": "Not A Name"}',
+    '{"content": "x", "when": {"nothing known": {"a": {"b": 1}}}}',
+    '{"content": "x", "priority": 1e5000}',  # digits that Python does not read
+    '{"content": "x", "when": ' + "[" * 3_000 + "]" * 3_000 + "}",  # deeper than it reads
+    '{"content": "x", "when": ' + "[" * 300 + "]" * 300 + "}",
+    '{"content": "x", "created_at": "0001-01-01T00:00:00+14:00"}',
+]
+
+
+@pytest.mark.parametrize("document", ["[]", "5", '"x"', "null", "{}"])
+def test_the_server_refuses_what_has_no_content(team: Team, document: str) -> None:
+    import psycopg
+
+    with pytest.raises(psycopg.errors.CheckViolation):
+        team.run(ROW, "eve", (SHOP, "bad", document))
+
+
+@pytest.mark.parametrize("at", ["someday", "2026-13-45T00:00:00Z", "2026-02-31T10:00:00Z", "0000-01-01T00:00:00Z"])
+@pytest.mark.parametrize("field", ["created_at", "expires_at"])
+def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, at: str) -> None:
+    ada = team.member("ada")
+    ada.remember("the pool of connections")
+    ada.remember("the pool of connections, as it was", expires_at=2_000)
+    ada.sync()
+    team.run(ROW, "eve", (SHOP, "bad", f'{{"content": "the pool of connections", "{field}": "{at}"}}'))
+    asked = team_search.TeamRequest("connections pool", [SHOP], None)
+    with server_connection.opened(ada.url) as opened:
+        hits = team_search.search(
+            opened, server_schema.require(opened), asked, tuning.from_settings(loading.load(ada.home)), 0.5, now_ms()
+        )
+    assert "the pool of connections" in {hit.memory.content for hit in hits}
+    assert "the pool of connections, as it was" not in {hit.memory.content for hit in hits}
+
+
+def test_a_deletion_by_one_who_has_sent_too_much_is_taken(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("word " * 100)
+    ada.sync(), bob.sync()
+    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 100)
+    ada.change(noted.id, status="deleted")
+    ada.sync(), bob.sync()
+    assert bob.memories()[noted.id].status == "deleted"
+
+
+def test_what_a_home_put_aside_is_erased_with_the_memory(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("the plan")
+    ada.sync(), bob.sync()
+    bob.change(noted.id, content="the plan of bob")
+    for file in Path(bob.home.root).glob("team.db*"):
+        file.unlink()
+    bob.sync(), ada.sync()
+    with server_connection.opened(ada.url) as opened:
+        server_documents.erase(opened, [SHOP], [noted.id], has_vectors=server_schema.look(opened).has_vectors)
+    assert team.run("SELECT count(*), count(doc) FROM subcog.memories") == [(2, 0)]
+
+
+def test_documents_that_hold_no_memory_are_left_out_one_by_one(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    bob.cues_from = frozenset(("eve",))
+    for number, document in enumerate(BROKEN):
+        team.run(ROW, "eve", (SHOP, f"bad{number}", document))
+    good = ada.remember("good")
+    ada.sync()
+    outcome = bob.sync()
+    assert set(bob.memories()) == {good.id}
+    assert len(outcome.problems) == len(BROKEN)
+    assert all("by eve: " in problem and "\n" not in problem for problem in outcome.problems)
+    assert bob.sync().problems == []  # they are not fetched again
+
+
+def test_an_export_goes_on_after_what_can_not_be_read(team: Team) -> None:
+    ada = team.member("ada")
+    ada.remember("good")
+    ada.sync()
+    team.run(ROW, "eve", (SHOP, "bad", BROKEN[-4]))
+    lines: list[str] = []
+    with server_connection.opened(ada.url) as opened:
+        assert server_documents.export(opened, "-", lines.append) == 1
+    assert '"good"' in lines[0]
+
+
+def test_a_colleague_who_sends_too_much_is_cut_off(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 3_000)
+    monkeypatch.setattr(sync, "BATCH", 4)
+    ada, bob = team.member("ada"), team.member("bob")
+    for number in range(20):
+        team.run(ROW, "eve", (SHOP, f"spam{number:02}", '{"content": "' + "spam " * 200 + '"}'))
+    ada.remember("ham")
+    ada.sync()
+    outcome = bob.sync()
+    texts = [memory.content for memory in bob.memories().values()]
+    assert "ham" in texts
+    assert len(texts) < 10
+    assert outcome.left["eve"] == 20 - (len(texts) - 1)
+
+
+def test_a_colleague_who_sends_many_short_ones_or_deletions_is_cut_off_too(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 20 * sync.BYTES_BESIDE)
+    monkeypatch.setattr(sync, "BATCH", 10)
+    bob = team.member("bob")
+    every = "SELECT %s, 'x' || number, %s::jsonb FROM generate_series(1, 100) AS number"
+    team.run(f"INSERT INTO subcog.memories (project, id, doc) {every}", "eve", (SHOP, '{"content": "x"}'))
+    assert 20 <= bob.sync().fetched <= 30
+    team.run(f"INSERT INTO subcog.memories (project, id, doc) {every.replace('x', 'y')}", "ada", (SHOP, None))
+    bob.sync()
+    with ShareState.open(bob.home) as state:
+        assert not [known for known in state.every(SHOP) if known.id.startswith("y")]
+
+
+def test_a_document_is_too_large_for_the_server_and_for_a_home(team: Team) -> None:
+    import psycopg
+
+    with pytest.raises(psycopg.errors.CheckViolation):
+        team.run(ROW, "eve", (SHOP, "huge", '{"content": "' + "x" * 500_000 + '"}'))
+    ada = team.member("ada")
+    large = ada.remember("word " * 60_000)
+    outcome = ada.sync()
+    assert (outcome.sent, outcome.problems) == (0, [f"{large.id} has more than 200,000 bytes"])
+
+
+def test_batches_are_read_by_size_too(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "BATCH_BYTES", 5_000)
+    ada, bob = team.member("ada"), team.member("bob")
+    for number in range(10):
+        ada.remember(f"{number} " + "word " * 400)
+    ada.sync()
+    sizes: list[int] = []
+    assert bob.sync(progress=sizes.append).fetched == 10
+    assert sizes[:4] == [3, 3, 3, 1]

@@ -1,0 +1,220 @@
+"""A colleague who may write, against one's own memories: each is kept, named, and taken back, through the executable."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.share.conftest import SHOP, Server, Team
+from tests.share.person import Person
+
+TEXT = "The pool has 20 connections."
+READ = "SELECT doc ->> 'content' FROM subcog.memories WHERE id = %s"
+REWRITE = "UPDATE subcog.memories SET base = revision, doc = doc || %s::jsonb WHERE id = %s"
+ERASE = "UPDATE subcog.memories SET doc = NULL, erased = true WHERE id = %s"
+
+
+@pytest.fixture
+def own_team(server: Server, tmp_path: Path) -> Team:
+    """A database that ada owns, where `--grant bob` has given bob the right to write."""
+    team = Team(server, tmp_path)
+    team.database = server.new_database()
+    team.run(f"GRANT CREATE ON DATABASE {team.database} TO ada")
+    if server.has_vectors:
+        team.run("CREATE EXTENSION vector")  # an administrator's to make
+    return team
+
+
+@pytest.fixture
+def author(own_team: Team, tmp_path: Path) -> Person:
+    person = Person(own_team, "ada", tmp_path)
+    person.run("share", "init", person.url, "--grant", "bob", "--yes")
+    return person
+
+
+@pytest.fixture
+def colleague(own_team: Team, author: Person, tmp_path: Path) -> Person:
+    person = Person(own_team, "bob", tmp_path)
+    person.run("share", "init", person.url, "--yes")
+    return person
+
+
+def remember(person: Person, *words: str) -> str:
+    id_ = person.run("remember", *words).stdout.strip()
+    person.run("share", "sync", "--yes")
+    return id_
+
+
+def stored(person: Person) -> dict[str, dict[str, object]]:
+    lines = person.run("list", "--status", "all", "--jsonl", "-n", "100").stdout.splitlines()
+    return {memory["id"]: {"status": "active", **memory} for memory in map(json.loads, lines)}
+
+
+def status(person: Person) -> dict[str, list[dict[str, object]]]:
+    told: dict[str, list[dict[str, object]]] = json.loads(person.run("share", "status", "--json").stdout)
+    return told
+
+
+def test_two_statements_of_a_writer_erase_nothing_of_its_author(author: Person, own_team: Team) -> None:
+    noted = remember(author, TEXT)
+    own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', noted))
+    told = author.run_apart("share", "sync").stderr
+    changed = author.run_apart("share", "status").stdout
+    own_team.run(ERASE, "bob", (noted,))
+    author.run_apart("share", "sync")
+    [kept] = [memory for memory in stored(author).values() if memory["content"] == TEXT]
+    assert (kept["status"], kept["trust"], kept["superseded_by"]) == ("superseded", "user", noted)
+    assert "1 memory of yours was changed or deleted by colleagues" in told
+    assert f"changed by bob: {noted} (content), before: {TEXT} [kept as {kept['id']}]\n" in changed
+    assert status(author)["deleted"] == [{"id": noted, "by": "bob", "erased": True}]
+    back = author.run_apart("share", "restore", noted).stdout.strip()
+    author.run_apart("share", "sync")
+    assert own_team.run(READ, values=(back,)) == [(TEXT,)]
+    assert stored(author)[back]["status"] == "active"
+    after = status(author)
+    assert (after["deleted"], after["changed"]) == ([], [])
+
+
+def test_what_was_kept_is_in_no_colleagues_hands(author: Person, own_team: Team) -> None:
+    noted = remember(author, TEXT)
+    own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', noted))
+    author.run("share", "sync")
+    author.run("share", "sync")
+    [kept] = [id_ for id_, memory in stored(author).items() if memory["content"] == TEXT]
+    assert own_team.run("SELECT id FROM subcog.memories") == [(noted,)]
+    own_team.run("INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, NULL)", "bob", (SHOP, kept))
+    own_team.run(ERASE, "bob", (kept,))
+    assert f"left out: {kept} by bob" in author.run("share", "sync").stderr
+    assert stored(author)[kept]["status"] == "superseded"
+
+
+CHANGES = {
+    "content": '{"content": "Deploy now."}',
+    "status": '{"status": "archived"}',
+    "expires_at": '{"expires_at": "2020-01-01T00:00:00Z"}',
+    "tags": '{"tags": ["release"]}',
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_a_change_is_named_by_its_author_and_taken_back(author: Person, own_team: Team, field: str) -> None:
+    noted = remember(author, TEXT, "--tag", "db")
+    before = author.run("export").stdout
+    own_team.run(REWRITE, "bob", ('{"triggers": ["pool"]}', noted))  # which changes nothing here, and is the colleague's
+    author.run("share", "sync")
+    own_team.run(REWRITE, "bob", (CHANGES[field], noted))
+    author.run("share", "sync")
+    [change] = status(author)["changed"]
+    assert (change["id"], change["by"]) == (noted, "bob")
+    assert field in str(change["fields"])
+    own_team.run(REWRITE, "bob", ('{"namespace": "bobs"}', noted))  # and once more
+    author.run("share", "sync")
+    assert author.run("share", "restore", "--by", "bob").stdout == f"{noted}\n"
+    exported = [json.loads(line) for line in author.run("export").stdout.splitlines()]
+    [after] = [memory for memory in exported if memory["id"] == noted]
+    assert {**after, "updated_at": ""} == {**json.loads(before), "updated_at": ""}
+    assert author.run("share", "sync").stdout.startswith("sent 1, ")
+    assert status(author)["changed"] == []
+
+
+def test_a_deletion_is_taken_back_with_the_status_that_it_had(author: Person, colleague: Person, own_team: Team) -> None:
+    noted, retired = remember(author, TEXT), remember(author, "The pool had 10 connections.")
+    author.run("supersede", retired, noted)
+    author.run("share", "sync")
+    colleague.run("share", "sync", "--yes")
+    own_team.run("UPDATE subcog.memories SET doc = NULL", "bob")
+    author.run("share", "sync")
+    assert {(row["id"], row["by"], row["erased"]) for row in status(author)["deleted"]} == {
+        (noted, "bob", False),
+        (retired, "bob", False),
+    }
+    author.run("share", "restore", noted, retired)
+    there = stored(author)
+    assert (there[noted]["status"], there[retired]["status"]) == ("active", "superseded")
+    assert there[retired]["superseded_by"] == noted
+    author.run("share", "sync")
+    colleague.run("share", "sync")
+    assert TEXT in colleague.run("list").stdout
+
+
+def test_what_was_forgotten_and_a_colleague_brings_back_is_forgotten_again(author: Person, own_team: Team) -> None:
+    noted = remember(author, TEXT)
+    author.run("forget", noted)
+    author.run("share", "sync")
+    own_team.run("UPDATE subcog.memories SET base = revision, doc = %s", "bob", (f'{{"content": "{TEXT}"}}',))
+    author.run("share", "sync")
+    [change] = status(author)["changed"]
+    assert (change["id"], change["by"]) == (noted, "bob")
+    author.run("share", "restore", noted)
+    assert stored(author)[noted]["status"] == "deleted"
+
+
+def test_an_edit_of_ones_own_settles_a_change_of_its_labels(author: Person, own_team: Team) -> None:
+    noted = remember(author, TEXT)
+    own_team.run(REWRITE, "bob", ('{"tags": ["release"]}', noted))
+    author.run("share", "sync")
+    assert [change["fields"] for change in status(author)["changed"]] == [["tags"]]
+    author.run("edit", noted, "--tag", "db")
+    assert status(author)["changed"] == []
+    assert "has changed or deleted nothing of yours" in author.run("share", "restore", "--by", "bob", code=1).stderr
+
+
+def test_what_is_kept_is_settled_by_forgetting_it_and_purged_with_its_memory(author: Person, own_team: Team) -> None:
+    noted, other = remember(author, TEXT), remember(author, "The secret plan is to buy Acme.")
+    for id_ in (noted, other):
+        own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', id_))
+    author.run("share", "sync")
+    kept = {change["id"]: str(change["kept"]) for change in status(author)["changed"]}
+    author.run("forget", kept[noted])
+    assert [change["id"] for change in status(author)["changed"]] == [other]
+    asked = author.run("forget", "--purge", other, code=2).stderr
+    assert "2 memories would be purged" in asked
+    author.run("forget", "--purge", other, "--yes")
+    assert not any(b"secret plan" in file.read_bytes() for file in author.home.rglob("*") if file.is_file())
+
+
+def test_what_one_wrote_on_another_machine_is_ones_own_too(author: Person, own_team: Team, tmp_path: Path) -> None:
+    (tmp_path / "second").mkdir()
+    second = Person(own_team, "ada", tmp_path / "second")
+    second.run("share", "init", second.url, "--yes")
+    noted = remember(author, TEXT)
+    second.run("share", "sync", "--yes")
+    own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', noted))
+    second.run("share", "sync")
+    own_team.run(ERASE, "bob", (noted,))
+    second.run("share", "sync")
+    assert [memory["content"] for memory in stored(second).values()] == [TEXT]
+    author.run("forget", "--everywhere", remember(author, "Erased by its author."))
+    second.run("share", "sync")
+    assert [memory["content"] for memory in stored(second).values()] == [TEXT]  # what is one's own to erase, is
+
+
+def test_restore_is_the_persons_and_says_what_it_does_not_know(author: Person) -> None:
+    noted = remember(author, TEXT)
+    assert "--as-user" in author.run("share", "restore", noted, code=2, CLAUDECODE="1").stderr
+    assert "no colleague has changed or deleted" in author.run("share", "restore", noted, code=2).stderr
+    assert "name memories, or a colleague by --by" in author.run("share", "restore", code=2).stderr
+
+
+def test_the_deletions_that_an_earlier_version_noted_are_named_still(author: Person, own_team: Team) -> None:
+    import apsw
+
+    noted = remember(author, TEXT)
+    author.run("forget", noted)
+    at = stored(author)[noted]["updated_at"]
+    assert isinstance(at, str)
+    with apsw.Connection(str(author.home / "team.db")) as connection:
+        connection.execute("DROP TABLE overruled")
+        note = json.dumps([[noted, "bob", False, _milliseconds(author, noted)]])
+        connection.execute("INSERT INTO notes VALUES ('deleted', ?)", (note,))
+        connection.execute("PRAGMA user_version = 2")
+    assert status(author)["deleted"] == [{"id": noted, "by": "bob", "erased": False}]
+
+
+def _milliseconds(person: Person, id_: str) -> int:
+    import apsw
+
+    with apsw.Connection(str(person.home / "memories.db"), flags=apsw.SQLITE_OPEN_READONLY) as connection:
+        [(at,)] = connection.execute("SELECT updated_at FROM memories WHERE id = ?", (id_,)).fetchall()
+    assert isinstance(at, int)
+    return at

@@ -1,0 +1,165 @@
+"""A database or a home that was put back from a backup: what it lost comes back, and nothing else is lost."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.share import sync
+from tests.share.conftest import SHOP, Team
+
+
+def test_a_database_that_was_put_back_gets_what_it_lost(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    old, edited, deleted = (ada.remember(text) for text in ("old", "edited: before", "deleted later"))
+    ada.sync(), bob.sync()
+    backup = team.backup()
+    bob.change(edited.id, content="edited: after")
+    ada.change(deleted.id, status="deleted")
+    new = bob.remember("new")
+    bob.sync(), ada.sync(), bob.sync()
+    team.put_back(backup)
+    ada.remember("while it was put back")
+    outcomes = [ada.sync(), bob.sync(), ada.sync(), bob.sync()]
+    assert outcomes[0].was_restored
+    assert outcomes[1].was_restored
+    for member in (ada, bob):
+        there = {memory.content: memory.status for memory in member.memories().values()}
+        assert (there.pop("edited: before", "") == "superseded") == (member is ada)  # what was hers stays beside it
+        assert there == {
+            "old": "active",
+            "edited: after": "active",
+            "deleted later": "deleted",
+            "new": "active",
+            "while it was put back": "active",
+        }
+    assert {old.id, edited.id, new.id} < {id_ for (id_,) in team.run("SELECT id FROM subcog.memories WHERE doc IS NOT NULL")}
+    assert ada.sync().sent == 0
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 0), (3, 0), (0, 3)])  # revisions on either side of the accident
+def test_what_was_written_after_a_backup_was_put_back_is_kept_too(team: Team, before: int, after: int) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("first")
+    ada.sync(), bob.sync()
+    backup = team.backup()
+    for number in range(before):
+        ada.remember(f"before {number}")
+    ada.sync()
+    ada.change(shared.id, content="by ada, and sent")
+    assert ada.sync().sent == 1
+    team.put_back(backup)
+    for number in range(after):
+        bob.remember(f"after {number}")
+        bob.sync()
+    bob.change(shared.id, content="by bob, and sent")
+    assert bob.sync().sent == 1
+    for _ in range(2):
+        ada.sync(), bob.sync()
+    for member in (ada, bob):
+        there = member.memories()
+        assert there[shared.id].content == "by ada, and sent"
+        assert {"by ada, and sent", "by bob, and sent"} <= {memory.content for memory in there.values()}
+        assert len(there) == 2 + before + after
+
+
+@pytest.mark.parametrize("kill", ["sent", "fetched"])
+def test_a_database_that_was_put_back_right_after_a_killed_synchronisation(
+    team: Team, monkeypatch: pytest.MonkeyPatch, kill: str
+) -> None:
+    monkeypatch.setattr(sync, "BATCH", 2)
+    ada, bob = team.member("ada"), team.member("bob")
+    ada.remember("old")
+    ada.sync(), bob.sync()
+    backup = team.backup()
+    noted = {ada.remember(f"new {number}").content for number in range(6)}
+    who = ada
+    if kill == "fetched":
+        ada.sync()
+        who = bob
+        shutil.rmtree(ada.home.root)  # who wrote it is gone
+    with pytest.raises(KeyboardInterrupt):
+        who.sync(progress=ends_at(3 if kill == "sent" else 2))
+    team.put_back(backup)
+    here = {memory.content for memory in who.memories().values()}
+    assert len(here) > 1
+    who.sync()
+    eve = team.member("eve")
+    eve.sync()
+    assert {memory.content for memory in eve.memories().values()} == here
+    assert here <= noted | {"old"}
+
+
+def ends_at(count: int) -> Callable[[int], None]:
+    """Return what ends a synchronisation at so many batches."""
+    left = iter(range(count - 1, -1, -1))
+
+    def advance(_: int) -> None:
+        if not next(left):
+            raise KeyboardInterrupt
+
+    return advance
+
+
+def test_a_project_that_is_shared_again_gets_what_a_backup_took_back_meanwhile(team: Team) -> None:
+    ada = team.member("ada")
+    ada.projects = (SHOP, "github.com/acme/zoo")
+    ada.remember("in the shop")
+    ada.sync()
+    backup = team.backup()
+    ada.remember("in the zoo", project="github.com/acme/zoo")
+    ada.sync()
+    team.put_back(backup)
+    ada.projects = (SHOP,)
+    assert ada.sync().was_restored
+    ada.projects = (SHOP, "github.com/acme/zoo")
+    assert ada.sync().sent == 1
+
+
+def test_a_reader_of_a_database_that_was_put_back_takes_its_word(team: Team) -> None:
+    ada, reader = team.member("ada"), team.member("reader")
+    shared = ada.remember("before")
+    ada.sync(), reader.sync()
+    backup = team.backup()
+    ada.change(shared.id, content="after")
+    ada.sync(), reader.sync()
+    team.put_back(backup)
+    assert reader.sync().was_restored
+    ada.sync(), reader.sync()
+    assert reader.memories()[shared.id].content == "after"
+
+
+def test_a_deletion_that_a_backup_took_back_is_sent_again(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("before")
+    ada.sync(), bob.sync()
+    backup = team.backup()
+    ada.change(shared.id, status="deleted")
+    ada.sync()
+    team.put_back(backup)
+    bob.change(shared.id, content="after")
+    bob.sync(), ada.sync(), bob.sync(), ada.sync()
+    for member in (ada, bob):
+        there = member.memories()
+        assert there[shared.id].status == "deleted"
+        assert "after" in {memory.content for memory in there.values()}
+
+
+def test_a_home_that_was_put_back_takes_the_teams_word(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("before")
+    ada.sync(), bob.sync()
+    backup = Path(ada.home.root).with_name("backup")
+    shutil.copytree(ada.home.root, backup)
+    ada.change(shared.id, content="after")
+    later = ada.remember("later")
+    ada.sync(), bob.sync()
+    for name in ("memories.db", "memories.db-wal", "memories.db-shm"):  # the store alone, as a careful person saves it
+        Path(ada.home.root, name).unlink(missing_ok=True)
+    shutil.copy(backup / "memories.db", ada.home.root)
+    ada.sync(), bob.sync()
+    for member in (ada, bob):
+        there = member.memories()
+        assert there[shared.id].content == "after"
+        assert there[later.id].status == "active"

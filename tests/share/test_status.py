@@ -1,0 +1,152 @@
+"""`subcog share status`: what waits, what lost, and what colleagues did, without a server."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.share import sync
+from tests.share.conftest import SHOP, Team, prepare
+from tests.share.person import Person
+
+
+def test_what_waits_is_what_would_leave(ada: Person, bob: Person, team: Team, tmp_path: Path) -> None:
+    def waits(who: Person) -> list[int]:
+        return [row["waiting"] for row in json.loads(who.run("share", "status", "--json").stdout)["projects"]]
+
+    kept = ada.run("remember", "The cache is warmed at start.").stdout.strip()
+    ada.run("forget", ada.run("remember", "The pool has 20 connections.").stdout.strip())
+    for number in range(6):
+        ada.run("remember", f"The queue number {number} is drained at the end.")
+    ada.run("share", "init", ada.url, "--yes")
+    assert "and 2 more; `subcog share sync --dry-run --all` shows them" in ada.run("share", "sync", "--dry-run").stderr
+    assert ada.run("share", "sync", "--dry-run", "--all").stderr.count("The queue number") == 6
+    ada.run("share", "sync", "--all", code=2)
+    assert waits(ada) == [7]
+    ada.run("share", "sync", "--yes")
+    ada.run("forget", kept)
+    ada.run("forget", "--purge", ada.run("list", "--ids", "-n", "1").stdout.strip())
+    assert waits(ada) == [2]
+    ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
+    assert waits(ada) == [5]  # another server has nothing yet
+    ada.run("config", "set", "share.url", ada.url)
+    reader = Person(team, "reader", tmp_path)
+    reader.run("remember", "The lift is checked in May.")
+    reader.begin()
+    assert waits(reader) == [1]  # it can not be sent, and what was fetched need not be
+    refused = reader.run("forget", "--everywhere", *reader.run("list", "--ids", "-n", "1").stdout.split(), code=5).stderr
+    assert "your role may only read at" in refused
+    assert "nothing was erased" in refused
+
+
+def test_what_a_colleague_has_deleted_of_ones_own_is_named_until_it_is_settled(ada: Person, bob: Person) -> None:
+    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    bob.run("forget", noted, "--as-user")
+    bob.run("share", "sync")
+    assert ada.run("share", "sync").stdout == "sent 0, fetched 0, deleted here 1\n"
+    assert f"deleted by bob: {noted} The pool has 20 connections." in ada.run("share", "status").stdout
+    assert json.loads(ada.run("share", "status", "--json").stdout)["deleted"] == [{"id": noted, "by": "bob", "erased": False}]
+    ada.run("edit", noted, "--status", "active")
+    assert "deleted by" not in ada.run("share", "status").stdout
+    assert ada.run("share", "sync").stdout == "sent 1, fetched 0\n"
+    bob.run("share", "sync")
+    assert "The pool has 20" in bob.run("list").stdout
+    time.sleep(0.002)  # the next millisecond
+    ada.run("forget", noted)
+    assert "deleted by" not in ada.run("share", "status").stdout
+
+
+def test_what_a_colleague_has_erased_of_ones_own_is_said_to_be_gone_for_good(ada: Person, bob: Person) -> None:
+    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    bob.run("forget", noted, "--everywhere", "--as-user")
+    ada.run("share", "sync")
+    ada.run("edit", noted, "--status", "active")
+    ada.run("share", "sync")
+    status = ada.run("share", "status")
+    assert f"erased for all by bob: {noted} The pool" in status.stdout
+    assert "`subcog share restore ID` takes such a change or deletion back" in status.stderr
+
+
+def test_what_one_has_deleted_on_another_machine_is_no_colleagues_doing(ada: Person, team: Team, tmp_path: Path) -> None:
+    (tmp_path / "second").mkdir()
+    second = Person(team, "ada", tmp_path / "second")
+    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
+    ada.begin()
+    second.begin()
+    second.run("forget", noted, "--as-user")
+    second.run("share", "sync")
+    assert ada.run("share", "sync").stdout == "sent 0, fetched 0, deleted here 1\n"
+    assert "deleted by" not in ada.run("share", "status").stdout
+
+
+def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: Person, team: Team) -> None:
+    noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    ada.run("edit", noted, "--content", "The pool has 30 connections.")
+    bob.run("edit", noted, "--content", "The pool has 40 connections.")
+    ada.run("share", "sync")
+    assert "1 version lost to a later one" in bob.run("share", "sync").stderr
+    ada.run("share", "sync")
+    team.server.run(f"ALTER DATABASE {team.database} RENAME TO {team.database}_gone")
+    status = ada.run("share", "status").stdout
+    assert re.search(rf"^lost to {noted}: lost-\w+ .*: The pool has 30 connections\.$", status, re.MULTILINE)
+    assert f"localhost/{team.database} does not know it" in ada.run("share", "sync", "--yes", code=5).stderr
+    told = json.loads(ada.run("share", "status", "--json").stdout)
+    assert told["failure"].startswith(f"localhost/{team.database} does not know it")
+    assert told["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
+    ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
+    status = ada.run("share", "status").stdout
+    assert "waits for the first `subcog share sync`" in status  # nobody agreed to send anything there
+
+
+def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob: Person) -> None:
+    noted = ada.run("remember", "Deploy on Mondays.", "--trigger", "deploy").stdout.strip()
+    ada.begin()
+    bob.begin()
+    bob.run("edit", noted, "--path", "src/**", "--question", "what is to be done first?")
+    bob.run("share", "sync")
+    ada.run("share", "sync")
+    line = f"{noted} is yours, so what bob has changed does not count here: paths, questions"
+    assert line in ada.run("share", "status").stdout
+    told = json.loads(ada.run("share", "status", "--json").stdout)
+    assert told["kept"] == [{"id": noted, "by": "bob", "fields": ["paths", "questions"]}]
+    bob.run("edit", noted, "--content", "Deploy now.")
+    bob.run("share", "sync")
+    ada.run("share", "sync")
+    after = ada.run("share", "status").stdout
+    assert line not in after
+    assert re.search(
+        rf"^changed by bob: {noted} \(content.*\), before: Deploy on Mondays\. \[kept as kept-\w+\]$", after, re.MULTILINE
+    )
+
+
+def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 1)
+    monkeypatch.setattr(sync, "BATCH", 1)
+    rows = "SELECT %s, 'spam' || number, '{\"content\": \"spam\"}' FROM generate_series(1, 5) AS number"
+    team.run(f"INSERT INTO subcog.memories (project, id, doc) {rows}", "eve", (SHOP,))
+    bob.begin()
+    bob.run("share", "sync")
+    line = "4 memories of eve were left out: they are too large, or too much\n"
+    assert line in bob.run("share", "status").stdout
+    assert json.loads(bob.run("share", "status", "--json").stdout)["left"] == {"eve": 4}
+
+
+def test_a_project_that_is_refused_is_told_and_the_others_are_sent(ada: Person, team: Team) -> None:
+    prepare(team.server, team.database, by_project=True)
+    team.run("INSERT INTO subcog.members VALUES ('ada', 'github.com/acme/zoo')")
+    ada.run("share", "init", ada.url, "--project", SHOP, "--project", "github.com/acme/zoo")
+    ada.run("remember", "In the shop.")
+    ada.run("remember", "In the zoo.", "--project", "github.com/acme/zoo")
+    done = ada.run("share", "sync", "--yes", code=5)
+    assert done.stdout == "sent 1, fetched 0\n"
+    refusal = f"your role may write nothing of {SHOP} there"
+    assert refusal in done.stderr
+    assert f"the last time failed: {refusal}" in ada.run("share", "status").stdout

@@ -1,0 +1,343 @@
+"""A synchronisation: what leaves, what arrives, whose word it is, what a second one does."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli.team import sharing
+from subcog_hooks.core.deadline import Pace
+from subcog_hooks.settings import loading
+from subcog_hooks.share import server_connection, server_documents, sync
+from subcog_hooks.share.synced import ShareState
+from subcog_hooks.store.memory import AnsweredQuestion, hash_content
+from tests.share.conftest import SHOP, Team
+
+
+def test_a_memory_arrives_as_its_authors_word(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    noted = ada.remember("The keys rotate by a monthly job.", namespace="decisions", tags=("keys",), paths=("ops/**",))
+    assert ada.sync().sent == 1
+    assert bob.sync().fetched == 1
+    arrived = bob.memories()[noted.id]
+    assert (arrived.content, arrived.namespace, arrived.tags, arrived.paths) == (
+        "The keys rotate by a monthly job.",
+        "decisions",
+        ("keys",),
+        (),
+    )
+    assert (arrived.trust, arrived.noted, arrived.project) == ("team", "by ada, a colleague", SHOP)
+
+
+def test_only_confirmed_memories_of_shared_projects_leave(team: Team) -> None:
+    ada = team.member("ada")
+    ada.remember("for all projects", scope="user", project=None)
+    ada.remember("another project's", project="github.com/acme/other")
+    ada.remember("not confirmed", status="pending")
+    ada.remember("forgotten before", status="deleted")
+    ada.remember("shared", questions=(AnsweredQuestion("who?"), AnsweredQuestion("learned from a prompt", "learned")))
+    assert ada.sync().sent == 1
+    [(document,)] = team.run("SELECT doc FROM subcog.memories")
+    assert document["content"] == "shared"
+    assert document["questions"] == ["who?"]
+    assert "source" not in document
+
+
+def test_what_leaves_is_redacted_once_more(team: Team) -> None:
+    ada = team.member("ada")
+    key = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    ada.remember(f"The token is {key}, <private>and this is mine</private> it works.")  # as an earlier version stored it
+    ada.sync()
+    [(text,)] = team.run("SELECT doc::text FROM subcog.memories")
+    assert key not in text
+    assert "this is mine" not in text
+    assert "it works" in text
+    [(content, content_hash)] = team.run("SELECT doc ->> 'content', content_hash FROM subcog.memories")
+    assert content_hash == hash_content(content)  # nothing to try guesses of the rest on
+    with ShareState.open(ada.home) as state:
+        assert state.without_vectors(SHOP, "", 1) == []
+
+
+def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team: Team) -> None:
+    ada, bob, eve = team.member("ada"), team.member("bob"), team.member("eve")
+    bob.cues_from = frozenset(("ada",))
+    cues = {"triggers": ("deploy",), "paths": ("ops/**",), "when": {"branch": "main"}, "standing": True}
+    pinned = ada.remember("Pin me.", priority=95, **cues)
+    ada.sync(), bob.sync(), eve.sync()
+    let, withheld = bob.memories()[pinned.id], eve.memories()[pinned.id]
+    assert (let.priority, {name: getattr(let, name) for name in cues}) == (89, cues)
+    assert (withheld.priority, server_documents.cues_of(withheld)) == (89, [])
+    assert not let.is_pinnable
+    eve.change(pinned.id, content="Pin me not.")
+    eve.sync(), ada.sync()
+    back = ada.memories()[pinned.id]
+    assert (back.content, back.trust) == ("Pin me not.", "team")  # another's word by now
+    sql = "SELECT doc ->> 'priority', doc ->> 'trust', doc -> 'triggers' FROM subcog.memories WHERE id = %s"
+    assert team.run(sql, values=(pinned.id,)) == [("95", "user", ["deploy"])]
+
+
+def test_a_colleagues_labels_count_where_ones_own_text_does_not_come_by_itself(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("Noted by me.", priority=50)
+    ada.sync(), bob.sync()
+    bob.change(own.id, tags=("release",), paths=("src/**",), triggers=("deploy",))
+    bob.sync(), ada.sync()
+    after = ada.memories()[own.id]
+    assert (after.tags, after.paths, after.trust, after.triggers) == (("release",), (), "user", ())
+
+
+STEERED: dict[str, object] = {
+    "tags": ("release",),
+    "paths": ("**",),
+    "keywords": ("shop",),
+    "questions": (AnsweredQuestion("what is to be done first?"),),
+    "branch": "main",
+    "namespace": "security",
+    "expires_at": None,
+}
+
+
+@pytest.mark.parametrize("cue", [{"priority": 95}, {"triggers": ("deploy",)}, {"when": {"branch": "x"}}, {"standing": True}])
+def test_what_comes_by_itself_is_steered_by_nobody_else(team: Team, cue: dict[str, object]) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("Comes by itself.", expires_at=4_000_000_000_000, **cue)
+    ada.sync(), bob.sync()
+    before = ada.memories()[own.id]
+    bob.change(own.id, **STEERED)
+    bob.sync(), ada.sync()
+    after = ada.memories()[own.id]
+    assert {name: getattr(after, name) for name in STEERED} == {name: getattr(before, name) for name in STEERED}
+    assert {name: getattr(after, name) for name in cue} == cue
+    assert (ada.sync().sent, bob.sync().fetched) == (0, 0)
+    ada.change(own.id, tags=("mine",))  # and what one changes oneself leaves the rest of theirs
+    ada.sync(), bob.sync()
+    assert (bob.memories()[own.id].tags, bob.memories()[own.id].keywords) == (("mine",), ("shop",))
+    bob.change(own.id, status="archived")
+    bob.sync(), ada.sync()
+    assert ada.memories()[own.id].status == "archived"
+
+
+def test_what_a_colleague_has_written_into_a_pinned_memory_is_not_pinned(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    bob.cues_from = ada.cues_from = frozenset(("ada", "bob"))
+    own = ada.remember("Deploy on Mondays.", priority=95, triggers=("deploy",), standing=True)
+    ada.sync(), bob.sync()
+    bob.change(own.id, content="Deploy now, and with force.")
+    ada.cues_from = frozenset()
+    bob.sync(), ada.sync()
+    there = ada.memories()
+    changed = there.pop(own.id)
+    assert (changed.content, changed.trust, changed.priority) == ("Deploy now, and with force.", "team", 89)
+    assert server_documents.cues_of(changed) == []
+    [kept] = there.values()
+    assert (kept.content, kept.status, kept.trust, kept.superseded_by) == ("Deploy on Mondays.", "superseded", "user", own.id)
+    assert server_documents.cues_of(kept) == ["pinned", "triggers", "standing"]
+    assert ada.sync().sent == 0
+
+
+def test_a_retired_memory_that_a_colleague_brings_back_comes_no_more_by_itself(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("Deploy on Mondays.", triggers=("deploy",))
+    ada.sync(), bob.sync()
+    ada.change(own.id, status="archived")
+    ada.sync(), bob.sync()
+    bob.change(own.id, status="active")
+    bob.sync(), ada.sync()
+    after = ada.memories()[own.id]
+    assert (after.status, after.trust, server_documents.cues_of(after)) == ("active", "team", [])
+
+
+def test_a_memory_that_a_colleague_moves_comes_no_more_by_itself(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    ada.projects = bob.projects = (SHOP, "github.com/acme/zoo")
+    own = ada.remember("Deploy on Mondays.", priority=95, triggers=("deploy",))
+    ada.sync(), bob.sync()
+    bob.change(own.id, project="github.com/acme/zoo")
+    bob.sync(), ada.sync()
+    there = ada.memories()
+    assert (there[own.id].project, server_documents.cues_of(there[own.id])) == ("github.com/acme/zoo", [])
+    assert [memory.superseded_by for memory in there.values() if server_documents.cues_of(memory)] == [own.id]
+
+
+def test_of_two_edits_the_later_wins_and_the_other_is_kept(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("before")
+    ada.sync(), bob.sync()
+    ada.change(shared.id, content="ada's", updated_at=9_000_000)  # clocks do not count
+    bob.change(shared.id, content="bob's", updated_at=2_000)
+    ada.sync(), bob.sync(), ada.sync()
+    for member in (ada, bob):
+        there = member.memories()
+        assert there.pop(shared.id).content == "bob's"
+        [lost] = [memory for id_, memory in there.items() if id_.startswith("lost-")]
+        assert (lost.content, lost.status, lost.superseded_by) == ("ada's", "superseded", shared.id)
+
+
+def test_a_deletion_travels_and_an_edit_brings_it_back(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("to be deleted")
+    ada.sync(), bob.sync()
+    ada.change(shared.id, status="deleted")
+    assert ada.sync().deleted_there == 1
+    assert team.run("SELECT doc, words::text FROM subcog.memories") == [(None, "")]
+    assert bob.sync().deleted_here == 1
+    assert bob.memories()[shared.id].status == "deleted"
+    bob.change(shared.id, status="active")
+    bob.sync(), ada.sync()
+    assert ada.memories()[shared.id].status == "active"
+
+
+def test_what_was_purged_here_is_deleted_there(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    shared = ada.remember("to be purged")
+    ada.sync(), bob.sync()
+    ada.purge(shared.id)
+    ada.sync(), bob.sync()
+    assert bob.memories()[shared.id].status == "deleted"
+    assert shared.id not in ada.memories()
+
+
+def test_a_memory_that_is_taken_out_of_the_project_is_shared_no_more(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("mine after all")
+    ada.sync(), bob.sync()
+    ada.change(own.id, scope="user", project=None)
+    bob.change(bob.remember("bob's").id, tags=("x",))
+    ada.sync(), bob.sync()
+    assert bob.memories()[own.id].status == "deleted"
+    taken = next(memory for memory in bob.memories().values() if memory.content == "bob's")
+    ada.sync()
+    ada.change(taken.id, scope="user", project=None)  # a colleague's, taken to all of one's own projects
+    ada.sync(), bob.sync()
+    assert bob.memories()[taken.id].status == "active"
+
+
+def test_a_memory_moves_between_shared_projects(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    ada.projects = bob.projects = (SHOP, "github.com/acme/zoo")
+    moved = ada.remember("moves")
+    ada.sync(), bob.sync()
+    ada.change(moved.id, project="github.com/acme/zoo")
+    ada.sync(), bob.sync()
+    after = bob.memories()[moved.id]
+    assert (after.project, after.status) == ("github.com/acme/zoo", "active")
+    ada.change(moved.id, project=SHOP)
+    ada.sync(), bob.sync()
+    assert bob.memories()[moved.id].project == SHOP
+
+
+def test_a_second_synchronisation_does_nothing(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    for number in range(5):
+        ada.remember(f"memory {number}")
+    ada.sync(), bob.sync()
+    before = team.run("SELECT max(revision) FROM subcog.memories")
+    for member in (ada, bob, ada, bob):
+        outcome = member.sync()
+        assert (outcome.sent, outcome.fetched, outcome.problems) == (0, 0, [])
+    assert team.run("SELECT max(revision) FROM subcog.memories") == before
+
+
+def test_without_its_notes_of_the_server_a_home_compares_anew(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    same, changed = ada.remember("the same"), ada.remember("the old text")
+    ada.sync(), bob.sync()
+    bob.change(changed.id, content="bob's text, sent")
+    bob.sync()
+    for file in Path(ada.home.root).glob("team.db*"):
+        file.unlink()
+    ada.sync(), bob.sync()
+    there = ada.memories()
+    assert there[same.id].content == "the same"
+    assert there[changed.id].content == "bob's text, sent"
+    assert [memory.content for memory in there.values() if memory.id.startswith("lost-")] == ["the old text"]
+    assert {id_: memory.content for id_, memory in there.items()} == {i: m.content for i, m in bob.memories().items()}
+
+
+@pytest.mark.parametrize("cues", [{}, {"triggers": ("deploy",), "standing": True, "priority": 95}])
+def test_without_its_notes_a_home_keeps_no_second_copy_of_what_colleagues_wrote(team: Team, cues: dict[str, object]) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    same, hidden = ada.remember("the same", **cues), ada.remember("nothing\u200b hidden")
+    edited = ada.remember("before")
+    ada.sync(), bob.sync()
+    before = bob.memories()
+    for file in Path(bob.home.root).glob("team.db*"):
+        file.unlink()
+    bob.change(edited.id, content="bob's, not sent yet")
+    outcome = bob.sync()
+    there = bob.memories()
+    for kept in (same, hidden):
+        assert server_documents.local_digest(there[kept.id]) == server_documents.local_digest(before[kept.id])
+    assert [there[id_].content for id_ in outcome.lost] == ["bob's, not sent yet"]
+    assert (outcome.fetched, outcome.sent) == (2, 1)  # what was edited, and the version that lost
+    assert (bob.sync().sent, ada.sync().fetched) == (0, 1)
+    ada.change(same.id, content="changed")
+    ada.sync(), bob.sync()
+    assert bob.memories()[same.id].content == "changed"
+
+
+def test_learned_questions_stay_when_a_colleague_changes_the_memory(team: Team) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    own = ada.remember("The pool has 20 connections.")
+    ada.sync(), bob.sync()
+    ada.change(own.id, questions=(AnsweredQuestion("how large is the pool", "learned"),))
+    bob.change(own.id, content="The pool has 30 connections.")
+    bob.sync(), ada.sync()
+    assert ada.memories()[own.id].questions == (AnsweredQuestion("how large is the pool", "learned"),)
+
+
+class EndsAfter(Pace):
+    """A pace that ends after so many units."""
+
+    def __init__(self, units: int) -> None:
+        self.left = units
+
+    def goes_on(self, is_called_off: Callable[[], bool] = lambda: False) -> bool:  # noqa: ARG002 - as it is called
+        self.left -= 1
+        return self.left > 0
+
+
+def test_a_synchronisation_at_rest_ends_when_it_should_and_is_gone_on_with(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "BATCH", 1)
+    ada, bob = team.member("ada"), team.member("bob")
+    for number in range(3):
+        ada.remember(f"note {number}")
+    ada.sync()
+    bob.home.create()
+    Path(bob.home.config).write_text(f'[share]\nurl = "{bob.url}"\nprojects = "{SHOP}"\n', encoding="utf-8")
+    monkeypatch.setenv("SUBCOG_HOME", bob.home.root)
+    with ShareState.open(bob.home) as state:
+        state.agree(SHOP, server_connection.identity_of(bob.url))
+    settings = loading.load(bob.home)
+    sharing.share_quietly(bob.home, settings, EndsAfter(2))
+    assert len(bob.memories()) == 2
+    sharing.share_quietly(bob.home, settings)
+    assert len(bob.memories()) == 3
+
+
+def test_two_clients_send_at_once(team: Team) -> None:
+    members = [team.member("ada", f"home{number}") for number in range(4)]
+    for number, member in enumerate(members):
+        for count in range(20):
+            member.remember(f"{number} {count}")
+    failures: list[BaseException] = []
+
+    def run(member: object) -> None:
+        try:
+            for _ in range(3):
+                member.sync()  # type: ignore[attr-defined]
+        except BaseException as error:  # noqa: BLE001 - told by the assertion below
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(member,)) for member in members]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    for member in members:
+        member.sync()
+        assert len(member.memories()) == 80
+    revisions = [revision for (revision,) in team.run("SELECT revision FROM subcog.memories")]
+    assert len(set(revisions)) == 80

@@ -1,0 +1,117 @@
+"""The team's search on a real server: what it finds, and by which index."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.recall.tuning import Tuning
+from subcog_hooks.share import server_connection, server_schema, server_vectors, team_search
+from subcog_hooks.store.memory import now_ms
+from tests.share.conftest import SHOP, Server
+
+BANK = "github.com/acme/bank"
+MANY = 2_400  # vectors of the shop: more than are compared exactly
+TEN = 10
+
+
+def about_topics(count: int, topics: int) -> np.ndarray:
+    """Return vectors that are near to one topic each, (count, dimension) int8."""
+    drawn = np.random.default_rng(count)
+    middles = drawn.normal(0, 30, (topics, PACKAGED.dimension))
+    made = middles[drawn.integers(0, topics, count)] + drawn.normal(0, 30, (count, PACKAGED.dimension))
+    return np.clip(np.rint(made), -127, 127).astype(np.int8)
+
+
+class Filled:
+    """A database with memories that have vectors and no words in common. made: (MANY, dimension) int8, the shop's."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.database = server.new_database("team_template")
+        self.made = about_topics(MANY, 60)
+        self.write(SHOP, self.made)
+
+    @property
+    def url(self) -> str:
+        return self.server.url(database=self.database)
+
+    def write(self, project: str, made: np.ndarray) -> None:
+        with server_connection.opened(self.url) as opened, opened.cursor() as cursor:
+            with cursor.copy("COPY subcog.memories (project, id, doc, content_hash) FROM STDIN") as copy:
+                for number in range(len(made)):
+                    document = f'{{"content": "note {number}", "created_at": "2026-03-02T10:00:00Z"}}'
+                    copy.write_row((project, f"m{number}", document, "same"))
+            with cursor.copy("COPY subcog.vectors (project, id, part, model, content_hash, embedding) FROM STDIN") as copy:
+                for number, vector in enumerate(made):
+                    copy.write_row(
+                        (
+                            project,
+                            f"m{number}",
+                            0,
+                            server_vectors.model_name(),
+                            "same",
+                            server_vectors.written(vector.tobytes()),
+                        )
+                    )
+            opened.execute("ANALYZE subcog.vectors")
+
+    def run(self, sql: str) -> list[tuple[object, ...]]:
+        return self.server.run(sql, self.database)
+
+    def found(self, project: str, vector: np.ndarray) -> list[str]:
+        with server_connection.opened(self.url) as opened:
+            asked = team_search.TeamRequest("", [project], vector.tobytes())
+            hits = team_search.search(opened, server_schema.require(opened), asked, Tuning(), 1.0, now_ms())
+        assert {hit.memory.project for hit in hits} <= {project}
+        return [hit.memory.id for hit in hits]
+
+    def left_out(self, project: str, made: np.ndarray) -> float:
+        """Return the share of the nearest ten of all that a search does not find, over queries between two vectors."""
+        lengths = np.linalg.norm(made.astype(np.float32), axis=1)
+        missed = 0
+        for number in range(0, 40, 2):
+            query = ((made[number].astype(int) + made[number + 1]) // 2).astype(np.int8)
+            nearest = np.argsort(-(made.astype(np.float32) @ query.astype(np.float32)) / lengths)[:TEN]
+            missed += len({f"m{at}" for at in nearest} - set(self.found(project, query)))
+        return missed / (20 * TEN)
+
+    def count_scans(self, index: str) -> int:
+        [(count,)] = self.run(f"SELECT idx_scan FROM pg_stat_all_indexes WHERE indexrelid = 'subcog.{index}'::regclass")
+        assert isinstance(count, int)
+        return count
+
+
+@pytest.fixture(scope="module")
+def filled(server: Server) -> Filled:
+    if not server.has_vectors:
+        pytest.skip("the server has no pgvector")
+    return Filled(server)
+
+
+def test_the_nearest_are_those_of_a_scan_of_all(filled: Filled) -> None:
+    assert filled.left_out(SHOP, filled.made) <= 0.02
+    assert filled.run("SELECT to_regclass('subcog.vectors_by_cosine')") == [(None,)]
+
+
+def test_many_vectors_get_a_graph_which_few_of_a_project_do_not_need(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = about_topics(50, 1)
+    filled.write(BANK, few)
+    for module in (server_schema, team_search):
+        monkeypatch.setattr(module, "MANY_VECTORS", MANY // 2)
+    asked = team_search.TeamRequest("", [SHOP], filled.made[0].tobytes())
+    with server_connection.opened(filled.url) as owner:
+        assert 0.8 < team_search.count_without_graph(owner, server_schema.look(owner), asked) / MANY < 1.2
+        made = server_schema.plan(owner, server_schema.look(owner), by_project=False)
+        assert len(made.told) == 1
+        assert made.told[0].startswith(f"a graph of {MANY + len(few):,} vectors")
+        server_schema.carry_out(owner, made)
+        assert server_schema.plan(owner, server_schema.look(owner), by_project=False).told == []
+        assert team_search.count_without_graph(owner, server_schema.look(owner), asked) == 0
+    filled.run(f"ALTER DATABASE {filled.database} SET enable_sort = off")  # or as few are read and sorted after all
+    assert filled.left_out(SHOP, filled.made) <= 0.02
+    looked_for = filled.count_scans("vectors_by_cosine")
+    assert looked_for
+    assert filled.left_out(BANK, few) == 0
+    assert filled.count_scans("vectors_by_cosine") == looked_for

@@ -1,0 +1,402 @@
+"""`subcog share` as people run it: what it says and asks, what is never shown. README's lines run here."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.share import server_connection, server_schema, team_search
+from tests.documents import README, blocks
+from tests.share.conftest import SHOP, Server, Team, greeting
+from tests.share.person import SUBCOG, Person
+
+
+def test_readmes_lines_bring_a_colleagues_note_into_ones_own_prompt(team: Team, tmp_path: Path) -> None:
+    documented = blocks(README)
+    [lines] = [block.lines for block in documented if block.needs == "PostgreSQL"]
+    [remember] = [block.script for block in documented if block.script.startswith("ID=$(subcog remember")]
+    [ask] = [block.lines[0] for block in documented if block.lines[0].startswith("ask() ")]
+    at = lines.index("# a colleague, in a clone:")
+    database = team.server.new_database()
+    team.server.run(f"GRANT CREATE ON DATABASE {database} TO ada", database)
+    if team.server.has_vectors:
+        team.server.run("CREATE EXTENSION vector", database)  # an administrator's to make
+    scripts = {"ada": [remember, *lines[:at]], "bob": [ask, *lines[at:]]}
+    for role, script in scripts.items():
+        person = Person(team, role, tmp_path)
+        text = "\n".join(script).replace("share sync", "share sync --yes").replace(" --grant bob", " --grant bob --yes")
+        for name in scripts:
+            text = text.replace(f"postgresql://{name}@db.example.com/team", f"'{team.server.url(name, database)}'")
+        path = f"{Path(SUBCOG).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "SUBCOG_HOME": str(person.home), "PATH": path}
+        done = subprocess.run(
+            ["sh", "-eu"], cwd=person.folder, env=environment, input=text, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    given = json.loads(done.stdout.splitlines()[-1])["hookSpecificOutput"]["additionalContext"]
+    assert re.search(
+        r"by ada, a colleague\] The release service rotates its signing keys by a monthly job, never by hand\n", given
+    )
+
+
+def test_a_first_synchronisation_shows_what_leaves_and_needs_a_yes(ada: Person, team: Team) -> None:
+    ada.run("remember", "The cache is warmed at start.")
+    ada.run("remember", "--user", "Mine alone.")
+    ada.run("share", "init", ada.url, "--yes")
+    shown = ada.run("share", "sync", "--dry-run").stderr
+    assert "1 memory would leave" in shown
+    assert "The cache is warmed at start." in shown
+    assert "Mine alone." not in shown
+    refused = ada.run("share", "sync", code=2).stderr
+    assert f"nobody can be asked: Share {SHOP} with localhost/{team.database}?; give --yes" in refused
+    assert team.run("SELECT count(*) FROM subcog.memories") == [(0,)]
+    assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
+    assert ada.run("share", "sync").stdout == "sent 0, fetched 0\n"
+
+
+def test_a_later_dry_run_shows_what_has_changed_alone(ada: Person, bob: Person) -> None:
+    forgotten = ada.run("remember", "The cache is warmed at start.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    assert f"{SHOP}: 0 memories would leave, redacted once more\n" in bob.run("share", "sync", "--dry-run").stderr
+    ada.run("forget", forgotten)
+    ada.run("remember", "The queue is drained at the end.")
+    shown = ada.run("share", "sync", "--dry-run").stderr
+    assert f"{SHOP}: 1 memory would leave, redacted once more, and that 1 memory was forgotten or taken out" in shown
+    assert "The queue is drained at the end." in shown
+    assert "The cache" not in shown
+    assert ada.run("share", "sync").stdout == "sent 1, fetched 0, deleted there 1\n"
+    assert "0 memories would leave, redacted once more\n" in ada.run("share", "sync", "--dry-run").stderr
+
+
+def test_a_role_or_a_database_that_is_not_there_is_not_to_be_tried_again(ada: Person, team: Team) -> None:
+    for wrong in (team.server.url("nobody", team.database), team.server.url("ada", "nowhere")):
+        refused = ada.run("share", "init", wrong, code=5).stderr
+        assert "does not exist; correct the role or the database in the address" in refused
+    address = "postgresql://ada@127.0.0.1:1/team?sslmode=verify-full&sslrootcert=/no/such.crt"
+    assert "correct the role" not in ada.run("share", "init", address, code=5).stderr
+
+
+def test_who_may_not_is_told_who_can_change_that(ada: Person, team: Team) -> None:
+    ada.begin()
+    if not team.server.run("SELECT 1 FROM pg_roles WHERE rolname = 'nobodys'"):
+        team.server.run("CREATE ROLE nobodys LOGIN")
+    refused = ada.run("share", "init", team.server.url("nobodys", team.database), "--yes", code=5).stderr
+    assert "does not allow it: permission denied for" in refused
+    assert "their owner lets you: `subcog share init --grant ROLE`" in refused
+    refused = ada.run("share", "init", team.server.url("nobodys", team.server.new_database()), "--yes", code=5).stderr
+    assert "permission denied for database" in refused
+    assert "--grant" not in refused
+
+
+def test_an_empty_name_is_refused(ada: Person) -> None:
+    assert "an empty name is no role" in ada.run("share", "init", ada.url, "--grant", "", "--yes", code=2).stderr
+    assert "an empty name is no project" in ada.run("share", "init", ada.url, "--project", "", "--yes", code=2).stderr
+    ada.run("share", "init", ada.url, "--yes")
+    assert "'' names no file" in ada.run("share", "export", "", code=2).stderr
+
+
+def test_outside_any_project_nothing_is_shared_and_it_says_so(ada: Person, tmp_path: Path) -> None:
+    (tmp_path / "nowhere").mkdir()
+    ada.folder = tmp_path / "nowhere"
+    assert (
+        "no project is shared yet: `subcog share init` in the folder of one"
+        in ada.run("share", "init", ada.url, "--yes").stderr
+    )
+    assert "nothing is shared" in ada.run("share", "status", code=1).stderr
+
+
+def rest(person: Person) -> None:
+    """Do the work at rest, as ten minutes after the last time."""
+    (person.home / "at-rest.json").unlink(missing_ok=True)
+    person.run_apart("at-rest")
+
+
+def test_what_one_server_was_allowed_another_does_not_get(ada: Person, team: Team) -> None:
+    ada.run("remember", "The cache is warmed at start.")
+    ada.begin()
+    other = team.server.new_database("team_template")
+    there = ada.url.replace(team.database, other)
+    ada.run("config", "set", "share.url", there)
+    rest(ada)
+    asked = ada.run("share", "sync", code=2).stderr
+    assert f"localhost/{other} is not the server that you agreed to share with, which was at host={team.server.folder}" in asked
+    assert "1 memory would leave" in asked
+    assert f"Share {SHOP} with localhost/{other}?; if it is meant, choose it with `subcog share init URL`" in asked
+    assert "is not the server that you agreed to" in ada.run("share", "sync", "--yes", code=5).stderr  # a script's own word
+    assert team.server.run("SELECT count(*) FROM subcog.memories", other) == [(0,)]
+    ada.run("config", "set", "share.url", ada.url)
+    ada.run("share", "sync")  # that one knows it already
+    assert "it is another server than before" in ada.run("share", "init", there, "--yes").stderr
+    assert f"Share {SHOP} with localhost/{other}?; give --yes" in ada.run("share", "sync", code=2).stderr
+    assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
+
+
+def test_another_database_at_the_address_that_was_agreed_to_gets_nothing(ada: Person, team: Team) -> None:
+    ada.run("remember", "The cache is warmed at start.")
+    ada.begin()
+    team.run("UPDATE subcog.server SET id = gen_random_uuid()")
+    team.run("TRUNCATE subcog.memories CASCADE")
+    rest(ada)
+    assert "is not the one that you agreed to share with" in ada.run("share", "status").stdout
+    asked = ada.run("share", "sync", code=2).stderr
+    assert "1 memory would leave" in asked
+    refused = ada.run("share", "sync", "--yes", code=5).stderr  # a script's own word
+    assert "is not the one that you agreed to share with; if it is meant, choose it with `subcog share init URL`" in refused
+    assert team.run("SELECT count(*) FROM subcog.memories") == [(0,)]
+    assert "it is another server than before" in ada.run("share", "init", ada.url, "--yes").stderr
+    assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
+
+
+@pytest.fixture
+def vectors(server: Server) -> None:
+    if not server.has_vectors:
+        pytest.skip("this server has no pgvector")
+
+
+@pytest.mark.usefixtures("vectors")
+def test_vectors_travel_and_the_server_is_searched_by_them(ada: Person, bob: Person, team: Team) -> None:
+    noted = ada.run("remember", "Orders are frozen on the last Friday of a month.").stdout.strip()
+    ada.run("remember", "The login page is blue.")
+    ada.run("reindex")  # the final vectors
+    ada.begin()
+    bob.begin()
+    assert team.run("SELECT count(*) FROM subcog.vectors WHERE part = 0") == [(2,)]
+    assert "embedded" not in bob.run("reindex").stderr  # they came with the memories
+    found = json.loads(bob.run("search", "--team", "--json", "when can no purchase be changed").stdout)
+    best = found["results"][0]
+    assert (best["id"], best["author"], best["project"]) == (noted, "ada", SHOP)
+    explained = best["explain"]
+    told = sum(explained["contributions"].values()) * explained["factors"]["agreement"] * explained["factors"]["recency"]
+    assert best["score"] == pytest.approx(told, abs=1e-6)
+    by_words = bob.run("search", "--team", "--mode", "lexical", "--ids", "login page").stdout
+    assert by_words == team.run("SELECT id FROM subcog.memories WHERE doc ->> 'content' LIKE '%%login%%'")[0][0] + "\n"
+    assert "by ada, a colleague" in bob.run("search", "--team", "--explain", "frozen orders").stdout
+    assert bob.run("search", "--team", "--mode", "lexical", "zebra", code=1).stdout == ""
+
+
+@pytest.mark.usefixtures("vectors")
+def test_the_owner_of_many_vectors_is_offered_a_graph_of_them(
+    ada: Person, bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.run("remember", "Orders are frozen on the last Friday of a month.")
+    ada.run("reindex")
+    ada.begin()
+    owner = team.server.url(database=team.database)
+    options = "SELECT reloptions FROM pg_class WHERE oid = 'subcog.vectors_by_cosine'::regclass"
+    assert "graph" not in bob.run("share", "init", owner, "--yes").stderr
+    team.run("ANALYZE subcog.vectors")
+    for module in (server_schema, team_search):
+        monkeypatch.setattr(module, "MANY_VECTORS", 0)
+    assert "graph" not in ada.run("share", "init", ada.url, "--yes").stderr  # it is not hers
+    assert "nobody can be asked: Make it?" in bob.run("share", "init", owner, code=2).stderr
+    assert team.run("SELECT to_regclass('subcog.vectors_by_cosine')") == [(None,)]
+    slow = "the server compares each of 1 vectors; `subcog share init` of its owner makes a faster graph"
+    assert slow in ada.run("search", "--team", "when can no purchase be changed").stderr
+    assert "a graph of 1 vectors" in bob.run("share", "init", owner, "--yes").stderr
+    assert team.run(options) == [([f"m={server_schema.LINKS}", f"ef_construction={server_schema.LINKS_LOOKED_AT}"],)]
+    assert "graph" not in bob.run("share", "init", owner).stderr
+    done = ada.run("search", "--team", "when can no purchase be changed")
+    assert "Orders are frozen" in done.stdout
+    assert slow not in done.stderr
+
+
+@pytest.mark.usefixtures("vectors")
+def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: Team) -> None:
+    ada.run("remember", "Orders are frozen on the last Friday of a month.")
+    ada.run("remember", "The login page is blue, its form has two fields and a link below.")
+    ada.run("reindex")
+    ada.begin()
+    team.run(
+        "UPDATE subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other WHERE one.id <> other.id"
+    )
+    bob.begin()
+    assert "embedded 2" in bob.run("reindex").stderr
+
+
+@pytest.mark.usefixtures("vectors")
+def test_vectors_that_a_backup_took_back_are_sent_again(ada: Person, team: Team) -> None:
+    ada.run("remember", "Orders are frozen on the last Friday of a month.")
+    ada.begin()
+    count = "SELECT count(*) FROM subcog.vectors WHERE part = 0"
+    assert team.run(count) == [(0,)]  # they are made at rest
+    backup = team.backup()
+    ada.run("reindex")
+    ada.run("share", "sync")
+    assert team.run(count) == [(1,)]
+    team.put_back(backup)
+    assert "was put back from a backup" in ada.run("share", "sync").stderr
+    assert team.run(count) == [(1,)]
+    assert "was put back" not in ada.run("share", "sync").stderr
+
+
+def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person, bob: Person, team: Team) -> None:
+    noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
+    other = ada.run("remember", "Not erased.").stdout.strip()
+    ada.begin()
+    bob.begin()
+    private = ada.run("remember", "--user", "Mine alone.").stdout.strip()
+    assert "in no project that you share" in ada.run("forget", private, "--everywhere", code=2).stderr
+    ada.run("forget", noted, "--everywhere")
+    assert team.run("SELECT doc, words::text, erased FROM subcog.memories WHERE id = %s", values=(noted,)) == [(None, "", True)]
+    bob.run("edit", noted, "--tag", "mine")  # meanwhile: it can not come back
+    bob.run("share", "sync")
+    bob.run("share", "sync")
+    for person in (ada, bob):
+        listed = person.run("list", "--status", "all", "--jsonl").stdout
+        assert {json.loads(line)["id"] for line in listed.splitlines()} - {private} == {other}
+        assert not any(b"secret plan" in file.read_bytes() for file in person.home.rglob("*") if file.is_file())
+
+
+def test_forget_everywhere_erases_lost_versions_and_what_was_moved_here_alone(ada: Person, bob: Person, team: Team) -> None:
+    noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
+    moved = ada.run("remember", "The secret plan is to sell.").stdout.strip()
+    ada.run("share", "init", ada.url, "--project", SHOP, "--project", "github.com/acme/zoo")
+    ada.run("share", "sync", "--yes")
+    bob.begin()
+    ada.run("edit", noted, "--content", "The secret plan is to buy Acme and Zoo.")
+    bob.run("edit", noted, "--content", "The secret plan is off.")
+    for person in (ada, bob, ada):
+        person.run("share", "sync")
+    assert "lost to" in ada.run("share", "status").stdout
+    ada.run("edit", moved, "--project", "github.com/acme/zoo")
+    assert "lost-" in ada.run("forget", noted, moved, "--everywhere", "--yes").stderr
+    assert team.run("SELECT bool_and(erased), count(*) FROM subcog.memories") == [(True, 3)]
+    for person in (bob, ada):
+        person.run("share", "sync")
+        assert not any(b"secret plan" in file.read_bytes() for file in person.home.rglob("*") if file.is_file())
+
+
+def test_forget_everywhere_takes_no_other_database_for_the_teams(ada: Person, team: Team) -> None:
+    noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
+    ada.begin()
+    team.run("UPDATE subcog.server SET id = gen_random_uuid()")
+    refused = ada.run("forget", noted, "--everywhere", code=5).stderr
+    assert "is not the one that you agreed to share with" in refused
+    assert "secret plan" in ada.run("list").stdout
+
+
+def test_an_export_of_the_server_is_read_by_import(ada: Person, bob: Person, tmp_path: Path) -> None:
+    ada.run("remember", "The cache is warmed at start.", "--tag", "cache")
+    ada.begin()
+    file = tmp_path / "team.jsonl"
+    assert ada.run("share", "export", str(file)).stderr == "exported 1\n"
+    assert bob.run("import", str(file)).stdout.startswith("added 1")
+    assert "by ada, a colleague" in bob.run("list").stdout
+
+
+def test_off_leaves_memories_and_stops(ada: Person, team: Team) -> None:
+    ada.run("remember", "The cache is warmed at start.")
+    ada.begin()
+    ada.run("share", "off", "--yes")
+    assert ada.run("share", "status", code=1).stdout == ""
+    assert "no team's server is set" in ada.run("share", "sync", code=4).stderr
+    assert "The cache is warmed" in ada.run("list").stdout
+    assert team.run("SELECT count(*) FROM subcog.memories") == [(1,)]
+
+
+def test_a_projects_file_and_an_agent_can_not_choose_the_server(ada: Person) -> None:
+    (ada.folder / ".subcog.toml").write_text(f'[share]\nurl = "{ada.url}"\nprojects = "{SHOP}"\n', encoding="utf-8")
+    told = ada.run("share", "status", code=1).stderr
+    assert "share.url is left to your own config.toml" in told
+    assert "share.projects is left to your own config.toml" in told
+    for words in (["share", "init", ada.url, "--yes"], ["config", "set", "share.url", ada.url]):
+        assert "--as-user" in ada.run(*words, code=2, CLAUDECODE="1").stderr
+
+
+def test_a_password_is_kept_nowhere(ada: Person) -> None:
+    for words in (["share", "init"], ["config", "set", "share.url"]):
+        done = ada.run(*words, "postgresql://ada:hunter2@localhost/team", code=4)
+        assert "has a password in it" in done.stderr
+        assert "hunter2" not in done.stdout + done.stderr
+    ada.home.mkdir(exist_ok=True)
+    (ada.home / "config.toml").write_text('[share]\nurl = "postgresql://ada:hunter2@localhost/team"\n', encoding="utf-8")
+    done = ada.run("share", "status", code=4)
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_init_waits_for_no_server_that_falls_silent(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_connection, "SILENT_S", 0.4)
+    monkeypatch.setattr(server_connection, "BUILDING_S", 60.0)  # for what takes long there
+    with greeting([]) as url:
+        assert "has said nothing for 0 seconds" in ada.run("share", "init", url, "--yes", code=5).stderr
+
+
+def test_without_psycopg_one_line_says_what_to_install(ada: Person, tmp_path: Path) -> None:
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "psycopg.py").write_text("raise ImportError('no psycopg here')\n", encoding="utf-8")
+    done = ada.run_apart("share", "init", ada.url, "--yes", code=5, PYTHONPATH=str(tmp_path / "hidden"))
+    assert done.stderr == 'subcog: sharing needs psycopg, which is not installed; install "subcog[share]"\n'
+
+
+def test_a_service_and_a_password_file_are_libpqs(ada: Person, team: Team, tmp_path: Path) -> None:
+    service = tmp_path / "services"
+    service.write_text(f"[team]\nhost={team.server.folder}\ndbname={team.database}\nuser=ada\n", encoding="utf-8")
+    ada.run("share", "init", "service=team", "--yes", PGSERVICEFILE=str(service))
+    ada.run("remember", "By way of a service.")
+    assert ada.run("share", "sync", "--yes", PGSERVICEFILE=str(service)).stdout == "sent 1, fetched 0\n"
+    elsewhere = str(tmp_path / "none")
+    assert "the server's service team is not found" in ada.run("share", "sync", code=4, PGSERVICEFILE=elsewhere).stderr
+    assert "server: service=team\n" in ada.run("share", "status", PGSERVICEFILE=elsewhere).stdout
+
+
+def test_a_colleague_begins_without_the_right_to_make_anything(bob: Person, team: Team) -> None:
+    if team.server.has_vectors:
+        team.run("DROP TABLE subcog.vectors")
+        team.run("DROP EXTENSION vector")
+    told = bob.run("share", "init", bob.url).stderr  # nothing is to be made, so nothing is asked
+    assert "the server has no pgvector" in told
+    bob.run("remember", "Found by words.")
+    bob.run("share", "sync", "--yes")
+    assert "Found by words." in bob.run("search", "--team", "found words").stdout
+
+
+def test_the_work_at_rest_synchronises_what_was_agreed_to(ada: Person, bob: Person, team: Team) -> None:
+    ada.run("remember", "Comes by itself.")
+    bob.run("share", "init", bob.url, "--yes")
+    rest(bob)  # nobody has agreed yet
+    assert not (bob.home / "memories.db").exists() or bob.run("list", code=1).stdout == ""
+    bob.run("share", "sync", "--yes")
+    ada.begin()
+    rest(bob)
+    assert "Comes by itself." in bob.run("list").stdout
+    bob.run("config", "set", "share.at_rest", "false")
+    ada.run("remember", "Does not.")
+    ada.run("share", "sync")
+    rest(bob)
+    assert "Does not." not in bob.run("list").stdout
+    bob.run("share", "sync")
+    assert "Does not." in bob.run("list").stdout
+
+
+def test_the_path_of_a_folder_never_leaves_as_a_projects_name(team: Team, tmp_path: Path) -> None:
+    ada = Person(team, "ada", tmp_path)
+    ada.run("share", "init", ada.url, "--yes")
+    path = str(tmp_path / "secret-client")
+    ada.run("config", "set", "share.projects", f"{SHOP}, {path}")
+    refused = ada.run("share", "sync", "--yes", code=2)
+    assert f"{path} has no remote" in refused.stderr
+    ada.run("remember", "kept here", "--project", path)
+    ada.run("remember", "shared")
+    rest(ada)
+    assert not [row for row in team.run("SELECT project FROM subcog.memories") if path in row[0]]
+
+
+def test_what_was_exported_from_the_server_is_imported_without_cues(team: Team, tmp_path: Path) -> None:
+    ada, bob = Person(team, "ada", tmp_path), Person(team, "bob", tmp_path)
+    for person in (ada, bob):
+        person.run("share", "init", person.url, "--yes")
+    ada.run("remember", "Deploy with force.", "--trigger", "deploy", "--standing", "--priority", "95")
+    ada.run("share", "sync", "--yes")
+    file = str(tmp_path / "team.jsonl")
+    bob.run("share", "export", file)
+    assert "1 are a file's or a colleague's word" in bob.run("import", file).stderr
+    [line] = bob.run("export").stdout.splitlines()
+    imported = json.loads(line)
+    assert (imported["trust"], imported["priority"]) == ("team", 89)
+    assert not {"triggers", "standing"} & set(imported)
+    bob.run("import", file, "--trust", "user", "--replace")
+    assert json.loads(bob.run("export").stdout)["triggers"] == ["deploy"]

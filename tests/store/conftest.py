@@ -1,0 +1,168 @@
+"""Vectors for the tests of this folder: a small space of random ones, and the letters', which follow a store."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import vector_sync
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import path_of
+from subcog_hooks.store.vector_store import VectorStore
+from tests.conftest import Maker
+from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
+
+SMALL = "small"
+SMALL_DIMENSION = 64
+
+
+def vector(seed: int) -> bytes:
+    """A `(SMALL_DIMENSION,) int8` vector."""
+    return np.random.default_rng(seed).integers(-127, 128, SMALL_DIMENSION, np.int8).tobytes()
+
+
+def cosine(a: bytes, b: bytes) -> float:
+    """Computed another way."""
+    x, y = (np.frombuffer(raw, np.int8).astype(np.float64) for raw in (a, b))
+    return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+
+
+def put(vectors: VectorStore, memories: Sequence[Memory], of: Callable[[int], bytes] = vector) -> None:
+    """Bring these memories in, each with the vector of its row number."""
+    vectors.begin()
+    vectors.put(memories, {memory.seq: of(memory.seq) for memory in memories})
+    vectors.commit()
+
+
+@pytest.fixture
+def vectors(home: Home) -> Iterator[VectorStore]:
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as opened:
+        yield opened
+
+
+@pytest.fixture
+def crowd(vectors: VectorStore, store: Store, make: Maker) -> list[Memory]:
+    """300 memories of three projects, the user and the organisation, of three statuses."""
+    owners: list[dict[str, object]] = [{"project": "shop"}, {"project": "blog"}, {"project": "yard"}, {}, {"scope": "org"}]
+    statuses = ("active", "active", "superseded", "archived")
+    memories = store.add([make(f"note {i}", status=statuses[i % 4], **owners[i % 5]) for i in range(300)])
+    put(vectors, memories)
+    return memories
+
+
+Row = tuple[int, str, int, int, int, bytes, bytes | None]  # key, content hash, final, status, reach, vector, code
+
+
+def follow(home: Home, store: Store, *, anew: bool = False, made_by: tuple[str, str] = MADE_BY) -> VectorStore:
+    return vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=made_by, anew=anew)
+
+
+def rows(home: Home) -> list[Row]:
+    """All that the file says of every memory that is not forgotten."""
+    connection = apsw.Connection(path_of(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        sql = (
+            "SELECT key, content_hash, is_final, status, reach, vector, "
+            "(SELECT code FROM codes WHERE codes.key = vectors.key) FROM vectors ORDER BY key"
+        )
+        codes = connection.execute("SELECT count(*), count(DISTINCT key) FROM codes").fetchall()[0]
+        found: list[Row] = connection.execute(sql).fetchall()  # type: ignore[assignment]  # the STRICT tables say so
+        assert codes[0] == codes[1] == sum(row[6] is not None for row in found), "a code of nobody, or two of one"
+    finally:
+        connection.close()
+    return found
+
+
+def assert_as_made_anew(home: Home, store: Store, tmp_path: Path) -> None:
+    """The vectors of what is not forgotten are what a home without any would make of this store."""
+    other = Home(str(tmp_path / "anew"))
+    shutil.rmtree(other.root, ignore_errors=True)
+    follow(other, store).close()
+
+    def kept(at: Home) -> list[tuple[object, ...]]:
+        wholes = (row for row in rows(at) if row[3] < 4 and not row[0] % 256)
+        return [(key, hash_, status, reach, bool(code)) for key, hash_, _, status, reach, _, code in wholes]
+
+    assert kept(home) == kept(other)
+    texts = {memory.seq: memory.content for memory in store.all(("active", "pending", "superseded", "archived"))}
+    of_memories: dict[int, list[Row]] = {}
+    for row in rows(home):
+        of_memories.setdefault(row[0] // 256, []).append(row)
+    for seq, of_one in of_memories.items():
+        assert [row[0] for row in of_one] == list(range(seq * 256, seq * 256 + len(of_one)))
+        assert len({row[1:5] for row in of_one}) == 1, "a passage that did not move with its memory"
+        if of_one[0][3] < 4:
+            text = texts[seq]
+            assert [row[5] for row in of_one] == (finals(text) if of_one[0][2] else encode([text])), text
+        assert len({bool(row[6]) for row in of_one}) == 1, "some have a code, some not"
+
+
+def finish(vectors: VectorStore, store: Store) -> None:
+    """Make every pending vector final."""
+    memories = {vectors.seq_of(key): key for key, _ in vectors.pending()}
+    found = store.by_seqs(list(memories))
+    vectors.finish((memories[seq], memory.content_hash, finals(memory.content)) for seq, memory in found.items())
+
+
+def settle(home: Home, store: Store) -> None:
+    """Bring the vectors to the store's state, all of them final."""
+    with follow(home, store) as vectors:
+        finish(vectors, store)
+
+
+def nearest_to(vectors: VectorStore, text: str) -> int | None:
+    query = encode([text])[0]
+    assert query is not None
+    found = vectors.nearest(query, 5, None)
+    return found[0][1] if found else None
+
+
+@pytest.fixture
+def notes(store: Store, make: Maker) -> list[Memory]:
+    return store.add([make(text, id=text) for text in ("anchor", "buoy", "crane", "dredger")])
+
+
+@pytest.fixture
+def long_notes(store: Store, make: Maker) -> list[Memory]:
+    """Three memories of two, three and ten passages."""
+    return store.add(
+        [make("harbour mast", id="mast"), make("the sluice keeper's key", id="key"), make("tide " * 20, id="tide")]
+    )
+
+
+# ways for a file to be useless
+
+
+def damage(home: Home) -> None:
+    path = path_of(home, SPACE)
+    with open(path, "r+b") as file:
+        for page in range(1, os.path.getsize(path) // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 64)
+
+
+def overwrite(home: Home) -> None:
+    Path(path_of(home, SPACE)).write_bytes(b"garbage" * 2_000)
+
+
+def widen(home: Home) -> None:
+    os.unlink(path_of(home, SPACE))
+    VectorStore.writer(home, SPACE, 2 * DIMENSION).close()
+
+
+def lose_codes(home: Home) -> None:
+    connection = apsw.Connection(path_of(home, SPACE))
+    connection.execute("DELETE FROM codes")
+    connection.close()
+
+
+def lose_a_table(home: Home) -> None:
+    connection = apsw.Connection(path_of(home, SPACE))
+    connection.execute("DROP TABLE codes")
+    connection.close()

@@ -1,0 +1,325 @@
+"""state.db: ledger, decisions, pause, and that nothing in it is missed when it is gone."""
+
+import os
+
+import apsw
+import pytest
+
+from subcog_hooks.core.errors import StoreBusy
+from subcog_hooks.core.paths import Home
+from subcog_hooks.llm import breaker
+from subcog_hooks.store import decision_log, ledger, sessions, state_values, suggestions
+from subcog_hooks.store.decision import Candidate, Decision, Understood
+from subcog_hooks.store.decision_log import MAX_DECISIONS, PRUNED
+from subcog_hooks.store.sessions import TOPICS_MS, Earlier
+from subcog_hooks.store.state import ASIDE, LONG_WAL, State, delete_damaged
+from subcog_hooks.store.state_values import CompiledSettings
+from subcog_hooks.store.suggestions import QUESTION, Suggestion
+
+DAY = 86_400_000
+
+
+@pytest.fixture
+def state(home: Home) -> State:
+    home.create()
+    return State.open(home, 100)
+
+
+def test_a_session_knows_what_it_was_given_and_others_do_not(state: State) -> None:
+    state.begin()
+    ledger.record_given(state, "one", ("a", "b"), 1000, "d1")
+    state.commit()
+    assert ledger.given_to(state, "one") == {"a", "b"}
+    assert ledger.given_to(state, "two") == set()
+
+
+@pytest.mark.parametrize("jump", [1_000 * DAY, -1_000 * DAY])
+def test_a_clock_that_jumps_and_comes_back_loses_nothing_that_was_given(state: State, jump: int) -> None:
+    now = 20_000 * DAY
+    for at, memory in ((now, "before"), (now + jump, "meanwhile"), (now + 1, "after")):
+        ledger.record_given(state, "one", (memory,), at, "d1")
+    assert ledger.given_to(state, "one") == {"before", "meanwhile", "after"}
+    assert ledger.given_lately(state, "one", 1) == ["after"]
+
+
+def test_the_oldest_that_were_given_go_whatever_a_clock_that_was_ahead_has_written(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "MAX_ENTRIES", 4)
+    for number, at in enumerate((1_000, 2_000, 9_000_000, 9_000_001, 3_000, 4_000)):
+        ledger.record_given(state, f"s{number}", ("a",), at, "d1")
+    assert [number for number in range(6) if ledger.given_to(state, f"s{number}")] == [2, 3, 4, 5]
+
+
+def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home: Home) -> None:
+    state.begin()
+    with pytest.raises(StoreBusy):
+        State.open(home, 1).begin()
+
+
+def test_a_session_that_was_compacted_hears_everything_again(state: State) -> None:
+    ledger.record_given(state, "one", ("a",), 1000, "d1")
+    ledger.record_given(state, "two", ("a",), 1000, "d2")
+    ledger.forget(state, "one")
+    assert (ledger.given_to(state, "one"), ledger.given_to(state, "two")) == (set(), {"a"})
+
+
+def test_the_ledger_knows_with_which_decision_a_memory_was_given(state: State, home: Home) -> None:
+    ledger.record_given(state, "one", ("a", "b"), 1000, "d1")
+    rows = apsw.Connection(home.state_db).execute("SELECT memory, decision FROM ledger ORDER BY memory").fetchall()
+    assert rows == [("a", "d1"), ("b", "d1")]
+
+
+def test_the_ledger_is_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.store.ledger.MAX_ENTRIES", 3)
+    for number in range(5):
+        ledger.record_given(state, "one", (f"m{number}",), 1000 + number, "d")
+    assert ledger.given_to(state, "one") == {"m2", "m3", "m4"}
+
+
+def test_what_was_begun_can_be_left_undone(state: State) -> None:
+    state.roll_back()  # where nothing was
+    state.begin()
+    ledger.record_given(state, "one", ("a",), 1000, "d1")
+    state.roll_back()
+    assert ledger.given_to(state, "one") == set()
+    state.begin()
+
+
+# ---- decisions -------------------------------------------------------------------------------------------------------------
+
+
+def made(id_: str, at: int, prompt: str | None = None, outcome: str = "spoke") -> Decision:
+    """A decision with two candidates, of which one was injected."""
+    candidates = [Candidate("a", "decisions", 0.9, 0.8, "injected"), Candidate("b", "config", 0.1, 0.1, "below")]
+    return Decision(
+        *(id_, at, "UserPromptSubmit", "s", "github.com/x/y", outcome),
+        units=300,
+        micros=31_000,
+        prompt=prompt,
+        intent=Understood("howto", 0.8, 0.8, ("webhook",) if prompt else ()),
+        borrowed=("retry",) if prompt else (),
+        candidates=candidates,
+    )
+
+
+def test_a_decision_is_found_by_its_id_or_what_it_begins_with(state: State) -> None:
+    assert decision_log.find(state) is None
+    for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
+        decision_log.keep(state, made(id_, 1000 + number), 1000)
+    found = [decision_log.find(state, sought) for sought in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
+    assert [decision.id if decision else None for decision in found] == [
+        *("01", "01aa", "01ab", "02aa", "01"),
+        *(None, None, None),
+    ]
+
+
+def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
+    decision_log.keep(state, made("d1", 1000, "Why does the webhook retry?"), 1000)
+    decision = decision_log.find(State.open(home, 100), "d1")
+    assert decision is not None
+    assert decision.to_text() == made("d1", 1000, "Why does the webhook retry?").to_text()
+    assert (decision.at, decision.event, decision.session, decision.project) == (
+        1000,
+        "UserPromptSubmit",
+        "s",
+        "github.com/x/y",
+    )
+    assert (decision.outcome, decision.units, decision.micros) == ("spoke", 300, 31_000)
+    assert apsw.Connection(home.state_db).execute("SELECT injected FROM decisions").fetchall() == [(1,)]
+
+
+def test_decisions_come_newest_first(state: State) -> None:
+    for number in range(5):
+        decision_log.keep(state, made(f"d{number}", 1000 + number // 2), 1000)
+    assert [decision.id for decision in decision_log.latest(state, 3)] == ["d4", "d3", "d2"]
+    assert [decision.id for decision in decision_log.latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
+
+
+def test_a_clock_that_was_ahead_for_a_while_does_not_hide_what_came_later(state: State) -> None:
+    for id_, at in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
+        decision_log.keep(state, made(id_, at), at)
+    assert [decision.id for decision in decision_log.latest(state, 2)] == ["after", "ahead"]
+    latest = decision_log.find(state)
+    assert latest is not None
+    assert latest.id == "after"
+
+
+def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
+    decision_log.keep(state, made("old", DAY), DAY)
+    decision_log.keep(state, made("new", 32 * DAY), 32 * DAY)
+    assert [decision.id for decision in decision_log.latest(state, 10)] == ["new"]
+
+
+def test_of_too_many_decisions_the_oldest_go(state: State) -> None:
+    state.begin()
+    for number in range(MAX_DECISIONS):
+        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
+    assert len(decision_log.latest(state, 2 * MAX_DECISIONS)) == MAX_DECISIONS
+    for number in range(MAX_DECISIONS, MAX_DECISIONS + 3):
+        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
+    state.commit()
+    kept = [decision.id for decision in decision_log.latest(state, 2 * MAX_DECISIONS)]
+    assert (len(kept), kept[0], kept[-1]) == (MAX_DECISIONS - PRUNED + 2, f"d{MAX_DECISIONS + 2}", f"d{PRUNED + 1}")
+
+
+def test_the_record_of_a_prompt_that_teaches_stays_as_long_as_time_allows(state: State) -> None:
+    suggestions.add(state, Suggestion("s-1", "m", QUESTION, "0", "second look", 1, "d2"))
+    state.begin()
+    for number in range(MAX_DECISIONS + 2 * PRUNED + 1):
+        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
+    state.commit()
+    kept = [decision.id for decision in decision_log.latest(state, 2 * MAX_DECISIONS)]
+    assert kept[-2:] == [f"d{3 * PRUNED + 1}", "d2"]
+    decision_log.keep(state, made("new", 32 * DAY), 32 * DAY)
+    assert [decision.id for decision in decision_log.latest(state, 10)] == ["new"]
+
+
+# ---- the topics of the last prompt -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("now_ms", "topics"), [(999, None), (1000, ("lamp", "Relais")), (1000 + TOPICS_MS + 1, None)])
+def test_what_a_prompt_was_about_is_known_for_its_time(state: State, now_ms: int, topics: tuple[str, ...] | None) -> None:
+    sessions.keep_topics(state, "one", Earlier(("lamp", "Relais"), 0.7), 1000)
+    earlier = sessions.last_topics(state, "one", now_ms)
+    assert (earlier.topics if earlier else None) == topics
+    assert sessions.last_topics(state, "two", now_ms) is None
+
+
+def test_only_the_last_prompt_of_a_session_is_known_and_only_for_a_while(state: State, home: Home) -> None:
+    sessions.keep_topics(state, "one", Earlier(("lamp",), 0.7), 1000)
+    sessions.keep_topics(state, "one", Earlier(("tide",), 0.6), 2000)
+    earlier = sessions.last_topics(state, "one", 2000)
+    assert earlier is not None
+    assert (earlier.topics, earlier.confidence) == (("tide",), 0.6)
+    sessions.keep_topics(state, "two", Earlier(("pilot",), 0.6), 2001 + TOPICS_MS)
+    assert apsw.Connection(home.state_db).execute("SELECT session FROM topics").fetchall() == [("two",)]
+
+
+# ---- the texts of prompts ----------------------------------------------------------------------------------------------------
+
+
+def test_what_prompts_said_can_be_forgotten_and_the_rest_stays(state: State, home: Home) -> None:
+    assert not decision_log.may_hold_texts(state)
+    decision_log.keep(state, made("d1", 1000), 1000)
+    assert not decision_log.may_hold_texts(state)
+    decision_log.keep(state, made("d2", 1001, "Why does the XYZZY retry?"), 1001)
+    sessions.keep_topics(state, "one", Earlier(("XYZZY",), 0.7), 1001)
+    assert decision_log.may_hold_texts(state)
+    decision_log.forget_texts(state)
+    assert not decision_log.may_hold_texts(state)
+    assert [decision.to_text() for decision in decision_log.latest(state, 2)] == [made("d", 1).to_text()] * 2
+    assert sessions.last_topics(state, "one", 1001) is None
+    for suffix in ("", "-wal"):
+        with open(home.state_db + suffix, "rb") as file:
+            assert b"XYZZY" not in file.read()
+
+
+def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.store.decision_log.FORGOTTEN", 2)
+    for number in range(5):
+        decision_log.keep(state, made(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
+    sessions.keep_topics(state, "one", Earlier(("XYZZY",), 0.7), 1001)
+    breaker.keep_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
+    left = []
+    while decision_log.may_hold_texts(state):
+        decision_log.forget_some_texts(state)
+        left.append(sum(decision.prompt is not None for decision in decision_log.latest(state, 10)))
+        assert sessions.last_topics(state, "one", 1001) is None
+        assert breaker.find_answer(state, "key", 1002) is None
+    assert left == [3, 1, 0]
+
+
+def test_what_is_kept_again_is_forgotten_again(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.store.decision_log.FORGOTTEN", 1)
+    for id_ in ("d1", "d2"):
+        decision_log.keep(state, made(id_, 1000, "Why does the XYZZY retry?"), 1000)
+    decision_log.forget_some_texts(state)
+    decision_log.keep(state, made("d3", 1000, "Why does the XYZZY retry?"), 1000)
+    for _ in range(4):
+        decision_log.forget_some_texts(state)
+    assert [decision.prompt for decision in decision_log.latest(state, 10)] == [None] * 3
+    assert not decision_log.may_hold_texts(state)
+
+
+def test_what_was_put_aside_can_be_deleted(home: Home) -> None:
+    home.create()
+    with open(f"{home.state_db}.damaged", "wb") as file:
+        file.write(b"a prompt")
+    delete_damaged(home)
+    delete_damaged(home)
+    assert not os.path.exists(f"{home.state_db}.damaged")
+
+
+def test_a_pause_ends_by_itself_or_by_hand(state: State) -> None:
+    assert not state_values.is_paused(state, 0)
+    state_values.begin_pause(state, 0, 1_000)
+    assert state_values.is_paused(state, 999)
+    assert not state_values.is_paused(state, 1000)
+    state_values.begin_pause(state, 0, None)
+    assert state_values.is_paused(state, 10**15)
+    assert state_values.is_paused(state, -(10**15))
+    assert state_values.end_pause(state, 0)
+    assert not state_values.end_pause(state, 0)
+    assert not state_values.is_paused(state, 0)
+
+
+def test_a_pause_ends_when_a_clock_that_was_ahead_is_put_back(state: State) -> None:
+    state_values.begin_pause(state, 10**12, 1_000)
+    assert state_values.is_paused(state, 10**12 - state_values.MAX_STEP_MS)
+    assert not state_values.is_paused(state, 10**12 - state_values.MAX_STEP_MS - 1)
+    assert state_values.is_paused(state, 10**12)
+
+
+def test_a_damaged_file_is_put_aside_and_made_anew(state: State, home: Home) -> None:
+    state_values.begin_pause(state, 0, None)
+    state.close()
+    with open(home.state_db, "wb") as file:
+        file.write(b"not a database at all, but long enough to be read as one" * 100)
+    assert not state_values.is_paused(State.open(home, 100), 0)
+    assert os.path.exists(home.state_db + ".damaged")
+
+
+def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Home) -> None:
+    kept = []
+    for i in range(3 * LONG_WAL):
+        state.begin()
+        ledger.record_given(state, f"session {i}", ("a",), i, "d1")
+        state.commit()
+        kept.append(state)  # as a hook does, which ends by os._exit
+        state = State.open(home, 100)
+    assert os.path.getsize(home.state_db + "-wal") < 2 * LONG_WAL * 4200
+
+
+def test_a_state_of_another_program_is_not_trusted(home: Home) -> None:
+    home.create()
+    other = apsw.Connection(home.state_db)
+    other.execute("CREATE TABLE flags (x)")
+    other.close()
+    assert not state_values.is_paused(State.open(home, 100), 0)
+
+
+def test_a_state_from_before_0_1_0_is_put_aside(home: Home, state: State) -> None:
+    ledger.record_given(state, "one", ("a",), 1, "d1")
+    state.run("PRAGMA user_version = 10")
+    state.close()
+    messages: list[str] = []
+    assert ledger.given_to(State.open(home, 100, messages.append), "one") == set()
+    assert messages == [f"{home.state_db} is of a version before 0.1.0; {ASIDE}"]
+    assert os.path.exists(f"{home.state_db}.damaged")
+
+
+def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) -> None:
+    home.create()
+    other = State.open(home, 100)
+    other.begin()
+    patient = State.open(home, 60_000)  # a wait of this length would be noticed
+    with pytest.raises(StoreBusy):
+        patient.begin_briefly()
+    with pytest.raises(StoreBusy):
+        CompiledSettings(patient).keep("config.toml", 1, 1, "{}")
+    with pytest.raises(StoreBusy):
+        breaker._reopen(patient, "one", 1000, 2000)
+    assert patient._connection.pragma("busy_timeout") == 60_000
+    other.commit()
+    patient.begin_briefly()

@@ -1,0 +1,336 @@
+"""Triggers, globs, names, conditions and pins: found by what they say, of whom may see them, while their memory is active."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.core.paths import Home
+from subcog_hooks.cues import globs, triggers
+from subcog_hooks.store import cue_tables
+from subcog_hooks.store.memory import STATUSES, Memory
+from subcog_hooks.store.store import Store, audiences_of
+from tests.conftest import Maker
+from tests.store.cued import ALL_WAYS, SHOP, USER, contents, everything, on_path, triggered, unkeyed, ways_to
+
+# ---- finding ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_trigger_is_found_by_a_literal_that_the_text_has(store: Store, make: Maker) -> None:
+    one, two = store.add([make(triggers=("deploy(ed|s)?", "kubectl apply")), make(triggers=("roll ?back",), priority=3)])
+    (found,) = store.triggers(triggers.keys_in("We DEPLOYED it"), SHOP, "We DEPLOYED it")
+    assert (found.seq, found.pattern, found.priority, found.literal) == (one.seq, "deploy(ed|s)?", 0, "deploy")
+    assert triggered(store, "kubectl: apply it, then rollbacks") == ["roll ?back", "kubectl apply"]
+    assert triggered(store, "kubectl applies, then rollbacks") == ["roll ?back"]  # each match has both words
+    assert triggered(store, "the depot, kubelet and roles") == []
+    assert store.triggers([], SHOP, "deployed") == []
+    assert two.seq not in {found.seq for found in store.triggers(triggers.keys_in("deployed"), SHOP, "deployed")}
+
+
+def test_a_trigger_is_found_once_by_whichever_literal(store: Store, make: Maker) -> None:
+    store.add([make(triggers=("deploying|rollback",))])
+    assert triggered(store, "deplorable, then a rollback") == ["deploying|rollback"]
+    assert triggered(store, "deploying a rollback") == ["deploying|rollback"]
+
+
+def test_triggers_without_a_literal_are_always_found_and_priority_decides_the_order(store: Store, make: Maker) -> None:
+    store.add([make(triggers=(unkeyed(0), "harbour"), priority=1), make(triggers=(unkeyed(1),), priority=9)])
+    assert triggered(store, "") == [unkeyed(1), unkeyed(0)]
+    assert triggered(store, "the harbour") == [unkeyed(1), unkeyed(0), "harbour"]
+
+
+WORDS = st.text("abß1é東", min_size=3, max_size=9)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(patterns=st.sets(WORDS, min_size=1, max_size=600), text=st.text("abßAB1é東 ,\n", max_size=300))
+def test_whatever_matches_is_found(store: Store, make: Maker, patterns: set[str], text: str) -> None:
+    memory = make(triggers=())
+    store.purge([each.id for each in store.all(STATUSES)])
+    keyed = [pattern for pattern in sorted(patterns) if triggers.literals(pattern)]
+    for start in range(0, len(keyed), 200):
+        store.add([memory.replaced(id=f"m{start}", triggers=tuple(keyed[start : start + 200]))])
+    matching = {pattern for pattern in keyed if triggers.compiled(pattern).search(text)}
+    assert matching <= set(triggered(store, text))
+
+
+def test_many_candidates_are_told_apart_as_few_are(store: Store, make: Maker) -> None:
+    words = [f"anchor{number}" for number in range(1_000)]
+    store.add([make(triggers=tuple(words[start : start + 200])) for start in range(0, 1_000, 200)])
+    assert set(triggered(store, "Anchor7, xanchor412 and (ANCHOR99)")) == {
+        *("anchor7", "anchor4", "anchor41", "anchor412", "anchor9", "anchor99")
+    }
+
+
+def test_a_glob_is_found_by_the_paths_that_it_may_match(store: Store, make: Maker) -> None:
+    memory = store.add([make(paths=("src/db/**", "*.sql", "src/db/**"))])[0]
+    assert on_path(store, "src/db/pool.py") == [(memory.seq, "src/db/**")]
+    assert on_path(store, "deep/schema.sql") == [(memory.seq, "*.sql")]
+    assert on_path(store, "docs/index.md") == []
+
+
+def test_a_name_brings_its_newest_memories(store: Store, make: Maker) -> None:
+    seqs = [
+        memory.seq
+        for memory in store.add([make("Call `parse_args` from src/db/pool.py."), *(make("parse_args") for _ in "abc")])
+    ]
+    assert store.mentioning(["parse_args", "src/db/pool.py", "nothing_of_it"], SHOP, 2) == {
+        "parse_args": [seqs[3], seqs[2]],
+        "src/db/pool.py": [seqs[0]],
+    }
+    assert store.mentioning([], SHOP, 2) == {}
+
+
+def test_conditions_come_by_priority_then_the_newest(store: Store, make: Maker) -> None:
+    nested: dict[str, object] = {"branch": {"not": {"eq": "main"}}, "mode": ["a", 1, True]}
+    low, high, new = store.add([make(when=nested), make(when={"n": 1}, priority=5), make(when={"n": 2})])
+    store.add([make("without any")])
+    assert store.conditional(SHOP, 9) == [(high.seq, {"n": 1}), (new.seq, {"n": 2}), (low.seq, nested)]
+    assert store.conditional(SHOP, 1) == [(high.seq, {"n": 1})]
+
+
+def test_a_session_begins_with_what_the_user_pinned_without_a_condition(store: Store, make: Maker) -> None:
+    store.add(
+        [
+            make(id="low", priority=90),
+            make(id="high", priority=100, paths=("src/**",)),
+            make(id="under", priority=89),
+            make(id="imported", priority=95, trust="import"),
+            make(id="triggered", priority=95, triggers=("harbour",)),
+            make(id="conditional", priority=95, when={"n": 1}),
+            make(id="archived", priority=95, status="archived"),
+            make(id="theirs", priority=95, project="blog"),
+            make(id="new", priority=90),
+        ]
+    )
+    assert [memory.id for memory in store.pinned(SHOP, 9)] == ["high", "new", "low"]
+    assert [memory.id for memory in store.pinned(SHOP, 1)] == ["high"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "seen"),
+    [
+        ({}, True),
+        ({"scope": "org"}, True),
+        ({"project": "shop"}, True),
+        ({"project": "blog"}, False),
+        ({"project": "user"}, False),
+    ],
+)
+def test_only_who_may_see_a_memory_finds_it(store: Store, make: Maker, owner: dict[str, object], seen: bool) -> None:
+    store.add([everything(make, **owner)])
+    assert ways_to(store) == (ALL_WAYS if seen else [])
+
+
+def test_all_names_of_a_project_find_what_is_its_own(store: Store, make: Maker) -> None:
+    store.add([everything(make, project="/old/path")])
+    assert ways_to(store, audiences_of("shop", "/old/path")) == ALL_WAYS
+
+
+def test_of_one_priority_the_newest_come_first(store: Store, make: Maker) -> None:
+    store.add([make(triggers=("harbour",)), make(triggers=("harbours?",)), make(triggers=("harb",), priority=1)])
+    assert triggered(store, "harbours") == ["harb", "harbours?", "harbour"]
+
+
+def test_what_has_expired_is_left_out_by_whoever_says_when_it_is(store: Store, make: Maker) -> None:
+    fields: dict[str, object] = {"triggers": ("swordfish",), "expires_at": 2_000}
+    old = store.add([everything(make, **fields), make(id="pin", priority=90, expires_at=2_000)])[0]
+    new = store.add([everything(make, triggers=("sword",)), make(id="kept", priority=90, expires_at=2_001)])[0]
+    keys = triggers.keys_in("swordfish")
+    for now_ms, seqs, pins in ((0, [new.seq, old.seq], ["kept", "pin"]), (2_000, [new.seq], ["kept"]), (2_001, [new.seq], [])):
+        assert [found.seq for found in store.triggers(keys, SHOP, "swordfish", now_ms)] == seqs
+        assert [seq for seq, _ in store.globs(globs.keys_of("a.fish"), SHOP, now_ms)] == seqs[::-1]
+        assert store.mentioning(["swordfish_code"], SHOP, 9, now_ms) == {"swordfish_code": seqs}
+        assert [seq for seq, _ in store.conditional(SHOP, 9, now_ms)] == seqs
+        assert [memory.id for memory in store.pinned(SHOP, 9, now_ms)] == pins
+    assert store.mentioning(["swordfish_code"], SHOP, 1, 2_000) == {"swordfish_code": [new.seq]}
+    assert len(store.conditional(SHOP, 1, 2_000)) == 1
+
+
+def test_a_trigger_with_a_typographic_apostrophe_is_found_by_a_plain_text(store: Store, make: Maker) -> None:
+    store.add([make(triggers=("won\u2019t fix",))])
+    assert triggered(store, triggers.plain("Won\u2019t fix")) == ["won\u2019t fix"]
+
+
+# ---- following the memories ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_only_active_memories_are_found(store: Store, make: Maker, status: str) -> None:
+    memory = store.add([everything(make, status=status)])[0]
+    assert ways_to(store) == (ALL_WAYS if status == "active" else [])
+    store.modify([memory.id], lambda stored: stored.replaced(status="active"))
+    assert ways_to(store) == ALL_WAYS
+    store.update([memory.replaced(status=status)])
+    assert ways_to(store) == (ALL_WAYS if status == "active" else [])
+
+
+def test_a_change_takes_the_place_of_what_was(store: Store, make: Maker) -> None:
+    memory = store.add([everything(make)])[0]
+    store.update(
+        [
+            memory.replaced(
+                content="harbour_master",
+                triggers=("harbour",),
+                paths=("*.ship",),
+                when={"ship": 2},
+                project="shop",
+                scope="project",
+            )
+        ]
+    )
+    assert ways_to(store) == ["condition"]
+    assert triggered(store, "the harbour, 12") == ["harbour"]
+    assert on_path(store, "a.ship", USER) == []
+    assert store.mentioning(["harbour_master"], SHOP, 1) == {"harbour_master": [memory.seq]}
+    assert store.conditional(SHOP, 9) == [(memory.seq, {"ship": 2})]
+
+
+def test_purging_leaves_no_word_of_a_cue(store: Store, make: Maker, home: Home) -> None:
+    memory = store.add([everything(make)])[0]
+    store.purge([memory.id])
+    store.overwrite_log()
+    assert contents(store) == {"triggers": [], "trigger_keys": [], "path_globs": [], "mentions": [], "keys": [(0,)]}
+    with open(home.memories_db, "rb") as file:
+        held = file.read()
+    assert not [word for word in (b"swordfish", b"*.fish", b"sword.py") if word in held]
+
+
+def test_what_a_failed_transaction_derived_is_gone_with_it(store: Store, make: Maker) -> None:
+    store.add([make(id="taken")])
+    before = contents(store)
+    with pytest.raises(InvalidMemory, match="the id taken is taken"):
+        store.add([everything(make), make(id="taken")])
+    assert contents(store) == before
+
+
+def test_a_trigger_that_is_there_twice_counts_once(store: Store, make: Maker) -> None:
+    store.add([make(triggers=("harbour", "harbour", unkeyed(0), unkeyed(0)))])
+    assert triggered(store, "harbour") == ["harbour", unkeyed(0)]
+
+
+def changing(changes: dict[str, object]) -> Callable[[Memory], Memory]:
+    return lambda memory: memory.replaced(**changes)
+
+
+FIELDS = st.fixed_dictionaries(
+    {
+        "content": st.sampled_from(["parse_args", "src/db/pool.py and parse_args", "plain words"]),
+        "triggers": st.sets(st.sampled_from(["harbour", "anchor|buoy", unkeyed(0), unkeyed(1)]), max_size=3).map(tuple),
+        "paths": st.sets(st.sampled_from(["src/**", "*.py", "**"]), max_size=2).map(tuple),
+        "priority": st.integers(0, 2),
+        "status": st.sampled_from(STATUSES),
+        "project": st.sampled_from([None, "shop"]),
+    }
+)
+STEPS = st.lists(st.tuples(st.sampled_from(["add", "update", "modify", "purge"]), st.integers(0, 3), FIELDS), max_size=12)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_after_any_writes_they_are_what_would_be_derived_anew(
+    store: Store, make: Maker, steps: list[tuple[str, int, dict[str, object]]]
+) -> None:
+    store.purge([memory.id for memory in store.all(STATUSES)])
+    for kind, number, fields in steps:
+        id_ = f"m{number}"
+        is_there = bool(store.by_ids([id_]))
+        changes = {**fields, "scope": "project" if fields["project"] else "user"}
+        if kind == "add" and not is_there:
+            store.add([make(id=id_, **fields)])
+        elif kind == "update" and is_there:
+            store.update([make(id=id_, **fields)])
+        elif kind == "modify" and is_there:
+            store.modify([id_], changing(changes))
+        elif kind == "purge" and is_there:
+            store.purge([id_])
+    written = contents(store)
+    store.rebuild_cues()
+    assert contents(store) == written
+
+
+def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker) -> None:
+    store.add([everything(make)])
+    written, before = contents(store), store.revision()
+    store._connection.execute("DELETE FROM mentions; DELETE FROM triggers; UPDATE path_globs SET glob = 'x'")
+    assert ways_to(store) == ["glob", "condition"]
+    store.rebuild_cues()
+    assert (contents(store), store.changed_after(before, 1)) == (written, [])
+
+
+# ---- room ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def full(store: Store, make: Maker) -> Store:
+    """A store with as many triggers without a literal as there may be."""
+    store.add([make(id=f"m{number}", triggers=(unkeyed(number),)) for number in range(cue_tables.MAX_UNKEYED)])
+    return store
+
+
+NO_ROOM = r"triggers has '\\\\w\\\\W', which no word must be in, and there are 50 of that kind already; give it a word"
+
+
+def test_one_more_without_a_literal_is_refused_in_one_line(full: Store, make: Maker) -> None:
+    with pytest.raises(InvalidMemory, match=NO_ROOM):
+        full.add([make(id="other"), make(triggers=("harbour", r"\w\W"))])
+    with pytest.raises(InvalidMemory, match=NO_ROOM):
+        full.modify(["m1"], lambda memory: memory.replaced(triggers=(unkeyed(1), r"\w\W")))
+    assert full.counts() == {"active": 50}
+    full.add([make(triggers=("harbour",)), make(triggers=(r"\w\W",), status="archived")])
+    assert len(triggered(full, "harbour")) == 51
+
+
+def test_what_has_its_place_keeps_it(full: Store, make: Maker) -> None:
+    full.modify(["m1"], lambda memory: memory.replaced(content="changed", priority=3))
+    full.update([make(id="m2", triggers=(r"\w\W",))])
+    assert {r"\w\W", unkeyed(1)} <= set(triggered(full, ""))
+    assert len(triggered(full, "")) == 50
+
+
+def test_forgetting_one_makes_room_and_bringing_it_back_needs_it(full: Store, make: Maker) -> None:
+    full.modify(["m1"], lambda memory: memory.replaced(status="deleted"))
+    other = full.add([make(triggers=(r"\w\W",))])[0]
+    with pytest.raises(InvalidMemory, match="of that kind already"):
+        full.modify(["m1"], lambda memory: memory.replaced(status="active"))
+    full.purge([other.id])
+    full.modify(["m1"], lambda memory: memory.replaced(status="active"))
+    assert len(triggered(full, "")) == 50
+
+
+def test_of_two_writers_at_once_one_gets_the_last_place(full: Store, home: Home, make: Maker) -> None:
+    full.purge(["m0"])
+    ready = threading.Barrier(4)
+    refused: list[InvalidMemory] = []
+
+    def write() -> None:
+        with Store.writer(home) as own:
+            ready.wait()
+            try:
+                own.add([make(triggers=(r"\w\W",))])
+            except InvalidMemory as error:
+                refused.append(error)
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(refused), full.counts()) == (3, {"active": 50})
+
+
+def test_room_is_taken_by_what_a_memory_has_more_than_before(make: Maker) -> None:
+    room = cue_tables.Room(used=49)
+    old = make(triggers=(unkeyed(0),))
+    room.take(old, old)
+    room.take(make(triggers=("harbour",)), old)
+    room.take(make(triggers=(unkeyed(1), unkeyed(2)), status="archived"), None)
+    room.take(make(triggers=(unkeyed(1), unkeyed(2))), old)
+    with pytest.raises(InvalidMemory, match="of that kind already"):
+        room.take(old, None)
+    with pytest.raises(InvalidMemory, match="of that kind already"):
+        room.take(old, old.replaced(status="deleted"))
+    cue_tables.Room(used=60).take(old, old)

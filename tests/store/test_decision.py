@@ -1,0 +1,118 @@
+"""The record of a decision: what is written is read back, whatever version has written it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from subcog_hooks.core import light_json
+from subcog_hooks.store.decision import (
+    BELOW,
+    DUPLICATE,
+    GATE,
+    GIVEN,
+    INJECTED,
+    RECALL,
+    SPOKE,
+    START,
+    VERSION,
+    Bars,
+    Candidate,
+    Decision,
+    Understood,
+)
+
+COLUMNS: dict[str, Any] = {
+    "id": "01k0a",
+    "at": 1_000,
+    "event": "UserPromptSubmit",
+    "session": "s",
+    "project": "github.com/x/y",
+    "outcome": SPOKE,
+    "units": 312,
+    "micros": 31_250,
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+FIELDS = ("reason", "prompt", "intent", "settings", "stages", "strategies", "note", "borrowed", "candidates")
+
+
+def whole() -> Decision:
+    """A decision with every part."""
+    return Decision(
+        **COLUMNS,
+        reason="as it was asked for",
+        prompt='Warum "PKCE", und nicht implicit?\n…',
+        intent=Understood(
+            "explanation",
+            0.82,
+            0.9,
+            ("PKCE", "implicit"),
+            source="hybrid",
+            llm_status="success",
+            llm_ms=12.5,
+            row="the LLM answered, topics differ",
+            signals=[("why", "explanation", 1.75)],
+            cues=["question"],
+        ),
+        bars=Bars(0.25, 0.5, 6, 2_000),
+        stages=[(START, 11.2), (RECALL, 7.0), (GATE, 0.3)],
+        strategies=("lexical", "semantic"),
+        note="semantic: out of time",
+        borrowed=("OAuth2",),
+        candidates=[
+            Candidate("a", "decisions", 0.91, 0.83, INJECTED, {"exact": 1}, {"exact": 7.25}, [("coverage", 0.8, 1.9)]),
+            Candidate("b", "patterns", 0.6, 0.6, GIVEN),
+            Candidate("c", "patterns", 0.5, 0.5, INJECTED),
+            Candidate("d", "patterns", 0.4, 0.4, DUPLICATE),
+            Candidate("e", "context", 0.1, 0.1, BELOW),
+        ],
+    )
+
+
+def values(thing: object) -> object:
+    """A thing with slots as plain values, all the way down."""
+    if isinstance(thing, list | tuple):
+        return [values(one) for one in thing]
+    names = getattr(type(thing), "__slots__", None)
+    return {name: values(getattr(thing, name)) for name in names} if names else thing
+
+
+def read_back(text: str) -> Decision:
+    return Decision.from_text(text, **COLUMNS)
+
+
+def test_what_is_written_is_read_back() -> None:
+    decision = whole()
+    assert values(read_back(decision.to_text())) == values(decision)
+
+
+def test_a_decision_that_was_made_at_once_is_read_back() -> None:
+    decision = Decision(**{**COLUMNS, "outcome": "paused", "units": 0})
+    assert values(Decision.from_text(decision.to_text(), **{**COLUMNS, "outcome": "paused", "units": 0})) == values(decision)
+
+
+def test_equal_decisions_are_equal_bytes() -> None:
+    assert whole().to_text() == whole().to_text()
+    assert light_json.loads(whole().to_text())["v"] == VERSION  # type: ignore[index]  # a document of ours
+
+
+def test_what_was_injected_is_told_by_the_candidates() -> None:
+    assert whole().injected == ("a", "c")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"v":9,"later":[1]}', '{"stages":[["start",1e999]]}'])
+def test_a_record_that_is_damaged_or_of_another_version_leaves_the_columns(text: str) -> None:
+    decision = read_back(text)
+    assert (decision.id, decision.outcome, decision.units) == ("01k0a", SPOKE, 312)
+    assert (decision.prompt, decision.intent, decision.bars, decision.candidates) == (None, None, None, ())
+
+
+@settings(max_examples=40)
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON)))
+def test_no_field_of_another_kind_does_harm(record: dict[str, Any]) -> None:
+    decision = read_back(light_json.dumps(record))
+    assert values(read_back(decision.to_text())) == values(decision)

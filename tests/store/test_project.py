@@ -1,0 +1,148 @@
+"""Project identity, read from git's files alone; compared with git itself where it is installed."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.store import project
+
+
+def test_all_spellings_of_a_remote_are_one_identity() -> None:
+    cases = [
+        ("git@github.com:acme/shop.git", "github.com/acme/shop"),
+        ("https://github.com/acme/shop.git", "github.com/acme/shop"),
+        ("https://user:secret-token@GitHub.com/acme/shop/", "github.com/acme/shop"),
+        ("ssh://git@github.com:22/acme/shop.git", "github.com/acme/shop"),
+        ("git://host/acme/shop", "host/acme/shop"),
+        ("https://github.com/acme/shop.git?access_token=secret#x", "github.com/acme/shop"),
+        ("https://me:se/cr#et@github.com/acme/shop.git", "github.com/acme/shop"),
+        ("https://me:s@cret/x@git.acme.io/shop.git", "git.acme.io/shop"),
+        ("https://token@github.com/acme/shop", "github.com/acme/shop"),
+        ("bob:secret@git.acme.io:acme/shop.git", "git.acme.io/acme/shop"),
+        ("bob:sec/ret@git.acme.io:acme/shop.git", "git.acme.io/acme/shop"),
+        ("git@host:acme/@scope/shop.git", "host/acme/@scope/shop"),
+        ("https://host:8080/@scope/shop", "host/@scope/shop"),
+        ("https://host/" + "gh" + "p_" + "aB3dE6gH9j" * 4 + "/shop", "host/[redacted]/shop"),
+        ("file:///srv/git/shop.git", "/srv/git/shop.git"),
+        ("../bare/shop.git", "/work/bare/shop.git"),
+        ("/srv/git/shop.git", "/srv/git/shop.git"),
+    ]
+    failures = [
+        (url, actual)
+        for url, identity in cases
+        if (actual := project.normalised(url, "/work/repository").replace(os.sep, "/")) != identity
+    ]
+    assert failures == []
+
+
+def test_outside_of_any_repository_there_is_no_project(tmp_path: Path) -> None:
+    assert project.find(str(tmp_path)) is None
+    assert project.find(str(tmp_path / "nowhere" / "at all")) is None
+    assert project.find("bad\0folder") is None
+    assert project.find("/" + "a/" * 1_000_000) is None
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    if not shutil.which("git"):
+        pytest.skip("git is not installed")
+    made = tmp_path / "shop"
+    made.mkdir()
+    git(made, "init")
+    git(made, "commit", "--allow-empty", "-m", "first")
+    return made
+
+
+def test_without_a_remote_the_main_worktree_is_the_project(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", str(tmp_path / "other"))
+    (tmp_path / "other" / "src").mkdir()
+    at = project.find(str(tmp_path / "other" / "src"))
+    assert at is not None
+    assert at.identity == str(repository.resolve())
+    assert at.root == str((tmp_path / "other").resolve())
+
+
+def test_with_a_remote_all_clones_are_one_project(repository: Path) -> None:
+    git(repository, "remote", "add", "upstream", "https://example.org/up/shop.git")
+    git(repository, "remote", "add", "origin", "git@example.org:acme/shop.git")
+    at = project.find(str(repository))
+    assert at is not None
+    assert at.identity == "example.org/acme/shop"
+
+
+def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init")
+    git(library, "commit", "--allow-empty", "-m", "first")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(library), "vendored")
+    at = project.find(str(repository / "vendored"))
+    assert at is not None
+    assert at.identity == str(library)
+
+
+def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_bytes(b"\xff\x00 nonsense")
+    assert project.find(str(tmp_path)) is None
+    (tmp_path / "b" / ".git").mkdir(parents=True)
+    (tmp_path / "b" / ".git" / "config").write_bytes(b'[remote "origin\nurl\n[remote]\n url = x\n')
+    at = project.find(str(tmp_path / "b"))
+    assert at is not None
+    assert at.identity == str((tmp_path / "b").resolve())
+
+
+# ---- the branch -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_worktree_is_on_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", "-b", "release/7", str(tmp_path / "other"))
+    (repository / "src").mkdir()
+    branches = [project.branch(str(folder)) for folder in (repository, repository / "src", tmp_path / "other")]
+    assert branches == ["main", "main", "release/7"]
+
+
+def test_a_branch_without_a_commit_is_one(tmp_path: Path, repository: Path) -> None:
+    git(repository, "checkout", "--orphan", "hafen-ö")
+    assert project.branch(str(repository)) == "hafen-ö"
+
+
+def test_a_detached_head_is_on_no_branch(repository: Path) -> None:
+    git(repository, "checkout", "--detach")
+    assert project.branch(str(repository)) is None
+
+
+def test_a_submodule_has_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init")
+    git(library, "checkout", "-b", "stable")
+    git(library, "commit", "--allow-empty", "-m", "first")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(library), "vendored")
+    assert project.branch(str(repository / "vendored")) == "stable"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *(b"", b"\xff\x00", b"ref: refs/heads/", b"ref: refs/remotes/origin/main", b"ref: refs/heads/.invalid"),
+        *(b"ref: refs/heads/a\nb", b"ref: refs/heads/\x1b[31m", b"ref: refs/heads/" + b"x" * 1_001),
+    ],
+)
+def test_garbage_in_head_is_no_branch(tmp_path: Path, head: bytes) -> None:
+    (tmp_path / ".git").mkdir()
+    assert project.branch(str(tmp_path)) is None
+    (tmp_path / ".git" / "HEAD").write_bytes(head)
+    assert project.branch(str(tmp_path)) is None
+
+
+def test_outside_of_any_repository_there_is_no_branch(tmp_path: Path) -> None:
+    assert project.branch(str(tmp_path)) is None
+    assert project.branch("bad\0folder") is None

@@ -1,0 +1,196 @@
+"""What state.db knows of sessions, and the user's flags: counted, bounded, nothing missed when it is gone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from subcog_hooks.core.errors import StoreBusy, UsageError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store.sessions import MAX_SESSIONS, SESSION_DAYS
+from subcog_hooks.store.state import State
+from subcog_hooks.store.state_values import MAX_FLAGS
+
+DAY = 86_400_000
+SHOP = "github.com/acme/shop"
+
+
+@pytest.fixture
+def state(home: Home) -> State:
+    home.create()
+    return State.open(home, 100)
+
+
+def row(state: State, session: str) -> tuple[str, str, int, int, int] | None:
+    """What is known of a session."""
+    known = sessions.find(state, session)
+    return None if known is None else (known.project, known.source, known.started_at, known.last_at, known.prompts)
+
+
+# ---- sessions -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_counts_its_prompts(state: State) -> None:
+    assert row(state, "one") is None
+    sessions.begin(state, "one", SHOP, "startup", 1000)
+    assert row(state, "one") == (SHOP, "startup", 1000, 1000, 0)
+    sessions.note_prompt(state, "one", SHOP, 2000)
+    sessions.note_prompt(state, "one", "elsewhere", 3000)
+    sessions.note_activity(state, "one", 4000)
+    assert row(state, "one") == (SHOP, "startup", 1000, 4000, 2)
+
+
+def test_a_session_that_goes_on_keeps_its_prompts_and_what_it_said(state: State) -> None:
+    sessions.begin(state, "one", SHOP, "startup", 1000)
+    sessions.keep_said(state, "one", ["a", "b"])
+    sessions.note_prompt(state, "one", SHOP, 2000)
+    sessions.begin(state, "one", "elsewhere", "resume", 9000)
+    assert row(state, "one") == ("elsewhere", "resume", 1000, 9000, 1)
+    assert sessions.find_said(state, "one") == ("a", "b")
+
+
+def test_a_session_whose_start_was_not_heard_begins_with_its_first_prompt(state: State) -> None:
+    sessions.note_activity(state, "one", 500)
+    sessions.note_prompt(state, "one", SHOP, 1000)
+    assert row(state, "one") == (SHOP, "", 1000, 1000, 1)
+
+
+def test_of_a_client_that_names_no_session_nothing_is_kept(state: State) -> None:
+    sessions.begin(state, "", SHOP, "startup", 1000)
+    sessions.note_prompt(state, "", SHOP, 1000)
+    sessions.note_activity(state, "", 1000)
+    sessions.keep_said(state, "", ["a"])
+    assert (row(state, ""), sessions.find_said(state, "")) == (None, None)
+    assert sessions.days_since_last(state, "one", SHOP, 2000) is None
+
+
+def test_the_last_session_is_another_one_of_this_project(state: State) -> None:
+    sessions.begin(state, "old", SHOP, "startup", 0)
+    sessions.begin(state, "older", SHOP, "startup", 0)
+    sessions.note_activity(state, "old", 2 * DAY)
+    sessions.begin(state, "elsewhere", "github.com/acme/docs", "startup", 8 * DAY)
+    sessions.begin(state, "nowhere", "", "startup", 7 * DAY)
+    sessions.begin(state, "now", SHOP, "startup", 9 * DAY)
+    days = [sessions.days_since_last(state, "now", project, 9 * DAY) for project in (SHOP, "", "github.com/acme/crane")]
+    assert days == [7.0, 2.0, None]
+    assert sessions.days_since_last(state, "now", SHOP, DAY) == 0.0  # the clock was set back
+
+
+def test_sessions_of_long_ago_are_forgotten(state: State) -> None:
+    sessions.begin(state, "old", SHOP, "startup", 0)
+    sessions.begin(state, "recent", SHOP, "startup", DAY)
+    sessions.note_prompt(state, "new", SHOP, (SESSION_DAYS + 1) * DAY)
+    assert row(state, "old") is None
+    assert row(state, "recent") is not None
+    sessions.begin(state, "newer", SHOP, "startup", (SESSION_DAYS + 2) * DAY)
+    assert row(state, "recent") is None
+
+
+def test_of_too_many_sessions_those_go_that_were_silent_longest(state: State) -> None:
+    state.begin()
+    for number in range(MAX_SESSIONS):
+        sessions.begin(state, f"s{number}", SHOP, "startup", 1000 + number)
+    sessions.note_activity(state, "s0", 9000)
+    for number in range(MAX_SESSIONS, MAX_SESSIONS + 3):
+        sessions.note_prompt(state, f"s{number}", SHOP, 10_000 + number)
+    state.commit()
+    assert [number for number in range(MAX_SESSIONS + 3) if row(state, f"s{number}") is None] == [1, 2, 3]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
+def test_a_session_may_have_any_name(state: State, session: str) -> None:
+    sessions.begin(state, session, SHOP, "startup", 1000)
+    sessions.keep_said(state, session, [session])
+    assert row(state, session) == (SHOP, "startup", 1000, 1000, 0)
+    assert sessions.find_said(state, session) == (session,)
+
+
+def test_what_a_start_said_is_told_from_not_having_said_anything(state: State) -> None:
+    assert sessions.find_said(state, "one") is None
+    sessions.begin(state, "one", SHOP, "startup", 1000)
+    assert sessions.find_said(state, "one") is None
+    sessions.keep_said(state, "one", [])
+    assert sessions.find_said(state, "one") == ()
+
+
+@pytest.mark.parametrize("text", ["", "[", "7", '{"a": 1}'])
+def test_what_another_program_wrote_as_said_is_not_known(state: State, home: Home, text: str) -> None:
+    sessions.begin(state, "one", SHOP, "startup", 1000)
+    apsw.Connection(home.state_db).execute("UPDATE sessions SET said = ?", (text,))
+    assert sessions.find_said(state, "one") is None
+
+
+def test_two_hooks_at_once_count_both_their_prompts(state: State, home: Home) -> None:
+    count = (
+        "import sys; from subcog_hooks.state import sessions; from subcog_hooks.core.paths import Home;"
+        " from subcog_hooks.store.state import State; state = State.open(Home(sys.argv[1]), 10_000);"
+        " [sessions.note_prompt(state, 'one', 'p', at) for at in range(1, 51)]"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", count, home.root]) for _ in range(2)]
+    assert [each.wait() for each in both] == [0, 0]
+    known = sessions.find(state, "one")
+    assert known is not None
+    assert known.prompts == 100
+
+
+def test_a_session_can_be_noted_in_a_transaction_of_the_callers_or_not_at_all(state: State, home: Home) -> None:
+    state.begin()
+    sessions.note_prompt(state, "one", SHOP, 1000)
+    with pytest.raises(StoreBusy):
+        sessions.note_prompt(State.open(home, 1), "two", SHOP, 1000)
+    state.roll_back()
+    assert row(state, "one") is None
+
+
+# ---- flags ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [True, False, 0, 1, -7, 2.5, "", "tired", "true", "7", 'a"b', "hafen-ö", "🚢"])
+def test_a_flag_keeps_its_value_and_what_kind_it_is(state: State, value: float | str) -> None:
+    state_values.set_flag(state, "flag", value)
+    (found,) = state_values.find_flags(state).values()
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_flags_are_set_anew_and_taken_away(state: State) -> None:
+    assert state_values.find_flags(state) == {}
+    state_values.set_flag(state, "mood", "tired")
+    state_values.set_flag(state, "level", 1)
+    state_values.set_flag(state, "mood", "well")
+    assert state_values.find_flags(state) == {"level": 1, "mood": "well"}
+    assert [state_values.clear_flag(state, "mood") for _ in range(2)] == [True, False]
+    assert state_values.find_flags(state) == {"level": 1}
+
+
+def test_flags_are_bounded(state: State) -> None:
+    for number in range(MAX_FLAGS):
+        state_values.set_flag(state, f"flag{number}", True)
+    with pytest.raises(UsageError, match="200 flags are set"):
+        state_values.set_flag(state, "another", True)
+    state_values.set_flag(state, "flag7", False)
+    assert state_values.find_flags(state)["flag7"] is False
+
+
+def test_a_flag_that_another_program_spoilt_is_not_set(state: State, home: Home) -> None:
+    rows = [("a", "true"), ("b", "["), ("c", "[1]"), ("d", "null")]
+    apsw.Connection(home.state_db).executemany("INSERT INTO user_flags VALUES (?, ?)", rows)
+    assert state_values.find_flags(state) == {"a": True}
+
+
+def test_a_state_that_was_deleted_knows_no_session_and_no_flag(state: State, home: Home) -> None:
+    sessions.begin(state, "one", SHOP, "startup", 1000)
+    state_values.set_flag(state, "mood", "tired")
+    state.close()
+    for suffix in ("", "-wal", "-shm"):
+        Path(home.state_db + suffix).unlink(missing_ok=True)
+    anew = State.open(home, 100)
+    sessions.note_prompt(anew, "one", SHOP, 2000)
+    assert row(anew, "one") == (SHOP, "", 2000, 2000, 1)
+    assert state_values.find_flags(anew) == {}
+    assert sessions.days_since_last(anew, "one", SHOP, 2000) is None

@@ -1,0 +1,239 @@
+"""memories.db: what goes in comes out, what is acknowledged stays, what is wrong is said."""
+
+import os
+import stat
+
+import apsw
+import pytest
+
+from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreBusy, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.schema import SCHEMA
+from subcog_hooks.store.store import Filter, Mark, Store, audiences_of, reach_of
+from tests.conftest import Maker
+
+
+def test_every_field_of_a_memory_survives_the_store(store: Store, make: Maker) -> None:
+    memory = make(
+        "Ä line\nand \x00 another 東京",
+        namespace="decisions",
+        project="github.com/acme/shop",
+        branch="main",
+        paths=("src/*.py",),
+        tags=("a", "b"),
+        keywords=("k",),
+        triggers=("err(or)?",),
+        when={"branch": ["x", "y"], "n": 1},
+        priority=7,
+        superseded_by="zz",
+        source="README.md:3",
+        trust="file",
+        expires_at=9_000_000_000_000,
+    )
+    store.add([memory])
+    stored = store.get(memory.id)
+    assert {name: getattr(stored, name) for name in stored.__slots__} == {
+        name: getattr(memory, name) for name in memory.__slots__
+    }
+
+
+def test_a_taken_id_is_refused_with_its_whole_batch(store: Store, make: Maker) -> None:
+    store.add([make("one", id="a")])
+    with pytest.raises(InvalidMemory, match="the id a is taken"):
+        store.add([make("two", id="b"), make("three", id="a")])
+    assert store.counts() == {"active": 1}
+
+
+def test_an_update_changes_the_memory_and_moves_the_revision(store: Store, make: Maker) -> None:
+    memory = store.add([make("one")])[0]
+    before = store.revision()
+    store.update([memory.replaced(content="two")])
+    assert store.get(memory.id).content == "two"
+    assert store.revision() > before
+    assert [changed.id for changed in store.changed_after(before, 10)] == [memory.id]
+
+
+def test_an_update_of_nothing_is_an_error(store: Store, make: Maker) -> None:
+    with pytest.raises(NoMemory):
+        store.update([make(id="nobody")])
+
+
+def test_purged_memories_leave_the_file_and_the_caches(store: Store, make: Maker, home: Home) -> None:
+    memory = store.add([make("the launch code is swordfish")])[0]
+    before = store.revision()
+    store.purge([memory.id])
+    store.overwrite_log()
+    with pytest.raises(NoMemory):
+        store.get(memory.id)
+    assert store.purged_after(before) == [memory.seq]
+    for suffix in ("", "-wal"):
+        with open(home.memories_db + suffix, "rb") as file:
+            assert b"swordfish" not in file.read()
+
+
+def test_a_row_number_is_never_used_twice(store: Store, make: Maker) -> None:
+    first = store.add([make("one")])[0].seq
+    store.purge([store.by_seqs([first])[first].id])
+    assert store.add([make("two")])[0].seq > first
+
+
+def test_a_filter_lets_through_what_it_describes(store: Store, make: Maker) -> None:
+    store.add(
+        [
+            make(id="user", tags=("auth",)),
+            make(id="org", scope="org", paths=("src/*.py",)),
+            make(id="shop", project="shop", namespace="decisions"),
+            make(id="blog", project="blog", tags=("auth", "spa"), created_at=5_000),
+            make(id="old", status="archived"),
+            make(id="expired", expires_at=1),
+        ]
+    )
+    cases = [
+        (Filter(), {"user", "org", "shop", "blog"}),
+        (Filter(audiences=audiences_of("shop")), {"user", "org", "shop"}),
+        (Filter(audiences=audiences_of()), {"user", "org"}),
+        (Filter(namespaces=("decisions",)), {"shop"}),
+        (Filter(tags=("auth", "spa")), {"blog"}),
+        (Filter(paths=("src/a.py",)), {"org"}),
+        (Filter(since=5_000), {"blog"}),
+        (Filter(statuses=("archived",)), {"old"}),
+        (Filter(statuses=()), {"user", "org", "shop", "blog", "old"}),
+        (Filter(statuses=(), include_expired=True), {"user", "org", "shop", "blog", "old", "expired"}),
+    ]
+    failures = [
+        (wanted, actual) for wanted, found in cases if (actual := {memory.id for memory in store.select(wanted)}) != found
+    ]
+    assert failures == []
+
+
+def test_the_files_are_the_users_alone(store: Store, home: Home) -> None:
+    assert stat.S_IMODE(os.stat(home.root).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(home.memories_db).st_mode) == 0o600
+
+
+def test_commits_are_made_to_survive_a_power_cut(store: Store, home: Home) -> None:
+    connection = store._connection
+    assert connection.pragma("journal_mode") == "wal"
+    assert connection.pragma("synchronous") == 2
+
+
+def test_a_reader_does_not_wait_for_a_writer(store: Store, make: Maker, home: Home) -> None:
+    memory = store.add([make()])[0]
+    writer = apsw.Connection(home.memories_db)
+    writer.execute("BEGIN IMMEDIATE")
+    with Store.reader(home, busy_ms=0) as reader:
+        assert reader.get(memory.id).content == memory.content
+    writer.execute("ROLLBACK")
+
+
+def test_a_writer_waits_for_a_bounded_time_only(store: Store, make: Maker, home: Home) -> None:
+    other = apsw.Connection(home.memories_db)
+    other.execute("BEGIN IMMEDIATE")
+    with Store.writer(home, busy_ms=1) as blocked, pytest.raises(StoreBusy, match="locked by another process; try again"):
+        blocked.add([make()])
+    other.execute("ROLLBACK")
+
+
+def test_a_missing_store_is_no_file(home: Home) -> None:
+    with pytest.raises(StoreError, match="no such file"):
+        Store.reader(home)
+
+
+def test_bytes_that_are_no_database_are_called_damaged(store: Store, home: Home) -> None:
+    store.close()
+    with open(home.memories_db, "r+b") as file:
+        file.write(b"garbage" * 100)
+    for opener in (Store.reader, Store.writer):
+        with pytest.raises(StoreCorrupt, match="is damaged"):
+            opener(home)
+
+
+def test_another_programs_database_is_left_alone(home: Home) -> None:
+    home.create()
+    other = apsw.Connection(home.memories_db)
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    with pytest.raises(StoreCorrupt, match="is not a subcog database; move it away"):
+        Store.writer(home)
+
+
+def test_a_store_of_a_later_version_is_not_touched(store: Store, home: Home) -> None:
+    store._connection.pragma("user_version", 99)
+    for opener in (Store.reader, Store.writer):
+        with pytest.raises(StoreTooNew, match="written by a later version of subcog; upgrade subcog"):
+            opener(home)
+
+
+def test_a_store_from_before_0_1_0_is_not_touched(store: Store, home: Home) -> None:
+    store._connection.pragma("user_version", SCHEMA.version - 1)
+    for opener in (Store.reader, Store.writer):
+        with pytest.raises(
+            StoreTooOld, match=r"is of a version before 0\.1\.0; run `subcog export` with the version that wrote"
+        ):
+            opener(home)
+    assert store._connection.pragma("user_version") == SCHEMA.version - 1
+
+
+def test_revisions_are_forgotten_beyond_the_last_ten_thousand(
+    store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("subcog_hooks.store.store.KEPT_REVISIONS", 3)
+    seen = []
+    for _ in range(6):
+        store.add([make()])
+        seen.append(store.revision())
+    assert [store.has_revision(number) for number in seen] == [False, False, False, True, True, True]
+
+
+def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
+    names = [f"project:github.com/acme/{i}" for i in range(10_000)] + ["user", "org", "", "\ud800"]
+    numbers = {reach_of(name) for name in names}
+    assert len(numbers) == len(names)
+    assert all(0 <= number < 1 << 62 for number in numbers)
+
+
+def test_what_was_never_used_is_counted_and_the_oldest_named(store: Store, make: Maker) -> None:
+    store.add([make(id=f"m{i}", created_at=9 - i) for i in range(5)])
+    store.add([make(id="gone", status="archived"), make(id="expired", expires_at=1)])
+    count, oldest = store.never(["m4", "nobody"], 2)
+    assert (count, [memory.id for memory in oldest]) == (4, ["m3", "m2"])
+    assert store.never([], 0) == (5, [])
+
+
+# ---- marks ----------------------------------------------------------------------------------------------------------------
+
+
+def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:
+    return [(mark.seq, mark.decision, mark.terms, mark.made_at) for mark in store.marks(seqs)]
+
+
+def test_marks_are_kept_by_memory_and_decision(store: Store, make: Maker) -> None:
+    one, two = (memory.seq for memory in store.add([make("one"), make("two")]))
+    assert store.marks([one, two]) == store.marks([]) == []
+    for mark in (Mark(one, "a", "{}", 2), Mark(one, "b", "{}", 1), Mark(two, "a", "{}", 3), Mark(one, "a", '{"x": 1.0}', 4)):
+        store.mark(mark)
+    assert marks_of(store, one) == [(one, "b", "{}", 1), (one, "a", '{"x": 1.0}', 4)]
+    assert marks_of(store, one, two, 99) == [(one, "b", "{}", 1), (two, "a", "{}", 3), (one, "a", '{"x": 1.0}', 4)]
+    store.unmark(one, ["a", "c"])
+    assert marks_of(store, one, two) == [(one, "b", "{}", 1), (two, "a", "{}", 3)]
+
+
+def test_no_cache_follows_a_mark(store: Store, make: Maker) -> None:
+    memory = store.add([make()])[0]
+    before = store.revision()
+    store.mark(Mark(memory.seq, "a", "{}", 1))
+    store.unmark(memory.seq, ["a"])
+    assert (store.revision(), store.changed_after(before, 10)) == (before, [])
+
+
+def test_a_mark_survives_changes_and_goes_with_its_memory(store: Store, make: Maker, home: Home) -> None:
+    kept, forgotten, purged = store.add([make("kept"), make("forgotten"), make("purged")])
+    for memory in (kept, forgotten, purged):
+        store.mark(Mark(memory.seq, "a", '{"swordfish": 1.0}' if memory is purged else "{}", 1))
+    store.update([kept.replaced(content="changed", status="archived")])
+    store.modify([forgotten.id], lambda memory: memory.replaced(status="deleted"))
+    store.purge([purged.id])
+    store.overwrite_log()
+    assert marks_of(store, kept.seq, forgotten.seq, purged.seq) == [(kept.seq, "a", "{}", 1)]
+    with open(home.memories_db, "rb") as file:
+        assert b"swordfish" not in file.read()

@@ -1,0 +1,294 @@
+"""The file of a space's vectors: one that can not be used, is shared, is read only, or is without sqlite-vec."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from subcog_hooks.core.errors import StoreBusy, StoreError
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import vector_file
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.vector_file import ExtensionMissing, VectorsUnusable, path_of
+from subcog_hooks.store.vector_store import VectorStore
+from tests.store.conftest import SMALL, SMALL_DIMENSION, put, vector
+
+ROOT = Path(__file__).parents[2]
+
+
+def filled(path: str) -> None:
+    with open(path, "wb") as file:
+        file.write(os.urandom(40_000))
+
+
+def truncated(path: str) -> None:
+    os.truncate(path, os.path.getsize(path) // 2 // 4096 * 4096 + 100)
+
+
+def damaged_in_every_page(path: str) -> None:
+    with open(path, "r+b") as file:
+        for page in range(1, os.path.getsize(path) // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 64)
+
+
+def of_another_program(path: str) -> None:
+    os.unlink(path)
+    connection = apsw.Connection(path)
+    connection.execute("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+    connection.close()
+
+
+def of_a_later_version(path: str) -> None:
+    connection = apsw.Connection(path)
+    connection.pragma("user_version", 99)
+    connection.close()
+
+
+def of_an_earlier_version(path: str) -> None:
+    connection = apsw.Connection(path)
+    connection.pragma("user_version", 1)
+    connection.close()
+
+
+def a_folder(path: str) -> None:
+    os.unlink(path)
+    os.mkdir(path)
+
+
+def without_a_table(path: str) -> None:
+    connection = apsw.Connection(path)
+    connection.execute("DROP TABLE codes")
+    connection.close()
+
+
+def missing(path: str) -> None:
+    os.unlink(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        filled,
+        truncated,
+        damaged_in_every_page,
+        of_another_program,
+        of_a_later_version,
+        of_an_earlier_version,
+        a_folder,
+        without_a_table,
+        missing,
+    ],
+)
+def test_a_reader_of_a_useless_file_is_told_so(
+    home: Home, vectors: VectorStore, crowd: list[Memory], damage: Callable[[str], None]
+) -> None:
+    vectors.close()
+    damage(path_of(home, SMALL))
+    with pytest.raises(VectorsUnusable) as told, VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
+        reader.nearest(vector(1), 300, None, ())
+    assert path_of(home, SMALL) in told.value.message
+    assert told.value.hint == "run `subcog reindex`"
+
+
+def test_a_file_that_is_empty_is_made_by_the_next_writer(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
+    vectors.close()
+    os.truncate(path_of(home, SMALL), 0)
+    with pytest.raises(StoreError, match="is empty; another process is making it"):
+        VectorStore.reader(home, SMALL, SMALL_DIMENSION)
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as anew:
+        assert (anew.watermark(), anew.counts()) == (-1, (0, 0))
+
+
+def test_vectors_of_another_dimension_are_refused(home: Home, vectors: VectorStore) -> None:
+    for opened in (VectorStore.reader, VectorStore.writer):
+        with pytest.raises(VectorsUnusable, match=r"has vectors of 64 dimensions, expected 384; run `subcog reindex`"):
+            opened(home, SMALL, 384)
+
+
+def test_a_query_of_another_dimension_is_refused(vectors: VectorStore, crowd: list[Memory]) -> None:
+    for search in (lambda q: vectors.nearest(q, 5, None), lambda q: vectors.cosines(q, [crowd[0].seq])):
+        with pytest.raises(VectorsUnusable):
+            search(bytes([1]) * 32)
+
+
+def test_a_vector_of_another_length_is_found(vectors: VectorStore, crowd: list[Memory]) -> None:
+    assert vectors.problems() == []
+    vectors.finish([(*vectors.pending(1)[0], [bytes([1]) * 8])])
+    assert vectors.problems() == ["1 vectors of another length"]
+
+
+def test_codes_that_are_lost_are_missed(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
+    connection = apsw.Connection(vectors.path)
+    connection.execute("DELETE FROM codes WHERE key IN (SELECT key FROM codes LIMIT 3)")
+    assert vectors.problems() == ["3 vectors without a code"]
+    connection.execute("DROP TABLE codes")
+    connection.close()
+    with pytest.raises(VectorsUnusable):
+        vectors.problems()
+
+
+def test_a_damaged_page_is_found(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
+    vectors.close()
+    connection = apsw.Connection(path_of(home, SMALL))
+    page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'pending'").fetchall()[0][0]
+    connection.close()
+    assert isinstance(page, int)
+    with open(path_of(home, SMALL), "r+b") as file:
+        file.seek((page - 1) * 4096 + 8)
+        file.write(b"\xff" * 64)
+    with VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
+        assert reader.watermark() == -1
+        assert len(reader.problems()) >= 1
+
+
+def test_removed_vectors_are_gone_for_those_who_have_them_open(home: Home, vectors: VectorStore) -> None:
+    assert not vectors.is_gone()
+    VectorStore.remove(home, SMALL)
+    assert vectors.is_gone()
+    VectorStore.remove(home, SMALL)  # twice is no failure
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as anew:
+        assert (anew.is_gone(), anew.watermark()) == (False, -1)
+
+
+def test_the_file_names_its_format_so_that_versions_leave_each_others_alone(home: Home, vectors: VectorStore) -> None:
+    assert path_of(home, SMALL) == os.path.join(home.index, f"vectors-{vector_file.VECTORS_FORMAT}-{SMALL}.db")
+    later = Path(home.index, f"vectors-{vector_file.VECTORS_FORMAT + 1}-{SMALL}.db")
+    later.write_bytes(b"of a later version")
+    VectorStore.remove(home, SMALL)
+    VectorStore.writer(home, SMALL, SMALL_DIMENSION).close()
+    assert later.read_bytes() == b"of a later version"
+
+
+def open_files() -> list[str]:
+    return sorted(
+        os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{fd}")
+    )
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
+@pytest.mark.parametrize("damage", [of_a_later_version, of_another_program, damaged_in_every_page, without_a_table])
+def test_a_file_that_can_not_be_used_is_not_kept_open(
+    home: Home, vectors: VectorStore, crowd: list[Memory], damage: Callable[[str], None]
+) -> None:
+    vectors.close()
+    damage(path_of(home, SMALL))
+    before = open_files()
+    for opened in (VectorStore.reader, VectorStore.writer):
+        with pytest.raises(StoreError) as told:
+            opened(home, SMALL, 2 * SMALL_DIMENSION)
+        assert open_files() == before, opened  # while the error, and with it every frame, is alive
+        del told
+
+
+def test_purging_erases_from_every_file_and_deletes_what_can_not_be_read(
+    home: Home, vectors: VectorStore, crowd: list[Memory]
+) -> None:
+    put(vectors, crowd[:1], lambda _: vector(1))
+    damaged = Path(home.index, "vectors-1-damaged.db")
+    later = Path(home.index, "vectors-9-later.db")
+    damaged.write_bytes(b"garbage" * 1_000)
+    shutil.copy(vectors.path, later)
+    of_a_later_version(str(later))
+    with VectorStore.writer(home, "wider", 2 * SMALL_DIMENSION) as wider:
+        put(wider, crowd, lambda seq: 2 * vector(seq))
+    VectorStore.purge(home, [crowd[0].seq, crowd[1].seq])
+    assert sum(vectors.counts()) == len(crowd) - 2
+    assert (damaged.exists(), later.exists()) == (False, False)
+    with VectorStore.reader(home, "wider", 2 * SMALL_DIMENSION) as wider:
+        assert sum(wider.counts()) == len(crowd) - 2
+    raw = b"".join(path.read_bytes() for path in Path(home.index).iterdir())  # while they are open
+    assert vector(crowd[1].seq) not in raw
+    assert vector(crowd[2].seq) in raw
+
+
+def test_purging_beside_a_reader_of_the_old_bytes_is_said_and_does_the_other_files(
+    home: Home, vectors: VectorStore, crowd: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("subcog_hooks.store.vector_store.WRITE_WAIT_MS", 20)
+    with VectorStore.writer(home, "zzz", SMALL_DIMENSION) as other:
+        put(other, crowd)
+    reading = apsw.Connection(vectors.path, flags=apsw.SQLITE_OPEN_READONLY)
+    reading.execute("BEGIN; SELECT count(*) FROM vectors").fetchall()
+    with pytest.raises(StoreBusy, match="purged, but another process still reads the old bytes"):
+        VectorStore.purge(home, [crowd[0].seq])
+    reading.close()
+    for name in (SMALL, "zzz"):
+        with VectorStore.reader(home, name, SMALL_DIMENSION) as opened:
+            assert sum(opened.counts()) == len(crowd) - 1
+    VectorStore.purge(home, [])
+    assert vector(crowd[0].seq) not in b"".join(path.read_bytes() for path in Path(home.index).iterdir())
+
+
+def test_one_writer_at_a_time_and_readers_never_wait(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
+    vectors.begin()
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION, busy_ms=10) as second, pytest.raises(StoreBusy):
+        second.begin()
+    with VectorStore.reader(home, SMALL, SMALL_DIMENSION, busy_ms=0) as reader:
+        assert len(reader.nearest(vector(1), 10, None, ())) == 10
+    vectors.rollback()
+
+
+@pytest.mark.skipif(os.name == "nt" or (os.geteuid() == 0 and not shutil.which("setpriv")), reason="needs a user")
+def test_a_folder_that_can_not_be_written_can_be_read(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
+    vectors.close()
+    file = path_of(home, SMALL)
+    code = (
+        "import os, sys\nfrom subcog_hooks.store.vector_file import VectorsUnusable\n"
+        "from subcog_hooks.store.vector_store import VectorStore\n"
+        "from subcog_hooks.core.errors import StoreError\nfrom subcog_hooks.core.paths import Home\n"
+        f"query = bytes.fromhex('{vector(1).hex()}')\n"
+        f"print(len(VectorStore.reader(Home.find(), {SMALL!r}, {SMALL_DIMENSION}).nearest(query, 10, None, ())))\n"
+        f"try:\n    VectorStore.writer(Home.find(), {SMALL!r}, {SMALL_DIMENSION})\n"
+        "except StoreError as error:\n    print(error.message)\n"
+    )
+    for path in (home.root, home.index, file):
+        os.chmod(path, 0o555 if os.path.isdir(path) else 0o444)
+    as_a_user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    try:
+        done = subprocess.run(
+            [*as_a_user, sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        )
+    finally:
+        for path in (file, home.index, home.root):
+            os.chmod(path, 0o700)
+    assert (done.stdout, done.stderr) == (f"10\n{file} can not be written\n", "")
+
+
+# ---- sqlite-vec is missing ------------------------------------------------------------------------------------------------
+
+
+def test_without_sqlite_vec_the_vectors_say_what_to_install(
+    home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
+    monkeypatch.setitem(sys.modules, "sqlite_vec", None)  # what Python makes of a package that is not there
+    for opened in (VectorStore.reader, VectorStore.writer):
+        with pytest.raises(ExtensionMissing) as told:
+            opened(home, SMALL, SMALL_DIMENSION)
+        assert str(told.value) == "sqlite-vec is not installed; search is by words alone; pip install sqlite-vec"
+
+
+def test_an_extension_that_is_no_library_is_as_good_as_missing(
+    home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "sqlite_vec").mkdir()
+    (tmp_path / "sqlite_vec" / f"vec0{vector_file._SUFFIX}").write_bytes(b"\x7fELF garbage")
+    monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
+    with pytest.raises(ExtensionMissing, match="sqlite-vec can not be loaded"):
+        VectorStore.reader(home, SMALL, SMALL_DIMENSION)
+
+
+def test_the_extension_is_found_beside_apsw_without_the_standard_sqlite3(home: Home, vectors: VectorStore) -> None:
+    code = (
+        "import sys\nfrom subcog_hooks.store.vector_store import VectorStore\nfrom subcog_hooks.core.paths import Home\n"
+        f"VectorStore.reader(Home.find(), {SMALL!r}, {SMALL_DIMENSION})\n"
+        "print(sorted({'sqlite3', 'sqlite_vec', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

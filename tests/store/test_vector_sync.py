@@ -1,0 +1,293 @@
+"""The vectors follow the store: after every kind of change and damage; in the end as if made anew."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+import pytest
+
+from subcog_hooks.core.errors import StoreCorrupt
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import vector_cells, vector_sync
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_file import path_of
+from tests.conftest import Maker
+from tests.store.conftest import (
+    assert_as_made_anew,
+    damage,
+    finish,
+    follow,
+    lose_a_table,
+    lose_codes,
+    nearest_to,
+    overwrite,
+    rows,
+    settle,
+    widen,
+)
+from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, final, finals
+
+
+@pytest.fixture(params=["notes", "long_notes"])
+def memories(request: pytest.FixtureRequest) -> list[Memory]:
+    """Memories of one vector each, and memories with passages."""
+    found: list[Memory] = request.getfixturevalue(request.param)
+    return found
+
+
+def test_new_memories_are_found_at_once(home: Home, store: Store, notes: list[Memory], tmp_path: Path) -> None:
+    with follow(home, store) as vectors:
+        assert nearest_to(vectors, "crane") == notes[2].seq
+        assert vectors.watermark() == store.revision()
+        assert vectors.counts() == (0, 4)
+    assert_as_made_anew(home, store, tmp_path)
+
+
+def test_an_edited_memory_has_the_vectors_of_its_new_text_only(
+    home: Home, store: Store, memories: list[Memory], tmp_path: Path
+) -> None:
+    settle(home, store)
+    before, after = memories[1], memories[1].replaced(content="zeppelin at anchor")
+    store.update([after])
+    with follow(home, store) as vectors:
+        assert nearest_to(vectors, after.content) == after.seq
+        assert vectors.final_vectors(before.content_hash) == []
+        assert vectors.counts() == (len(memories) - 1, 1)
+        ((key, _),) = vectors.pending()
+        assert vectors.finish([(key, before.content_hash, finals(before.content))]) == 0
+    assert_as_made_anew(home, store, tmp_path)
+    settle(home, store)
+    assert_as_made_anew(home, store, tmp_path)
+
+
+def test_a_forgotten_memory_is_not_found_and_its_restored_self_is_without_embedding_it(
+    home: Home, store: Store, memories: list[Memory], tmp_path: Path
+) -> None:
+    settle(home, store)
+    gone = memories[2]
+    store.update([gone.replaced(status="deleted")])
+    with follow(home, store) as vectors:
+        assert gone.seq not in {seq for _, seq in vectors.nearest(final(gone.content), 9, None, ())}
+        assert vectors.counts() == (len(memories) - 1, 0)
+    assert {row[6] for row in rows(home) if row[0] // 256 == gone.seq} == {None}
+    store.update([gone])
+    with follow(home, store) as vectors:
+        assert vectors.nearest(final(gone.content), 1, None)[0][1] == gone.seq
+        assert vectors.counts() == (len(memories), 0)
+    assert_as_made_anew(home, store, tmp_path)
+
+
+def test_a_purged_memory_leaves_nothing(home: Home, store: Store, notes: list[Memory], tmp_path: Path) -> None:
+    follow(home, store).close()
+    store.purge(["buoy"])
+    with follow(home, store) as vectors:
+        assert vectors.counts() == (0, 3)
+        assert nearest_to(vectors, "buoy") != notes[1].seq
+    assert {row[0] // 256 for row in rows(home)} == {notes[0].seq, notes[2].seq, notes[3].seq}
+    assert_as_made_anew(home, store, tmp_path)
+
+
+def test_two_memories_that_swap_their_texts_keep_all_their_final_vectors(
+    home: Home, store: Store, memories: list[Memory], tmp_path: Path
+) -> None:
+    settle(home, store)
+    one, other = memories[0], memories[2]
+    store.update([one.replaced(content=other.content), other.replaced(content=one.content)])
+    with follow(home, store) as vectors:
+        assert vectors.counts() == (len(memories), 0)
+        assert vectors.nearest(final(other.content), 1, None)[0][1] == one.seq
+        assert vectors.nearest(final(one.content), 1, None)[0][1] == other.seq
+    assert_as_made_anew(home, store, tmp_path)
+
+
+@pytest.mark.parametrize("writes_after", [0, 1])
+def test_a_store_that_was_put_back_from_a_backup_has_its_own_vectors_again(
+    home: Home, store: Store, notes: list[Memory], make: Maker, tmp_path: Path, writes_after: int
+) -> None:
+    follow(home, store).close()
+    backup = tmp_path / "backup.db"
+    store.overwrite_log()
+    shutil.copy(home.memories_db, backup)
+    store.update([notes[0].replaced(content="zeppelin")])
+    store.add([make("later", id="later")])
+    store.purge(["dredger"])
+    follow(home, store).close()
+    store.close()
+    for suffix in ("-wal", "-shm"):
+        Path(home.memories_db + suffix).unlink(missing_ok=True)
+    shutil.copy(backup, home.memories_db)
+    with Store.writer(home) as restored:
+        for number in range(writes_after):
+            restored.add([make(f"after {number}")])
+        with follow(home, restored) as vectors:
+            assert nearest_to(vectors, "anchor") == notes[0].seq
+            assert nearest_to(vectors, "dredger") == notes[3].seq
+            assert sum(vectors.counts()) == 4 + writes_after
+        assert_as_made_anew(home, restored, tmp_path)
+
+
+def test_a_file_that_was_put_back_from_a_backup_follows_again(
+    home: Home, store: Store, notes: list[Memory], tmp_path: Path
+) -> None:
+    follow(home, store).close()
+    shutil.copy(path_of(home, SPACE), tmp_path / "old.db")
+    store.update([notes[0].replaced(content="zeppelin"), notes[1].replaced(status="archived")])
+    store.purge(["crane"])
+    follow(home, store).close()
+    shutil.copy(tmp_path / "old.db", path_of(home, SPACE))
+    follow(home, store).close()
+    assert_as_made_anew(home, store, tmp_path)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 1_000])
+def test_the_size_of_the_chunks_does_not_show(
+    home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(vector_sync, "FOLLOWED_AT_ONCE", chunk)
+    memories = store.add([make(f"note {i}") for i in range(7)])
+    told: list[int] = []
+    vector_sync.open_following(home, store, SPACE, DIMENSION, encode, told.append, made_by=MADE_BY).close()
+    assert sum(told) == 7
+    assert max(told) <= chunk
+    store.update([memory.replaced(content=f"changed {memory.id}") for memory in memories[2:5]])
+    store.purge([memories[6].id])
+    follow(home, store).close()
+    assert_as_made_anew(home, store, tmp_path)
+
+
+def test_looking_at_everything_again_keeps_the_final_vectors(
+    home: Home, store: Store, notes: list[Memory], tmp_path: Path
+) -> None:
+    settle(home, store)
+    before = rows(home)
+    with follow(home, store, anew=True) as vectors:
+        assert vectors.counts() == (4, 0)
+    assert rows(home) == before
+
+
+@pytest.mark.parametrize("harm", [overwrite, widen])
+def test_a_useless_file_is_made_anew_by_whoever_opens_it(
+    home: Home, store: Store, notes: list[Memory], tmp_path: Path, harm: object
+) -> None:
+    follow(home, store).close()
+    assert callable(harm)
+    harm(home)
+    with follow(home, store) as vectors:
+        assert nearest_to(vectors, "crane") == notes[2].seq
+    assert_as_made_anew(home, store, tmp_path)
+
+
+@pytest.mark.parametrize("harm", [damage, lose_codes, lose_a_table])
+def test_damage_inside_is_made_good_by_a_look_at_everything(
+    home: Home, store: Store, notes: list[Memory], tmp_path: Path, harm: object
+) -> None:
+    follow(home, store).close()
+    assert callable(harm)
+    harm(home)
+    with follow(home, store, anew=True) as vectors:
+        assert vectors.problems() == []
+    assert_as_made_anew(home, store, tmp_path)
+
+
+def test_damage_that_is_met_on_the_way_is_made_good_on_the_way(
+    home: Home, store: Store, notes: list[Memory], make: Maker, tmp_path: Path
+) -> None:
+    for harm in (lose_a_table, damage_behind_the_tables):
+        follow(home, store).close()
+        harm(home)
+        store.add([make(f"after {harm.__name__}")])
+        with follow(home, store) as vectors:
+            assert vectors.problems() == []
+            assert vectors.watermark() == store.revision()
+        assert_as_made_anew(home, store, tmp_path)
+
+
+def damage_behind_the_tables(home: Home) -> None:
+    """Every page but those that opening the file looks at."""
+    connection = apsw.Connection(path_of(home, SPACE))
+    kept = {1, *(int(str(row[0])) for row in connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'space'"))}
+    connection.close()
+    with open(path_of(home, SPACE), "r+b") as file:
+        for page in range(1, os.path.getsize(path_of(home, SPACE)) // 4096 + 1):
+            if page not in kept:
+                file.seek((page - 1) * 4096)
+                file.write(b"\xff" * 64)
+
+
+def test_a_damaged_store_costs_no_vectors(home: Home, store: Store, notes: list[Memory], make: Maker) -> None:
+    settle(home, store)
+    before = rows(home)
+    store.add([make("later " * 900)])
+    store.overwrite_log()
+    connection = apsw.Connection(home.memories_db)
+    page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'memories'").fetchall()[0][0]
+    connection.close()
+    store.close()
+    assert isinstance(page, int)
+    with open(home.memories_db, "r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    with Store.reader(home) as damaged, pytest.raises(StoreCorrupt):
+        follow(home, damaged)
+    assert rows(home) == before
+
+
+def test_vectors_of_another_encoder_and_model_give_way(home: Home, store: Store, notes: list[Memory], tmp_path: Path) -> None:
+    with follow(home, store, made_by=("model", "an older encoder")) as vectors:
+        finish(vectors, store)
+        assert vectors.counts() == (4, 0)
+    store.update([notes[0].replaced(content="zeppelin")])
+    follow(home, store, made_by=("model", "an older encoder")).close()
+    connection = apsw.Connection(path_of(home, SPACE))
+    connection.execute("UPDATE vectors SET vector = zeroblob(64) WHERE NOT is_final")  # what that one has made of it
+    connection.close()
+    with follow(home, store, made_by=("model", "encoder")) as vectors:
+        assert vectors.counts() == (3, 1)
+        assert nearest_to(vectors, "zeppelin") == notes[0].seq
+    assert_as_made_anew(home, store, tmp_path)
+    with follow(home, store, made_by=("a later model", "encoder")) as vectors:
+        assert vectors.counts() == (0, 4)
+        assert vectors.nearest(final("crane"), 1, None)[0][1] == notes[2].seq  # until the later one has looked at it
+
+
+def test_an_encoder_that_fails_leaves_the_file_as_it_was(home: Home, store: Store, notes: list[Memory], make: Maker) -> None:
+    follow(home, store).close()
+    before = rows(home)
+    store.add([make("later")])
+
+    def broken(texts: Sequence[str]) -> Sequence[bytes | None]:
+        raise OSError("no more memory")
+
+    with pytest.raises(OSError, match="no more memory"):
+        vector_sync.open_following(home, store, SPACE, DIMENSION, broken, made_by=MADE_BY)
+    assert rows(home) == before
+    with follow(home, store) as vectors:
+        assert sum(vectors.counts()) == 5
+
+
+def test_a_memory_without_a_text_for_the_encoder_waits_for_its_final_vector(home: Home, store: Store, make: Maker) -> None:
+    store.add([make("\U0001f600")])
+
+    def nothing(texts: Sequence[str]) -> Sequence[bytes | None]:
+        return [None] * len(texts)
+
+    with vector_sync.open_following(home, store, SPACE, DIMENSION, nothing, made_by=MADE_BY) as vectors:
+        assert vectors.counts() == (0, 1)
+        assert nearest_to(vectors, "x") is None
+
+
+def test_whoever_may_parts_an_audience_that_has_grown_large(
+    home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LARGE", "LARGE_AUDIENCE", "LOOK_EVERY"):
+        monkeypatch.setattr(vector_cells, name, 5)
+    store.add([make(f"note {i}") for i in range(8)])
+    kept = "SELECT count(*) FROM placed"
+    for parts, expected in ((False, 0), (True, 8)):
+        vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, parts=parts).close()
+        connection = apsw.Connection(path_of(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
+        assert connection.execute(kept).fetchall() == [(expected,)]
+        connection.close()

@@ -1,0 +1,234 @@
+"""The vectors of a space: what is near, whose it is, what is final, and who made it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store import Store, audience_of
+from subcog_hooks.store.vector_store import VectorStore
+from tests.conftest import Maker
+from tests.store.conftest import SMALL, SMALL_DIMENSION, cosine, put, vector
+
+# ---- searching ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_nearest_are_those_of_a_comparison_one_by_one(
+    vectors: VectorStore, crowd: list[Memory], subtests: pytest.Subtests
+) -> None:
+    audiences_cases = [None, ("project:shop",), ("project:shop", "user", "org"), ("project:nobody",)]
+    for audiences in audiences_cases:
+        for statuses in [("active",), ("superseded", "archived"), ()]:
+            with subtests.test(audiences=audiences, statuses=statuses):
+                query = vector(7_000)
+                wanted = [
+                    memory
+                    for memory in crowd
+                    if (audiences is None or audience_of(memory.scope, memory.project) in audiences)
+                    and (not statuses or memory.status in statuses)
+                ]
+                expected = sorted(((cosine(query, vector(memory.seq)), memory.seq) for memory in wanted), reverse=True)
+                found = vectors.nearest(query, 1_000, audiences, statuses)
+                assert [seq for _, seq in found] == [seq for _, seq in expected]
+                assert [score for score, _ in found] == pytest.approx([score for score, _ in expected], abs=1e-6)
+
+
+def test_the_binary_codes_choose_whom_the_exact_comparison_ranks(vectors: VectorStore, crowd: list[Memory]) -> None:
+    query = np.frombuffer(vector(7_000), np.int8)
+
+    def differing_signs(memory: Memory) -> int:
+        return int(((np.frombuffer(vector(memory.seq), np.int8) > 0) != (query > 0)).sum())
+
+    found = vectors.nearest(query.tobytes(), 20, None, ())
+    farthest = max(differing_signs(memory) for memory in crowd if memory.seq in {seq for _, seq in found})
+    assert len(found) == 20
+    assert {memory.seq for memory in crowd if differing_signs(memory) < farthest} <= {seq for _, seq in found}
+    assert found == sorted(found, key=lambda hit: (-hit[0], hit[1]))
+
+
+def test_a_memory_is_nearest_to_its_own_vector(vectors: VectorStore, crowd: list[Memory]) -> None:
+    for memory in crowd[::60]:
+        score, seq = vectors.nearest(vector(memory.seq), 5, None, ())[0]
+        assert (seq, round(score, 5)) == (memory.seq, 1.0)
+
+
+def test_cosines_are_looked_up_for_those_that_have_a_vector(vectors: VectorStore, crowd: list[Memory]) -> None:
+    query = vector(7_000)
+    asked = [memory.seq for memory in crowd[:3]]
+    assert vectors.cosines(query, [*asked, 99_999]) == pytest.approx({s: cosine(query, vector(s)) for s in asked}, abs=1e-6)
+    assert vectors.cosines(query, []) == {}
+
+
+def test_a_vector_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, store: Store, make: Maker) -> None:
+    memories = store.add([make("empty"), make("full")])
+    put(vectors, memories, lambda seq: bytes(SMALL_DIMENSION) if seq == memories[0].seq else vector(seq))
+    assert [seq for _, seq in vectors.nearest(vector(5), 10, None)] == [memories[1].seq]
+    assert vectors.nearest(bytes(SMALL_DIMENSION), 10, None) == []
+
+
+def test_forgotten_memories_are_near_to_nothing(vectors: VectorStore, crowd: list[Memory]) -> None:
+    gone = crowd[0].replaced(status="deleted")
+    put(vectors, [gone])
+    assert gone.seq not in {seq for _, seq in vectors.nearest(vector(gone.seq), 1_000, None, ())}
+    put(vectors, [crowd[0]])
+    assert vectors.nearest(vector(gone.seq), 1, None, ())[0][1] == gone.seq
+
+
+def test_a_moved_memory_is_found_in_its_new_project_only(vectors: VectorStore, crowd: list[Memory]) -> None:
+    moved = crowd[0].replaced(project="yard")
+    put(vectors, [moved])
+    query = vector(moved.seq)
+    assert vectors.nearest(query, 1, ("project:yard",))[0][1] == moved.seq
+    assert moved.seq not in {seq for _, seq in vectors.nearest(query, 1_000, ("project:shop",))}
+
+
+def test_another_process_finds_what_was_committed(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
+    found = vectors.nearest(vector(7_000), 30, None)
+    with VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
+        assert reader.nearest(vector(7_000), 30, None) == found
+    vectors.close()
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as again:
+        assert again.nearest(vector(7_000), 30, None) == found
+
+
+def test_what_is_rolled_back_has_never_been_there(vectors: VectorStore, store: Store, make: Maker) -> None:
+    memories = store.add([make("x")])
+    vectors.begin()
+    vectors.put(memories, {memories[0].seq: vector(1)})
+    vectors.rollback()
+    assert vectors.nearest(vector(1), 5, None) == []
+    assert vectors.counts() == (0, 0)
+
+
+# ---- final vectors --------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_memory_waits_for_its_final_vector(vectors: VectorStore, store: Store, make: Maker) -> None:
+    memories = store.add([make("one"), make("two"), make("three")])
+    put(vectors, memories)
+    waiting = vectors.pending()
+    assert [(vectors.seq_of(key), content_hash) for key, content_hash in waiting] == [
+        (memory.seq, memory.content_hash) for memory in memories
+    ]
+    assert vectors.pending(2) == waiting[:2]
+    assert vectors.finish((key, content_hash, [vector(key + 1)]) for key, content_hash in waiting[:2]) == 2
+    assert (vectors.counts(), vectors.pending()) == ((2, 1), waiting[2:])
+    assert vectors.nearest(vector(waiting[0][0] + 1), 1, None)[0][1] == memories[0].seq
+
+
+def test_equal_texts_share_one_final_vector(vectors: VectorStore, store: Store, make: Maker) -> None:
+    first = store.add([make("the same")])
+    put(vectors, first)
+    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
+    assert vectors.final_vectors(first[0].content_hash) == [vector(1)]
+    second = store.add([make("the same", project="shop"), make("another")])
+    assert [memory.id for memory in vectors.lacking(second)] == [second[1].id]
+    put(vectors, second)
+    assert vectors.counts() == (2, 1)
+    assert vectors.cosines(vector(1), [second[0].seq]) == pytest.approx({second[0].seq: 1.0}, abs=1e-6)
+
+
+def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, store: Store, make: Maker) -> None:
+    memories = store.add([make("old text"), make("gone"), make("done")])
+    put(vectors, memories)
+    waiting = vectors.pending()
+    vectors.finish([(*waiting[2], [vector(3)])])
+    put(vectors, [memories[0].replaced(content="new text")])
+    vectors.begin()
+    vectors.remove_memories([memories[1].seq])
+    vectors.commit()
+    assert vectors.finish((key, content_hash, [vector(9)]) for key, content_hash in waiting) == 0
+    assert vectors.counts() == (1, 1)
+    assert vectors.final_vectors(memories[0].content_hash) == []
+    assert vectors.final_vectors(memories[2].content_hash) == [vector(3)]
+
+
+def test_a_memory_without_a_vector_waits_near_to_nothing(vectors: VectorStore, store: Store, make: Maker) -> None:
+    memories = store.add([make("x")])
+    vectors.begin()
+    vectors.put(memories, {})
+    vectors.commit()
+    assert (vectors.counts(), vectors.nearest(vector(1), 5, None), vectors.cosines(vector(1), [memories[0].seq])) == (
+        (0, 1),
+        [],
+        {},
+    )
+    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
+    assert vectors.nearest(vector(1), 5, None)[0][1] == memories[0].seq
+
+
+def test_a_memory_whose_status_changes_keeps_its_final_vector(vectors: VectorStore, store: Store, make: Maker) -> None:
+    memories = store.add([make("x")])
+    put(vectors, memories)
+    vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
+    archived = memories[0].replaced(status="archived")
+    assert vectors.lacking([archived]) == []
+    put(vectors, [archived], lambda _: vector(2))
+    assert vectors.counts() == (1, 0)
+    assert vectors.nearest(vector(1), 5, None, ("archived",))[0][1] == memories[0].seq
+
+
+def test_the_bytes_of_a_purged_memory_are_gone_from_the_disk(vectors: VectorStore, crowd: list[Memory], home: Home) -> None:
+    gone = vector(crowd[0].seq)
+    vectors.begin()
+    vectors.remove_memories([crowd[0].seq])
+    vectors.commit()
+    vectors.close()  # the last one to close empties the log into the file
+    raw = b"".join(path.read_bytes() for path in Path(home.index).iterdir())
+    assert gone not in raw
+    assert np.packbits(np.frombuffer(gone, np.int8) > 0, bitorder="little").tobytes() not in raw
+    assert vector(crowd[1].seq) in raw
+
+
+# ---- who made them --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def half_final(vectors: VectorStore, store: Store, make: Maker) -> list[Memory]:
+    """One memory with a final vector of the model "m1", one with a provisional one of the encoder "e1"."""
+    vectors.expect(("m1", "e1"))
+    memories = store.add([make("one"), make("two")])
+    put(vectors, memories)
+    vectors.finish((key, content_hash, [vector(70)]) for key, content_hash in vectors.pending(1))
+    vectors.begin()
+    vectors.reach_revision(store.revision())
+    vectors.commit()
+    return memories
+
+
+def test_expecting_the_same_makers_again_changes_nothing(vectors: VectorStore, half_final: list[Memory]) -> None:
+    for made_by in (("m1", "e1"), ("", "e1"), ("m1", ""), ("", "")):
+        vectors.expect(made_by)
+        assert vectors.counts() == (1, 1)
+        assert vectors.watermark() > 0
+
+
+def test_final_vectors_of_another_model_serve_until_replaced(vectors: VectorStore, half_final: list[Memory]) -> None:
+    vectors.expect(("m2", "e1"))
+    assert vectors.counts() == (0, 2)
+    assert vectors.final_vectors(half_final[0].content_hash) == []
+    assert vectors.nearest(vector(70), 1, None)[0][1] == half_final[0].seq
+    assert vectors.nearest(vector(half_final[1].seq), 1, None)[0][1] == half_final[1].seq
+    assert vectors.finish((key, content_hash, [vector(key)]) for key, content_hash in vectors.pending()) == 2
+
+
+@pytest.mark.parametrize(("model", "final"), [("m1", 1), ("", 1), ("m2", 0)])
+def test_provisional_vectors_of_another_encoder_are_dropped(
+    vectors: VectorStore, half_final: list[Memory], model: str, final: int
+) -> None:
+    vectors.expect((model, "e2"))
+    assert (vectors.counts(), vectors.watermark()) == ((final, 2 - final), -1)
+    assert [seq for _, seq in vectors.nearest(vector(70), 5, None)] == [half_final[0].seq]
+    assert vectors.problems() == []
+    assert [memory.id for memory in vectors.lacking(half_final)] == [half_final[1].id]
+
+
+def test_a_process_that_still_has_the_old_model_finishes_nothing(
+    home: Home, vectors: VectorStore, half_final: list[Memory]
+) -> None:
+    with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as later:
+        later.expect(("m2", "e1"))
+        assert vectors.finish((key, content_hash, [vector(9)]) for key, content_hash in vectors.pending()) == 0
+        assert later.counts() == (0, 2)
