@@ -39,7 +39,7 @@ def wait_for_memory(machine: Machine, text: str) -> None:
 
 
 @posix
-def test_a_session_that_begins_takes_over_what_is_new_and_then_what_has_changed(bare: Machine, noted: Path) -> None:
+def test_a_session_start_imports_new_notes_then_changed_ones(bare: Machine, noted: Path) -> None:
     assert b"Claude Code's notes: no session has begun and no command has ended since" in bare.run("doctor").stdout
     assert bare.hook(bare.beginning("startup")).code == 0
     wait_for_memory(bare, OLD)
@@ -85,7 +85,7 @@ def test_a_busy_machine_is_waited_for_once_and_not_for_each_job(bare: Machine, n
 
 
 @linux
-def test_nothing_starts_while_nothing_is_due_and_no_process_is_left(bare: Machine, noted: Path) -> None:
+def test_nothing_starts_while_no_job_is_due(bare: Machine, noted: Path) -> None:
     bare.run("config", "set", "capture.claude_memory", "false")
     bare.run("at-rest")
     assert OLD not in rows(bare)
@@ -99,7 +99,7 @@ def test_nothing_starts_while_nothing_is_due_and_no_process_is_left(bare: Machin
 
 
 @linux
-def test_a_process_that_is_killed_leaves_nothing_behind_and_the_next_session_goes_on(bare: Machine, noted: Path) -> None:
+def test_a_killed_job_leaves_nothing_and_the_next_goes_on(bare: Machine, noted: Path) -> None:
     bare.imports(*MANY)
     bare.hook(bare.beginning("startup"))
     wait_for_vectors(bare, 1)
@@ -116,7 +116,7 @@ def test_a_process_that_is_killed_leaves_nothing_behind_and_the_next_session_goe
 
 
 @linux
-def test_nothing_is_embedded_while_hooks_come_and_it_goes_on_behind_them(bare: Machine, noted: Path) -> None:
+def test_embedding_waits_while_hooks_run(bare: Machine, noted: Path) -> None:
     bare.imports(*MANY)
     bare.hook(bare.beginning("startup"))
     wait_for_vectors(bare, 1)
@@ -136,7 +136,7 @@ def is_quiet_among_hooks(machine: Machine) -> bool:
 
 
 @linux
-def test_two_sessions_and_a_command_leave_their_work_to_one_process(bare: Machine, noted: Path) -> None:
+def test_two_sessions_and_a_command_share_one_process(bare: Machine, noted: Path) -> None:
     bare.imports(*MANY[:600])
     bare.hook(bare.beginning("startup"))
     wait_for_vectors(bare, 1)
@@ -183,7 +183,7 @@ def worker_of(machine: Machine) -> int:
 
 
 @posix
-def test_init_asks_once_whether_the_notes_are_wanted_and_takes_them(bare: Machine) -> None:
+def test_init_asks_once_for_the_notes_and_imports_them(bare: Machine) -> None:
     memory = notes_of(bare, bare.repository("shop", SHOP))
     (memory / "prices.md").write_text(topic("project", OLD))
     asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
@@ -208,7 +208,7 @@ def looked(machine: Machine) -> bytes:
     return machine.run("doctor").stdout
 
 
-def test_another_folder_of_the_client_takes_nothing_away_and_a_repositorys_is_not_read(bare: Machine, noted: Path) -> None:
+def test_another_client_folder_removes_nothing(bare: Machine, noted: Path) -> None:
     bare.environment["SUBCOG_BACKGROUND"] = "0"
     looked(bare)
     other = bare.root / "other"
@@ -243,7 +243,7 @@ def test_what_was_forgotten_or_purged_does_not_come_back(bare: Machine, noted: P
     assert set(rows(bare)) == {OLD, "Ropes are replaced every spring."}
 
 
-def test_what_can_not_be_read_for_a_moment_is_not_gone_and_the_last_that_goes_is(bare: Machine, noted: Path) -> None:
+def test_an_unreadable_note_is_not_gone(bare: Machine, noted: Path) -> None:
     bare.environment["SUBCOG_BACKGROUND"] = "0"
     shop = bare.root / "shop"
     (shop / "CLAUDE.md").write_text("Answer in English.")
@@ -262,7 +262,7 @@ def test_what_can_not_be_read_for_a_moment_is_not_gone_and_the_last_that_goes_is
     assert OLD not in rows(bare)
 
 
-def test_an_odd_name_stops_nobody_and_a_change_of_what_is_imported_is_seen(bare: Machine, noted: Path) -> None:
+def test_an_odd_name_stops_no_import(bare: Machine, noted: Path) -> None:
     bare.environment["SUBCOG_BACKGROUND"] = "0"
     shop = bare.root / "shop"
     (shop / "CLAUDE.md").write_bytes(b"See @odd\0name and @style.md\n")

@@ -42,7 +42,7 @@ def cut_offs(machine: Machine) -> int:
 
 
 @posix
-def test_prompts_and_tools_calls_speak_and_the_others_leave_a_trace(machine: Machine) -> None:
+def test_prompts_and_tools_speak_and_cut_runs_leave_a_trace(machine: Machine) -> None:
     shop = machine.repository("shop", "https://github.com/acme/shop")
     done = machine.run("remember", "The pool must never outgrow max_connections.", "--path", "src/db/**", cwd=shop)
     assert done.code == 0, done.stderr

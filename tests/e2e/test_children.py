@@ -82,7 +82,7 @@ def test_the_client_at_rest_gets_no_variable_of_a_repository(machine: Machine, r
     assert seen["HOME"] == machine.environment["HOME"]
 
 
-def test_variables_of_the_person_reach_the_client_where_no_repository_sets_them(machine: Machine, repository: Path) -> None:
+def test_the_persons_variables_reach_the_client(machine: Machine, repository: Path) -> None:
     own = {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_PROFILE": "mine", "HTTPS_PROXY": "http://proxy.example:3128"}
     machine.environment |= {**own, "NODE_TLS_REJECT_UNAUTHORIZED": "0", "CLAUDECODE": "1"}
     machine.run("enrich", "--limit", "1", cwd=repository)
@@ -165,9 +165,7 @@ def test_the_work_at_rest_runs_no_code_of_a_repository(machine: Machine, reposit
     assert not planted.exists(), planted.read_text()
 
 
-def test_modules_beside_a_repositorys_path_do_not_stand_in_for_those_of_the_script(
-    machine: Machine, repository: Path, planted: Path
-) -> None:
+def test_modules_on_a_repositorys_path_do_not_replace_ours(machine: Machine, repository: Path, planted: Path) -> None:
     done = machine.start([machine.command, "hook"], machine.beginning("startup", cwd=repository), cwd=repository)
     assert (done.code, done.stderr) == (0, b"")
     seen_by_client(machine)
@@ -175,6 +173,6 @@ def test_modules_beside_a_repositorys_path_do_not_stand_in_for_those_of_the_scri
 
 
 @pytest.mark.parametrize("variable", ["PYTHONPATH", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "PYTHONWARNINGS"])
-def test_the_script_answers_prompts_whatever_leads_its_interpreter(machine: Machine, variable: str) -> None:
+def test_the_script_answers_whatever_leads_its_interpreter(machine: Machine, variable: str) -> None:
     machine.environment[variable] = "ignore" if variable == "PYTHONWARNINGS" else str(machine.folder)
     assert machine.recall("How do we store the session token in the browser, and why not in localStorage?")

@@ -72,7 +72,7 @@ def test_the_persons_own_are_in_every_session_everywhere(bare: Machine, shop: Pa
         assert bare.recall(prompt) == []
 
 
-def test_a_file_below_is_handed_over_where_the_session_did_not_begin_there(bare: Machine, shop: Path) -> None:
+def test_a_nested_file_comes_where_the_session_began_elsewhere(bare: Machine, shop: Path) -> None:
     written(
         shop, {"cranes/CLAUDE.md": f"{NESTED}\n", "cranes/old/x.txt": "", "crane/x.txt": "", "node_modules/a/CLAUDE.md": RULE}
     )
@@ -82,14 +82,14 @@ def test_a_file_below_is_handed_over_where_the_session_did_not_begin_there(bare:
         assert len(bare.recall(ABOUT_NESTED, cwd=shop / folder)) == comes, folder
 
 
-def test_a_rule_with_globs_waits_for_its_files_in_the_client_and_comes_to_prompts(bare: Machine, shop: Path) -> None:
+def test_a_rule_with_globs_also_comes_to_prompts(bare: Machine, shop: Path) -> None:
     written(shop, {".claude/rules/money.md": f"---\npaths:\n  - src/**\n---\n{RULE}\n", "src/a.py": ""})
     taken(bare, shop)
     assert len(bare.recall(ASKED, cwd=shop)) == 1
     assert bare.at_call("Read", cwd=shop, file_path=str(shop / "src" / "a.py")) == []
 
 
-def test_of_the_index_of_notes_the_beginning_is_in_the_context_and_the_rest_is_not(bare: Machine, shop: Path) -> None:
+def test_only_the_head_of_the_index_is_in_the_context(bare: Machine, shop: Path) -> None:
     memory = notes_of(bare, shop)
     (memory / "deploys.md").write_text(f"{MINE}\n")
     lines = ["# Notes", "- [Deploys](deploys.md) — tides", RULE, *(f"- Machine {n} has {n} discs." for n in range(200)), NESTED]
@@ -117,7 +117,7 @@ def test_a_repository_imports_nothing_from_outside_of_it(bare: Machine, shop: Pa
     assert not any("Nobody" in text or "hidden" in text for text in texts)
 
 
-def test_what_the_settings_name_is_read_and_what_a_repositorys_name_is_not(bare: Machine, shop: Path) -> None:
+def test_folders_of_the_users_settings_are_read(bare: Machine, shop: Path) -> None:
     user = bare.root / "user"
     written(user, {"notes/tides.md": f"{MINE}\n", "other/b.md": "Of nobody.\n"})
     for file, folder in ((user / ".claude" / "settings.json", "~/notes"), (shop / ".claude" / "settings.json", "~/other")):
@@ -128,7 +128,7 @@ def test_what_the_settings_name_is_read_and_what_a_repositorys_name_is_not(bare:
     assert len(bare.recall(ABOUT_MINE, cwd=shop)) == 1
 
 
-def test_a_file_that_changes_is_followed_and_one_that_goes_is_archived(bare: Machine, shop: Path) -> None:
+def test_a_changed_file_is_updated_and_a_gone_one_archived(bare: Machine, shop: Path) -> None:
     written(shop, {"CLAUDE.md": f"{RULE}\n"})
     bare.run("config", "set", "capture.claude_memory", "true")
     bare.run("at-rest")

@@ -257,7 +257,7 @@ def test_unusable_store_is_one_line_in_the_terminal(machine: Machine, damage: Da
             assert held == (b"" if damage is as_folder else (machine.home / "memories.db").read_bytes())
 
 
-def test_reason_of_the_silence_is_in_the_log_and_the_prompt_is_not(machine: Machine) -> None:
+def test_the_log_has_the_reason_and_not_the_prompt(machine: Machine) -> None:
     spoil(machine.home / "memories.db", as_garbage)
     assert_silent(machine.prompt(QUESTION))
     log = (machine.home / "log" / "hook.log").read_text(encoding="utf-8")

@@ -46,9 +46,7 @@ def wait_until_it_has_written(log: Path, seconds: float = 30) -> None:
         time.sleep(0.02)
 
 
-def test_every_acknowledged_memory_survives_writers_that_are_killed(
-    subcog_command: str, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_acknowledged_memories_survive_killed_writers(subcog_command: str, environment: dict[str, str], tmp_path: Path) -> None:
     acknowledged: list[tuple[str, str]] = []
     dice = random.Random(20)
     for number in range(ROUNDS):
@@ -72,9 +70,7 @@ def test_every_acknowledged_memory_survives_writers_that_are_killed(
     assert (doctor.returncode, "BAD" in doctor.stdout) == (0, False), doctor.stdout
 
 
-def test_an_import_that_is_killed_leaves_whole_chunks_and_can_be_repeated(
-    subcog_command: str, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_killed_import_leaves_whole_chunks(subcog_command: str, environment: dict[str, str], tmp_path: Path) -> None:
     rows = [json.dumps({"id": f"row-{i}", "content": f"imported fact {i} about harbours and tides"}) for i in range(4_000)]
     source = tmp_path / "rows.jsonl"
     source.write_text("\n".join(rows))

@@ -114,7 +114,7 @@ def waiting(machine: Machine) -> dict[str, str]:
     return {row["id"]: f"{row['suggests']} {row['value']}" for row in rows}
 
 
-def test_keywords_files_and_standing_are_proposed_and_wait_for_a_yes(asking: Machine, server: LlmServer) -> None:
+def test_proposed_keywords_and_files_wait_for_a_yes(asking: Machine, server: LlmServer) -> None:
     words = ["hoist", "crane", "AKIAIOSFODNN7EXAMPLE", "ab", "lifting"]
     server.play(proposes(keywords=words, files=["ops/crane/**", "/etc/passwd"], standing="yes"))
     crane = ids(asking)[CRANE]
@@ -132,7 +132,7 @@ def test_keywords_files_and_standing_are_proposed_and_wait_for_a_yes(asking: Mac
     assert waiting(asking) == {}  # what was turned down is not proposed again
 
 
-def test_contradictions_are_proposed_pair_by_pair_and_a_yes_supersedes_the_older(asking: Machine, server: LlmServer) -> None:
+def test_a_confirmed_contradiction_supersedes_the_older(asking: Machine, server: LlmServer) -> None:
     newer = "The harbour crane is looked at by the insurers alone, and never by us."
     asking.run("remember", newer)
     server.play(contradicts(CRANE, newer))
@@ -159,9 +159,7 @@ def contradicts(*texts: str) -> Behaviour:
     return behave
 
 
-def test_what_is_remembered_gets_its_questions_in_the_background_where_that_is_chosen(
-    asking: Machine, server: LlmServer
-) -> None:
+def test_a_new_memory_gets_questions_in_the_background(asking: Machine, server: LlmServer) -> None:
     server.play(writes({"The harbour": [ABOUT_CRANE], "Ropes": [ABOUT_ROPE]}))
     asking.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
     asking.run("remember", "Tugs are booked by telephone.")
@@ -187,7 +185,7 @@ def ids(machine: Machine) -> dict[str, str]:
     return {row["content"]: row["id"] for row in map(json.loads, machine.run("list", "--jsonl").stdout.splitlines())}
 
 
-def test_a_day_has_so_many_calls_and_the_next_goes_on_with_the_rest(asking: Machine, server: LlmServer) -> None:
+def test_the_days_calls_are_limited_and_resumed(asking: Machine, server: LlmServer) -> None:
     asking.imports(
         *({"id": f"m-{number}", "content": f"Machine {number} stands in hall {number * 7}."} for number in range(20))
     )
@@ -206,13 +204,13 @@ def test_a_day_has_so_many_calls_and_the_next_goes_on_with_the_rest(asking: Mach
     "body",
     [b"no JSON", b'{"choices": [{"message": {"content": "{}"}}]}', b'{"choices": [{"message": {"content": "[[[["}}]}'],
 )
-def test_an_answer_of_another_form_is_one_line_and_stores_nothing(asking: Machine, server: LlmServer, body: bytes) -> None:
+def test_an_answer_of_another_form_stores_nothing(asking: Machine, server: LlmServer, body: bytes) -> None:
     server.play(lambda handler: handler.answer(200, body))
     assert_one_line_error(asking.run("--quiet", "enrich"), 5)
     assert questions(asking) == {}
 
 
-def test_nothing_is_asked_without_a_choice_by_an_agent_or_of_what_may_be_secret(asking: Machine, server: LlmServer) -> None:
+def test_nothing_is_asked_without_a_choice_or_of_secrets(asking: Machine, server: LlmServer) -> None:
     asking.environment["CLAUDECODE"] = "1"
     assert_one_line_error(asking.run("enrich"), 2)
     del asking.environment["CLAUDECODE"]
@@ -221,7 +219,7 @@ def test_nothing_is_asked_without_a_choice_by_an_agent_or_of_what_may_be_secret(
     assert server.requests == []
 
 
-def test_what_is_forgotten_is_not_sent_and_eight_questions_are_enough(asking: Machine, server: LlmServer) -> None:
+def test_forgotten_memories_are_not_sent(asking: Machine, server: LlmServer) -> None:
     asking.run("forget", ids(asking)[ROPE])
     gone = [json.loads(line)["id"] for line in asking.run("list", "--status", "deleted", "--jsonl").stdout.splitlines()]
     assert_one_line_error(asking.run("enrich", *gone), 2)

@@ -23,7 +23,7 @@ RECORDS = {  # a record's title: how it tells its status, and the status that it
 
 
 @pytest.mark.parametrize("titles", [list(RECORDS)[:-3], list(RECORDS)[-3:]])  # at most three are named by one import
-def test_only_a_status_that_is_all_of_its_line_hides_a_record_and_it_is_named(bare: Machine, titles: list[str]) -> None:
+def test_only_a_whole_status_line_hides_a_record(bare: Machine, titles: list[str]) -> None:
     folder = bare.folder / "adr"
     folder.mkdir()
     kept = {title: RECORDS[title][1] for title in titles}
@@ -51,7 +51,7 @@ def test_only_a_status_that_is_all_of_its_line_hides_a_record_and_it_is_named(ba
         ({"expires_at": "2026-03-03"}, "expired"),
     ],
 )
-def test_a_search_and_why_mention_a_hidden_memory_that_would_match(bare: Machine, fields: dict[str, str], state: str) -> None:
+def test_search_and_why_mention_a_hidden_match(bare: Machine, fields: dict[str, str], state: str) -> None:
     other = {"id": "other", "content": "Invoices are rounded to whole cents per line, never on the total."}
     bare.imports({"id": "queue", "content": TEXT, "created_at": "2026-03-02", **fields}, other)
     said = f"1 more matches but is {state}: `subcog show queue`\n".encode()

@@ -14,7 +14,7 @@ from tests.e2e.screen import OnTerminal
 CHUNK = 1_000  # memories that an import writes at a time
 
 
-def test_a_misspelt_namespace_gets_a_suggestion_wherever_one_is_given(bare: Machine) -> None:
+def test_a_misspelt_namespace_gets_a_suggestion(bare: Machine) -> None:
     stored = bare.run("remember", "The slipway is closed in winter.", "--namespace", "descisions")
     assert stored.code == 0
     assert b"did you mean decisions?" in stored.stderr
@@ -82,7 +82,7 @@ def test_the_hooks_help_is_shown_on_a_terminal(bare: Machine) -> None:
         on_terminal.kill()
 
 
-def test_statistics_are_silent_about_an_llm_until_one_is_configured(bare: Machine) -> None:
+def test_stats_are_silent_about_an_llm_without_one(bare: Machine) -> None:
     forms = ((), ("--json",), ("--prometheus",))
     for form in forms:
         assert b"llm" not in bare.run("stats", *form).stdout.lower()

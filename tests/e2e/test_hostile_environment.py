@@ -50,9 +50,7 @@ def test_a_home_elsewhere_needs_no_word(machine: Machine, repository: Path) -> N
 
 
 @pytest.mark.parametrize("command", [("list",), ("search", "--fast", "session", "token"), ("export",), ("block", QUESTION)])
-def test_an_agents_command_takes_the_users_own_home_and_says_so_once(
-    machine: Machine, repository: Path, command: tuple[str, ...]
-) -> None:
+def test_an_agents_command_uses_the_users_own_home(machine: Machine, repository: Path, command: tuple[str, ...]) -> None:
     machine.environment["CLAUDECODE"] = "1"
     done = machine.run(*command, cwd=repository)
     assert (done.code, b"collector.example" in done.stdout, b"HttpOnly" in done.stdout) == (0, False, True)
@@ -75,9 +73,7 @@ def test_the_persons_own_shell_takes_the_home_that_it_names(machine: Machine, re
         ("SUBCOG_SEARCH_INTENT_ENABLED", "true", "search_intent.enabled", "false"),
     ],
 )
-def test_a_variable_that_would_loosen_a_setting_is_ignored_and_named(
-    bare: Machine, variable: str, value: str, key: str, kept: str
-) -> None:
+def test_a_variable_that_loosens_a_setting_is_ignored(bare: Machine, variable: str, value: str, key: str, kept: str) -> None:
     assert bare.run("config", "set", key, kept).code == 0
     bare.environment[variable] = value
     done = bare.run("config", "get", key)
@@ -89,7 +85,7 @@ def test_a_variable_that_would_loosen_a_setting_is_ignored_and_named(
     assert f"note  {variable}: {key} is {value}" in bare.run("doctor").stdout.decode()
 
 
-def test_no_variable_has_an_llm_asked_that_the_user_has_switched_off(bare: Machine) -> None:
+def test_no_variable_switches_an_llm_on(bare: Machine) -> None:
     with LlmServer(says("howto", 0.9, ["berths"])) as server:
         lines = ["[llm]", 'provider = "openai"', 'model = "m"', f'base_url = "{server.url_v1}"', "[search_intent]"]
         bare.home.mkdir()
@@ -118,7 +114,7 @@ def test_a_key_that_the_repository_sets_is_not_used(bare: Machine, name: str, be
     assert (done.code, done.stderr.startswith(b"subcog: ANTHROPIC_API_KEY is ignored")) == (4, True)
 
 
-def test_a_key_that_the_user_has_set_is_used_beside_other_settings_of_the_repository(bare: Machine) -> None:
+def test_the_users_key_works_beside_a_repositorys_settings(bare: Machine) -> None:
     assert bare.run("config", "set", "llm.provider", "anthropic").code == 0
     repository = bare.repository("harbour", REMOTE)
     (repository / ".claude").mkdir()
@@ -148,7 +144,7 @@ def test_no_variable_has_the_keys_of_a_connection_written(bare: Machine) -> None
     assert not (bare.folder / "keys").exists()
 
 
-def test_an_agent_pulls_no_model_from_an_address_of_its_environment(bare: Machine) -> None:
+def test_an_agent_pulls_no_model_from_its_environment(bare: Machine) -> None:
     bare.environment |= {"CLAUDECODE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
     done = bare.run("models", "pull", "BAAI/bge-small-en-v1.5")
     assert (done.code, b"HF_ENDPOINT is set, and an agent's variables can come from a repository" in done.stderr) == (5, True)

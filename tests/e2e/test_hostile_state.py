@@ -99,7 +99,7 @@ def test_a_command_that_needs_the_state_says_so_in_one_line(machine: Machine, ki
 
 
 @posix
-def test_a_state_that_can_not_be_written_costs_no_memories_and_is_still_read(machine: Machine) -> None:
+def test_an_unwritable_state_is_still_read(machine: Machine) -> None:
     assert machine.recall(QUESTION, session="one") == [ANSWER]
     with read_only(machine.home):
         ordinary = as_ordinary_user(machine)
@@ -141,7 +141,7 @@ def stopped_writer(path: Path) -> Iterator[None]:
 
 
 @posix
-def test_a_stopped_process_costs_a_prompt_its_entry_and_not_its_memories(machine: Machine) -> None:
+def test_a_stopped_process_costs_only_its_entry(machine: Machine) -> None:
     with stopped_writer(machine.home / "state.db"):
         assert machine.recall(QUESTION, session="one") == [ANSWER]
         assert "handed over without the ledger" in (machine.home / "log" / "hook.log").read_text()
@@ -150,7 +150,7 @@ def test_a_stopped_process_costs_a_prompt_its_entry_and_not_its_memories(machine
 
 
 @posix
-def test_what_the_ledger_has_is_not_repeated_while_it_can_not_be_written(machine: Machine) -> None:
+def test_given_memories_are_not_repeated_without_the_ledger(machine: Machine) -> None:
     assert machine.recall(QUESTION, session="one") == [ANSWER]
     with stopped_writer(machine.home / "state.db"):
         assert machine.recall(QUESTION, session="one") == []
@@ -159,7 +159,7 @@ def test_what_the_ledger_has_is_not_repeated_while_it_can_not_be_written(machine
 # ---- a clock that jumps ---------------------------------------------------------------------------------------------------
 
 
-def test_entries_of_a_clock_that_was_ahead_cost_no_session_its_ledger(machine: Machine) -> None:
+def test_a_clock_that_was_ahead_costs_no_ledger(machine: Machine) -> None:
     assert machine.recall(QUESTION, session="one") == [ANSWER]
     connection = apsw.Connection(str(machine.home / "state.db"))
     ahead = 4_000_000_000_000  # of the year 2096

@@ -42,7 +42,7 @@ def rows(machine: Machine, status: str = "active") -> dict[str, dict[str, object
 DEPLOY = "Deploy with just ship, never by hand.\n\n**Why:** it sets the tag."
 
 
-def test_the_clients_notes_come_with_their_project_once_and_its_index_does_not(bare: Machine, shop: Path) -> None:
+def test_the_clients_notes_come_once_without_their_index(bare: Machine, shop: Path) -> None:
     memory = notes_of(bare, shop)
     (memory / "deploys.md").write_text(topic("feedback", DEPLOY))
     (memory / "person.md").write_text(topic("user", "The person reads tables better than prose.", is_nested=False))
@@ -64,7 +64,7 @@ def test_the_clients_notes_come_with_their_project_once_and_its_index_does_not(b
     assert rows(bare) == stored
 
 
-def test_a_changed_note_is_updated_a_deleted_one_archived_and_an_edited_one_left(bare: Machine, shop: Path) -> None:
+def test_notes_are_updated_archived_or_left_if_edited(bare: Machine, shop: Path) -> None:
     memory = notes_of(bare, shop)
     for name in ("changed", "deleted", "edited"):
         (memory / f"{name}.md").write_text(topic("project", f"The server called {name} runs Debian."))
@@ -80,7 +80,7 @@ def test_a_changed_note_is_updated_a_deleted_one_archived_and_an_edited_one_left
     assert list(rows(bare, "archived")) == ["The server called deleted runs Debian."]
 
 
-def test_a_folder_is_known_by_its_transcripts_and_what_is_of_no_folder_is_left_out(bare: Machine, shop: Path) -> None:
+def test_a_folder_is_known_by_its_transcripts(bare: Machine, shop: Path) -> None:
     memory = notes_of(bare, shop)
     (memory / "a.md").write_text(topic("project", "Prices are in cents."))
     elsewhere = bare.root / "user" / ".claude" / "projects" / "-gone-for-good" / "memory"
@@ -95,7 +95,7 @@ def test_a_folder_is_known_by_its_transcripts_and_what_is_of_no_folder_is_left_o
 
 
 @posix
-def test_odd_files_are_left_out_with_a_reason_and_the_rest_is_taken(bare: Machine, shop: Path) -> None:
+def test_odd_files_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None:
     memory = notes_of(bare, shop)
     (memory / "good.md").write_text(topic("project", "Prices are in cents."))
     (memory / "latin.md").write_bytes("Gr\xfc\xdfe".encode("latin-1"))
@@ -113,7 +113,7 @@ def test_odd_files_are_left_out_with_a_reason_and_the_rest_is_taken(bare: Machin
     assert "IOSFODNN7EXAMPLQ" not in json.dumps(rows(bare))
 
 
-def test_two_hundred_topic_files_of_ten_projects_take_a_few_seconds(bare: Machine) -> None:
+def test_two_hundred_notes_take_a_few_seconds(bare: Machine) -> None:
     for project in range(10):
         memory = notes_of(bare, bare.repository(f"repository{project}", f"git@github.com:acme/number{project}.git"))
         for number in range(20):
@@ -125,7 +125,7 @@ def test_two_hundred_topic_files_of_ten_projects_take_a_few_seconds(bare: Machin
     assert len({row["project"] for row in rows(bare).values()}) == 10
 
 
-def test_rules_of_other_tools_come_for_their_files_or_for_every_session(bare: Machine, shop: Path) -> None:
+def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> None:
     for name, text in {
         ".cursor/rules/react.mdc": "---\nglobs: **/*.tsx,src/{ui,web}/**\nalwaysApply: false\n---\nUse named exports.\n",
         ".cursor/rules/always.mdc": "---\nalwaysApply: true\nglobs:\n---\nAnswer in English.\n",
@@ -193,7 +193,7 @@ def test_another_file_than_the_usual_one_takes_nothing_away(bare: Machine) -> No
     assert rows(bare, "archived") == {}
 
 
-def test_mcp_memory_service_gives_what_was_kept_and_what_it_harvested_waits(bare: Machine) -> None:
+def test_harvested_notes_of_mcp_memory_service_wait(bare: Machine) -> None:
     path = bare.root / "user" / ".local" / "share" / "mcp-memory" / "sqlite_vec.db"
     path.parent.mkdir(parents=True)
     with sqlite3.connect(path) as database:
@@ -225,7 +225,7 @@ def test_mcp_memory_service_gives_what_was_kept_and_what_it_harvested_waits(bare
     assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 1002\n"
 
 
-def test_what_claude_mem_observed_of_this_project_waits_for_review(bare: Machine, shop: Path) -> None:
+def test_observations_of_claude_mem_wait_for_review(bare: Machine, shop: Path) -> None:
     path = bare.root / "claude-mem.db"
     with sqlite3.connect(path) as database:
         database.execute(

@@ -73,7 +73,7 @@ def commit(folder: Path, message: str, **more: str) -> None:
 # ---- decision records -----------------------------------------------------------------------------------------------------
 
 
-def test_records_come_with_their_status_and_are_those_that_the_folder_gives(bare: Machine, shop: Path) -> None:
+def test_records_come_with_their_status(bare: Machine, shop: Path) -> None:
     folder = shop / "docs" / "ADR"
     folder.mkdir(parents=True)
     (folder / "0003-outbox.md").write_text(OUTBOX)
@@ -103,7 +103,7 @@ def test_records_come_with_their_status_and_are_those_that_the_folder_gives(bare
     assert bare.run("import", "docs/ADR", cwd=shop).stdout.startswith(b"added 0, already there")
 
 
-def test_a_changed_record_is_updated_and_a_section_that_has_gone_is_archived(bare: Machine, shop: Path) -> None:
+def test_changed_records_are_updated_and_gone_ones_archived(bare: Machine, shop: Path) -> None:
     (shop / "decisions").mkdir()
     record = shop / "decisions" / "0003-outbox.md"
     record.write_text(OUTBOX)
@@ -114,7 +114,7 @@ def test_a_changed_record_is_updated_and_a_section_that_has_gone_is_archived(bar
 
 
 @posix
-def test_the_folder_of_adr_tools_is_read_and_what_leads_out_is_left_out(bare: Machine, shop: Path) -> None:
+def test_the_folder_of_adr_tools_is_read(bare: Machine, shop: Path) -> None:
     (shop / ".adr-dir").write_text("notes/records\n")
     folder = shop / "notes" / "records"
     folder.mkdir(parents=True)
@@ -364,7 +364,7 @@ def test_other_encodings_secrets_and_long_messages_do_no_harm(bare: Machine, sho
     assert max(map(len, waiting)) <= 700
 
 
-def test_a_long_history_is_read_in_seconds_and_only_its_newest_reasons_come(bare: Machine, shop: Path) -> None:
+def test_a_long_history_gives_only_its_newest_reasons(bare: Machine, shop: Path) -> None:
     stream = "".join(
         f"commit refs/heads/main\ncommitter Ada <ada@example.org> {1_600_000_000 + number} +0000\n"
         f"data {len(message)}\n{message}\n"

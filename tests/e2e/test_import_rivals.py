@@ -64,7 +64,7 @@ def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None =
 # ---- written by the programs themselves -----------------------------------------------------------------------------------
 
 
-def test_mcp_memory_service_gives_what_holds_and_what_it_harvested_waits(bare: Machine) -> None:
+def test_mcp_memory_services_harvest_waits_for_review(bare: Machine) -> None:
     folder = bare.root / "user" / ".local" / "share" / "mcp-memory"
     path = loaded("mcp-memory-service/sqlite_vec.sql", folder / "sqlite_vec.db")
     before = path.read_bytes()
@@ -90,7 +90,7 @@ def test_mcp_memory_service_gives_what_holds_and_what_it_harvested_waits(bare: M
     assert path.read_bytes() == before
 
 
-def test_what_a_person_had_claude_mem_keep_comes_and_what_it_observed_waits(bare: Machine, shop: Path) -> None:
+def test_claude_mems_observations_wait_for_review(bare: Machine, shop: Path) -> None:
     loaded("claude-mem/claude-mem.sql", bare.root / "user" / ".claude-mem" / "claude-mem.db")
     said = assert_taken_once(bare, ["claude-mem"], shop)
     assert "left out 1, which is about tiles: import it there" in said
@@ -111,7 +111,7 @@ def test_what_a_person_had_claude_mem_keep_comes_and_what_it_observed_waits(bare
     }
 
 
-def test_claude_mem_is_found_where_its_settings_say_and_knows_worktrees(bare: Machine, shop: Path) -> None:
+def test_claude_mem_is_found_where_its_settings_say(bare: Machine, shop: Path) -> None:
     path = loaded("claude-mem/claude-mem.sql", bare.root / "moved" / "claude-mem.db")
     settings = bare.root / "user" / ".claude-mem" / "settings.json"
     settings.parent.mkdir()
@@ -125,7 +125,7 @@ def test_claude_mem_is_found_where_its_settings_say_and_knows_worktrees(bare: Ma
     assert_one_line_error(bare.run("import", "--from", "claude-mem", cwd=shop), 2)
 
 
-def test_what_a_running_program_has_in_its_log_comes_and_columns_it_has_not_got_are_no_fault(bare: Machine) -> None:
+def test_a_running_programs_log_is_read_too(bare: Machine) -> None:
     path = bare.root / "store.db"
     writer = sqlite3.connect(path)
     writer.execute("PRAGMA journal_mode = WAL")
@@ -138,7 +138,7 @@ def test_what_a_running_program_has_in_its_log_comes_and_columns_it_has_not_got_
     assert list(rows(bare)) == [RULE]
 
 
-def test_mempalace_gives_what_agents_filed_and_what_holds_and_its_pieces_stay(bare: Machine) -> None:
+def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:
     palace = bare.root / "user" / ".mempalace"
     loaded("mempalace/chroma.sql", palace / "palace" / "chroma.sqlite3")
     loaded("mempalace/knowledge_graph.sql", palace / "knowledge_graph.sqlite3")
@@ -213,7 +213,7 @@ def numbered(number: int) -> tuple[str, str, str, str, str, float]:
     return f"hash{number}", text, f"hall{number % 17},machine", kind, "{}", 1_751_000_000.5 + number
 
 
-def test_ten_thousand_memories_come_in_seconds_and_twice_is_as_once(bare: Machine) -> None:
+def test_ten_thousand_memories_come_in_seconds(bare: Machine) -> None:
     path = loaded("mcp-memory-service/sqlite_vec.sql", bare.root / "store.db")
     with sqlite3.connect(path) as database:
         database.execute("DELETE FROM memories")
@@ -235,7 +235,7 @@ def test_ten_thousand_memories_come_in_seconds_and_twice_is_as_once(bare: Machin
 # ---- made after what the programs publish ---------------------------------------------------------------------------------
 
 
-def test_claude_mem_lite_gives_lessons_and_what_it_was_told_to_keep(bare: Machine, shop: Path) -> None:
+def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path) -> None:
     called = f"{shop.parent.name}--shop"
     path = bare.root / "user" / ".claude-mem-lite" / "claude-mem-lite.db"
     path.parent.mkdir()
@@ -458,7 +458,7 @@ DATABASES = ("claude-mem", "claude-mem-lite", "mcp-memory-service", "mempalace",
 
 
 @pytest.mark.parametrize("name", DATABASES)
-def test_a_database_that_is_none_is_damaged_or_is_another_programs_is_one_line(bare: Machine, shop: Path, name: str) -> None:
+def test_an_unusable_database_is_one_line(bare: Machine, shop: Path, name: str) -> None:
     (bare.root / "text.db").write_text("no database " * 100)
     other = bare.root / "other.db"
     with sqlite3.connect(other) as database:
@@ -510,7 +510,7 @@ def test_a_playbook_that_is_none_is_one_line(bare: Machine, text: bytes, said: s
 
 
 @posix
-def test_huge_files_other_encodings_and_links_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None:
+def test_huge_files_and_links_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None:
     memory = shop / ".memsearch" / "memory"
     memory.mkdir(parents=True)
     outside = bare.root / "secret.md"

@@ -25,7 +25,7 @@ def waiting(machine: Machine) -> list[str]:
     return [json.loads(line)["content"] for line in machine.run("review", "--jsonl").stdout.splitlines()]
 
 
-def test_what_was_typed_is_proposed_kept_and_then_given_to_the_agent(bare: Machine) -> None:
+def test_a_typed_sentence_becomes_a_memory_for_the_agent(bare: Machine) -> None:
     at = bare.repository("shop", REMOTE)
     session(bare, "one", "hello", RULE, folder=at)
     done = bare.run("learn", "--jsonl")
@@ -48,7 +48,7 @@ def test_a_session_of_a_clock_that_was_ahead_is_over(bare: Machine) -> None:
 
 
 @posix
-def test_a_session_that_begins_leaves_the_look_to_a_process_at_rest(bare: Machine) -> None:
+def test_a_session_start_leaves_learning_to_a_job(bare: Machine) -> None:
     session(bare, "one", "hello", RULE)
     bare.run("remember", "Ropes are replaced every spring.")
     bare.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
@@ -64,7 +64,7 @@ def test_a_session_that_begins_leaves_the_look_to_a_process_at_rest(bare: Machin
 
 
 @posix
-def test_a_call_counts_though_the_process_is_killed_over_it_and_the_session_is_asked_about_again(bare: Machine) -> None:
+def test_a_call_counts_even_if_the_process_is_killed(bare: Machine) -> None:
     session(bare, "one", "the staging box gets wiped over night so put nothing there you want to see again")
     with LlmServer(never()) as server:
         for key, value in (("llm.at_rest", "openai"), ("llm.base_url", server.url_v1), ("llm.model", "small")):
@@ -103,7 +103,7 @@ def test_init_asks_once_whether_sessions_are_looked_at(bare: Machine) -> None:
 
 
 @posix
-def test_a_kind_that_is_refused_five_times_in_a_row_is_asked_about(bare: Machine) -> None:
+def test_a_kind_refused_five_times_is_asked_about(bare: Machine) -> None:
     rules = (
         *("from now on, never use npm, please remember this rule", "always use tabs, never spaces"),
         *("never commit to main by yourself", "we never use default exports, remember that"),

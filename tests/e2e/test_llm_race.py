@@ -322,7 +322,7 @@ def test_after_three_failures_no_request_reaches_the_server(machine: Machine) ->
         assert len(server.requests) == asked
 
 
-def test_after_its_rest_one_request_finds_out_whether_the_server_is_well(machine: Machine) -> None:
+def test_after_its_rest_one_request_tries_the_server(machine: Machine) -> None:
     with served(machine, llm_server.resets()) as (track, server):
         fail_three_times(track)
         provider = providers.provider_of(loading.load(Home(str(machine.home))), Home(str(machine.home)))
@@ -384,7 +384,7 @@ def test_a_switched_off_intent_keeps_the_hook_silent(machine: Machine) -> None:
         assert server.requests == []
 
 
-def test_a_provider_that_is_set_up_wrongly_is_no_reason_for_silence(machine: Machine) -> None:
+def test_a_misconfigured_provider_does_not_silence_the_hook(machine: Machine) -> None:
     with served(machine, says(*COMPARISON), llm='key_file = "/no/such/file"') as (_, server):
         assert machine.recall(QUESTION) == [ANSWER]
         assert server.requests == []

@@ -173,7 +173,7 @@ NOBODY_READS = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE space S
         pytest.param(NOBODY_READS, id="so that nobody can read"),
     ],
 )
-def test_prompt_is_answered_while_another_process_holds_the_vectors(machine: Machine, sql: str) -> None:
+def test_a_prompt_is_answered_while_vectors_are_locked(machine: Machine, sql: str) -> None:
     with locked(vectors_of(machine), sql):
         assert machine.recall(QUESTION) == [ANSWER]
 
@@ -217,7 +217,7 @@ def test_prompt_is_answered_by_words_with(machine: Machine, tmp_path: Path, spoi
 # ---- beside the process that embeds ---------------------------------------------------------------------------------------
 
 
-def test_hook_keeps_its_deadline_while_two_thousand_memories_are_embedded(machine: Machine) -> None:
+def test_the_hook_keeps_its_deadline_while_others_embed(machine: Machine) -> None:
     rows = [{"id": f"bulk-{i}", "content": f"bulk fact {i} about moorings, tides and the crane "} for i in range(2_000)]
     machine.imports(*rows)
     vectors = Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension

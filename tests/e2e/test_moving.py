@@ -38,7 +38,7 @@ def exported(machine: Machine, *options: str, cwd: Path | None = None) -> list[d
     return [json.loads(line) for line in machine.run("export", *options, cwd=cwd).stdout.splitlines()]
 
 
-def test_a_promoted_memory_comes_in_every_project_and_a_demoted_one_in_its_own(bare: Machine, shop: Path, tiles: Path) -> None:
+def test_promoted_memories_come_everywhere_demoted_in_one(bare: Machine, shop: Path, tiles: Path) -> None:
     id_ = stored(bare, RULE, "--path", "src/**", cwd=shop)
     assert bare.recall(ASKED, cwd=tiles) == []
     done = bare.run("promote", id_, cwd=tiles)
@@ -74,7 +74,7 @@ def test_moving_needs_a_memory_a_project_and_the_persons_consent(bare: Machine, 
     assert bare.run("promote", id_, "--as-user").code == 0
 
 
-def test_a_file_for_colleagues_holds_one_project_and_says_that_it_is_a_file(bare: Machine, shop: Path, tiles: Path) -> None:
+def test_a_file_for_colleagues_holds_one_project(bare: Machine, shop: Path, tiles: Path) -> None:
     (shop / "notes.md").write_text("# Releases\n\nA release leaves on Tuesdays.\n")
     bare.run("import", str(shop / "notes.md"), cwd=shop)
     id_ = stored(bare, RULE, "--question", QUESTION, "--priority", "90", cwd=shop)
@@ -93,9 +93,7 @@ def test_a_file_for_colleagues_holds_one_project_and_says_that_it_is_a_file(bare
     assert rows[RULE]["id"] == id_
 
 
-def test_a_colleagues_file_comes_without_its_cues_until_the_person_vouches_for_it(
-    bare: Machine, shop: Path, tmp_path: Path
-) -> None:
+def test_a_colleagues_file_comes_without_its_cues(bare: Machine, shop: Path, tmp_path: Path) -> None:
     fields = {"triggers": [r"\bmoney\b"], "paths": ["src/**"], "when": {"mode": "release"}, "questions": [QUESTION]}
     line = {"id": "team-0001", "content": RULE, "project": OWNER, "standing": True, "priority": 95, "trust": "file", **fields}
     file = tmp_path / "team.jsonl"

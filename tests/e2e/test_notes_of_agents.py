@@ -61,7 +61,7 @@ def test_an_agent_does_not_pin(agent: Machine) -> None:
         ("supersede", "mine", "filler"),
     ],
 )
-def test_an_agent_needs_the_persons_word_to_change_what_the_person_wrote(agent: Machine, command: tuple[str, ...]) -> None:
+def test_an_agent_needs_a_yes_to_change_a_persons_note(agent: Machine, command: tuple[str, ...]) -> None:
     before = agent.run("export").stdout
     done = agent.run(*command)
     assert (done.code, done.stdout) == (2, b"")
@@ -98,7 +98,7 @@ def waiting(machine: Machine) -> list[str]:
     return sorted(json.loads(line)["content"] for line in done.stdout.splitlines())
 
 
-def test_where_nobody_is_asked_no_other_command_lets_an_agents_note_through(agent: Machine) -> None:
+def test_no_other_command_lets_an_agents_note_through(agent: Machine) -> None:
     agent.environment["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     id_ = agent.run("remember", CONTENT).stdout.decode().strip()
     for command in (
@@ -136,7 +136,7 @@ def test_where_an_agent_stores_nothing_it_imports_nothing(agent: Machine) -> Non
     assert agent.run("import", "-", "--as-user", stdin=b'{"content": "Tides are read hourly."}').code == 0
 
 
-def test_what_an_agent_may_not_store_it_does_not_put_into_another_memory_either(agent: Machine) -> None:
+def test_an_agent_cannot_hide_a_note_in_another_memory(agent: Machine) -> None:
     agent.environment["CLAUDE_CODE_SESSION_ATTENDED"] = "1"
     id_ = agent.run("remember", CONTENT).stdout.decode().strip()
     for setting, attended in (("off", "1"), ("pending", "1"), ("on", "0")):

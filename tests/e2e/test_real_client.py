@@ -105,14 +105,14 @@ def test_order_to_commit_brings_nothing(session: Session) -> None:
     assert BLOCK not in text
 
 
-def test_second_question_of_the_session_does_not_bring_the_memory_again(session: Session) -> None:
+def test_the_second_question_does_not_repeat_the_memory(session: Session) -> None:
     text = model_text(session.related)
     assert QUESTION in text  # the client sends the earlier turn again, the block with it
     assert text.count(BLOCK) == model_text(session.question).count(BLOCK)
     assert text.count(MEMORY) == 1
 
 
-def test_second_question_on_its_own_would_have_brought_the_memory(session: Session) -> None:
+def test_the_second_question_alone_brings_the_memory(session: Session) -> None:
     text = model_text(session.related_alone)
     assert QUESTION not in text
     assert text.count(MEMORY) == 1

@@ -32,9 +32,7 @@ def sandbox(subcog_command: str, tmp_path: Path) -> Sandbox:
     return sandbox
 
 
-def test_what_the_client_loads_itself_comes_once_and_a_note_that_it_does_not_load_comes_from_us(
-    client: str, sandbox: Sandbox, subcog_command: str
-) -> None:
+def test_notes_that_the_client_loads_come_once(client: str, sandbox: Sandbox, subcog_command: str) -> None:
     with conversation(client, sandbox, MODELS[0]) as talk:
         talk.say("make it blue")  # from now on the client keeps sessions of this project
     (project,) = (sandbox.config / "projects").iterdir()

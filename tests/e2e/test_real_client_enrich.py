@@ -38,9 +38,7 @@ def sandbox(subcog_command: str, tmp_path: Path) -> Sandbox:
     return sandbox
 
 
-def test_the_users_own_client_writes_questions_and_hears_of_nothing_else(
-    client: str, sandbox: Sandbox, subcog_command: str
-) -> None:
+def test_the_users_client_writes_questions(client: str, sandbox: Sandbox, subcog_command: str) -> None:
     sandbox.run(subcog_command, "config", "set", "llm.at_rest", "claude")
     sandbox.run(subcog_command, "config", "set", "llm.client", client)
     listener = socket.create_server(("127.0.0.1", 0))
@@ -105,7 +103,7 @@ def stranger() -> Iterator[tuple[str, list[bytes]]]:
 
 
 @pytest.mark.parametrize("way", LED)
-def test_a_repository_leads_the_users_client_to_no_server_of_its_own(
+def test_a_repository_leads_the_client_to_no_server(
     client: str, sandbox: Sandbox, subcog_command: str, stranger: tuple[str, list[bytes]], way: str
 ) -> None:
     recorder = sandbox.root / "recorder"

@@ -32,9 +32,7 @@ def waiting(sandbox: Sandbox, subcog_command: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)  # the older one writes and answers the same
-def test_the_users_own_client_is_asked_about_a_session_and_leaves_none(
-    client: str, sandbox: Sandbox, subcog_command: str
-) -> None:
+def test_the_users_client_reads_a_session_and_leaves_none(client: str, sandbox: Sandbox, subcog_command: str) -> None:
     projects = sandbox.config / "projects"
     said = Writer(projects / "-shop" / "one.jsonl", folder=str(sandbox.project), session="one")
     said.typed(HINT)
@@ -58,9 +56,7 @@ def test_the_users_own_client_is_asked_about_a_session_and_leaves_none(
 
 
 @pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
-def test_commands_that_failed_and_worked_are_read_of_what_the_client_writes(
-    client: str, model: str, sandbox: Sandbox, subcog_command: str
-) -> None:
+def test_failed_and_fixed_commands_are_read(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
     (sandbox.project / "a.py").write_text("print(1)")
     commands = ("pythonic a.py", "ls", "python3 a.py", "python3 b.py")
     for _ in range(2):

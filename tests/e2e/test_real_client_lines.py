@@ -56,7 +56,7 @@ def test_a_memory_is_opened_without_a_question(client: str, model: str, sandbox:
     assert (TEXT in text, is_error) == (True, False)
 
 
-def test_in_plan_mode_it_is_opened_where_the_client_runs_commands(client: str, model: str, sandbox: Sandbox) -> None:
+def test_plan_mode_opens_it_where_commands_run(client: str, model: str, sandbox: Sandbox) -> None:
     turn = asked(client, sandbox, model, f"subcog show {ANSWER}", "--permission-mode", "plan")
     ((text, _),) = results(turn)
     has_no_safety_check = any("Auto mode is unavailable" in notice for notice in (*turn.notices, text))

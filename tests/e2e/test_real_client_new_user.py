@@ -51,7 +51,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_the_first_prompt_is_answered_from_what_claude_code_had_noted(client: str, installed: Path, tmp_path: Path) -> None:
+def test_the_first_prompt_finds_claude_codes_own_notes(client: str, installed: Path, tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path / "sandbox", path=[str(installed)])
     (sandbox.project / ".git").mkdir()
     with conversation(client, sandbox, MODELS[0]) as talk:

@@ -53,9 +53,7 @@ def wait_until_looked(sandbox: Sandbox) -> None:
     wait_until(lambda: not processes_with(sandbox.memories, b"--second-look"), LOOK_S)
 
 
-def test_it_stands_behind_the_result_of_the_tool_call_after_it_was_found_and_once(
-    client: str, model: str, sandbox: Sandbox
-) -> None:
+def test_the_look_stands_behind_the_next_tool_result_once(client: str, model: str, sandbox: Sandbox) -> None:
     with conversation(client, sandbox, model, "--allowedTools", "Bash") as talk:
         turn = talk.say(WAGES, run(UNTIL_LOOKED), *[run(f"sleep 0.2; echo {number}") for number in range(CALLS)])
         again = talk.say("go on", run("echo again"))
@@ -67,7 +65,7 @@ def test_it_stands_behind_the_result_of_the_tool_call_after_it_was_found_and_onc
     assert [request.model_text.count(PAYROLL) for request in again.requests] == [1, 1]  # it stays in the history
 
 
-def test_without_a_tool_it_stands_in_the_request_of_the_next_prompt(client: str, model: str, sandbox: Sandbox) -> None:
+def test_without_a_tool_it_comes_with_the_next_prompt(client: str, model: str, sandbox: Sandbox) -> None:
     with conversation(client, sandbox, model) as talk:
         before = talk.say(WAGES)
         wait_until_looked(sandbox)

@@ -64,7 +64,7 @@ def answered(client: str, sandbox: Sandbox) -> Turn:
     return in_time(run, lambda turn: MEMORY in model_text(turn))
 
 
-def test_lines_of_readme_install_a_small_plugin_that_brings_the_memory(client: str, clone: Path, on_path: Sandbox) -> None:
+def test_lines_of_readme_install_a_plugin(client: str, clone: Path, on_path: Sandbox) -> None:
     lines = readme_commands("claude")
     assert [line.split()[1:3] for line in lines][:2] == [["plugin", "marketplace"], ["plugin", "install"]]
     for line in lines:
@@ -90,9 +90,7 @@ def test_lines_of_readme_register_and_take_out_the_hook(client: str, on_path: Sa
     assert settings.read_text() == '{"cleanupPeriodDays": 90}\n'
 
 
-def test_plugin_that_the_client_has_installed_is_seen_and_registered_once(
-    client: str, version: str, clone: Path, on_path: Sandbox
-) -> None:
+def test_an_installed_plugin_is_registered_once(client: str, version: str, clone: Path, on_path: Sandbox) -> None:
     scope = "user" if version == VERSIONS[0] else "project"
     plugin = [*isolation(), client, "plugin"]
     on_path.run(*plugin, "marketplace", "add", str(clone))

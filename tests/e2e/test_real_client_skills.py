@@ -42,7 +42,7 @@ def listed(sandbox: Sandbox, subcog_command: str, *options: str) -> list[dict[st
     return [json.loads(line) for line in sandbox.run(subcog_command, "list", "--jsonl", *options).splitlines()]
 
 
-def test_skills_add_little_to_a_request_and_two_are_offered_to_the_model(
+def test_skills_add_little_to_a_request(
     client: str, sandbox: Sandbox, subcog_command: str, memories: Path, tmp_path: Path, model: str
 ) -> None:
     without = initialised(tmp_path / "without", subcog_command, memories)  # a path as long as the other
@@ -73,9 +73,7 @@ def test_looking_up_is_let_through_and_storing_is_asked_about(client: str, sandb
     assert len(listed(sandbox, subcog_command)) == 2
 
 
-def test_what_is_stored_where_nobody_is_asked_waits_and_comes_once_it_is_accepted(
-    client: str, sandbox: Sandbox, subcog_command: str
-) -> None:
+def test_a_note_stored_unasked_waits_for_a_yes(client: str, sandbox: Sandbox, subcog_command: str) -> None:
     allowed = ("--allowedTools", f"Bash({subcog_command} remember *)")
     with conversation(client, sandbox, MODELS[0], *allowed) as talk:
         turn = talk.say(f"/subcog-remember {RULE}", remember(subcog_command))
@@ -92,7 +90,7 @@ def test_what_is_stored_where_nobody_is_asked_waits_and_comes_once_it_is_accepte
 
 
 @pytest.mark.parametrize(("mode", "status"), [("default", "active"), ("dontAsk", "pending")])
-def test_where_somebody_sits_it_comes_at_once_unless_the_session_runs_without_questions(
+def test_a_note_stored_with_a_person_comes_at_once(
     client: str, sandbox: Sandbox, subcog_command: str, mode: str, status: str
 ) -> None:
     given = f"env -u CLAUDE_CODE_SESSION_ATTENDED -u CLAUDE_CODE_ENTRYPOINT {remember(subcog_command).given['command']}"

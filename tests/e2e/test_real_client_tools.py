@@ -102,7 +102,7 @@ def plain_result(client: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 # ---- a tool at a file -----------------------------------------------------------------------------------------------------
 
 
-def test_edit_of_its_file_brings_the_memory_next_to_the_result_once(work: Work) -> None:
+def test_an_edit_brings_its_files_memory_once(work: Work) -> None:
     before, after = [request.model_text for request in work.pool.requests]
     assert OF_THE_POOL not in before
     assert after.count(OF_THE_POOL) == 1
@@ -117,7 +117,7 @@ def test_edit_elsewhere_brings_nothing(work: Work) -> None:
     assert [hook.stdout for hook in work.elsewhere.hooks] == ["", "", ""]
 
 
-def test_second_edit_of_a_session_does_not_bring_the_memory_again(work: Work) -> None:
+def test_the_second_edit_does_not_repeat_the_memory(work: Work) -> None:
     assert work.pool_again.requests[-1].model_text.count(OF_THE_POOL) == 1
     assert [hook.stdout for hook in work.pool_again.hooks] == ["", "", ""]
 
@@ -195,7 +195,7 @@ def test_hook_that_fails_changes_neither_the_call_nor_its_result(
     [["/nowhere/subcog"], hook_entries.isolated(sys.executable, "/nowhere/lib", "/nowhere/subcog")],
     ids=["program", "package"],
 )
-def test_hook_whose_command_is_gone_changes_neither_the_call_nor_its_result(
+def test_a_missing_hook_changes_neither_call_nor_result(
     client: str, sandbox: Sandbox, plain_result: str, command: list[str]
 ) -> None:
     settings = sandbox.config / "settings.json"
@@ -257,9 +257,7 @@ def test_memory_of_another_matter_never_reaches_the_model(work: Work) -> None:
     assert not [request for turn in work for request in turn.requests if OF_BACKUPS in request.model_text]
 
 
-def test_resumed_session_is_told_again_what_it_knows_and_the_client_adds_it_once(
-    client: str, model: str, sandbox: Sandbox, subcog_command: str
-) -> None:
+def test_a_resumed_session_is_told_once_again(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
     sandbox.run(subcog_command, "remember", ALWAYS, "--priority", "95")
     sandbox.run(subcog_command, "remember", AT_FIRST, "--when", "source=startup")
 

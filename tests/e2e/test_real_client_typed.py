@@ -32,7 +32,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
 
 
 @pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)  # the older one writes the same rows, and takes 20 s more
-def test_of_a_session_on_a_terminal_exactly_the_typed_words_are_read(client: str, model: str, sandbox: Sandbox) -> None:
+def test_exactly_the_typed_words_are_read(client: str, model: str, sandbox: Sandbox) -> None:
     with typing(client, sandbox, model) as session:
         session.prompt("always use tabs")
         session.prompt("use redis for that")

@@ -78,7 +78,7 @@ def test_equal_queries_give_equal_bytes_in_fresh_processes(tied: Machine) -> Non
     assert answers(tied, "--fast") == first
 
 
-def test_equal_queries_give_equal_bytes_with_the_neural_model_too(tied: Machine) -> None:
+def test_equal_queries_give_equal_bytes_with_the_model(tied: Machine) -> None:
     query = ("search", "ferry bells in fog", "--json", "-n", "30")
     tied.environment["PYTHONHASHSEED"] = "1"
     first = without_time(tied.run(*query).stdout)
@@ -129,11 +129,11 @@ def test_pages_together_are_one_long_page(tied: Machine) -> None:
 
 
 @pytest.mark.parametrize("prompt", ["なぜこのテストは失敗しますか", "どうやってログインを実装しますか？説明してください"])
-def test_a_prompt_does_not_bring_a_memory_for_being_of_the_same_script(machine: Machine, prompt: str) -> None:
+def test_a_shared_script_alone_brings_no_memory(machine: Machine, prompt: str) -> None:
     assert machine.recall(prompt) == []
 
 
-def test_a_query_without_a_word_is_not_near_to_a_memory_of_unknown_ones(machine: Machine) -> None:
+def test_a_query_without_words_is_near_to_nothing(machine: Machine) -> None:
     results = json.loads(machine.run("search", "\U0001f680", "--fast", "--json").stdout)["results"]
     assert [hit["id"] for hit in results if hit["relevance"] > 0.2] == []
 
@@ -144,9 +144,7 @@ def test_a_query_without_a_word_is_not_near_to_a_memory_of_unknown_ones(machine:
 @pytest.mark.parametrize(
     ("name", "value", "alpha"), [(SEMANTIC_WEIGHT, "0.9", 0.9), (KEYWORD_WEIGHT, "0.9", 0.1), (KEYWORD_WEIGHT, "0", 1.0)]
 )
-def test_a_weight_of_the_environment_is_the_alpha_that_is_explained(
-    machine: Machine, name: str, value: str, alpha: float
-) -> None:
+def test_an_environment_weight_is_the_explained_alpha(machine: Machine, name: str, value: str, alpha: float) -> None:
     machine.run("config", "set", "fusion.alpha", "0.33")
     machine.environment[name] = value
     done = machine.run("search", "session token", "--fast", "--json")

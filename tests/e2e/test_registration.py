@@ -121,9 +121,7 @@ def test_doctor_runs_what_the_users_settings_name(bare: Machine, repository: Pat
 
 
 @posix
-def test_doctor_runs_no_path_of_the_users_settings_that_begins_in_the_repository(
-    bare: Machine, repository: Path, ran: Path
-) -> None:
+def test_doctor_runs_no_path_from_a_repositorys_settings(bare: Machine, repository: Path, ran: Path) -> None:
     planted(repository / "tools" / "subcog", ran)
     written(users(bare), hooked("tools/subcog", "hook"))
     done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
@@ -132,7 +130,7 @@ def test_doctor_runs_no_path_of_the_users_settings_that_begins_in_the_repository
 
 
 @posix
-def test_users_settings_that_lie_in_the_repository_are_the_repositorys(bare: Machine, repository: Path, ran: Path) -> None:
+def test_user_settings_in_a_repository_are_the_repositorys(bare: Machine, repository: Path, ran: Path) -> None:
     program = planted(repository / "tools" / "subcog", ran)
     bare.environment["CLAUDE_CONFIG_DIR"] = str(repository / "config")
     written(repository / "config", hooked(str(program), "hook"))
@@ -180,9 +178,7 @@ def test_what_a_repositorys_settings_say_reaches_no_terminal_raw(
 @posix
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("kind", ["FIFO", "deep"])
-def test_settings_that_can_not_be_read_cost_one_line_and_no_waiting(
-    bare: Machine, repository: Path, name: str, kind: str
-) -> None:
+def test_unreadable_settings_cost_one_line_and_no_wait(bare: Machine, repository: Path, name: str, kind: str) -> None:
     file = repository / ".claude" / name
     file.parent.mkdir()
     if kind == "FIFO":
@@ -296,7 +292,7 @@ def test_doctor_sees_the_plugin_enabled_and_disabled(on_path: Machine, repositor
     assert "runs twice" not in out
 
 
-def test_plugin_is_found_where_the_client_is_told_to_keep_its_files(on_path: Machine, repository: Path) -> None:
+def test_the_plugin_is_found_in_the_clients_folder(on_path: Machine, repository: Path) -> None:
     installed(on_path, {"user": True}, repository)
     moved = on_path.root / "elsewhere"
     shutil.move(users(on_path), moved)
@@ -339,7 +335,7 @@ def test_init_registers_no_second_hook_beside_the_plugin(on_path: Machine, repos
     assert "runs twice" not in on_path.run("doctor", cwd=repository).stdout.decode()
 
 
-def test_what_a_repository_says_of_the_plugin_changes_nothing_of_the_users_own_hook(on_path: Machine, repository: Path) -> None:
+def test_a_repository_does_not_change_the_users_hook(on_path: Machine, repository: Path) -> None:
     installed(on_path, {"project": True}, repository)
     assert on_path.run("init", cwd=repository).code == 0
     assert "UserPromptSubmit" in (users(on_path) / "settings.json").read_text()
@@ -432,7 +428,7 @@ def is_beside_its_libraries(machine: Machine) -> bool:
     return len({Path(line).parents[1] for line in told.stdout.decode().split()}) == 1
 
 
-def test_registered_command_answers_as_the_console_script_and_needs_no_variables(machine: Machine) -> None:
+def test_the_registered_command_answers_like_the_script(machine: Machine) -> None:
     assert machine.run("init").code == 0
     command = registered_by(machine)
     assert (command[1:4] == ["-I", "-S", "-c"]) is is_beside_its_libraries(machine)
@@ -446,12 +442,12 @@ def test_registered_command_answers_as_the_console_script_and_needs_no_variables
     assert not (users(machine) / "settings.json").exists()
 
 
-def test_isolated_interpreter_whose_package_has_moved_leaves_it_to_the_console_script(machine: Machine) -> None:
+def test_a_moved_package_falls_back_to_the_script(machine: Machine) -> None:
     command = [*hook_entries.isolated(sys.executable, str(machine.root / "nowhere"), machine.command), "hook"]
     assert ids_in(context_of(machine.start(command, machine.asking()))) == [ANSWER]
 
 
-def test_doctor_names_an_isolated_interpreter_whose_package_is_gone(bare: Machine) -> None:
+def test_doctor_names_an_interpreter_without_the_package(bare: Machine) -> None:
     gone = hook_entries.isolated(sys.executable, "/nowhere/lib", "/nowhere/subcog")
     written(users(bare), hook_entries.registered(None, gone))
     done = bare.run("doctor")
@@ -461,7 +457,7 @@ def test_doctor_names_an_isolated_interpreter_whose_package_is_gone(bare: Machin
     assert bare.run("uninstall").code == 0
 
 
-def test_isolated_interpreter_loads_nothing_that_a_variable_names(machine: Machine, ran: Path) -> None:
+def test_an_isolated_interpreter_ignores_variables(machine: Machine, ran: Path) -> None:
     machine.run("init")
     command = registered_by(machine)
     if command[1:2] != ["-I"]:

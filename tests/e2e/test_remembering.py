@@ -37,7 +37,7 @@ def test_it_says_where_a_memory_went_and_when_it_comes(bare: Machine) -> None:
     )
 
 
-def test_a_project_that_is_named_is_listed_without_what_is_everybodys(bare: Machine) -> None:
+def test_a_named_project_is_listed_without_user_notes(bare: Machine) -> None:
     mine = remembered(bare, "Use tabs in all my projects.", "--user")
     theirs = remembered(bare, "The shop is closed on Mondays.", "--project", OTHER_REMOTE)
     assert ids(bare, "--project", OTHER_REMOTE) == [theirs]
@@ -72,9 +72,7 @@ def test_a_terminal_asks_before_several_are_purged(bare: Machine) -> None:
         ("Deploys happen on Fridays.", "Deploys never happen on Fridays.", "it says the opposite"),
     ],
 )
-def test_a_note_that_contradicts_an_older_one_is_shown_with_it_whole(
-    bare: Machine, old: str, new: str, difference: str
-) -> None:
+def test_a_contradicted_note_is_shown_whole(bare: Machine, old: str, new: str, difference: str) -> None:
     before = remembered(bare, old)
     done = bare.run("remember", new)
     told = done.stderr.decode()

@@ -48,7 +48,7 @@ def waiting(bare: Machine) -> list[str]:
     return [by_agent(bare, NEW, "--question", QUESTION, "--tag", "crane"), by_agent(bare, APART)]
 
 
-def test_what_waits_is_listed_with_where_it_comes_from_and_is_not_handed_over(bare: Machine, waiting: list[str]) -> None:
+def test_waiting_memories_are_listed_and_not_injected(bare: Machine, waiting: list[str]) -> None:
     listed = bare.run("review", "--list").stdout.decode().splitlines()
     assert [line.split()[0] for line in listed] == waiting
     assert "noted by an agent" in listed[0]
@@ -60,7 +60,7 @@ def test_what_waits_is_listed_with_where_it_comes_from_and_is_not_handed_over(ba
 
 
 @posix
-def test_what_is_suggested_for_memories_is_asked_about_in_a_terminal_too(bare: Machine) -> None:
+def test_suggestions_are_asked_about_in_a_terminal(bare: Machine) -> None:
     crane = bare.run("remember", OLD).stdout.decode().strip()
     bare.prompt(ASKED)
     state = State.open(Home(str(bare.home)), 1_000)
@@ -100,7 +100,7 @@ def test_an_agent_settles_nothing_without_the_persons_word(bare: Machine, waitin
 
 
 @posix
-def test_in_a_terminal_each_is_shown_and_settled_by_a_key_that_can_be_undone(bare: Machine, waiting: list[str]) -> None:
+def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str]) -> None:
     asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "NO_COLOR": "1"})
     shown = asked.read_until("of your last 1 prompts")
     assert "1 of 2" in shown
@@ -139,7 +139,7 @@ def test_what_is_edited_is_kept_so_that_its_status_is_no_field(bare: Machine, wa
 
 
 @posix
-def test_in_a_terminal_all_of_a_source_go_one_way_and_undo_brings_them_back(bare: Machine, waiting: list[str]) -> None:
+def test_all_of_a_source_go_one_way_and_come_back(bare: Machine, waiting: list[str]) -> None:
     asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
     asked.read_until("prompts")
     asked.type("n")
@@ -160,7 +160,7 @@ def test_in_a_terminal_all_of_a_source_go_one_way_and_undo_brings_them_back(bare
 
 @posix
 @pytest.mark.parametrize("colour", [{"NO_COLOR": "1"}, {}], ids=["plain", "coloured"])
-def test_twenty_are_gone_through_in_a_window_that_changes_its_size(bare: Machine, colour: dict[str, str]) -> None:
+def test_twenty_are_reviewed_while_the_window_resizes(bare: Machine, colour: dict[str, str]) -> None:
     places = "north south east west upper lower inner outer old new".split()
     texts = [f"The {place} {thing} is painted by its own crew." for place in places for thing in ("crane", "barge")]
     bare.imports(*({"id": f"c-{n:02}", "content": text, "status": "pending"} for n, text in enumerate(texts)))
@@ -244,7 +244,7 @@ def test_an_agent_on_a_terminal_settles_nothing_either(bare: Machine, waiting: l
 
 
 @posix
-def test_ctrl_c_ends_it_with_what_was_settled_and_leaves_the_terminal_as_it_was(bare: Machine, waiting: list[str]) -> None:
+def test_ctrl_c_keeps_what_was_settled(bare: Machine, waiting: list[str]) -> None:
     asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
     asked.read_until("prompts")
     assert not asked.is_sane()

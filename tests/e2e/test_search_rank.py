@@ -59,7 +59,7 @@ def test_where_it_fails_the_order_stays_and_why_is_said(asking: Machine, server:
     assert len(server.requests) == 2
 
 
-def test_nobody_is_asked_without_a_choice_or_about_what_may_be_secret(asking: Machine, server: LlmServer) -> None:
+def test_ranking_asks_nobody_without_a_choice(asking: Machine, server: LlmServer) -> None:
     done = asking.run("search", "password=hunter2swordfish ropes", "--fast", "--ids", "--rank")
     assert b"not ranked: the query may hold a secret" in done.stderr
     assert_one_line_error(asking.run("search", "ropes", "--rank", "--page", "2"), 2)

@@ -109,7 +109,7 @@ def set_mode(machine: Machine, mode: str) -> None:
 # ---- it comes late, and once -----------------------------------------------------------------------------------------------
 
 
-def test_what_only_the_model_finds_comes_beside_the_next_tools_result_and_once(paid: Machine) -> None:
+def test_the_look_comes_beside_the_next_tool_result_once(paid: Machine) -> None:
     silent(paid)
     (look,) = looked(paid)
     assert (look.outcome, [one.id for one in look.candidates if one.outcome == "found"]) == (WAITING, [LATE])
@@ -122,7 +122,7 @@ def test_what_only_the_model_finds_comes_beside_the_next_tools_result_and_once(p
     assert paid.recall(PAYROLL, "s") == []  # the ledger has it
 
 
-def test_without_a_tool_it_comes_with_the_next_prompt_on_the_same_subject(paid: Machine) -> None:
+def test_without_a_tool_it_comes_with_a_related_prompt(paid: Machine) -> None:
     silent(paid)
     looked(paid)
     assert ids_in(paid.answer(paid.asking("go on", "s"))) == [LATE]
@@ -135,7 +135,7 @@ def test_it_comes_behind_what_the_next_prompt_brings_itself(paid: Machine) -> No
     assert paid.recall(f"And the salary aside: {QUESTION}", "s") == [ANSWER, LATE]
 
 
-def test_it_comes_behind_what_is_remembered_of_the_tools_own_file(paid: Machine) -> None:
+def test_it_comes_behind_the_tools_own_memory(paid: Machine) -> None:
     harbour = paid.repository("harbour", "git@github.com:tidepool/harbour.git")
     assert_silent(paid.prompt(WAGES, "s", harbour))
     looked(paid)
@@ -160,7 +160,7 @@ def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
     assert 'subcog_second_looks_total{outcome="handed_over"} 1' in paid.run("stats", "--prometheus").stdout.decode()
 
 
-def test_a_word_that_it_was_wrong_is_about_the_prompt_that_was_looked_at_again(paid: Machine) -> None:
+def test_a_bad_mark_is_about_the_prompt_of_the_look(paid: Machine) -> None:
     silent(paid)
     looked(paid)
     called(paid)
@@ -191,14 +191,14 @@ def test_a_session_that_is_cleared_does_not_hear_it(paid: Machine) -> None:
     assert looked(paid)[0].outcome == MOVED_ON
 
 
-def test_a_session_that_is_cleared_while_the_look_is_running_does_not_hear_it(paid: Machine) -> None:
+def test_a_cleared_session_does_not_hear_the_look(paid: Machine) -> None:
     silent(paid)
     paid.hook(paid.payload("SessionEnd", {"reason": "clear"}, "s"))
     assert not [look for look in looked(paid) if look.outcome == WAITING]
     assert called(paid) == []
 
 
-def test_what_the_session_has_been_given_meanwhile_is_not_given_again(paid: Machine) -> None:
+def test_memories_given_meanwhile_are_not_repeated(paid: Machine) -> None:
     silent(paid)
     looked(paid)
     state = State.open(Home(str(paid.home)), 1_000)
@@ -290,7 +290,7 @@ def test_none_starts_while_five_are_running(paid: Machine) -> None:
     assert [look.session for look in looked(paid)] == ["seventh", "other"]
 
 
-def test_it_is_started_when_the_answer_is_written_and_holds_none_of_the_hooks_streams(paid: Machine) -> None:
+def test_it_starts_after_the_answer_without_our_streams(paid: Machine) -> None:
     for number in range(TRIES):  # a look may be over before it could be seen
         done = paid.prompt(WAGES, f"s{number}")  # returns when nobody holds stdout any more
         is_at_it = looking(paid) != []
@@ -319,7 +319,7 @@ def test_nothing_is_left_behind(paid: Machine) -> None:
     assert files(paid) == before
 
 
-def test_no_command_line_shows_the_prompt_and_without_records_no_file_does(paid: Machine) -> None:
+def test_no_command_line_or_file_shows_the_prompt(paid: Machine) -> None:
     paid.run("config", "set", "surfacing.log_prompts", "false")
     seen: list[bytes] = []
     for number in range(TRIES):  # a look may be over before it could be seen

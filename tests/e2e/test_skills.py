@@ -52,7 +52,7 @@ def test_where_subcog_is_on_the_path_they_call_it_by_its_name(bare: Machine) -> 
     assert "\n    subcog search 'QUESTION' --json -n 5\n" in (folder_of(bare) / "subcog-recall" / "SKILL.md").read_text()
 
 
-def test_what_the_person_changed_stays_and_an_older_one_is_replaced(bare: Machine) -> None:
+def test_a_changed_skill_stays_and_an_old_one_is_replaced(bare: Machine) -> None:
     bare.run("init")
     changed, older, own = (folder_of(bare) / f"subcog-{name}" / "SKILL.md" for name in ("why", "brief", "forget"))
     changed.write_text(changed.read_text().replace("in a few lines", "in one line"))
@@ -84,7 +84,7 @@ def test_a_project_can_have_them_and_the_hook_can_come_alone(bare: Machine) -> N
 
 
 @posix
-def test_no_skill_is_written_through_a_link_out_of_the_repository(bare: Machine) -> None:
+def test_no_skill_is_written_through_a_link(bare: Machine) -> None:
     repository, elsewhere = bare.repository("repository", REMOTE), bare.root / "elsewhere"
     elsewhere.mkdir()
     (repository / ".claude" / "skills").mkdir(parents=True)
@@ -108,7 +108,7 @@ def test_no_link_of_the_repositorys_is_written_through(bare: Machine) -> None:
 
 
 @posix
-def test_a_skill_that_is_a_link_into_the_persons_dotfiles_stays_one(bare: Machine) -> None:
+def test_a_skill_that_links_to_dotfiles_stays_a_link(bare: Machine) -> None:
     bare.run("init")
     skill, kept = folder_of(bare) / "subcog-brief" / "SKILL.md", bare.root / "user" / "dotfiles.md"
     skill.rename(kept)

@@ -55,7 +55,7 @@ def suggestions(machine: Machine) -> list[dict[str, object]]:
     return [row for row in rows if "suggests" in row]
 
 
-def test_of_use_twice_it_is_learned_and_the_first_look_finds_it_until_the_record_is_gone(at_work: Machine) -> None:
+def test_a_memory_used_twice_is_learned_and_found(at_work: Machine) -> None:
     used(at_work, WAGES, "one")
     assert taught(at_work) == []
     assert [(one["memory"], one["value"]) for one in suggestions(at_work)] == [(LATE, WAGES)]

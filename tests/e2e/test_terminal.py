@@ -77,9 +77,7 @@ def shown(lines: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_words_are_shown_before_the_model_is_loaded_and_give_way_to_the_answer(
-    noted: Machine, start: Start, columns: int
-) -> None:
+def test_words_show_first_and_give_way_to_the_answer(noted: Machine, start: Start, columns: int) -> None:
     terminal = start(noted, "search", QUERY, columns=columns)
     before = terminal.read_until(LOADED).partition(LOADED)[0]
     assert NOTES["words"] in before
@@ -111,14 +109,14 @@ def test_other_forms_of_output_are_shown_once(noted: Machine, start: Start, form
     assert "\x1b[" not in after
 
 
-def test_where_words_find_nothing_nothing_is_shown_before_the_answer(noted: Machine, start: Start) -> None:
+def test_nothing_shows_before_the_answer_without_words(noted: Machine, start: Start) -> None:
     terminal = start(noted, "search", "a tomcat that naps")
     assert terminal.end() == 0
     assert terminal.written.partition(LOADED)[0] == ""
     assert shown(terminal.screen().lines) == ["cat"]
 
 
-def test_what_only_looser_matching_finds_is_not_shown_as_if_words_had_found_it(noted: Machine, start: Start) -> None:
+def test_loosely_matched_hits_do_not_show_first(noted: Machine, start: Start) -> None:
     assert noted.run("search", "felines asleep", "--mode", "lexical").stderr.startswith(b"nothing found")
     terminal = start(noted, "search", "felines asleep")
     assert terminal.end() == 0
@@ -135,9 +133,7 @@ def test_remarks_stand_above_the_answer_and_are_not_wiped_away(noted: Machine, s
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 8)])
-def test_an_answer_longer_than_the_screen_leaves_nothing_of_the_first_one(
-    bare: Machine, start: Start, columns: int, rows: int
-) -> None:
+def test_a_long_answer_leaves_nothing_of_the_first(bare: Machine, start: Start, columns: int, rows: int) -> None:
     text = "Berth {0} is let by the week, and its mooring lines are changed before winter {0}, says master {0}."
     bare.imports(*({"id": f"berth-{i:02}", "content": text.format(i), "created_at": "2026-03-02"} for i in range(12)))
     terminal = start(bare, "search", "berths and their mooring lines", columns=columns, rows=rows)
@@ -148,7 +144,7 @@ def test_an_answer_longer_than_the_screen_leaves_nothing_of_the_first_one(
     assert len(found) == 10
 
 
-def test_an_interrupt_while_the_model_is_loaded_leaves_the_terminal_as_it_was(noted: Machine, start: Start) -> None:
+def test_an_interrupt_restores_the_terminal(noted: Machine, start: Start) -> None:
     terminal = start(noted, "search", QUERY, HOLD="1")
     terminal.read_until(LOADED)
     terminal.process.send_signal(signal.SIGINT)
@@ -159,7 +155,7 @@ def test_an_interrupt_while_the_model_is_loaded_leaves_the_terminal_as_it_was(no
     assert len(screen.lines) <= 1
 
 
-def test_a_terminal_that_can_not_move_its_cursor_gets_the_answer_alone(noted: Machine, start: Start) -> None:
+def test_a_plain_terminal_gets_the_answer_alone(noted: Machine, start: Start) -> None:
     terminal = start(noted, "search", QUERY, TERM="dumb")
     assert terminal.end() == 0
     assert "\x1b[" not in terminal.written

@@ -101,7 +101,7 @@ def test_a_text_that_is_purged_after_a_kill_is_nowhere(trying: Machine) -> None:
     assert holders(trying, "Gudrun") == []
 
 
-def test_a_text_that_is_purged_during_a_trial_is_nowhere_and_the_trial_ends(trying: Machine) -> None:
+def test_a_purge_during_a_trial_ends_the_trial(trying: Machine) -> None:
     id_ = id_of(trying, SECRET)
     with trial(trying) as process:
         assert trying.run("forget", id_, "--purge").code == 0
@@ -159,7 +159,7 @@ def test_a_text_that_an_edit_has_left_is_named_and_purged(trying: Machine) -> No
     assert holders(trying, "Gudrun") == []
 
 
-def test_a_text_in_the_editor_of_a_killed_command_is_named_and_purged(trying: Machine) -> None:
+def test_an_editor_text_of_a_killed_command_is_purged(trying: Machine) -> None:
     id_ = id_of(trying, SECRET)
     set_editor(trying, f"touch {trying.root}/opened; kill -9 $PPID")
     trying.run("edit", id_)

@@ -35,7 +35,7 @@ def stored(machine: Machine) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_note_is_stored_as_the_persons_own_and_comes_with_the_next_prompt(attended: Machine) -> None:
+def test_a_typed_note_comes_with_the_next_prompt(attended: Machine) -> None:
     reason = reason_of(attended.prompt(f"remember: {NOTE}"))
     (memory,) = stored(attended)
     assert (memory["content"], memory["trust"], memory["namespace"]) == (NOTE, "user", "learnings")
@@ -52,7 +52,7 @@ def test_in_a_repository_it_is_the_projects(attended: Machine) -> None:
     assert [memory["project"] for memory in stored(attended)] == [PROJECT]
 
 
-def test_the_same_again_is_not_stored_twice_and_what_is_like_it_is_shown(attended: Machine) -> None:
+def test_a_repeated_note_is_not_stored_twice(attended: Machine) -> None:
     reason_of(attended.prompt(f"remember: {NOTE}"))
     (first,) = stored(attended)
     assert f"already remembered as {first['id']}" in reason_of(attended.prompt(f"Remember: {NOTE}"))
@@ -95,7 +95,7 @@ def test_what_an_agent_runs_in_its_shell_types_no_note(attended: Machine) -> Non
     assert stored(attended) == []
 
 
-def test_an_index_that_another_process_writes_keeps_no_answer_back(attended: Machine) -> None:
+def test_a_locked_index_delays_no_answer(attended: Machine) -> None:
     attended.run("remember", "Ropes are replaced every spring.")
     writer = LexicalIndex.open(Home(str(attended.home))).writer()
     try:

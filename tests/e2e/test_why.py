@@ -28,7 +28,7 @@ def test_what_a_hook_did_can_be_asked_for(machine: Machine) -> None:
     assert "\x1b" not in shown
 
 
-def test_a_memory_called_wrong_stays_away_from_such_prompts_until_that_is_taken_back(machine: Machine) -> None:
+def test_a_bad_mark_holds_until_it_is_taken_back(machine: Machine) -> None:
     assert ANSWER in machine.recall(QUESTION)
     id_ = str(record(machine)["id"])
     assert machine.run("why", "--bad", ANSWER).code == 0

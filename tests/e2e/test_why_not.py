@@ -50,7 +50,7 @@ def test_what_is_proposed_makes_the_memory_come(machine: Machine) -> None:
         assert machine.run("edit", ANSWER, "--keyword", "", "--trigger", "").code == 0
 
 
-def test_a_silent_decision_says_what_would_have_made_the_nearest_memory_come(machine: Machine) -> None:
+def test_a_silent_decision_names_the_missing_relevance(machine: Machine) -> None:
     assert machine.run("config", "set", "surfacing.min_relevance", "0.5").code == 0
     machine.prompt(ELSEWHERE)
     told = machine.run("why").stdout.decode()
@@ -135,7 +135,7 @@ def test_silent_tool_calls_can_be_asked_for(bare: Machine) -> None:
     assert not [name for name in bare.home.iterdir() if name.is_file() and b"s3cretPa55" in name.read_bytes()]
 
 
-def test_nothing_is_kept_of_silent_calls_where_prompts_are_not_kept(bare: Machine) -> None:
+def test_silent_calls_are_not_kept_without_prompts(bare: Machine) -> None:
     bare.imports({"id": "seed", "content": "After a new route run make openapi."})
     assert_silent(bare.hook(bare.calling("Bash", "s1", command="git push --force")))
     assert b"git push" in bare.run("why", "--tool").stdout

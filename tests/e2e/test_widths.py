@@ -91,7 +91,7 @@ def test_a_decision_is_shown_whole(machine: Machine, columns: int) -> None:
 
 
 @posix
-def test_a_decision_that_is_longer_than_the_screen_goes_through_the_pager(machine: Machine) -> None:
+def test_a_long_decision_goes_through_the_pager(machine: Machine) -> None:
     machine.recall(QUESTION)
     machine.environment["PAGER"] = "cat > paged"
     assert "".join(shown(machine, 120, "why", rows=ALL_ROWS)).count(QUESTION) == 1

@@ -102,7 +102,7 @@ def test_the_command_writes_the_same_in_every_process(trials: list[Trial], kept:
     assert rows(told) == [json.loads(json.dumps(row)) for row in results.told(trials)]
 
 
-def test_the_prompts_are_many_of_each_kind_and_refer_to_the_ground_truth() -> None:
+def test_there_are_many_prompts_of_each_kind() -> None:
     memories, prompts = gate_set(OWN)
     ids = {row["id"] for row in rows(memories)}
     told = rows(OWN / "prompts.jsonl")
@@ -147,7 +147,7 @@ def test_the_gate_reaches_what_it_has_to(developed: list[Trial], measure: str) -
 
 @pytest.mark.slow
 @needs_patience
-def test_relevance_can_be_believed_on_the_half_that_nothing_was_fitted_on(developed: list[Trial]) -> None:
+def test_relevance_is_calibrated_on_the_unfitted_half(developed: list[Trial]) -> None:
     found = calibration_error([trial for trial in developed if trial.prompt.half == REPORTING])
     print(f"calibration error: {found}")
 

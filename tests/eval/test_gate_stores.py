@@ -54,7 +54,7 @@ def test_a_smaller_part_is_within_a_larger_one(memories: Path, tmp_path: Path) -
     assert small < large
 
 
-def test_a_larger_store_has_the_set_then_the_pads_as_the_users_own(memories: Path, pad: Path, tmp_path: Path) -> None:
+def test_a_larger_store_holds_the_set_and_pads(memories: Path, pad: Path, tmp_path: Path) -> None:
     padded = sized(memories, PROMPTS, 50, [pad], tmp_path)
 
     found = rows(padded.memories)
@@ -65,7 +65,7 @@ def test_a_larger_store_has_the_set_then_the_pads_as_the_users_own(memories: Pat
     assert padded.prompts == PROMPTS
 
 
-def test_what_pads_do_not_fill_is_made_of_sentences_that_answer_nothing(memories: Path, pad: Path, tmp_path: Path) -> None:
+def test_pads_are_sentences_that_answer_nothing(memories: Path, pad: Path, tmp_path: Path) -> None:
     padded = sized(memories, PROMPTS, 200, [pad], tmp_path)
 
     made = [row for row in rows(padded.memories) if row["id"].startswith("made-")]

@@ -87,7 +87,7 @@ def asked(hook: Hook, prompts: dict[str, str]) -> list[Trial]:
     return hook.trials(asking, others={"fusion.small": 1})  # as in a larger store: of so few notes more is only pointed at
 
 
-def test_names_identifiers_and_loan_words_carry_a_prompt_to_an_english_note(hook: Hook) -> None:
+def test_names_and_loan_words_find_english_notes(hook: Hook) -> None:
     missed = [trial.prompt.text for trial in asked(hook, ABOUT_ENGLISH_NOTES) if not trial.is_first_right]
     print(f"missed: {missed}")
     assert len(ABOUT_ENGLISH_NOTES) - len(missed) >= LEAST_ANSWERED

@@ -34,7 +34,7 @@ def own(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict
         return [(row, player.prompt(row["prompt"], str(row["id"]))) for row in rows(OWN / "typed.jsonl")]
 
 
-def test_of_our_own_prompts_it_loses_no_answer_and_starts_for_none_that_has_one(
+def test_it_loses_no_answer_and_starts_for_none_answered(
     own: list[tuple[dict[str, Any], Shown]],
 ) -> None:
     print(measured(own))

@@ -23,7 +23,7 @@ def prompts(tmp_path: Path) -> Path:
     return file
 
 
-def test_each_prompt_is_asked_about_once_and_none_that_may_hold_a_secret(prompts: Path, tmp_path: Path) -> None:
+def test_each_prompt_is_asked_about_once(prompts: Path, tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     with LlmServer(says("howto", 0.9, ["keys"]), fails(500), says("none", 0.8)) as server:
         provider = Provider("openai", server.url_v1, "small", "")
@@ -64,7 +64,7 @@ def test_simulated_answers_are_as_right_as_is_said(accuracy: float) -> None:
     assert answers.keys() == hybrid.simulated(rows, accuracy).keys()
 
 
-def test_with_a_model_that_is_right_for_seven_of_ten_the_hybrid_is_better_than_either_alone() -> None:
+def test_the_hybrid_beats_both_with_a_good_model() -> None:
     rows = [json.loads(line) for line in hybrid.OWN.read_text(encoding="utf-8").splitlines()]
     found = hybrid.compared(rows, hybrid.simulated(rows, 0.7))
     both = found["hybrid"]

@@ -59,14 +59,14 @@ Because of the locks: ---- is no line.
 PROSE = "Two workers take the same lock, and the second one waits until the first has written its answer. Give each its own."
 
 
-def test_sections_of_markdown_are_told_by_number_signs_and_lines_but_not_in_code() -> None:
+def test_markdown_sections_are_read_outside_code() -> None:
     found = list(sections(MARKDOWN, is_markdown=True))
     assert [part.heading for part in found] == ["", "The guide", "Why is it slow?", "Setext works"]
     assert "# not a heading" in found[2].body
     assert found[3] == Section("Setext works", "Too.")
 
 
-def test_sections_of_restructured_text_are_told_by_lines_under_and_around_headings() -> None:
+def test_restructured_text_sections_are_read() -> None:
     found = list(sections(RESTRUCTURED, is_markdown=False))
     assert [part.heading for part in found] == ["", "Why is it slow?"]
     assert found[1].body.splitlines()[0] == "Because of the locks: ---- is no line."
@@ -111,7 +111,7 @@ def test_a_heading_is_taken_from_its_memory_and_asked() -> None:
     assert {prompt.answer for prompt in prompts} == {memory.id for memory in memories if memory.namespace == "learning"}
 
 
-def test_stores_are_the_same_each_time_and_their_prompts_are_answered_in_them(tmp_path: Path) -> None:
+def test_stores_are_the_same_each_time(tmp_path: Path) -> None:
     documentation = {name: pages(corpus.ASKED + 5) for name in ("pool", "queue", "socket")}
     found = corpus.stores(documentation, 2)
     assert found == corpus.stores(dict(reversed(documentation.items())), 2)
@@ -131,7 +131,7 @@ def test_what_documents_a_package_is_taken_out_of_its_archive() -> None:
     assert sources.pages(kept.getvalue()) == {name: name for name in ("p-1/docs/faq.rst", "p-1/README.md")}
 
 
-def test_every_source_is_named_once_with_a_licence_and_a_whole_checksum() -> None:
+def test_every_source_has_a_licence_and_a_checksum() -> None:
     names = [source.name for source in sources.SOURCES]
     assert len(names) == len({name.lower() for name in names})
     assert all(source.licence and len(bytes.fromhex(source.checksum)) == 32 for source in sources.SOURCES)
@@ -171,7 +171,7 @@ def test_an_evidence_that_is_always_the_same_gets_no_weight() -> None:
     assert logistic.fit(values, answers, np.ones(500), 2.0).coefficients[1] == 0.0
 
 
-def test_probabilities_by_which_answers_were_drawn_are_calibrated_and_others_are_not() -> None:
+def test_drawn_probabilities_are_calibrated() -> None:
     values, answers = drawn(40_000)
     owners = [str(place % 50) for place in range(len(answers))]
     probable = logistic.cross_validated(values, answers, np.ones(len(answers)), owners, 2.0)
@@ -181,7 +181,7 @@ def test_probabilities_by_which_answers_were_drawn_are_calibrated_and_others_are
     assert logistic.log_loss(probable, answers, ones) < logistic.log_loss(probable / 2, answers, ones)
 
 
-def test_a_prompt_whose_answer_is_missing_is_asked_of_the_rest_of_the_store(tmp_path: Path) -> None:
+def test_a_prompt_without_its_answer_is_asked_of_the_rest(tmp_path: Path) -> None:
     memories = tmp_path / "small" / "memories.jsonl"
     memories.parent.mkdir()
     contents = {"xlocks": PROSE, "xpages": "The pages of the guide are built at night, and links between them are checked."}
