@@ -10,36 +10,11 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import __version__
-from subcog_hooks.cli.commands import MODULES
+from subcog_hooks.cli.commands import COMMANDS
 from subcog_hooks.cli.support import guard
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE
 from subcog_hooks.redaction.leaks import mask
-
-
-def keep_summaries_whole(app: typer.Typer) -> None:
-    """Give each command below `app` its first sentence as the summary in the list of commands."""
-    for command in app.registered_commands:
-        command.short_help = first_sentence(command.help or inspect.getdoc(command.callback) or "")
-    for group in app.registered_groups:
-        inner = group.typer_instance
-        if inner is not None:
-            group.short_help = first_sentence(str(inner.info.help))
-            keep_summaries_whole(inner)
-
-
-def first_sentence(text: str) -> str:
-    """Return the first sentence of a help text, on one line.
-
-    >>> first_sentence("Forget memories.\\n\\nExample: subcog forget 1m7x59")
-    'Forget memories.'
-    >>> first_sentence("Show a file such as a.toml\\nin full. It may be long.")
-    'Show a file such as a.toml in full.'
-    """
-    line = " ".join(text.partition("\n\n")[0].split())
-    first, stop, _ = line.partition(". ")
-    return first + stop.strip()
-
 
 MAX_HELP = 100  # columns of a help page: longer lines are hard to read
 COMPLETING = "_SUBCOG_COMPLETE"  # the variable by which the shell asks for offers: click makes it of the name
@@ -63,7 +38,7 @@ def _everywhere(
 
 
 def application(command: str = "") -> typer.Typer:
-    """Return the application; of a command that it knows, only with that command's module: all of them are 200 ms to load."""
+    """Return the application: with the module of a known command, else with the names and summaries of all commands."""
     app = typer.Typer(
         name="subcog",
         help="Long-term memory for coding agents. You store notes with `remember` or `import`. When you prompt the agent, "
@@ -73,10 +48,37 @@ def application(command: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP},
     )
     app.callback()(_everywhere)
-    for name in [module for module, names in MODULES.items() if command in names] or MODULES:
-        importlib.import_module(f"subcog_hooks.cli.{name}").register(app)
-    keep_summaries_whole(app)
+    if command in COMMANDS:
+        importlib.import_module(f"subcog_hooks.cli.{COMMANDS[command].module}").register(app)
+        _use_first_sentences(app)
+    else:
+        for name, (_, summary) in COMMANDS.items():
+            app.command(name, short_help=summary, hidden=not summary)(_everywhere)
     return app
+
+
+def _use_first_sentences(app: typer.Typer) -> None:
+    """Give each command below `app` the first sentence of its help as its summary."""
+    for command in app.registered_commands:
+        command.short_help = first_sentence(command.help or inspect.getdoc(command.callback) or "")
+    for group in app.registered_groups:
+        inner = group.typer_instance
+        if inner is not None:
+            group.short_help = first_sentence(str(inner.info.help))
+            _use_first_sentences(inner)
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a help text, on one line.
+
+    >>> first_sentence("Forget memories.\\n\\nExample: subcog forget 1m7x59")
+    'Forget memories.'
+    >>> first_sentence("Show a file such as a.toml\\nin full. It may be long.")
+    'Show a file such as a.toml in full.'
+    """
+    line = " ".join(text.partition("\n\n")[0].split())
+    first, stop, _ = line.partition(". ")
+    return first + stop.strip()
 
 
 def run() -> None:

@@ -1,31 +1,15 @@
-"""The commands of the terminal, and which module has each. Data, so that a command loads its own module alone."""
+"""The commands of the terminal: a table of names, modules and summaries, so that no command loads the others."""
 
-MODULES = {  # in the order of the help page
-    "remember": ("remember",),
-    "search": ("search",),
-    "intent": ("intent",),
-    "evaluate": ("eval",),
-    "brief": ("brief",),
-    "block": ("block",),
-    "listing": ("list", "show"),
-    "change": ("edit", "forget", "supersede", "promote", "demote"),
-    "enrich": ("enrich",),
-    "learn": ("learn",),
-    "review": ("review",),
-    "import_export": ("import", "export", "reindex"),
-    "share": ("share",),
-    "trigger": ("test-trigger",),
-    "install": ("init", "uninstall"),
-    "models": ("models",),
-    "at_rest": ("at-rest",),
-    "doctor": ("doctor",),
-    "why": ("why",),
-    "replay": ("replay",),
-    "stats": ("stats",),
-    "audit": ("audit",),
-    "report": ("report",),
-    "config": ("config",),
-    "state": ("state", "pause", "resume", "hook"),
-    "help_topics": ("help",),
-}
-COMMANDS = tuple(name for names in MODULES.values() for name in names)
+from typing import NamedTuple
+
+from subcog_hooks.core.tables import read_rows
+
+
+class Command(NamedTuple):
+    """A command. module: its module below `cli`; summary: the first sentence of its help, "" for a hidden command."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {name: Command(module, summary) for name, module, summary in read_rows(__file__, "commands.tsv")}

@@ -3,32 +3,34 @@
 import importlib
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import typer
 
-from subcog_hooks import cli
-from subcog_hooks.cli.commands import MODULES
+from subcog_hooks.cli.app import first_sentence
+from subcog_hooks.cli.commands import COMMANDS
+from tests.cli.conftest import modules_of_commands, whole_application
 
 
-def test_the_list_names_the_commands_of_each_module(subtests: pytest.Subtests) -> None:
-    for module in MODULES:
+def test_the_table_has_every_command_with_its_summary() -> None:
+    group = typer.main.get_command(whole_application())
+    assert isinstance(group, typer.core.TyperGroup)
+    summaries = {name: "" if command.hidden else first_sentence(command.help or "") for name, command in group.commands.items()}
+    assert {name: command.summary for name, command in COMMANDS.items()} == summaries
+
+
+def test_the_table_names_the_module_of_each_command(subtests: pytest.Subtests) -> None:
+    for module in modules_of_commands():
         with subtests.test(module=module):
             alone = typer.Typer()
             importlib.import_module(f"subcog_hooks.cli.{module}").register(alone)
             alone.callback()(lambda: None)
             group = typer.main.get_command(alone)
             assert isinstance(group, typer.core.TyperGroup)
-            assert sorted(group.commands) == sorted(MODULES[module])
+            assert set(group.commands) == {name for name, command in COMMANDS.items() if command.module == module}
 
 
-def test_the_list_has_every_module_with_commands() -> None:
-    modules = {path.stem for path in Path(cli.__path__[0]).glob("*.py") if "def register(" in path.read_text()}
-    assert set(MODULES) == modules
-
-
-def test_a_command_loads_no_other_ones_module() -> None:
+def test_a_command_loads_its_own_module_alone() -> None:
     script = (
         "import sys; sys.argv = ['subcog', 'help']\n"
         "from subcog_hooks.cli.app import run\n"
@@ -37,4 +39,4 @@ def test_a_command_loads_no_other_ones_module() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")
     loaded = {name.rpartition(".")[2] for name in done.stderr.splitlines()[-1].split()}
-    assert loaded & set(MODULES) == {"help_topics"}
+    assert loaded & set(modules_of_commands()) == {"help_topics"}

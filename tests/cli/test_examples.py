@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli import app, config, models, state
+from subcog_hooks.cli import config, models, state
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.session import RESTING_COMMAND
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, Run, whole_application
 from tests.llm_server import LlmServer
 from tests.transcripts import PROJECTS, Writer
 
@@ -33,7 +33,7 @@ BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass
 def examples() -> list[str]:
     """The example of each command, from its help text."""
     found = []
-    groups = (app.application(), config.commands, models.commands, state.commands)
+    groups = (whole_application(), config.commands, models.commands, state.commands)
     for command in (command for group in groups for command in group.registered_commands):
         callback = command.callback
         assert callback is not None

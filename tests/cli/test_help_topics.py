@@ -7,10 +7,9 @@ import pytest
 import typer
 from hatchling.builders.wheel import WheelBuilder
 
-from subcog_hooks.cli import app
 from subcog_hooks.cli.support import help_texts
 from subcog_hooks.settings.keys import KEYS
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, whole_application
 from tests.documents import DOCUMENTS, README, ROOT, TOPICS, blocks, code_in_sentences
 
 NAMES = [document.stem for document in TOPICS]
@@ -77,7 +76,7 @@ def test_figures_stand_in_one_marked_place(document: Path) -> None:
 def test_commands_inside_sentences_exist_with_their_options(subtests: pytest.Subtests) -> None:
     for document in DOCUMENTS:
         with subtests.test(document=document):
-            group = typer.main.get_command(app.application())
+            group = typer.main.get_command(whole_application())
             for code in code_in_sentences(document):
                 words = code.split()
                 if words[0] != "subcog" or len(words) == 1:

@@ -336,7 +336,7 @@ def test_superseded_memory_makes_way_for_the_new_one(bare: Machine) -> None:
 
 # ---- an upgrade that has stopped half-way ---------------------------------------------------------------------------------
 
-MODULES = ("__init__.py", "__main__.py", "wire.py", "hook/main.py", "hook/prompt.py")
+MODULES = ("__init__.py", "__main__.py", "core/light_json.py", "hook/main.py", "hook/prompt.py")
 
 
 @posix
@@ -349,7 +349,7 @@ def test_a_half_written_upgrade_is_silent(machine: Machine, module: str, is_miss
 
 
 @posix
-@pytest.mark.parametrize("module", ["wire.py", "hook/main.py", "hook/prompt.py"])
+@pytest.mark.parametrize("module", ["core/light_json.py", "hook/main.py", "hook/prompt.py"])
 def test_a_half_written_upgrade_is_in_the_log(machine: Machine, module: str) -> None:
     folder = half_written.installation(machine.root / "site", module)
     machine.start(half_written.registered(machine, folder), machine.asking())
