@@ -316,7 +316,7 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
 
 PRIORITIES = """
 import os, psutil
-from subcog_hooks.cli.rest import machine
+from subcog_hooks.cli.jobs import machine
 machine.yield_to_others(wholly={wholly})
 own = psutil.Process()
 print(own.nice(), os.sched_getscheduler(0) == os.SCHED_IDLE, own.ionice().ioclass == psutil.IOPRIO_CLASS_IDLE)

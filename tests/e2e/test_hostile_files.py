@@ -107,4 +107,4 @@ def test_a_device_as_project_settings_is_named(machine: Machine) -> None:
     (repository / ".subcog.toml").symlink_to("/dev/zero")
     done = machine.run("config", "get", "search.limit", cwd=repository)
     assert (done.code, done.stdout) == (0, b"10\n")
-    assert done.stderr == b".subcog.toml can not be read: it is not a regular file\n"
+    assert done.stderr == b".subcog.toml cannot be read: it is not a regular file\n"

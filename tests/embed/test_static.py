@@ -189,6 +189,6 @@ assert StaticEncoder.open({path!r}).encode("how do we handle deadlocks?")
 print(sorted(set(sys.modules) - bare))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-    own = {"subcog_hooks", "subcog_hooks.core.errors", "subcog_hooks.embed"}
-    own |= {f"subcog_hooks.embed.{name}" for name in ("layout", "static", "wordpiece")}
+    own = {"subcog_hooks", "subcog_hooks.core", "subcog_hooks.core.errors", "subcog_hooks.embed"}
+    own |= {f"subcog_hooks.embed.{name}" for name in ("layout", "static")}
     assert set(ast.literal_eval(done.stdout.decode())) - {"__future__", "itertools"} == own

@@ -201,7 +201,7 @@ def test_a_ledger_that_can_not_be_kept_is_a_line_in_the_log(
     def fail(*_: object) -> NoReturn:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(ledger, "record", fail)
+    monkeypatch.setattr(ledger, "record_given", fail)
     occasion = opened()
     assert hand_over(occasion, found("anchor"), terms()) == ["anchor"]
     assert "the ledger was not kept: the disk is full" in Path(home.log, "hook.log").read_text()

@@ -7,7 +7,7 @@ import pytest
 
 from subcog_hooks.learn import transcript
 
-CAPTURE = Path(__file__).parents[3].parent / "shared" / "eval" / "capture"
+CAPTURE = Path(__file__).parents[2].parent / "shared" / "eval" / "capture"
 
 
 @pytest.mark.skipif(not CAPTURE.exists(), reason="the sessions of real people are not here")

@@ -10,7 +10,7 @@ from subcog_hooks.learn import signs
 from subcog_hooks.learn.turn_scores import ANSWER_BAR, LINES, PACKAGED_FIT, REPEATED_BAR, WEIGHTS, Fit, judge
 from subcog_hooks.learn.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def is_proposed(text: str, before: Before | None = None) -> bool:

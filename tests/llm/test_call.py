@@ -161,10 +161,10 @@ import sys, os
 sys.path.insert(0, sys.argv[1])
 bare = set(sys.modules)
 from subcog_hooks.intent import classifier
-from subcog_hooks.llm import call
+from subcog_hooks.llm import race
 from subcog_hooks.llm.providers import Provider
 before = set(sys.modules) - bare
-under_way = call.start(Provider("openai", sys.argv[2], "m", ""), classifier.question(""), classifier.parse, 60.0)
+under_way = race.start(Provider("openai", sys.argv[2], "m", ""), classifier.question(""), classifier.parse, 60.0)
 print([sorted(before), under_way.join(float(sys.argv[3])).status], flush=True)
 """
 

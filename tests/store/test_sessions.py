@@ -128,7 +128,7 @@ def test_what_another_program_wrote_as_said_is_not_known(state: State, home: Hom
 
 def test_two_hooks_at_once_count_both_their_prompts(state: State, home: Home) -> None:
     count = (
-        "import sys; from subcog_hooks.state import sessions; from subcog_hooks.core.paths import Home;"
+        "import sys; from subcog_hooks.store import sessions; from subcog_hooks.core.paths import Home;"
         " from subcog_hooks.store.state import State; state = State.open(Home(sys.argv[1]), 10_000);"
         " [sessions.note_prompt(state, 'one', 'p', at) for at in range(1, 51)]"
     )

@@ -28,7 +28,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="kill -9 is POSIX")
 WORK = """
 import random, sys
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.memory import vector_sync
+from subcog_hooks.store import vector_sync
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
@@ -85,7 +85,7 @@ def test_processes_that_follow_while_another_embeds_lose_nothing_and_leave_nothi
 
 HEAL = """
 import sys
-from subcog_hooks.memory import vector_sync
+from subcog_hooks.store import vector_sync
 from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode
