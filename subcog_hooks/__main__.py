@@ -25,11 +25,11 @@ def main() -> None:
     if command == "block" and (prompt := _read_block_words(arguments)):
         from subcog_hooks.hook import one_prompt
 
-        os._exit(one_prompt.run(*prompt))  # tearing the interpreter down takes 7 ms
+        os._exit(one_prompt.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms
     if command == "show" and os.environ.get("CLAUDECODE") == "1":
         from subcog_hooks.hook import opening
 
-        if (code := opening.run(arguments)) is not None:
+        if (code := opening.print_memories(arguments)) is not None:
             os._exit(code)
     try:
         if command == "search":

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call as occasions
 from subcog_hooks.hook import prompt, recalled, second_look, second_look_start
-from subcog_hooks.hook.reading import Turn
+from subcog_hooks.hook.call import close_left_open, open_call
+from subcog_hooks.hook.reading import PromptReading
 from subcog_hooks.recall import relevance
 from subcog_hooks.recall.neural_relevance import WITH_NEURAL_QUERY
 from tests.eval import homes
@@ -43,17 +43,17 @@ def cases(folder: Path, part: str, home: Home, kept: Path) -> Iterator[tuple[lis
         if row["part"] != part:
             continue
         payload = {"prompt": row["prompt"], "session_id": "", "cwd": "", "hook_event_name": "UserPromptSubmit"}
-        occasion = occasions.open_occasion(payload, home, Deadline(PATIENCE_MS))
-        assert occasion is not None
-        turn = Turn(occasion)
-        verdict = prompt.decide(turn)
+        call = open_call(payload, home, Deadline(PATIENCE_MS))
+        assert call is not None
+        turn = PromptReading(call)
+        verdict = prompt.decide_prompt(turn)
         if verdict.offer is not None:
-            _, judged = second_look.look(second_look_start.task_of(turn, verdict), occasion, queries)
-            for one in judged:
+            _, judgements = second_look.look_again(second_look_start.task_of(turn, verdict), call, queries)
+            for one in judgements:
                 known = {name: value for name, value, _ in one.hit.terms}
                 others = sum(adds for name, _, adds in one.hit.terms if name not in WITH_NEURAL_QUERY)
                 yield [known.get(name, 0.0) for name in WITH_NEURAL_QUERY], others, one.hit.memory.id in row["relevant"]
-        occasions.close_left_open()
+        close_left_open()
         recalled.close_left_open()
     queries.save()
 

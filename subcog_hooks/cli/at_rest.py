@@ -11,7 +11,7 @@ from subcog_hooks.core import log
 from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
-from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.settings.defaults import (
     AT_REST,
     ENRICH,
@@ -86,7 +86,7 @@ MINUTE_S, HOUR_S = 60.0, 3_600.0
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name=RESTING_COMMAND, hidden=True)(at_rest)
+    app.command(name=BACKGROUND_COMMAND, hidden=True)(at_rest)
 
 
 def at_rest() -> None:

@@ -26,7 +26,8 @@ def block(
 
     Example: subcog block "How long before they expire are tokens refreshed?"
     """
-    given = one_prompt.give(one_prompt.read_stdin() if prompt == one_prompt.STDIN else prompt, os.getcwd(), terminal.say)
-    if given is None:
+    text = one_prompt.read_stdin() if prompt == one_prompt.STDIN else prompt
+    block = one_prompt.block_for_prompt(text, os.getcwd(), terminal.say)
+    if block is None:
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    terminal.raw(one_prompt.in_json(given) if as_json else given.delivery.text + "\n")
+    terminal.raw(one_prompt.block_to_json(block) if as_json else block.verdict.text + "\n")

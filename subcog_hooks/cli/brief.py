@@ -13,12 +13,11 @@ from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.hook import brief as briefs
-from subcog_hooks.hook import call as occasions
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.hook.brief import Worth
-from subcog_hooks.hook.call import Occasion
-from subcog_hooks.hook.deliver import Delivery
+from subcog_hooks.hook.brief import BriefScore
+from subcog_hooks.hook.call import HookCall, close_left_open
 from subcog_hooks.hook.payload import START_EVENT
+from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.settings import loading
 from subcog_hooks.store import project
 from subcog_hooks.store.state import State
@@ -60,13 +59,13 @@ def brief(
     state = State.open(home, STATE_WAIT_MS, terminal.say)
     try:
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
-        occasion = Occasion(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
-        if why := hook_session.why_silent(occasion):
+        call = HookCall(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
+        if why := hook_session.silence_reason(call):
             terminal.say(f"none of it is given now: {why}")
-        would_be = hook_session.preview(occasion)
-        worth = list(briefs.ranked(briefs.weighed(occasion))) if explain or as_json else []
+        would_be = hook_session.preview_start(call)
+        worth = list(briefs.rank_scores(briefs.score_memories(call))) if explain or as_json else []
     finally:
-        occasions.close_left_open()
+        close_left_open()
         state.close()
     coming = [one for one in worth if one.memory.id not in would_be.ids][:MOST_NEXT]
     if as_json:
@@ -84,8 +83,8 @@ def brief(
     elif would_be.ids:
         terminal.raw(would_be.text + "\n")
     if not would_be.ids:
-        is_off = not settings[hook_session.CHARACTERS]
-        why = f"{hook_session.CHARACTERS} is 0" if is_off else "no memory is for all sessions here"
+        is_off = not settings[hook_session.BRIEF_UNITS_SETTING]
+        why = f"{hook_session.BRIEF_UNITS_SETTING} is 0" if is_off else "no memory is for all sessions here"
         terminal.say(f"a session would begin with nothing: {why}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     if explain and not as_json:
@@ -97,12 +96,12 @@ def _memory_units(block: str) -> int:
     return sum(utf16_units(line.partition("] ")[2]) for line in block.split("\n")[1:-1])
 
 
-def _told(one: Worth) -> dict[str, float]:
-    parts = {name: round(value, 2) for name, value in briefs.explained(one).items()}
+def _told(one: BriefScore) -> dict[str, float]:
+    parts = {name: round(value, 2) for name, value in briefs.score_parts(one).items()}
     return {"worth": round(one.total, 2), **parts}
 
 
-def _explained(worth: list[Worth], would_be: Delivery, coming: list[Worth]) -> Group:
+def _explained(worth: list[BriefScore], would_be: Verdict, coming: list[BriefScore]) -> Group:
     known = {one.memory.id: one for one in worth}
     given, of_memories = would_be.ids, _memory_units(would_be.text)
     head = f"{len(given)} memories of {of_memories:,} characters, {would_be.units:,} with what stands before and around them"
@@ -114,7 +113,7 @@ def _explained(worth: list[Worth], would_be: Delivery, coming: list[Worth]) -> G
     return Group(*rows)
 
 
-def _line(one: Worth) -> Text:
-    parts = ", ".join(f"{name} {value:+.2f}" for name, value in briefs.explained(one).items())
+def _line(one: BriefScore) -> Text:
+    parts = ", ".join(f"{name} {value:+.2f}" for name, value in briefs.score_parts(one).items())
     shown = " ".join(one.memory.content.split())[:LONGEST_SHOWN]
     return Text.assemble((f"{safe(one.memory.id)}  ", ACCENT), f"{one.total:+.2f}  ({parts})  ", (safe(shown), DIM))

@@ -35,7 +35,7 @@ from subcog_hooks.core.paths import Home, is_open_to_others
 from subcog_hooks.embed import background, catch_up, models, spaces
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
-from subcog_hooks.hook.dry_run import Asked, decide_dry
+from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
@@ -563,7 +563,7 @@ def _explain(home: Home, prompt: str) -> None:
             return
         context.index_of(store)
         settings = loading.load(home, at.root if at else None)
-        decision = decide_dry(Asked(prompt), home, at, settings, state, Deadline(RECALL_MS))
+        decision = decide_dry(DryPrompt(prompt), home, at, settings, state, Deadline(RECALL_MS))
         terminal.say(f"reason: {lookup.sentence(decision).removeprefix('silent: ')}")
         nearest = decision.candidates[:NEAREST]
         memories = store.by_ids([candidate.id for candidate in nearest])

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support.output import counted, terminal, visible
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.whole_files import WholeFile
-from subcog_hooks.hook.session import CHARACTERS as BRIEF_CHARACTERS
+from subcog_hooks.hook.session import BRIEF_UNITS_SETTING as BRIEF_CHARACTERS
 from subcog_hooks.settings.defaults import (
     COUNTED_AT_REST,
     DEFAULTS,

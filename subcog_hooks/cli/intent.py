@@ -146,7 +146,7 @@ def _consequence(found: Examined, settings: Settings) -> str:
         return "the hook stays silent"
     if found.is_enough(settings):
         return "the hook speaks if a memory is relevant"
-    needed = choose.threshold_of(found, settings, is_small=False).needed
+    needed = choose.threshold_for_prompt(found, settings, is_small=False).needed
     return f"the hook stays silent unless a memory's relevance is {shown_bar(needed)}"
 
 

@@ -1,1 +1,1 @@
-"""The hook: what happens at an event, from the payload to the printed block."""
+"""The hook: answer an event of the client, from its payload to the printed block."""

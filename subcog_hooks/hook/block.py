@@ -1,4 +1,4 @@
-"""Writes the block of memories that the model reads, and the JSON that carries it. Equal input gives equal bytes."""
+"""Render the block of memories that the model reads, and the JSON that carries it. Equal input gives equal bytes."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from _collections_abc import Sequence
     from collections.abc import Mapping
 
-HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB
-MIN_TEXT_UNITS = 80  # less of a longer memory says nothing
+HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB.
+MIN_TEXT_UNITS = 80  # A shorter part of a longer memory says nothing.
 
 MAX_GIST = 140  # UTF-16 units of a line that points at a memory, behind its id
-LINES_SHARE = 4  # of the room at most one part in so many is kept for lines beside what is told
+LINES_SHARE = 4  # Lines beside memories take at most a quarter of the room.
 MAX_COMMAND = 200  # characters of the path that opens a memory
-MAX_NAMED = 2  # colleagues in the first line; each line names its own
+MAX_NAMED = 2  # colleagues in the first line; each line names its own.
 
-_OWN = "the user's own notes"
-_END = "</subcog-memories>"
+_OWN_NOTES = "the user's own notes"
+_LAST_LINE = "</subcog-memories>"
 _LABEL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST_LABEL = 64
 _SHORTEST_TEXT = 3  # a character and " …"
-_LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes no further
+_LAST_SECOND = 32_503_679_999  # The year 2999 ends there: the C library of Windows goes no further.
 
-_RAW_PER_UNIT = 4  # characters looked at for each unit of room: white space, escapes and secrets may shrink away
-_RAW_MARGIN = 4_096  # and never shown where a text was bounded: a secret may be cut there, too short to be recognised
+_RAW_PER_UNIT = 4  # raw characters read for each unit of room, since white space, escapes and secrets may shrink
+_RAW_MARGIN = 4_096  # These last characters of a cut text are never shown: a secret may be cut there, and not be recognised.
 
 
 class Entry:
-    """A memory as the block shows it: `date` is in milliseconds since the epoch, `content` is the stored text.
+    """A memory in the block. date: milliseconds since the epoch; content: the stored text.
 
-    noted: who noted it, in a few words, where that was not the user. relevance: to the prompt, None where nothing was asked.
+    noted: the author in a few words, "" for the user; relevance: to the prompt, None where nothing was asked.
     """
 
     __slots__ = ("content", "date", "id", "namespace", "noted", "relevance")
@@ -53,7 +53,7 @@ class Entry:
 
 
 class Pointer:
-    """A line that points at a memory. gist: what the memory is about, as stored; noted: as in an entry."""
+    """A line that points at a memory. gist: the memory's gist, as stored; noted: its author, as in an entry."""
 
     __slots__ = ("gist", "id", "noted")
 
@@ -63,22 +63,30 @@ class Pointer:
         self.noted = noted
 
 
-class Rendered:
-    """The rendered memories: `text` is the block, "" when nothing fits.
+class RenderedBlock:
+    """The rendered memories. text: the block, "" when nothing fits.
 
-    ids: of the memories that are told, in order; pointed: of those that lines point at.
+    ids: of the entries, in order; pointed: ids of the lines that point at memories.
     """
 
     __slots__ = ("ids", "pointed", "text")
 
-    def __init__(self, text: str, ids: tuple[str, ...], pointed: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: str, ids: tuple[str, ...] = (), pointed: tuple[str, ...] = ()) -> None:
         self.text = text
         self.ids = ids
         self.pointed = pointed
 
+    @property
+    def units(self) -> int:
+        """The UTF-16 units of the block."""
+        return utf16_units(self.text)
 
-class _Line:
-    """An entry that has a place in the block; `text` is harmless, and longer than what may be shown of it."""
+
+NOTHING_RENDERED = RenderedBlock("")
+
+
+class _FittedEntry:
+    """An entry that has room in the block. text: harmless, and not yet cut."""
 
     __slots__ = ("head", "id", "text", "units")
 
@@ -92,61 +100,60 @@ class _Line:
 def render_block(
     entries: Sequence[Entry],
     *,
-    about: Mapping[str, str],
+    attributes: Mapping[str, str],
     max_units: int,
     is_brief: bool = False,
     pointers: Sequence[Pointer] = (),
     command: str = "",
     hard_cap: int = HARD_CAP_UNITS,
-) -> Rendered:
-    """Return the block of DESIGN section 8 with as many of `entries`, the best first, as fit into `max_units` UTF-16 units.
+) -> RenderedBlock:
+    """Return the block of DESIGN section 8 with the first of `entries` that fit into `max_units` UTF-16 units.
 
-    about: attributes, whose values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the room,
-    otherwise cut with " …"; one that would be left with less than MIN_TEXT_UNITS is left out, unless it is the first.
-    hard_cap: units that hold over `max_units`. is_brief: the block says how many there are, and that others come later.
-    pointers: lines behind the entries, as many as have room; command: the words that open a memory by its id, named once a
-    session, "" where they are known.
+    attributes: of the block; their values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the
+    room, otherwise cut with " …". An entry with less than MIN_TEXT_UNITS is left out, unless it is the first. hard_cap: units
+    that hold over `max_units`. is_brief: the block says that other memories come later. pointers: lines behind the entries, as
+    many as have room; command: the words that open a memory, "" where the session has had them.
     """
-    told = "".join(f' {name}="{_label(value)}"' for name, value in about.items())
+    extra = "".join(f' {name}="{_label(value)}"' for name, value in attributes.items())
     notes = [entry.noted for entry in entries]
-    begin = _begin(len(entries) if is_brief else 0, told, _longest_source(notes))
+    begin = _first_line(len(entries) if is_brief else 0, extra, _longest_source_phrase(notes))
     whole = min(max_units, hard_cap)
-    lines = _lines(pointers, whole // LINES_SHARE) if entries else {}
-    room = whole - utf16_units("\n".join((begin, *lines.values(), _END))) - utf16_units(_hint(command))
-    placed, room = _place(entries, room)
+    lines = _pointer_lines(pointers, whole // LINES_SHARE) if entries else {}
+    room = whole - utf16_units("\n".join((begin, *lines.values(), _LAST_LINE))) - utf16_units(_command_attribute(command))
+    placed, room = _fit_entries(entries, room)
     share = _fair_share([line.units for line in placed], room)
     spare = room - sum(min(line.units, share) for line in placed)
     rows, ids = [], []
     for line in placed:
         text = line.text
-        if line.units > share:  # what others leave goes to the first that can use it
-            text = _cut(text, min(line.units, share + spare))
+        if line.units > share:  # The first long entry takes the room that short ones leave.
+            text = _cut_harmless(text, min(line.units, share + spare))
             spare -= utf16_units(text) - share
         if text and text != "…":
             rows.append(line.head + text)
             ids.append(line.id)
-    source = _source([entry.noted for entry in entries if entry.id in ids])
-    head = _begin(len(ids) if is_brief else 0, told, source) if ids else "<subcog-memories>"
-    hinted = f"{head[:-1]}{_hint(command)}>"
-    lines = lines or _lines(pointers, whole - utf16_units("\n".join((hinted, *rows, _END))))
+    source = _source_phrase([entry.noted for entry in entries if entry.id in ids])
+    head = _first_line(len(ids) if is_brief else 0, extra, source) if ids else "<subcog-memories>"
+    hinted = f"{head[:-1]}{_command_attribute(command)}>"
+    lines = lines or _pointer_lines(pointers, whole - utf16_units("\n".join((hinted, *rows, _LAST_LINE))))
     if not ids and not lines:
-        return Rendered("", ())
-    text = "\n".join((hinted if lines else head, *rows, *lines.values(), _END))
-    return Rendered(text, tuple(ids), tuple(lines))
+        return NOTHING_RENDERED
+    text = "\n".join((hinted if lines else head, *rows, *lines.values(), _LAST_LINE))
+    return RenderedBlock(text, tuple(ids), tuple(lines))
 
 
-def _hint(command: str) -> str:
-    """Return the attribute that says what a line is, and how its memory is opened."""
-    shown = _harmless(command, MAX_COMMAND).replace('"', "'")
+def _command_attribute(command: str) -> str:
+    """Return the attribute that explains a line, and the command that opens its memory."""
+    shown = _harmless_line(command, MAX_COMMAND).replace('"', "'")
     return f' maybe="one line of a note that may be related; `{shown} ID` prints it"' if command else ""
 
 
-def _lines(pointers: Sequence[Pointer], room: int) -> dict[str, str]:
-    """Return the lines that fit into so many UTF-16 units, by the ids of their memories."""
+def _pointer_lines(pointers: Sequence[Pointer], room: int) -> dict[str, str]:
+    """Return the lines that fit into this room, in UTF-16 units, by the ids of their memories."""
     lines: dict[str, str] = {}
     for pointer in pointers:
         noted = f"({pointer.noted}) " if pointer.noted else ""
-        text = _cut(noted + _harmless(pointer.gist, 2 * _RAW_MARGIN), MAX_GIST)
+        text = _cut_harmless(noted + _harmless_line(pointer.gist, 2 * _RAW_MARGIN), MAX_GIST)
         line = f"[maybe {_label(pointer.id)}] {text}"
         units = utf16_units(line) + 1
         if text and units <= room:
@@ -156,107 +163,107 @@ def _lines(pointers: Sequence[Pointer], room: int) -> dict[str, str]:
 
 
 def frame_units(entries: int, notes: Sequence[str] = ()) -> int:
-    """Return the UTF-16 units that a brief of so many entries has around them. notes: who noted them, as an entry has it."""
-    return len(_begin(entries, "", _longest_source(notes))) + len(_END) + 1
+    """Return the UTF-16 units around the entries of a brief. notes: the entries' authors."""
+    return len(_first_line(entries, "", _longest_source_phrase(notes))) + len(_LAST_LINE) + 1
 
 
-def shown_units(content: str, most: int) -> int:
-    """Return the UTF-16 units of a memory's text as the block shows it, at most `most`."""
-    return min(most, utf16_units(_harmless(content, _RAW_PER_UNIT * most + _RAW_MARGIN)))
+def content_units(content: str, max_units: int) -> int:
+    """Return the UTF-16 units of a memory's text in the block, at most `max_units`."""
+    return min(max_units, utf16_units(_harmless_line(content, _RAW_PER_UNIT * max_units + _RAW_MARGIN)))
 
 
 def head_units(entry: Entry) -> int:
-    """Return the UTF-16 units of an entry's line without its text: what stands before it, and the line's end."""
-    return len(_head(entry)) + 1
+    """Return the UTF-16 units of an entry's line without its text: its head and the line's end."""
+    return len(_entry_head(entry)) + 1
 
 
-def _begin(entries: int, told: str, source: str) -> str:
-    """Return the first line. entries: of a brief, 0 for what was asked for."""
+def _first_line(entries: int, extra: str, source: str) -> str:
+    """Return the first line. entries: number of a brief's entries, 0 for no brief; extra: rendered attributes."""
     more = f"; {entries} now, others when they matter" if entries else ""
-    return f'<subcog-memories source="{source}, recalled by subcog{more}"{told}>'
+    return f'<subcog-memories source="{source}, recalled by subcog{more}"{extra}>'
 
 
-def _source(notes: Sequence[str]) -> str:
-    """Return a phrase for the authors of a block's notes: the user, colleagues by name, or both. notes: who noted each.
+def _source_phrase(notes: Sequence[str]) -> str:
+    """Return a phrase for the authors of a block's notes: the user, colleagues by name, or both. notes: each note's author.
 
-    >>> _source(["", "noted by an agent"]), _source(["by ada, a colleague"])
+    >>> _source_phrase(["", "noted by an agent"]), _source_phrase(["by ada, a colleague"])
     ("the user's own notes", 'notes by ada, a colleague')
-    >>> _source(["", "by ada, a colleague", "by bob, a colleague"])
+    >>> _source_phrase(["", "by ada, a colleague", "by bob, a colleague"])
     "the user's own notes and notes by ada and bob, colleagues"
     """
     names = list(dict.fromkeys(filter(None, map(colleague_in, notes))))
     if not names:
-        return _OWN
+        return _OWN_NOTES
     by = f"{' and '.join(names)}, {'colleagues' if len(names) > 1 else 'a colleague'}"
     theirs = f"notes by {by if len(names) <= MAX_NAMED else f'{len(names)} colleagues'}"
-    return theirs if all(map(colleague_in, notes)) else f"{_OWN} and {theirs}"
+    return theirs if all(map(colleague_in, notes)) else f"{_OWN_NOTES} and {theirs}"
 
 
-def _longest_source(notes: Sequence[str]) -> str:
-    """Return the longest phrase that `_source` can give for some of these notes."""
+def _longest_source_phrase(notes: Sequence[str]) -> str:
+    """Return the longest phrase that `_source_phrase` can give for some of these notes."""
     theirs = sorted(set(filter(colleague_in, notes)), key=len)[-MAX_NAMED:]
-    return _source([*theirs, *(note for note in notes if not colleague_in(note))])
+    return _source_phrase([*theirs, *(note for note in notes if not colleague_in(note))])
 
 
 def to_hook_output(event: str, context: str) -> bytes:
-    """Return the line of ASCII JSON that hands `context` to the model in answer to `event`; nothing for an empty context."""
+    """Return the line of ASCII JSON that hands `context` to the model in answer to `event`; b"" for an empty context."""
     if not context:
         return b""
     inner = f'{{"hookEventName": {quote(event)}, "additionalContext": {quote(context)}}}'
     return f'{{"hookSpecificOutput": {inner}}}\n'.encode("ascii")
 
 
-def _place(entries: Sequence[Entry], room: int) -> tuple[list[_Line], int]:
-    """Return the entries that fit with the least each may be cut to, and the room that all their texts share."""
-    placed: list[_Line] = []
+def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry], int]:
+    """Return the entries that fit when each is cut to its minimum, and the room that all their texts share."""
+    placed: list[_FittedEntry] = []
     bound = _RAW_PER_UNIT * max(room, 0) // max(len(entries), 1) + _RAW_MARGIN
     needed = 0
     for entry in entries:
-        head = _head(entry)
+        head = _entry_head(entry)
         left = room - needed - len(head) - 1
         if left < _SHORTEST_TEXT:
             continue
-        text = _harmless(entry.content, bound)
+        text = _harmless_line(entry.content, bound)
         units = utf16_units(text)
-        least = min(units, MIN_TEXT_UNITS)
-        if text and (least <= left or not placed):
-            placed.append(_Line(entry.id, head, text, units))
+        min_units = min(units, MIN_TEXT_UNITS)
+        if text and (min_units <= left or not placed):
+            placed.append(_FittedEntry(entry.id, head, text, units))
             room -= len(head) + 1
-            needed += least
+            needed += min_units
     return placed, room
 
 
-def _head(entry: Entry) -> str:
-    return f"[{_label(entry.namespace)} {_day(entry.date)} {_label(entry.id)}{_told(entry)}] "
+def _entry_head(entry: Entry) -> str:
+    return f"[{_label(entry.namespace)} {_iso_day(entry.date)} {_label(entry.id)}{_relevance_and_author(entry)}] "
 
 
-def _told(entry: Entry) -> str:
-    """Return what stands behind the id: how relevant the memory is, and who noted it where that was not the user."""
-    relevance = "" if entry.relevance is None else f", relevance {_probability(entry.relevance):.2f}"
+def _relevance_and_author(entry: Entry) -> str:
+    """Return the text behind the id: the memory's relevance, and its author unless the user noted it."""
+    relevance = "" if entry.relevance is None else f", relevance {_clamped_probability(entry.relevance):.2f}"
     return f"{relevance}, {entry.noted}" if entry.noted else relevance
 
 
-def _harmless(content: str, bound: int) -> str:
-    """Return `content` in one harmless line without secrets; of a longer one what its first `bound` characters come to."""
+def _harmless_line(content: str, bound: int) -> str:
+    """Return `content` as one harmless line without secrets; of a longer content, its first `bound` characters."""
     raw = content[:bound]
-    flat = " ".join(raw.split())  # a private key is masked to the end of its line
+    flat = " ".join(raw.split())  # `mask` hides a private key up to the end of its line.
     masked = mask(flat)
-    is_plain = masked is flat and flat.isascii() and flat.isprintable()  # as `one_line` has it: no need to split it again
+    is_plain = masked is flat and flat.isascii() and flat.isprintable()  # `one_line` would not change it.
     line = flat if is_plain else one_line(raw if masked == flat else masked)
-    if line != masked:  # a secret may have been broken by what is gone now
+    if line != masked:  # The removed characters may have split a secret.
         line = one_line(mask(line))
     if len(content) > bound:
         line = cut(line, len(line) - _RAW_MARGIN) if len(line) > _RAW_MARGIN else ""
     return neutralise(line)
 
 
-def _cut(text: str, units: int) -> str:
+def _cut_harmless(text: str, units: int) -> str:
     shown = cut(text, units)
-    return shown if neutralise(shown) == shown else cut(disarm(text), units)  # <systems is no tag, <system … is
+    return shown if neutralise(shown) == shown else cut(disarm(text), units)  # `<systems` is no tag, `<system …` is one.
 
 
 def _fair_share(needs: list[int], room: int) -> int:
-    """Return the level to which all can be filled: those that need less are whole, the others get as much each."""
+    """Return the level to which all needs can be filled: smaller needs are met whole, the others get this much each."""
     share = room
     for taken, need in enumerate(sorted(needs)):
         share = room // (len(needs) - taken)
@@ -268,16 +275,16 @@ def _fair_share(needs: list[int], room: int) -> int:
 
 
 def _label(text: str) -> str:
-    """Return `text` as far as it is of the alphabet of ids: nothing in it can end an attribute or a header."""
+    """Return the characters of `text` in the alphabet of ids: none of them can end an attribute or a header."""
     if len(text) <= _LONGEST_LABEL and _LABEL.issuperset(text):
         return text or "-"
     return "".join(filter(_LABEL.__contains__, text[:_LONGEST_LABEL])) or "-"
 
 
-def _probability(number: float) -> float:
+def _clamped_probability(number: float) -> float:
     return number if 0.0 <= number <= 1.0 else float(number > 1.0)
 
 
-def _day(date: int) -> str:
+def _iso_day(date: int) -> str:
     day = time.gmtime(max(0, min(date // 1000, _LAST_SECOND)))
     return f"{day.tm_year:04}-{day.tm_mon:02}-{day.tm_mday:02}"

@@ -1,4 +1,4 @@
-"""Stop, PreCompact, SessionEnd: when a session was last at work. Nothing is printed: the model would go on, or read it."""
+"""Stop, PreCompact, SessionEnd: note a session's last activity. Nothing is printed, since the model would read it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.store.state import State
 
-LEAST_WAIT_MS = 5.0  # for another writer, also where no time is left to wait
+MIN_WAIT_MS = 5.0  # The hook waits this long for another writer, even where no time is left.
 END_EVENT = "SessionEnd"
 EVENTS = ("Stop", "PreCompact", "SessionEnd")
 
-_left_open: list[State] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
+_left_open: list[State] = []  # Closing the last connection checkpoints and deletes the WAL: 2 ms each time.
 
 
-def respond(payload: dict[str, object], home: Home, deadline: Deadline) -> None:
-    """Note that the session is there, unless another process is writing. Raises StoreError."""
+def note_session_activity(payload: dict[str, object], home: Home, deadline: Deadline) -> None:
+    """Note that the session is active, unless another process is writing. Raises StoreError."""
     session = session_of(payload)
     if not session or not os.path.exists(home.state_db):
         return
@@ -29,7 +29,7 @@ def respond(payload: dict[str, object], home: Home, deadline: Deadline) -> None:
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State
 
-    state = State.open(home, max(LEAST_WAIT_MS, deadline.left_ms()))
+    state = State.open(home, max(MIN_WAIT_MS, deadline.left_ms()))
     _left_open.append(state)
     try:
         state.begin_briefly()
@@ -37,7 +37,7 @@ def respond(payload: dict[str, object], home: Home, deadline: Deadline) -> None:
         return
     sessions.note_activity(state, session, now_ms())
     if text_of(payload, "hook_event_name") == END_EVENT:
-        from subcog_hooks.store import ledger  # a session ends once
+        from subcog_hooks.store import ledger  # A session ends once.
 
         if ledger.has_second_look(state, session):
             from subcog_hooks.store import second_looks

@@ -1,4 +1,4 @@
-"""A call of the hook: where and in which session, and the files that answering it needs. What is decided is not kept here."""
+"""One call of the hook: its project and session, and the files that an answer needs. It holds no decisions."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.project import Project
 
-LOGGED_FAULTS = 3  # of the settings, in one line; `doctor` names all
-PRINT_MS = 5.0  # what rendering and writing need at the end
-LEAST_WAIT_MS = 20.0  # for a file that another process is writing, also where no time is left to wait
+MAX_LOGGED_FAULTS = 3  # faults of the settings in one line; `doctor` names all
+PRINT_MS = 5.0  # Rendering and writing need this time at the end.
+MIN_WAIT_MS = 20.0  # The hook waits this long for a writing process, even where no time is left.
 
-_left_open: list[State | Store] = []  # closing the last connection checkpoints and deletes the WAL: 2 ms each time
+_left_open: list[State | Store] = []  # Closing the last connection checkpoints and deletes the WAL: 2 ms each time.
 
 
 def close_left_open() -> None:
-    """Close what calls in this process have left open: where it goes on, as after a dry run."""
+    """Close the files that calls in this process have left open, where the process goes on."""
     while _left_open:
         _left_open.pop().close()
 
 
 class Stages:
-    """The stages that are over. rows: each a name and its milliseconds."""
+    """The finished stages. rows: name and milliseconds of each."""
 
     __slots__ = ("_deadline", "_spent_ms", "rows")
 
@@ -50,18 +50,18 @@ class Stages:
         self._spent_ms = 0.0
         self.rows: list[tuple[str, float]] = []
 
-    def done(self, name: str) -> None:
-        """End the stage of this name, which began when the one before it ended."""
+    def end(self, name: str) -> None:
+        """End the stage of this name, which began at the end of the stage before."""
         spent_ms = self._deadline.spent_ms()
         self.rows.append((name, round(spent_ms - self._spent_ms, 2)))
         self._spent_ms = spent_ms
 
 
-class Occasion:
-    """One call of the hook, and what it is about.
+class HookCall:
+    """One call of the hook.
 
-    here: the project it happened in; session: "" when the client names none; at: when, in milliseconds since the epoch; id: of
-    the decision that it will be; stages: how long each took.
+    here: the project of its folder, None outside of any; session: "" when the client names none; now_ms: its time, since the
+    epoch; id: of its decision; stages: their durations.
     """
 
     __slots__ = (
@@ -69,11 +69,11 @@ class Occasion:
         "_facts",
         "_given",
         "_store",
-        "at",
         "deadline",
         "here",
         "home",
         "id",
+        "now_ms",
         "payload",
         "session",
         "settings",
@@ -92,7 +92,7 @@ class Occasion:
         deadline: Deadline,
         given: AbstractSet[str] | None = None,
     ) -> None:
-        """given: ids that the session is taken to have been given, for a dry run; None for what the ledger says."""
+        """given: the session's given ids in a dry run; None for the ids in the ledger."""
         self.payload = payload
         self.session = session
         self.here = here
@@ -100,8 +100,8 @@ class Occasion:
         self.state = state
         self.home = home
         self.deadline = deadline
-        self.at = now_ms()
-        self.id = IdMaker().new(self.at)
+        self.now_ms = now_ms()
+        self.id = IdMaker().new(self.now_ms)
         self.stages = Stages(deadline)
         self._given = given
         self._eligible: Eligibility | None = None
@@ -110,25 +110,25 @@ class Occasion:
 
     @property
     def store(self) -> Store:
-        """The memories, opened when they are first asked for. Raises StoreError."""
+        """The memories, opened at the first use. Raises StoreError."""
         if self._store is None:
-            self._store = Store.reader(self.home, max(LEAST_WAIT_MS, self.deadline.left_ms() - PRINT_MS))
+            self._store = Store.reader(self.home, max(MIN_WAIT_MS, self.deadline.left_ms() - PRINT_MS))
             _left_open.append(self._store)
         return self._store
 
     @property
     def eligible(self) -> Eligibility:
-        """The filter of memories that may be handed over, as it was when this was first asked. Raises StoreError."""
+        """The filter of memories that may be handed over, as of the first use. Raises StoreError."""
         if self._eligible is None:
             self._eligible = self.eligible_to(self.here)
         return self._eligible
 
     def eligible_to(self, owner: Project | None) -> Eligibility:
-        """Return which memories may be handed over to a project, None outside of any. Raises StoreError."""
-        from subcog_hooks.recall import hits  # a prompt that asks for nothing has no use for it
+        """Return the filter of memories that may be handed over in a project, None for outside of any. Raises StoreError."""
+        from subcog_hooks.recall import hits  # A prompt that asks for nothing does not need it.
 
         audiences = audiences_of(*owner.names) if owner else audiences_of()
-        return hits.Eligibility(audiences, self.at, self.given(), self.holds)
+        return hits.Eligibility(audiences, self.now_ms, self.given_ids(), self.holds)
 
     @property
     def project(self) -> str:
@@ -137,28 +137,28 @@ class Occasion:
 
     @property
     def is_trial(self) -> bool:
-        """Return whether `subcog doctor` tries the hook: neither `why` nor `stats` is to tell of it."""
+        """Return whether `subcog doctor` tries the hook. `why` and `stats` leave such calls out."""
         return self.session.startswith(TRIAL)
 
-    def given(self) -> AbstractSet[str]:
+    def given_ids(self) -> AbstractSet[str]:
         """Return the ids of the memories that the session has been given. Raises StoreError."""
         if self._given is not None:
             return self._given
         return ledger.given_to(self.state, self.session) if self.session else set()
 
     def facts(self) -> dict[str, Scalar]:
-        """Return what conditions are judged by, as it was when this was first asked. Raises StoreError."""
+        """Return the facts for conditions, as of the first use. Raises StoreError."""
         if self._facts is None:
-            from subcog_hooks.hook import facts  # where some memory has conditions
+            from subcog_hooks.hook import facts  # Only a store with conditions needs it.
 
-            self._facts = facts.session_facts(self.payload, self.here, self.state, self.at)
+            self._facts = facts.session_facts(self.payload, self.here, self.state, self.now_ms)
         return self._facts
 
     def holds(self, memory: Memory) -> bool:
-        """Return whether all conditions of a memory hold; it is handed over only then. Raises StoreError."""
+        """Return whether all conditions of a memory hold. Raises StoreError."""
         if not memory.when:
             return True
-        from subcog_hooks.cues import conditions  # as above
+        from subcog_hooks.cues import conditions  # Few memories have conditions.
 
         return conditions.holds(memory.when, self.facts())
 
@@ -166,29 +166,29 @@ class Occasion:
         log(self.home, message)
 
 
-def open_occasion(payload: Mapping[str, object], home: Home, deadline: Deadline) -> Occasion | None:
-    """Return what a payload is about, None where there are no memories yet. Raises StoreError."""
+def open_call(payload: Mapping[str, object], home: Home, deadline: Deadline) -> HookCall | None:
+    """Return the call of a payload, None where there are no memories yet. Raises StoreError."""
     if not os.path.exists(home.memories_db):
         return None
     stages = Stages(deadline)
-    stages.done(START)
+    stages.end(START)
     folder = text_of(payload, "cwd")
     here = project.find(folder) if os.path.isabs(folder) else None
-    busy_ms = max(LEAST_WAIT_MS, deadline.left_ms() - PRINT_MS)
+    busy_ms = max(MIN_WAIT_MS, deadline.left_ms() - PRINT_MS)
     state = State.open_in_any_case(home, busy_ms, lambda fault: log(home, fault))
     _left_open.append(state)
     settings = loading.load(home, here.root if here else None, CompiledSettings(state))
     if faults := (*settings.problems, *settings.ignored):
-        more = f"; and {len(faults) - LOGGED_FAULTS} more" if len(faults) > LOGGED_FAULTS else ""
-        log(home, "; ".join(faults[:LOGGED_FAULTS]) + more)
-    occasion = Occasion(payload, session_of(payload), here, settings, state, home, deadline)
-    occasion.stages = stages
-    stages.done(OPEN)
-    return occasion
+        more = f"; and {len(faults) - MAX_LOGGED_FAULTS} more" if len(faults) > MAX_LOGGED_FAULTS else ""
+        log(home, "; ".join(faults[:MAX_LOGGED_FAULTS]) + more)
+    call = HookCall(payload, session_of(payload), here, settings, state, home, deadline)
+    call.stages = stages
+    stages.end(OPEN)
+    return call
 
 
 def with_sound_state(home: Home, answer: Callable[[], None]) -> None:
-    """Answer a hook; where state.db turns out to be damaged, once more with a new one. Raises StoreError."""
+    """Answer a hook. Where state.db is damaged, set it aside and answer once more. Raises StoreError."""
     try:
         answer()
     except StoreCorrupt as error:
@@ -200,6 +200,6 @@ def with_sound_state(home: Home, answer: Callable[[], None]) -> None:
 
 
 def log(home: Home, message: str) -> None:
-    from subcog_hooks.core import log as file  # only when there is something to say
+    from subcog_hooks.core import log as file  # Most calls log nothing.
 
     file.write(home, message)

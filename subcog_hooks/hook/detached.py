@@ -1,4 +1,4 @@
-"""Processes that a hook leaves to themselves once its answer is written: they outlive it and hold none of its files."""
+"""Start processes that outlive the hook and hold none of its files, once its answer is written."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
 
-SWITCH_OFF = "SUBCOG_BACKGROUND"  # 0: nothing is started, whatever the settings say
-_LEAST_URGENT = 19  # the most that `nice` takes
-# bytes that a process is told: as many as a pipe takes at once, where no more pipes are open than usual; on Windows a page
-MAX_TOLD = 4_000 if os.name == "nt" else 15_000
+SWITCH_OFF = "SUBCOG_BACKGROUND"  # 0 stops all background processes, over any setting.
+_MAX_NICE = 19  # `nice` takes no more.
+# A pipe takes these bytes at once, where no more pipes are open than usual; on Windows it takes a page.
+MAX_INPUT_BYTES = 4_000 if os.name == "nt" else 15_000
 
 
 def may_start() -> bool:
@@ -24,33 +24,33 @@ def may_start() -> bool:
     return os.environ.get(SWITCH_OFF) != "0"
 
 
-def start(home: Home, words: Sequence[str], told: bytes = b"") -> None:
-    """Start `subcog` with these words, and what it is told on its standard input. Raises OSError, ValueError.
+def start_process(home: Home, words: Sequence[str], stdin: bytes = b"") -> None:
+    """Start `subcog` with these words and this standard input. Raises OSError, ValueError.
 
-    told: at most MAX_TOLD bytes, which are in the pipe before the process begins: nobody waits for it to read them, and no
+    stdin: at most MAX_INPUT_BYTES, which are in the pipe before the process begins. Nobody waits for it to read them, and no
     command line shows them.
     """
-    if len(told) > MAX_TOLD:
-        raise ValueError(f"{len(told)} bytes are more than a pipe takes at once")
+    if len(stdin) > MAX_INPUT_BYTES:
+        raise ValueError(f"{len(stdin)} bytes are more than a pipe takes at once")
     command = child_environment.own_command(words)
     environment = {**child_environment.environment_of_own_work(), "SUBCOG_HOME": home.root}
-    reads = _pipe_with(told) if told else os.open(os.devnull, os.O_RDONLY)
+    reads = _pipe_with(stdin) if stdin else os.open(os.devnull, os.O_RDONLY)
     try:
         if hasattr(os, "posix_spawn"):
-            _spawn(command, environment, home, reads)
+            _start_by_spawn(command, environment, home, reads)
         else:
             _start_by_subprocess(command, environment, home, reads)
     finally:
         os.close(reads)
 
 
-def _pipe_with(told: bytes) -> int:
-    """Return the reading end of a pipe that holds these bytes, and no more to come. Raises OSError where it has no room."""
+def _pipe_with(content: bytes) -> int:
+    """Return the reading end of a closed pipe with this content. Raises OSError where the pipe has no room."""
     reads, writes = os.pipe()
     try:
         if os.name != "nt":
             os.set_blocking(writes, False)
-        if os.write(writes, told) < len(told):
+        if os.write(writes, content) < len(content):
             raise OSError("a pipe has no room for what a process is to be told")
     except OSError:
         os.close(reads)
@@ -60,23 +60,23 @@ def _pipe_with(told: bytes) -> int:
     return reads
 
 
-def _spawn(command: list[str], environment: dict[str, str], home: Home, reads: int) -> None:
-    at = os.getcwd() if os.access(".", os.R_OK) else "/"
+def _start_by_spawn(command: list[str], environment: dict[str, str], home: Home, reads: int) -> None:
+    folder = os.getcwd() if os.access(".", os.R_OK) else "/"
     streams = [
         (os.POSIX_SPAWN_DUP2, reads, 0),
         *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (1, 2)),
     ]
-    os.chdir(home.root)  # the folder it starts in is data, which the process must not hold
+    os.chdir(home.root)  # The process must not hold the folder of the session.
     try:
         os.posix_spawn(sys.executable, command, environment, file_actions=streams, setsid=True)
-    except NotImplementedError:  # a system whose posix_spawn begins no session
+    except NotImplementedError:  # Some systems' posix_spawn cannot begin a session.
         os.posix_spawn(sys.executable, command, environment, file_actions=streams, setpgroup=0)
     finally:
-        os.chdir(at)
+        os.chdir(folder)
 
 
 def _start_by_subprocess(command: list[str], environment: dict[str, str], home: Home, reads: int) -> None:
-    import subprocess  # 6 ms, where there is nothing lighter
+    import subprocess  # 6 ms, only for systems without posix_spawn.
 
     quiet = subprocess.DEVNULL
     flags = 0
@@ -86,11 +86,11 @@ def _start_by_subprocess(command: list[str], environment: dict[str, str], home: 
 
 
 def yield_to_others() -> None:
-    """Let every other process have the processor first, as far as the system knows how: for the process itself."""
+    """Let every other process have the processor first, as far as the system allows it."""
     if hasattr(os, "nice"):
-        os.nice(_LEAST_URGENT)
+        os.nice(_MAX_NICE)
     if hasattr(os, "sched_setscheduler") and hasattr(os, "SCHED_IDLE"):
         try:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         except OSError:
-            pass  # a system that allows it to nobody but root
+            pass  # Some systems allow it to root only.

@@ -1,13 +1,12 @@
-"""A prompt decided as the hook would decide it now, with nothing handed over, kept or counted: what explains a decision."""
+"""Decide on a prompt as the hook would now, without handing over, storing or counting anything."""
 
 from __future__ import annotations
 
-from subcog_hooks.hook import call as occasions
 from subcog_hooks.hook import deliver, recalled, record
-from subcog_hooks.hook.call import Occasion
+from subcog_hooks.hook.call import HookCall, close_left_open
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.hook.prompt import decide
-from subcog_hooks.hook.reading import Turn
+from subcog_hooks.hook.prompt import decide_prompt
+from subcog_hooks.hook.reading import PromptReading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,17 +20,17 @@ if TYPE_CHECKING:
     from subcog_hooks.store.sessions import Earlier
     from subcog_hooks.store.state import State
 
-_NO_LLM = "search_intent.use_llm"
+_LLM_SETTING = "search_intent.use_llm"
 
 
-class Asked:
-    """A prompt as it is asked in a dry run.
+class DryPrompt:
+    """The prompt of a dry run.
 
-    session: "" for none; given: ids that the session is taken to have been given; earlier: what its prompt before was about,
-    None where it stands for itself; place: in the session, from 1; at: when, milliseconds since the epoch, 0 for now.
+    session: "" for none; given: the session's given ids; earlier: topics of the earlier prompt, None for no earlier prompt;
+    position: in the session, from 1; now_ms: time since the epoch, 0 for now.
     """
 
-    __slots__ = ("at", "earlier", "given", "place", "prompt", "session")
+    __slots__ = ("earlier", "given", "now_ms", "position", "prompt", "session")
 
     def __init__(
         self,
@@ -39,39 +38,36 @@ class Asked:
         session: str = "",
         given: AbstractSet[str] = frozenset(),
         earlier: Earlier | None = None,
-        place: int = 1,
-        at: int = 0,
+        position: int = 1,
+        now_ms: int = 0,
     ) -> None:
         self.prompt = prompt
         self.session = session
         self.given = given
         self.earlier = earlier
-        self.place = place
-        self.at = at
+        self.position = position
+        self.now_ms = now_ms
 
 
 def decide_dry(
-    asked: Asked, home: Home, here: Project | None, settings: Settings, state: State, deadline: Deadline
+    dry: DryPrompt, home: Home, here: Project | None, settings: Settings, state: State, deadline: Deadline
 ) -> Decision:
     """Return the decision that the hook would make. No LLM is asked. Raises StoreError.
 
     here: the project at hand; state: read, never written.
     """
-    payload = {"session_id": asked.session, "cwd": here.root if here else "", "hook_event_name": PROMPT_EVENT}
-    plain = _without_llm(settings)
-    occasion = Occasion(payload, asked.session, here, plain, state, home, deadline, given=asked.given)
-    occasion.at = asked.at or occasion.at
-    turn = Turn(occasion, asked.prompt, asked.earlier, asked.place, is_alone=asked.earlier is None)
+    payload = {"session_id": dry.session, "cwd": here.root if here else "", "hook_event_name": PROMPT_EVENT}
+    without_llm = settings.with_value(_LLM_SETTING, False)
+    call = HookCall(payload, dry.session, here, without_llm, state, home, deadline, given=dry.given)
+    call.now_ms = dry.now_ms or call.now_ms
+    reading = PromptReading(call, dry.prompt, dry.earlier, dry.position, is_alone=dry.earlier is None)
     try:
-        verdict = decide(turn)
+        verdict = decide_prompt(reading)
         if verdict.error is not None:
             raise verdict.error
-        would_be = deliver.preview(occasion, verdict.offer) if verdict.offer else None
-        return record.decision_of_prompt(turn, verdict, would_be)
-    finally:  # this process goes on, maybe with a hundred more
-        occasions.close_left_open()
+        if verdict.offer is not None:
+            deliver.preview_delivery(call, verdict)
+        return record.decision_of_prompt(reading, verdict)
+    finally:  # This process may go on with a hundred more prompts.
+        close_left_open()
         recalled.close_left_open()
-
-
-def _without_llm(settings: Settings) -> Settings:
-    return settings.with_value(_NO_LLM, False)

@@ -1,4 +1,4 @@
-"""The offer of memories that no search has found: at a tool's call and at the start of a session."""
+"""The offer of memories that cues bring without a search: at a tool call and at a session's start."""
 
 from __future__ import annotations
 
@@ -12,84 +12,83 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from subcog_hooks.hook.call import Occasion
+    from subcog_hooks.hook.call import HookCall
     from subcog_hooks.recall.exact import Exact
     from subcog_hooks.recall.hits import Hit
 
 
-class Terms:
+class OfferTerms:
     """The terms of such an offer.
 
-    least: the relevance that a memory needs; most: the number of memories; units: their room in UTF-16 units; about: the
-    attributes of the block; again: whether memories that the session was given are given again; is_brief: whether a session
-    begins with it.
+    max_units: UTF-16 units of the block; attributes: of the block; repeats_given: memories that the session has been given come
+    again; is_brief: a session begins with the block.
     """
 
-    __slots__ = ("about", "again", "is_brief", "least", "most", "units")
+    __slots__ = ("attributes", "is_brief", "max_memories", "max_units", "min_relevance", "repeats_given")
 
     def __init__(
         self,
-        least: float,
-        most: int,
-        units: int,
-        about: Mapping[str, str] | None = None,
+        min_relevance: float,
+        max_memories: int,
+        max_units: int,
+        attributes: Mapping[str, str] | None = None,
         *,
-        again: bool = False,
+        repeats_given: bool = False,
         is_brief: bool = False,
     ) -> None:
+        self.min_relevance = min_relevance
+        self.max_memories = max_memories
+        self.max_units = max_units
+        self.attributes = attributes
+        self.repeats_given = repeats_given
         self.is_brief = is_brief
-        self.least = least
-        self.most = most
-        self.units = units
-        self.about = about
-        self.again = again
 
 
-def offer_exact(occasion: Occasion, found: Exact, terms: Terms, reason: str) -> Verdict:
-    """Return what was found as an offer: what is pinned first, by its priority, else the most relevant.
+def offer_exact(call: HookCall, exact: Exact, terms: OfferTerms, reason: str) -> Verdict:
+    """Return an offer of these memories: pinned ones first, by priority, then the most relevant.
 
-    reason: what the record says of the event. What is equally relevant stays in the order of the channels.
+    reason: the record's text about the event. Equally relevant memories stay in the order of the channels.
     """
-    hits = found.hits()
-    _discount_gone_files(hits, occasion)
+    hits = exact.hits()
+    _discount_gone_files(hits, call)
     if any(is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # few are the client's own
+        from subcog_hooks.hook import absent_files  # Few memories are the client's own.
 
-        absent_files.note_loaded(hits, occasion)
+        absent_files.mark_loaded(hits, call)
     hits.sort(key=lambda hit: (not hit.is_pinned, -hit.memory.priority if hit.is_pinned else 0, -hit.relevance))
 
     def distinct(relevant: Sequence[Hit]) -> Sequence[Hit]:
-        others = [hit for hit in relevant if BRIEF not in hit.ranks]  # a brief has looked itself, without tantivy
+        others = [hit for hit in relevant if BRIEF not in hit.ranks]  # A brief has dropped repeats itself.
         if len(others) < 2:
             return relevant
-        from subcog_hooks.recall import diversity  # with tantivy, for its words
+        from subcog_hooks.recall import diversity  # It loads tantivy.
 
-        kept = [others[place] for place in diversity.distinct([hit.memory.content for hit in others])]
-        return [hit for hit in relevant if BRIEF in hit.ranks or hit in kept]
+        distinct_hits = [others[position] for position in diversity.distinct([hit.memory.content for hit in others])]
+        return [hit for hit in relevant if BRIEF in hit.ranks or hit in distinct_hits]
 
     offer = Offer(
         hits,
-        choose.Threshold(terms.least, terms.least),
-        terms.most,
-        terms.units,
+        choose.Threshold(terms.min_relevance, terms.min_relevance),
+        terms.max_memories,
+        terms.max_units,
         distinct,
-        about=terms.about,
-        again=terms.again,
+        attributes=terms.attributes,
+        repeats_given=terms.repeats_given,
         is_brief=terms.is_brief,
     )
     return Verdict(
         reason=reason,
         offer=offer,
-        bars=Bars(terms.least, 0.0, terms.most, terms.units),
-        strategies=tuple(found.channels),
-        note=found.note or None,
+        bars=Bars(terms.min_relevance, 0.0, terms.max_memories, terms.max_units),
+        strategies=tuple(exact.channels),
+        note=exact.note or None,
     )
 
 
-def _discount_gone_files(hits: Sequence[Hit], occasion: Occasion) -> None:
-    """Discount what is about files that are gone, unless the file at hand is one of them: that is about to be there."""
-    about = [hit for hit in hits if hit.memory.paths and PATH not in hit.ranks]
-    if about:
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths and other cues
+def _discount_gone_files(hits: Sequence[Hit], call: HookCall) -> None:
+    """Discount memories about missing files, except by the touched file's own path: that file may be about to exist."""
+    about_files = [hit for hit in hits if hit.memory.paths and PATH not in hit.ranks]
+    if about_files:
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths and other cues.
 
-        absent_files.discount_gone_files(about, occasion.here)
+        absent_files.discount_gone_files(about_files, call.here)

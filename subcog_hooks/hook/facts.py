@@ -1,4 +1,4 @@
-"""Cheap facts about a session and its place: those by which conditions are judged."""
+"""Cheap facts about a session and its folder, which conditions are evaluated on."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin":
 
 
 def session_facts(payload: Mapping[str, object], here: Project | None, state: State, now_ms: int) -> dict[str, Scalar]:
-    """Return what is known when a hook is called; what is not known is not in it. Raises StoreError.
+    """Return the known facts of a hook call. Raises StoreError.
 
-    Ask for it before the prompt at hand is noted (`sessions.note_prompt`): it is counted here, so that the first prompt is the
-    first one also for the tools that work on it. The user's flags are in it, none of them in a fact's place.
+    Call it before `sessions.note_prompt`: it counts the prompt at hand itself. So the first prompt is the first one also for
+    the tools that work on it. The user's flags are included; they cannot replace a fact.
     """
     session = session_of(payload)
     facts = {name: value for name, value in state_values.find_flags(state).items() if name not in KNOWN}
-    facts.update(place_facts(text_of(payload, "cwd"), here))
+    facts.update(folder_facts(text_of(payload, "cwd"), here))
     if mode := text_of(payload, "permission_mode"):
         facts["permission_mode"] = mode
     if tool := text_of(payload, "tool_name"):
@@ -38,8 +38,8 @@ def session_facts(payload: Mapping[str, object], here: Project | None, state: St
     return facts
 
 
-def place_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
-    """Return what is known without a session. folder: the working directory, "" where it is unknown."""
+def folder_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
+    """Return the facts that need no session. folder: the working directory, "" where it is unknown."""
     facts: dict[str, Scalar] = {}
     if folder:
         facts["cwd"] = folder.replace(os.sep, "/")
@@ -55,11 +55,11 @@ def place_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
 def _history_facts(
     payload: Mapping[str, object], session: str, project_name: str, state: State, now_ms: int
 ) -> dict[str, Scalar]:
-    known = sessions.find(state, session)
+    known_session = sessions.find(state, session)
     days = sessions.days_since_last(state, session, project_name, now_ms)
-    prompts = (known.prompts if known else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
+    prompts = (known_session.prompts if known_session else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
     facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1, "first_session": days is None}
-    if source := text_of(payload, "source") or (known.source if known else ""):
+    if source := text_of(payload, "source") or (known_session.source if known_session else ""):
         facts["source"] = source
     if days is not None:
         facts["days_since_last_session"] = days

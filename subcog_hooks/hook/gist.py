@@ -10,16 +10,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_LOOKED_AT = 8_000  # characters of a memory
-MAX_TITLE_WORDS = 12  # a longer first line says something
-MAX_TITLE = 60  # characters of a title: the sentence needs the rest
+MAX_SCANNED = 8_000  # characters of a memory
+MAX_TITLE_WORDS = 12  # A longer first line is a sentence.
+MAX_TITLE = 60  # characters; the sentence needs the rest of the line.
 _HEADING_SEPARATOR = " > "  # between the headings above a section
 _EDGES = ".,;:!?()[]{}<>\"'`*_#|"
-_STEM = 5  # characters of a word that are compared: "retries" is near "retry"
+_STEM_LENGTH = 5  # compared characters of a word: "retries" is near "retry".
 
 
 def gist_of(content: str, prompt: str) -> str:
-    """Return a memory's title and its sentence with the rarest words of the prompt; all of a memory that fits.
+    """Return a memory's title and its sentence with the rarest words of the prompt; a short memory as a whole.
 
     The line is not cut: it may be longer than MAX_GIST.
 
@@ -29,35 +29,35 @@ def gist_of(content: str, prompt: str) -> str:
     >>> gist_of(f"Tools > Queues\\n{long} It retries three times.", "how many retries has the queue?")
     'Queues: It retries three times.'
     """
-    content = content[:MAX_LOOKED_AT]
+    content = content[:MAX_SCANNED]
     whole = " ".join(content.split())
     if utf16_units(whole) <= MAX_GIST:
         return whole
     first, _, rest = content.partition("\n")
     title = _title_in(first) if rest.strip() else ""
     parts = sentences(rest if title else content)
-    nearest = parts[_nearest(parts, _stems(prompt))] if parts else ""
+    nearest = parts[_nearest_position(parts, _stems(prompt))] if parts else ""
     return f"{title}: {nearest}" if title and nearest else title or nearest
 
 
 def _title_in(line: str) -> str:
-    """Return the last heading of a memory's first line, "" where that is a sentence."""
+    """Return the last heading of a memory's first line, "" where the line is a sentence."""
     heading = line.rpartition(_HEADING_SEPARATOR)[2].strip(" #*").rstrip(":")
     return heading[:MAX_TITLE].rstrip() if heading and len(heading.split()) <= MAX_TITLE_WORDS else ""
 
 
-def _nearest(parts: Sequence[str], asked: frozenset[str]) -> int:
+def _nearest_position(parts: Sequence[str], prompt_stems: frozenset[str]) -> int:
     """Return the position of the sentence that shares the rarest words with the prompt, the first of equals."""
     stems = [_stems(part) for part in parts]
     counts: dict[str, int] = {}
-    for found in stems:
-        for stem in found & asked:
+    for part_stems in stems:
+        for stem in part_stems & prompt_stems:
             counts[stem] = counts.get(stem, 0) + 1
-    scores = [sum([1.0 / counts[stem] for stem in sorted(found & asked)]) for found in stems]
+    scores = [sum([1.0 / counts[stem] for stem in sorted(part_stems & prompt_stems)]) for part_stems in stems]
     return scores.index(max(scores))
 
 
 def _stems(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of a text; short words tell little."""
+    """Return the beginnings of the words of a text, without short words."""
     words = [word.strip(_EDGES).lower() for word in text.split()]
-    return frozenset([word[:_STEM] for word in words if len(word) > 3 or any(map(str.isdigit, word))])
+    return frozenset([word[:_STEM_LENGTH] for word in words if len(word) > 3 or any(map(str.isdigit, word))])

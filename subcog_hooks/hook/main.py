@@ -1,7 +1,7 @@
-"""The fail-open runner: one payload in, at most one JSON object out, exit 0, within the deadline, whatever happens.
+"""The fail-open runner: one payload in, at most one JSON object out, exit 0, within the deadline, in any case.
 
-A watchdog thread ends the process when the time for its own work is over, because SQLite, tantivy or a read from the client may
-hold the main thread at that moment. `os._exit` saves 1.6 ms of tearing down modules.
+A watchdog thread ends the process when the time for its own work is over: SQLite, tantivy or a read from the client may hold
+the main thread then. `os._exit` saves 1.6 ms of tearing down modules.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
 
-# milliseconds of the whole process, by event: until when others are waited for, and until when own work goes on, which a busy
-# machine may slow down (DESIGN sections 2 and 10); what is not here is not answered
+# Milliseconds of the whole process, by event: the limit for waits, and the limit for own work, which a busy machine may slow
+# down (DESIGN sections 2 and 10). Other events get no answer.
 BUDGETS_MS = {
     "UserPromptSubmit": (200.0, 1_000.0),
     "SessionStart": (200.0, 1_000.0),
@@ -29,13 +29,13 @@ BUDGETS_MS = {
     "PreCompact": (50.0, 500.0),
     "SessionEnd": (50.0, 500.0),
 }
-LONGEST_MS = 1_000.0  # of the latter
-READING_MS = 250.0  # the payload has as long to be read where the process is as old before it has begun
-NOTE_MS = 3_000.0  # of a note that is typed as a prompt: the person waits for it, and the client for 5 seconds
-MAX_CUT_OFFS = 64 * 1024  # bytes of their file
-STARTUP_MS = 25.0  # what the interpreter has used of it before the clock here starts, where that can not be read
-MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; larger ones are refused quietly
-_MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms
+MAX_WORK_MS = 1_000.0  # the longest limit for own work
+READING_MS = 250.0  # A process that starts late still gets this time to read the payload.
+NOTE_MS = 3_000.0  # The person waits for a typed note this long, and the client for 5 seconds.
+MAX_CUT_OFFS = 64 * 1024  # bytes of the file of cut-off calls
+STARTUP_MS = 25.0  # The interpreter's start takes this time where the process's age cannot be read.
+MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; a larger payload gets no answer.
+_MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms.
 _ASKS_FOR_HELP = frozenset(("-h", "--help"))
 _HELP = b"""Usage: subcog hook
 
@@ -48,23 +48,23 @@ _HELP = b"""Usage: subcog hook
   `subcog doctor --prompt TEXT` shows what it would answer to a prompt.
 """
 _READ_BYTES = 1 << 16
-_WRITE_GRACE_S = 1.0  # for a client that is slow to take an answer that has begun
+_WRITE_GRACE_S = 1.0  # A slow client gets this time to take an answer that has begun.
 
-_home: list[Home] = []  # the one home, once the payload has said where we are
+_home: list[Home] = []  # The payload's folder selects the home.
 
 
 class Output:
-    """The one output that an event may write; a write that has begun is let finish by the watchdog.
+    """The output of an event. The watchdog lets a begun write finish.
 
-    event: the client's name of it, "" until it is known; end_ms: the age at which the watchdog ends the process.
+    event: its name, "" until it is known; end_ms: the age at which the watchdog ends the process.
     """
 
-    __slots__ = ("_changed", "_in_any_case", "_writing", "_written", "end_ms", "event")
+    __slots__ = ("_changed", "_prepared", "_writing", "_written", "end_ms", "event")
 
     def __init__(self, end_ms: float) -> None:
         self.event = ""
         self.end_ms = end_ms
-        self._in_any_case = b""
+        self._prepared = b""
         self._writing = _thread.allocate_lock()
         self._written = _thread.allocate_lock()
         self._written.acquire()
@@ -75,15 +75,15 @@ class Output:
         """Write the output. Raises OSError when nobody reads it, or when the deadline has passed."""
         if not self._writing.acquire(blocking=False):
             raise TimeoutError("the deadline has passed")
-        _write(output)
+        _write_stdout(output)
         self._written.release()
 
     def prepare(self, output: bytes) -> None:
         """Set the output for a process that ends before it has written any, b"" for none.
 
-        Raises TimeoutError when the deadline has passed: what is then written says nothing of what is done later.
+        Raises TimeoutError when the deadline has passed: the output then written tells nothing of later work.
         """
-        self._in_any_case = output
+        self._prepared = output
         if self._writing.locked():
             raise TimeoutError("the deadline has passed")
 
@@ -94,7 +94,7 @@ class Output:
             self._changed.release()
 
     def wait_for_end(self, life: Deadline) -> None:
-        """Wait, for the watchdog, until the process is to end."""
+        """Let the watchdog wait until the process is to end."""
         while (left_ms := self.end_ms - life.spent_ms()) > 0.0:
             self._changed.acquire(timeout=left_ms / 1000.0)
 
@@ -102,73 +102,72 @@ class Output:
         self._written.acquire(timeout=seconds)
 
     def give_up(self) -> bool:
-        """Write what was prepared, unless an output has begun. Return whether none had. Raises OSError."""
+        """Write the prepared output, unless an output has begun. Return whether none had. Raises OSError."""
         if not self._writing.acquire(blocking=False):
             return False
-        _write(self._in_any_case)
+        _write_stdout(self._prepared)
         return True
 
 
-def _write(output: bytes) -> None:
+def _write_stdout(output: bytes) -> None:
     while output:
         output = output[os.write(1, output) :]
 
 
 def main() -> None:
-    """Run the hook on this process's streams. Never returns and never raises: it ends the process with exit code 0."""
+    """Run the hook on this process's streams. Never returns and never raises: the process ends with exit code 0."""
     try:
         if os.isatty(0) or not _ASKS_FOR_HELP.isdisjoint(sys.argv):
-            os.write(2, _HELP)  # stdout is the client's
+            os.write(2, _HELP)  # Standard output belongs to the client.
             return
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a library that panics over a damaged file says so there
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # A library that panics over a damaged file writes there.
         if "--second-look" in sys.argv[2:]:
-            from subcog_hooks.hook import second_look  # a process of its own
+            from subcog_hooks.hook import second_look  # It has a process of its own.
 
             second_look.main()
             return
         age_ms = _age_ms()
-        output = Output(max(LONGEST_MS, age_ms + READING_MS))
-        _thread.start_new_thread(_watch, (output, age_ms))
+        output = Output(max(MAX_WORK_MS, age_ms + READING_MS))
+        _thread.start_new_thread(_end_in_time, (output, age_ms))
         try:
-            _run(output)
+            _handle_payload(output)
         except BaseException:
             output.give_up()
             raise
-    except BaseException as error:  # noqa: BLE001 - a hook can not hurt: not by an interrupt or a full memory either
-        _report(error)
+    except BaseException as error:  # noqa: BLE001 - a hook cannot hurt: not by an interrupt or a full memory either
+        _log_error(error)
     finally:
         os._exit(0)
 
 
 def _age_ms() -> float:
-    """Return how long this process has been there, in milliseconds: 12 on an idle machine, 80 on a busy one. Linux says so."""
+    """Return the age of this process in milliseconds, as Linux knows it: 12 on an idle machine, 80 on a busy one."""
     try:
         with open("/proc/self/stat", "rb") as file:
             started = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
-        return min(LONGEST_MS, max(0.0, (time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1000.0))
+        return min(MAX_WORK_MS, max(0.0, (time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1000.0))
     except (OSError, ValueError, IndexError, AttributeError):
         return STARTUP_MS
 
 
-def _watch(output: Output, age_ms: float) -> None:
-    """End the process when its time is over, unless it is writing just then. What is cut off leaves a trace."""
-    output.wait_for_end(Deadline(LONGEST_MS, age_ms))
+def _end_in_time(output: Output, age_ms: float) -> None:
+    """End the process when its time is over, after a write that has begun. A cut-off event leaves a trace."""
+    output.wait_for_end(Deadline(MAX_WORK_MS, age_ms))
     try:
         if not output.give_up():
             output.wait_until_written(_WRITE_GRACE_S)
-        elif output.event:  # else the client has not said what it wants
+        elif output.event:  # Without an event the client has asked for nothing.
             _note_cut_off(output.event)
     finally:
         os._exit(0)
 
 
 def _may_be_note(prompt: object) -> bool:
-    """Return whether a prompt begins as a typed note does."""
     return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
 
 
 def _note_cut_off(event: str) -> None:
-    """Append the time and the event to a file that `state.cut_offs` reads. No import: the main thread may be at one."""
+    """Append the time and the event to the file of cut-offs. No import: the main thread may hold the import lock."""
     try:
         path = _home[0].cut_offs
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
@@ -178,20 +177,20 @@ def _note_cut_off(event: str) -> None:
         pass
 
 
-def _run(output: Output) -> None:
+def _handle_payload(output: Output) -> None:
     raw = _read_payload()
     if raw is None:
-        _log(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
+        _log_message(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
         return
     try:
         payload = light_json.loads(raw.removeprefix(_MARK).decode("utf-8", "replace"))
     except ValueError:
         if raw.strip():
-            _log(f"a payload of {len(raw)} bytes is not JSON")
+            _log_message(f"a payload of {len(raw)} bytes is not JSON")
         return
     event = payload.get("hook_event_name") if isinstance(payload, dict) else None
     if not isinstance(payload, dict) or not isinstance(event, str):
-        _log(f"a payload of {len(raw)} bytes names no event")
+        _log_message(f"a payload of {len(raw)} bytes names no event")
         return
     if event not in BUDGETS_MS:
         return
@@ -204,31 +203,31 @@ def _run(output: Output) -> None:
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
     output.event = event
     may_be_note = event == "UserPromptSubmit" and _may_be_note(payload.get("prompt"))
-    output.end_at(max(NOTE_MS, age_ms + LONGEST_MS) if may_be_note else work_ms)  # one that comes late is answered, too
+    output.end_at(max(NOTE_MS, age_ms + MAX_WORK_MS) if may_be_note else work_ms)  # A late note is answered, too.
     if ignored:
-        _log(ignored)
+        _log_message(ignored)
     if event == "UserPromptSubmit":
         if may_be_note:
-            from subcog_hooks.hook import typed_note  # as rare as it is
+            from subcog_hooks.hook import typed_note  # Few prompts are notes.
 
-            if typed_note.respond(payload, home, output.write, output.prepare, _log):
+            if typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message):
                 return
             output.end_at(work_ms)
-        from subcog_hooks.hook import prompt as hook_prompt  # the other events need none of what it loads
+        from subcog_hooks.hook import prompt as hook_prompt  # Other events do not pay for its imports.
 
         hook_prompt.respond(payload, home, output.write, deadline)
     elif event == "PreToolUse":
-        from subcog_hooks.hook import tool  # as above
+        from subcog_hooks.hook import tool
 
         tool.respond(payload, home, output.write, deadline)
     elif event == "SessionStart":
-        from subcog_hooks.hook import session  # as above
+        from subcog_hooks.hook import session
 
         session.respond(payload, home, output.write, deadline)
     else:
-        from subcog_hooks.hook import bookkeeping  # as above
+        from subcog_hooks.hook import bookkeeping
 
-        bookkeeping.respond(payload, home, deadline)
+        bookkeeping.note_session_activity(payload, home, deadline)
 
 
 def _read_payload() -> bytes | None:
@@ -243,19 +242,19 @@ def _read_payload() -> bytes | None:
     return b"".join(chunks)
 
 
-def _report(error: BaseException) -> None:
+def _log_error(error: BaseException) -> None:
     try:
-        place = ""
+        position = ""
         trace = error.__traceback__
         while trace is not None:
-            place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+            position = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
             trace = trace.tb_next
-        _log(f"{type(error).__name__} at {place}: {error}")
-    except BaseException:  # noqa: BLE001, S110 - the last resort; nothing is left to report to
+        _log_message(f"{type(error).__name__} at {position}: {error}")
+    except BaseException:  # noqa: BLE001, S110 - nothing is left to report to
         pass
 
 
-def _log(message: str) -> None:
-    from subcog_hooks.core import log  # only when there is something to say
+def _log_message(message: str) -> None:
+    from subcog_hooks.core import log  # Most calls log nothing.
 
     log.write(_home[0] if _home else find_home()[0], message)

@@ -1,6 +1,6 @@
-"""Storing a note that the person has typed as a prompt, and the words by which the person is told.
+"""Store a note that the person has typed as a prompt, and compose the confirmation.
 
-A tenth of a second of imports, most of it for the redaction of secrets: loaded once a prompt is surely a note.
+The imports take a tenth of a second, most of it for the redaction of secrets: they are loaded for a certain note only.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
 
-MAX_NEAR_SHOWN = 2  # memories that are nearly the same
-MAX_INDEXED_ANEW = 1_000  # memories of which a missing index is made while the person waits
-SHOWN_UNITS = 160  # of each, in UTF-16 units
-CLEARING = "if your line stands below again: Ctrl-U clears it"  # as 2.1.329 has it, and 2.1.197 not
-STORE_WAIT_MS = 1_000.0  # for another process that writes
-UNCERTAIN = "subcog: the time was over while the note was being stored; `subcog list` shows whether it is there"
+MAX_NEAR_SHOWN = 2  # similar memories in the confirmation
+MAX_INDEXED_ANEW = 1_000  # A missing index of more memories is not rebuilt while the person waits.
+MAX_EXCERPT_UNITS = 160  # UTF-16 units of a memory in the confirmation
+CLEARING_HINT = "if your line stands below again: Ctrl-U clears it"  # The client 2.1.329 needs it, and 2.1.197 does not.
+STORE_WAIT_MS = 1_000.0  # for another writing process
+UNCERTAIN_MESSAGE = "subcog: the time was over while the note was being stored; `subcog list` shows whether it is there"
 
 
 def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str], None]) -> str:
@@ -50,49 +50,49 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
     with Store.writer(home, STORE_WAIT_MS) as store:
         for same in store.by_hash(memory.content_hash):
             if audience_of(same.scope, same.project) == audience_of(memory.scope, memory.project) and same.is_live(now):
-                return f"subcog: already remembered as {same.id}\n{CLEARING}"
-        likenesses = _likenesses(memory, home, store)  # not after it is stored: then the answer is all that counts
-        prepare(UNCERTAIN)
+                return f"subcog: already remembered as {same.id}\n{CLEARING_HINT}"
+        similar_lines = _similar_note_lines(memory, home, store)  # Once it is stored, the answer comes first.
+        prepare(UNCERTAIN_MESSAGE)
         store.add([memory])
-    return "\n".join(_message(memory, describe(removed), likenesses))
+    return "\n".join(_confirmation_lines(memory, describe(removed), similar_lines))
 
 
-def follow(home: Home, log: Callable[[str], None]) -> None:
-    """Bring index and vectors up to date, as far as there is time. The note is safe, and the person has been told."""
+def update_index(home: Home, log: Callable[[str], None]) -> None:
+    """Bring index and vectors up to date, as far as there is time. The note is stored, and the person has the answer."""
     try:
         with Store.reader(home, STORE_WAIT_MS) as store:
             if sum(store.counts().values()) > MAX_INDEXED_ANEW:
-                LexicalIndex.open(home)  # raises where all of it would have to be made anew
+                LexicalIndex.open(home)  # It raises where the whole index must be rebuilt.
             index_sync.catch_up(home, store)
             spaces.open_following(home, store, PACKAGED).close()
     except Exception as error:  # noqa: BLE001 - the next command does it
         log(f"index or vectors will follow a typed note with the next command: {error}")
 
 
-def _likenesses(memory: Memory, home: Home, store: Store) -> list[str]:
-    """Return what is nearly the same, or says the opposite, in lines; of what the index knows by now."""
+def _similar_note_lines(memory: Memory, home: Home, store: Store) -> list[str]:
+    """Return lines about memories that are nearly the same or say the opposite, as far as the index has them."""
     try:
         similar = near_duplicates(memory, LexicalIndex.open(home), store)[:MAX_NEAR_SHOWN]
     except Exception:  # noqa: BLE001 - an index that is missing or damaged keeps no note away
         return []
-    lines = [f"{near.likeness}: {near.memory.id} {_shown(near.memory.content)}" for near in similar]
+    lines = [f"{near.likeness}: {near.memory.id} {_excerpt(near.memory.content)}" for near in similar]
     if similar:
         lines.append(f"if it takes the place of that: subcog supersede {similar[0].memory.id} {memory.id}")
     return lines
 
 
-def _shown(text: str) -> str:
-    return cut(one_line(mask(text)), SHOWN_UNITS)
+def _excerpt(text: str) -> str:
+    return cut(one_line(mask(text)), MAX_EXCERPT_UNITS)
 
 
-def _message(memory: Memory, removed: str, likenesses: list[str]) -> list[str]:
+def _confirmation_lines(memory: Memory, removed: str, similar_lines: list[str]) -> list[str]:
     owner = one_line(memory.project) if memory.project else "all your projects"
-    kept = f"subcog: remembered as {memory.id} in {memory.namespace} of {owner}; it comes when a prompt is about it"
+    first = f"subcog: remembered as {memory.id} in {memory.namespace} of {owner}; it comes when a prompt is about it"
     return [
-        kept,
-        f"  {_shown(memory.content)}",
+        first,
+        f"  {_excerpt(memory.content)}",
         *filter(None, (removed,)),
-        *likenesses,
+        *similar_lines,
         f"to undo: subcog forget {memory.id}",
-        CLEARING,
+        CLEARING_HINT,
     ]

@@ -1,6 +1,6 @@
 """Opening a memory that a line points at: the command that a block names, permission to run it, and its answer.
 
-Permission is given for one exact command: our own executable, `show`, and ids that the session was told or pointed at.
+Permission is given for one exact command: our own executable, `show`, and ids that the session was given or pointed at.
 """
 
 from __future__ import annotations
@@ -16,55 +16,55 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from subcog_hooks.hook.call import Occasion
+    from subcog_hooks.hook.call import HookCall
     from subcog_hooks.store.memory import Memory
 
 PROGRAM, SHOW = "subcog", "show"
 MAX_OPENED = 10  # memories by one command
-MAX_UNITS = 25_000  # UTF-16 units of what is printed: the client cuts a command's output at 30,000
-SESSION = "CLAUDE_CODE_SESSION_ID"  # variable that the client sets for the commands of its agent
+MAX_UNITS = 25_000  # UTF-16 units; the client cuts a command's output at 30,000.
+SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # The client sets it for the commands of its agent.
 OPENING_WAIT_MS = 200.0
 _ID = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
 def command_of_agent() -> str:
-    """Return the words that open a memory in the agent's shell: by name where the PATH leads to this installation."""
+    """Return the command that opens a memory in the agent's shell: the bare name where PATH leads to this installation."""
     own = _own_script()
-    if not own or _leads_here(PROGRAM, own):
+    if not own or _resolves_to_own(PROGRAM, own):
         return f"{PROGRAM} {SHOW}"
     return f"{own} {SHOW}" if " " not in own else f"'{own}' {SHOW}"
 
 
-def may_run(command: str, occasion: Occasion) -> bool:
-    """Return whether a command of the shell opens memories of the session and does nothing else. Raises StoreError."""
+def may_run_command(command: str, call: HookCall) -> bool:
+    """Return whether a shell command opens memories of the session and does nothing else. Raises StoreError."""
     program, *words = command.split(" ")
-    if words[:1] != [SHOW] or not 0 < len(ids := words[1:]) <= MAX_OPENED or not all(map(_is_id, ids)):
+    if words[:1] != [SHOW] or not 0 < len(ids := words[1:]) <= MAX_OPENED or not all(map(_is_memory_id, ids)):
         return False
     own = _own_script()
-    if not own or not (_leads_here(program, own) if program == PROGRAM else program == own):
+    if not own or not (_resolves_to_own(program, own) if program == PROGRAM else program == own):
         return False
-    from subcog_hooks.core.child_environment import LEADING_PYTHON  # where an agent opens something
+    from subcog_hooks.core.child_environment import LEADING_PYTHON  # Few calls open a memory.
     from subcog_hooks.store import ledger
 
-    if any(name in os.environ for name in LEADING_PYTHON):  # the script's interpreter would run code of theirs
+    if any(name in os.environ for name in LEADING_PYTHON):  # The script's interpreter would run foreign code.
         return False
-    return set(ids) <= occasion.given() | ledger.pointed_at(occasion.state, occasion.session)
+    return set(ids) <= call.given_ids() | ledger.pointed_at(call.state, call.session)
 
 
-def permission() -> bytes:
+def permission_output() -> bytes:
     """Return the hook's output that lets a command run."""
     reason = quote("prints memories that subcog has pointed this session at")
     inner = f'{{"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": {reason}}}'
     return f'{{"hookSpecificOutput": {inner}}}\n'.encode("ascii")
 
 
-def _is_id(word: str) -> bool:
+def _is_memory_id(word: str) -> bool:
     return bool(word) and len(word) <= 64 and word[0] != "-" and _ID.issuperset(word)
 
 
 def _own_script() -> str:
     """Return the full path of this installation's console script, "" where it has none."""
-    named = getattr(sys.modules.get("__main__"), "script", "") or sys.argv[0]  # an isolated interpreter is told of it
+    named = getattr(sys.modules.get("__main__"), "script", "") or sys.argv[0]  # An isolated interpreter has `script`.
     name = f"{PROGRAM}.exe" if os.name == "nt" else PROGRAM
     for path in (named, os.path.join(os.path.dirname(sys.executable), name)):
         if isinstance(path, str) and os.path.isabs(path) and os.path.basename(path) == name and os.path.isfile(path):
@@ -72,8 +72,8 @@ def _own_script() -> str:
     return ""
 
 
-def _leads_here(program: str, own: str) -> bool:
-    """Return whether the first program of this name on the PATH is our own; a PATH with relative folders tells nothing."""
+def _resolves_to_own(program: str, own: str) -> bool:
+    """Return whether the first program of this name on PATH is our own. A PATH with relative folders never counts."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         if not os.path.isabs(folder):
             return False
@@ -83,21 +83,18 @@ def _leads_here(program: str, own: str) -> bool:
     return False
 
 
-# ---- the command itself ---------------------------------------------------------------------------------------------------
-
-
-def run(words: Sequence[str]) -> int | None:
+def print_memories(words: Sequence[str]) -> int | None:
     """Print memories to an agent in a block, and note that they were opened. Return the exit code.
 
     None leaves the command to the terminal: nothing is printed then.
     """
     ids = list(dict.fromkeys(words[1:]))
-    if words[:1] != [SHOW] or not 0 < len(ids) <= MAX_OPENED or not all(map(_is_id, ids)):
+    if words[:1] != [SHOW] or not 0 < len(ids) <= MAX_OPENED or not all(map(_is_memory_id, ids)):
         return None
     try:
         memories = _open_memories(ids)
     except StoreError:
-        return None  # the terminal says what is wrong
+        return None  # The terminal reports the error.
     if not memories:
         return None
     from subcog_hooks.hook.block import Entry, render_block
@@ -107,13 +104,13 @@ def run(words: Sequence[str]) -> int | None:
         Entry(memory.namespace, min(memory.created_at, now_ms()), memory.id, memory.content, memory.noted)
         for memory in memories
     ]
-    block = render_block(entries, about={}, max_units=MAX_UNITS, hard_cap=MAX_UNITS)
+    block = render_block(entries, attributes={}, max_units=MAX_UNITS, hard_cap=MAX_UNITS)
     os.write(1, f"{block.text}\n".encode("utf-8", "replace"))
     return 0
 
 
 def _open_memories(ids: Sequence[str]) -> list[Memory]:
-    """Return the memories of these ids, noted as opened; none unless each may be handed over here. Raises StoreError."""
+    """Return the memories of these ids, noted as opened; none unless all may be handed over here. Raises StoreError."""
     from subcog_hooks.store import ledger, metrics, project
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State
@@ -122,18 +119,18 @@ def _open_memories(ids: Sequence[str]) -> list[Memory]:
     home, _ = find_home()
     if not os.path.exists(home.memories_db) or not os.path.exists(home.state_db):
         return []
-    session, now = os.environ.get(SESSION, ""), now_ms()
-    at_hand = project.find(os.getcwd())
-    audiences = audiences_of(*(at_hand.names if at_hand else ()))
+    session, now = os.environ.get(SESSION_VARIABLE, ""), now_ms()
+    here = project.find(os.getcwd())
+    audiences = audiences_of(*(here.names if here else ()))
     with Store.reader(home) as store:
-        found = store.by_ids(ids)
+        memory_of = store.by_ids(ids)
     state = State.open(home, OPENING_WAIT_MS)
     try:
-        known = ledger.given_to(state, session) | ledger.pointed_at(state, session)
-        memories = [memory for id_ in ids if (memory := found.get(id_)) is not None and memory.is_live(now)]
+        session_ids = ledger.given_to(state, session) | ledger.pointed_at(state, session)
+        memories = [memory for id_ in ids if (memory := memory_of.get(id_)) is not None and memory.is_live(now)]
         if len(memories) < len(ids):
             return []
-        if not all(memory.id in known or audience_of(memory.scope, memory.project) in audiences for memory in memories):
+        if not all(memory.id in session_ids or audience_of(memory.scope, memory.project) in audiences for memory in memories):
             return []
         state.begin(OPENING_WAIT_MS)
         if opened := ledger.note_opened(state, session, ids, now):

@@ -1,12 +1,11 @@
-"""UserPromptSubmit: a prompt is read, decided on, answered or not, and recorded. What is worth a search goes to `surfacing`."""
+"""UserPromptSubmit: a prompt is decided on, answered, recorded, and perhaps looked at again. `recalled` does the searches."""
 
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.hook import call as occasions
-from subcog_hooks.hook import reading as turns
+from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.hook.reading import SETTLE_MS, Turn
+from subcog_hooks.hook.reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.intent import detector
 from subcog_hooks.store import ledger, state_values
@@ -19,119 +18,141 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.hook.deliver import Delivery
     from subcog_hooks.hook.second_look_answer import LateAnswer
     from subcog_hooks.settings.loading import Settings
 
-SILENCE = "[nomem]"  # in a prompt: not this time
-MIN_ORDER_TOPICS = 3  # an order that names its object is looked up, also where the words ask for nothing
-MAX_REASON = 200  # characters of an error that are kept
+SILENCE_MARK = "[nomem]"  # A prompt with it gets no memories.
+MIN_ORDER_TOPICS = 3  # An order that names its object is looked up although its words ask for nothing.
+MAX_REASON = 200  # stored characters of an error
 
 
 def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
-    """Answer one prompt: `write` is called once with the output, or not at all. Raises StoreError."""
-    occasions.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
+    """Answer one prompt: call `write` once with the output, or not at all. Raises StoreError."""
+    with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
 
 def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
-    occasion = occasions.open_occasion(payload, home, deadline)
-    if occasion is None:
+    call = open_call(payload, home, deadline)
+    if call is None:
         return
-    turn = Turn(occasion)
-    verdict = decide(turn)
-    late: LateAnswer | None = None
-    if ledger.has_second_look(occasion.state, occasion.session):
-        from subcog_hooks.hook import second_look_answer  # few prompts follow one
+    reading = PromptReading(call)
+    verdict = decide_prompt(reading)
+    late = _add_late_answer(reading, verdict)
+    _hand_over(reading, verdict, late, write)
+    _record(reading, verdict)
+    _look_again(reading, verdict)
 
-        late = second_look_answer.join_prompt(turn, verdict)
-    delivery: Delivery | None = None
-    if verdict.offer is not None:
-        from subcog_hooks.hook.deliver import deliver  # most prompts have ended before
 
-        try:
-            delivery = deliver(occasion, PROMPT_EVENT, verdict.offer, write)
-        except Exception as error:  # noqa: BLE001 - recorded, then raised again
-            verdict.fail(*_told(error), error, occasion.eligible.given)
-    if late is not None and delivery is not None:
-        late.drop_after(delivery)
-    from subcog_hooks.hook import record  # the answer, if there is one, has been written
+def _add_late_answer(reading: PromptReading, verdict: Verdict) -> LateAnswer | None:
+    if not ledger.has_second_look(reading.call.state, reading.call.session):
+        return None
+    from subcog_hooks.hook import second_look_answer  # Few prompts follow a second look.
 
-    record.keep_prompt(turn, verdict, delivery)
+    return second_look_answer.add_late_answer(reading, verdict)
+
+
+def _hand_over(reading: PromptReading, verdict: Verdict, late: LateAnswer | None, write: Callable[[bytes], None]) -> None:
+    if verdict.offer is None:
+        return
+    from subcog_hooks.hook.deliver import deliver  # Most prompts have ended before.
+
+    try:
+        deliver(reading.call, PROMPT_EVENT, verdict, write)
+    except Exception as error:  # noqa: BLE001 - `_record` raises it again
+        verdict.fail(*outcome_of_error(error), error, reading.call.eligible.given)
+        return
+    if late is not None:
+        late.drop_after(verdict)
+
+
+def _record(reading: PromptReading, verdict: Verdict) -> None:
+    """Record a prompt, once its answer is written. Raises the error that stopped it."""
+    from subcog_hooks.hook import record  # The answer does not wait for this import.
+
+    record.record_prompt(reading, verdict)
     for remark in verdict.remarks:
-        occasion.log(remark)
+        reading.call.log(remark)
     if verdict.error is not None:
         raise verdict.error
-    if verdict.offer is not None and not (delivery and delivery.ids):
-        from subcog_hooks.hook import second_look_start  # where something was looked for, and nothing handed over
-
-        try:
-            second_look_start.start_if_unsure(turn, verdict, delivery)
-        except StoreBusy:
-            pass  # somebody writes: nobody waits to look again
 
 
-def decide(turn: Turn) -> Verdict:
-    """Decide on a prompt. Nothing is written; an LLM may be asked. Raises StoreError where not even that could be begun."""
-    if silence := _silence(turn):
-        return Verdict(silence)
-    occasion = turn.occasion
-    settings = occasion.settings
-    limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), occasion.deadline.left_ms() - SETTLE_MS)
-    detected = detector.begin(turn.prompt, settings, occasion.home, occasion.state, _shown, max(0.0, limit_ms) / 1000.0)
+def _look_again(reading: PromptReading, verdict: Verdict) -> None:
+    """Start a second look at a prompt whose search brought nothing, if it may find more."""
+    if verdict.offer is None or verdict.ids:
+        return
+    from subcog_hooks.hook import second_look_start  # Only for a search that brought nothing.
+
     try:
-        verdict = _decide(turn, detected)
-    except Exception as error:  # noqa: BLE001 - what is known of the prompt is recorded with it
-        examined = detected.abandon(turns.Read(turn, detected).topics(), settings)
-        verdict = Verdict(*_told(error), detected=detected, examined=examined, error=error)
+        second_look_start.start_if_unsure(reading, verdict)
+    except StoreBusy:
+        pass  # Nobody waits for another writer to look again.
+
+
+def decide_prompt(reading: PromptReading) -> Verdict:
+    """Decide on a prompt. Nothing is written; an LLM may be asked. Raises StoreError where the intent cannot be read."""
+    if silence := _silence_reason(reading):
+        return Verdict(silence)
+    call = reading.call
+    settings = call.settings
+    limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), call.deadline.left_ms() - SETTLE_MS)
+    detected = detector.begin(reading.prompt, settings, call.home, call.state, _shown_to_llm, max(0.0, limit_ms) / 1000.0)
+    reading.detected = detected
+    try:
+        verdict = _decide_by_words(reading)
+    except Exception as error:  # noqa: BLE001 - the record keeps the error with the prompt's intent
+        examined = detected.abandon(reading.own_topics(), settings)
+        verdict = Verdict(*outcome_of_error(error), detected=detected, examined=examined, error=error)
     if detected.fault is not None:
         verdict.remarks = (f"no LLM is asked: {detected.fault}", *verdict.remarks)
     return verdict
 
 
-def _silence(turn: Turn) -> str:
-    """Return why the prompt is not even read, "" when it is."""
-    settings = turn.occasion.settings
-    if SILENCE in turn.prompt:
+def _silence_reason(reading: PromptReading) -> str:
+    """Return the reason for which the prompt is not even read, "" when it is."""
+    settings = reading.call.settings
+    if SILENCE_MARK in reading.prompt:
         return NOMEM
     if not settings["surfacing.enabled"] or not settings["search_intent.enabled"]:
         return OFF
-    if state_values.is_paused(turn.occasion.state, turn.occasion.at):
+    if state_values.is_paused(reading.call.state, reading.call.now_ms):
         return PAUSED
-    return "" if typed.is_typed(turn.prompt) else NOT_TYPED  # last: of what is only silenced no text is kept
+    return "" if typed.is_typed(reading.prompt) else NOT_TYPED  # Last, since only this outcome allows a stored text.
 
 
-def _decide(turn: Turn, detected: detector.Detection) -> Verdict:
-    occasion, settings = turn.occasion, turn.occasion.settings
-    read = turns.read(turn, detected)
-    words = read.topics()
-    occasion.stages.done(INTENT_READ)
-    read.exact = turns.match_cues(turn)
-    has_news = read.exact is not None and read.exact.is_news(occasion.eligible.given)
-    occasion.stages.done(EXACT)
-    is_asked = detected.may_change or bool(words and _is_worth_a_look(detected, settings, len(words)))
+def _decide_by_words(reading: PromptReading) -> Verdict:
+    """Decide on a prompt by its words and cues; search where they ask for it. Raises StoreError."""
+    call, detected = reading.call, reading.detected
+    settings = call.settings
+    borrow_topics(reading)
+    topics = reading.topics()
+    call.stages.end(INTENT_READ)
+    matches = reading.cue_matches = match_cues(reading.prompt, call)
+    has_news = matches is not None and matches.is_news(call.eligible.given)
+    call.stages.end(EXACT)
+    is_asked = detected.may_change or bool(topics and _is_worth_a_search(detected, settings, len(topics)))
     if not is_asked and not has_news:
-        examined = detected.settle(words, settings, 0.0)
-        remarks = [read.exact.note] if read.exact is not None and read.exact.note else []
-        outcome = REPEATED if read.exact else INTENT
-        return Verdict(outcome, detected=detected, examined=examined, borrowed=read.borrowed, remarks=remarks)
-    from subcog_hooks.hook import recalled  # most prompts have ended above, without loading recall (10 ms)
+        examined = detected.settle(topics, settings, 0.0)
+        remarks = [matches.note] if matches is not None and matches.note else []
+        outcome = REPEATED if matches else INTENT
+        return Verdict(outcome, detected=detected, examined=examined, borrowed=reading.borrowed, remarks=remarks)
+    from subcog_hooks.hook import recalled  # 10 ms, and most prompts have ended above.
 
-    return recalled.surface(read) if is_asked else recalled.surface_exact(read)
+    return recalled.decide_by_recall(reading) if is_asked else recalled.decide_by_cues(reading)
 
 
-def _is_worth_a_look(detected: detector.Detection, settings: Settings, topics: int) -> bool:
-    reading = detected.reading
-    if detector.is_enough(reading.intent, settings) or detector.is_unclear(reading):
+def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics: int) -> bool:
+    words = detected.reading
+    if detector.is_enough(words.intent, settings) or detector.is_unclear(words):
         return True
     return topics >= MIN_ORDER_TOPICS and bool(settings["surfacing.maybe_relevance"])
 
 
-def _told(error: Exception) -> tuple[str, str]:
-    """Return the outcome that an error is, and how it is told."""
+def outcome_of_error(error: Exception) -> tuple[str, str]:
+    """Map an exception to a decision outcome and the reason in its record."""
     return OUT_OF_TIME if isinstance(error, TimeoutError) else FAILED, f"{type(error).__name__}: {error}"[:MAX_REASON]
 
 
-def _shown(prompt: str) -> str | None:
-    from subcog_hooks.llm import disclosure  # only for what leaves the machine
+def _shown_to_llm(prompt: str) -> str | None:
+    from subcog_hooks.llm import disclosure  # Only for a text that leaves the machine.
 
     return disclosure.shown(prompt)

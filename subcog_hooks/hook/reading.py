@@ -1,4 +1,4 @@
-"""A prompt that is to be answered: what it says, and what its words are about before anything is searched."""
+"""A prompt as read before any search: its intent, its topics, and the memories that its cues bring."""
 
 from __future__ import annotations
 
@@ -13,141 +13,140 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.hook.call import Occasion
+    from subcog_hooks.hook.call import HookCall
     from subcog_hooks.intent.detector import Detection
     from subcog_hooks.recall.exact import Exact
     from subcog_hooks.store.sessions import Earlier
 
-SETTLE_MS = 20.0  # left of the deadline when an LLM is waited for no longer: 2 ms of work, 15 for a machine that is busy
-_INNER_ENDS = (". ", "? ", "! ", "\n")  # without any of them a text is one sentence
-FEW = 2  # topics: that of a follow-up, and a word such as "second", which points at something
+SETTLE_MS = 20.0  # Time left when the hook stops waiting for an LLM: 2 ms of work, 15 for a busy machine.
+_INNER_ENDS = (". ", "? ", "! ", "\n")  # A text without any of them is one sentence.
+MAX_FOLLOW_UP_TOPICS = 2  # One topic of a follow-up, and a word such as "second", which points at something.
 
 
-class Turn:
-    """A prompt, and the call of the hook that it came with.
+class PromptReading:
+    """One prompt of a session, and its reading.
 
-    prompt: as it was typed.
+    prompt: as typed; detected: the intent by words, set by `decide_prompt`; borrowed: topics that it takes from the earlier
+    prompt; cue_matches: memories by triggers and conditions, None where the store has neither.
     """
 
-    __slots__ = ("_earlier", "_is_alone", "_place", "occasion", "prompt")
+    __slots__ = (
+        "_earlier",
+        "_is_alone",
+        "_own_topics",
+        "_position",
+        "borrowed",
+        "call",
+        "cue_matches",
+        "detected",
+        "prompt",
+    )
+
+    detected: Detection
 
     def __init__(
         self,
-        occasion: Occasion,
+        call: HookCall,
         prompt: str | None = None,
         earlier: Earlier | None = None,
-        place: int | None = None,
+        position: int | None = None,
         *,
         is_alone: bool = False,
     ) -> None:
-        """prompt: for a dry run, another than the payload's; earlier, place: what the prompt before was about, and the place
-        in the session, instead of what state.db knows; is_alone: there is no prompt before to go on from."""
-        self.occasion = occasion
-        self.prompt = text_of(occasion.payload, "prompt") if prompt is None else prompt
+        """Read the payload's prompt, or `prompt` in a dry run.
+
+        earlier, position: topics of the earlier prompt and position in the session, instead of the values in state.db;
+        is_alone: the prompt has no earlier one.
+        """
+        self.call = call
+        self.prompt = text_of(call.payload, "prompt") if prompt is None else prompt
+        self.borrowed: tuple[str, ...] = ()
+        self.cue_matches: Exact | None = None
         self._earlier = earlier
         self._is_alone = is_alone
-        self._place = place
+        self._position = position
+        self._own_topics: tuple[str, ...] | None = None
 
     @property
     def keeps_texts(self) -> bool:
-        """Return whether anything that the prompt says may be kept. A switch that can not be read is off."""
-        settings = self.occasion.settings
-        is_doubtful = any(_may_be_about_prompts(name) for name in settings.left_out)
+        """Return whether texts of the prompt may be stored. An unreadable switch counts as off."""
+        settings = self.call.settings
+        is_doubtful = any(_may_mean_prompt_log(name) for name in settings.left_out)
         return bool(settings["surfacing.log_prompts"]) and not is_doubtful
 
-    def place(self) -> int:
-        """Return the prompt's place in its session, from 1; 1 where that is not known. Raises StoreError."""
-        if self._place is None:
-            known = sessions.find(self.occasion.state, self.occasion.session) if self.occasion.session else None
-            self._place = known.prompts + 1 if known else 1
-        return self._place
+    def position(self) -> int:
+        """Return the prompt's position in its session, from 1; 1 for an unknown session. Raises StoreError."""
+        if self._position is None:
+            session = sessions.find(self.call.state, self.call.session) if self.call.session else None
+            self._position = session.prompts + 1 if session else 1
+        return self._position
 
     def earlier(self) -> Earlier | None:
-        """Return what the session's prompt before was about, None where that is not known. Raises StoreError."""
-        if self._earlier is not None or self._is_alone or not self.occasion.session or not self.keeps_texts:
+        """Return the topics of the session's earlier prompt, None where they are unknown. Raises StoreError."""
+        if self._earlier is not None or self._is_alone or not self.call.session or not self.keeps_texts:
             return self._earlier
-        return sessions.last_topics(self.occasion.state, self.occasion.session, self.occasion.at)
+        return sessions.last_topics(self.call.state, self.call.session, self.call.now_ms)
 
+    def search_text(self) -> str:
+        """Return the text that memories are compared with: the typed part of the prompt and the borrowed topics."""
+        return "\n".join((asked_in(self.prompt, self.detected.reading.prompt), *self.borrowed))
 
-class Read:
-    """The reading of a prompt's words, before anything is searched.
-
-    turn: the prompt; detected: its intent, as far as words tell; borrowed: topics of the prompt before; exact: what triggers
-    and conditions have brought, None where the store has neither.
-    """
-
-    __slots__ = ("_own", "borrowed", "detected", "exact", "turn")
-
-    def __init__(self, turn: Turn, detected: Detection) -> None:
-        self.turn = turn
-        self.detected = detected
-        self.borrowed: tuple[str, ...] = ()
-        self.exact: Exact | None = None
-        self._own: tuple[str, ...] | None = None
-
-    def asked(self) -> str:
-        """Return what memories are compared with: what was typed of the prompt, with what it borrows from the one before."""
-        return "\n".join((asked_in(self.turn.prompt, self.detected.reading.prompt), *self.borrowed))
-
-    def needs(self) -> list[str]:
-        """Return the part of the prompt that is a need by itself: the line that says what failed, else a sentence."""
+    def separate_needs(self) -> list[str]:
+        """Return the parts of the prompt that are needs by themselves: the line with an error, else a sentence."""
         prepared = self.detected.reading.prompt
         if prepared is None or not prepared.text:
             return []
         if not prepared.error and not any(end in prepared.text for end in _INNER_ENDS):
             return []
-        from subcog_hooks.text.needs import needs_of  # .2 ms, and many prompts are one sentence
+        from subcog_hooks.text.needs import needs_of  # The import takes .2 ms, and many prompts are one sentence.
 
         return needs_of(prepared)
 
     def topics(self, rarity: Callable[[str], float | None] | None = None) -> tuple[str, ...]:
-        """Return what the prompt asks about: its words' topics and the borrowed ones. rarity: as for intent.topics."""
+        """Return the prompt's own topics and the borrowed ones. rarity: as for intent.topics."""
         own = topics(self.detected.reading.words(), rarity) if rarity else self.own_topics()
         if not self.borrowed:
             return own
-        from subcog_hooks.intent import follow_up  # has been loaded to borrow
+        from subcog_hooks.intent import follow_up  # Borrowing has loaded it.
 
         return (*follow_up.own_topics(own), *self.borrowed)[:MAX_TOPICS]
 
     def own_topics(self) -> tuple[str, ...]:
-        """Return those of its words, told once: .3 ms for 2,000 characters, and asked for three times."""
-        if self._own is None:
-            self._own = topics(self.detected.reading.words())
-        return self._own
+        """Return the topics of the prompt's own words. They take .3 ms for 2,000 characters, so they are computed once."""
+        if self._own_topics is None:
+            self._own_topics = topics(self.detected.reading.words())
+        return self._own_topics
 
 
-def read(turn: Turn, detected: Detection) -> Read:
-    """Return what the prompt's words are about, with what it borrows from the one before. Raises StoreError."""
-    found = Read(turn, detected)
-    reading = detected.reading
-    own = found.own_topics()
-    if len(own) > FEW:
-        return found
-    from subcog_hooks.intent import follow_up  # few prompts have so few topics
+def borrow_topics(reading: PromptReading) -> None:
+    """Let a follow-up borrow topics of the earlier prompt, and raise its confidence. Raises StoreError."""
+    words = reading.detected.reading
+    own = reading.own_topics()
+    if len(own) > MAX_FOLLOW_UP_TOPICS:
+        return
+    from subcog_hooks.intent import follow_up  # Few prompts have so few topics.
 
-    if not follow_up.is_follow_up(reading.words(), own, reading.intent.confidence):
-        return found
-    earlier = turn.earlier()
+    if not follow_up.is_follow_up(words.words(), own, words.intent.confidence):
+        return
+    earlier = reading.earlier()
     if earlier is not None and (borrowed := follow_up.borrowed(own, earlier)):
-        least = float(turn.occasion.settings["search_intent.min_confidence"])
-        reading.intent.confidence = follow_up.confidence_of(reading.intent.confidence, earlier, least)
-        found.borrowed = borrowed
-    return found
+        min_confidence = float(reading.call.settings["search_intent.min_confidence"])
+        words.intent.confidence = follow_up.confidence_of(words.intent.confidence, earlier, min_confidence)
+        reading.borrowed = borrowed
 
 
-def match_cues(turn: Turn) -> Exact | None:
-    """Return what triggers and conditions bring, None where the store has neither. Raises StoreError."""
-    occasion = turn.occasion
-    has_triggers, has_conditions = occasion.store.has_cues()
+def match_cues(prompt: str, call: HookCall) -> Exact | None:
+    """Return the memories that triggers and conditions bring, None where the store has neither. Raises StoreError."""
+    has_triggers, has_conditions = call.store.has_cues()
     if not (has_triggers or has_conditions):
         return None
-    from subcog_hooks.recall import exact  # most stores have neither
+    from subcog_hooks.recall import exact  # Most stores have neither.
 
-    text = turn.prompt if has_triggers else ""
-    facts = occasion.facts() if has_conditions else None
-    return exact.match_prompt(text, facts, occasion.store, occasion.eligible, occasion.deadline)
+    text = prompt if has_triggers else ""
+    facts = call.facts() if has_conditions else None
+    return exact.match_prompt(text, facts, call.store, call.eligible, call.deadline)
 
 
-def _may_be_about_prompts(name: str) -> bool:
-    """Return whether a setting that can not be used may have been meant for surfacing.log_prompts."""
+def _may_mean_prompt_log(name: str) -> bool:
+    """Return whether an unusable setting of this name may have been meant for surfacing.log_prompts."""
     return name == EVERYTHING or "prompt" in name.lower()

@@ -1,4 +1,4 @@
-"""From what a prompt's words are about to what may be handed over, or to silence: recall, and the terms of an offer."""
+"""Decide on a prompt that may need memories: recall them, and make an offer or a silent verdict."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.embed import static
 from subcog_hooks.hook import choose
 from subcog_hooks.hook.reading import SETTLE_MS
-from subcog_hooks.hook.verdict import Offer, Verdict, bars_of
+from subcog_hooks.hook.verdict import Offer, Verdict, bars_from_settings
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.recall import pipeline, tuning
 from subcog_hooks.recall import vectors as recall_vectors
@@ -27,228 +27,228 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from subcog_hooks.hook.call import Occasion
-    from subcog_hooks.hook.reading import Read
+    from subcog_hooks.hook.call import HookCall
+    from subcog_hooks.hook.reading import PromptReading
     from subcog_hooks.intent.detector import Examined
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.loading import Settings
 
-VECTORS_WAIT_MS = 20.0  # for a file that another process has locked; words are found without it
-AGAIN_MS = 30.0  # recall runs once more, with an LLM's topics, if so much is left (DESIGN section 6)
-RECALL_MS = 300.0  # of own work that recall may need on a busy machine: with less, what a cue has brought comes alone
-AFTERWARDS_MS = 200.0  # of own work that is left when meaning is given up, so that what words have found is handed over
+VECTORS_WAIT_MS = 20.0  # Recall works by words where another process has locked the vectors longer.
+AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics (DESIGN section 6).
+RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less, only cues bring memories.
+AFTERWARDS_MS = 200.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
 VETO = "the LLM is sure that memories would not help"
 
-_left_open: list[VectorStore | static.StaticEncoder] = []  # closing costs a millisecond; the process ends anyway
+_left_open: list[VectorStore | static.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
 
 
 def close_left_open() -> None:
-    """Close what searches in this process have left open: where it goes on, as after a dry run."""
+    """Close the files that searches in this process have left open, where the process goes on."""
     while _left_open:
         _left_open.pop().close()
 
 
-def surface(read: Read) -> Verdict:
+def decide_by_recall(reading: PromptReading) -> Verdict:
     """Decide on a prompt that memories could help with. Raises StoreError.
 
-    Recall runs while an LLM is asked, and once more if its topics are others and there is time. What the intent does not speak
-    for, triggers and conditions still may; they also do where nothing can be searched, or no time is left to search.
+    Recall runs while an LLM is asked, and once more if the LLM names new topics in time. Triggers and conditions also bring
+    memories without a strong intent, an index, or time to search.
     """
-    occasion, detected = read.turn.occasion, read.detected
-    if read.exact and occasion.deadline.work_left_ms() < RECALL_MS:
-        return surface_exact(read, "triggers and conditions alone: no time was left to search")
+    call, detected = reading.call, reading.detected
+    if reading.cue_matches and call.deadline.work_left_ms() < RECALL_MS:
+        return decide_by_cues(reading, "triggers and conditions alone: no time was left to search")
     try:
-        sources = _open_sources(occasion)
-        answer = _recall(read, sources)
+        sources = _open_sources(call)
+        answer = _recall_prompt(reading, sources)
     except IndexUnusable as error:
-        if not read.exact:
+        if not reading.cue_matches:
             raise
-        return surface_exact(read, f"triggers and conditions alone: {error}")
-    occasion.stages.done(RECALL)
-    words = read.topics(_rarity(sources) if detected.may_change else None)
-    examined = detected.settle(words, occasion.settings, occasion.deadline.left_ms() - SETTLE_MS)
+        return decide_by_cues(reading, f"triggers and conditions alone: {error}")
+    call.stages.end(RECALL)
+    topics = reading.topics(_word_rarity(sources) if detected.may_change else None)
+    examined = detected.settle(topics, call.settings, call.deadline.left_ms() - SETTLE_MS)
     remarks: list[str] = []
     if detected.may_change:
-        occasion.stages.done(LLM)
-    if examined.may_speak(occasion.settings) or _line_bar(examined, occasion.settings):
-        if new := _new_topics(words, examined):
-            answer = _recall_again(read, sources, new, answer, remarks)
-        offer: Offer | None = _offer(read, examined, answer.hits, sources.tuning, index=sources.index)
-        held_back: list[choose.Judged] = []
+        call.stages.end(LLM)
+    if examined.may_speak(call.settings) or _pointer_threshold(examined, call.settings):
+        if new := _new_topics(topics, examined):
+            answer = _recall_again(reading, sources, new, answer, remarks)
+        offer: Offer | None = _offer_hits(reading, examined, answer.hits, sources.tuning, index=sources.index)
+        held_back: list[choose.Judgement] = []
     else:
         others = [hit for hit in answer.hits if not hit.is_exact]
-        held_back = choose.held_back(others, float(occasion.settings["surfacing.min_relevance"]), INTENT)
+        held_back = choose.hold_back_hits(others, float(call.settings["surfacing.min_relevance"]), INTENT)
         exact = [hit for hit in answer.hits if hit.is_exact]
-        offer = _offer(read, examined, exact, sources.tuning, held_back) if read.exact else None
-    if examined.llm_reason and examined.llm_seconds is not None:  # asked, and failed
+        offer = _offer_hits(reading, examined, exact, sources.tuning, held_back) if reading.cue_matches else None
+    if examined.llm_reason and examined.llm_seconds is not None:  # The LLM was asked, and failed.
         remarks.append(f"the LLM: {examined.llm_reason}")
     if answer.note:
         remarks.append(answer.note)
-    return _verdict(read, examined, answer, offer, held_back=held_back, remarks=remarks)
+    return _verdict_of_offer(reading, examined, answer, offer, held_back=held_back, remarks=remarks)
 
 
-def surface_exact(read: Read, why: str = "") -> Verdict:
-    """Decide on a prompt to which a trigger or a condition has brought something, without a search. Raises StoreError.
+def decide_by_cues(reading: PromptReading, skip_reason: str = "") -> Verdict:
+    """Decide without a search on a prompt for which triggers or conditions have brought memories. Raises StoreError.
 
-    why: nothing was searched, for the log; "" where the prompt asks for nothing.
+    skip_reason: for the log, why recall was skipped; "" where the prompt asks for nothing.
     """
-    assert read.exact is not None
-    occasion = read.turn.occasion
-    remarks = [line for line in (why, read.exact.note) if line]
-    hits = read.exact.hits()
-    answer = Answer(hits, tuple(read.exact.channels), read.exact.note or None)
+    matches = reading.cue_matches
+    assert matches is not None
+    call = reading.call
+    remarks = [line for line in (skip_reason, matches.note) if line]
+    hits = matches.hits()
+    answer = Answer(hits, tuple(matches.channels), matches.note or None)
     try:
-        pipeline.discount_marked(hits, mask(read.asked()), occasion.store, lambda: LexicalIndex.open(occasion.home))
+        pipeline.discount_marked(hits, mask(reading.search_text()), call.store, lambda: LexicalIndex.open(call.home))
     except IndexUnusable as error:
         remarks.append(f"what was called wrong was not looked for: {error}")
-    examined = read.detected.settle(read.topics(), occasion.settings, occasion.deadline.left_ms() - SETTLE_MS)
-    offer = _offer(read, examined, hits, tuning.from_settings(occasion.settings))
-    return _verdict(read, examined, answer, offer, remarks=remarks)
+    examined = reading.detected.settle(reading.topics(), call.settings, call.deadline.left_ms() - SETTLE_MS)
+    offer = _offer_hits(reading, examined, hits, tuning.from_settings(call.settings))
+    return _verdict_of_offer(reading, examined, answer, offer, remarks=remarks)
 
 
-def _verdict(
-    read: Read,
+def _verdict_of_offer(
+    reading: PromptReading,
     examined: Examined,
     answer: Answer,
     offer: Offer | None,
     *,
-    held_back: Sequence[choose.Judged] = (),
+    held_back: Sequence[choose.Judgement] = (),
     remarks: Sequence[str] = (),
 ) -> Verdict:
-    settings = read.turn.occasion.settings
+    settings = reading.call.settings
+    threshold = offer.threshold if offer else choose.threshold_for_prompt(examined, settings, is_small=False)
     return Verdict(
         "" if offer else INTENT,
         VETO if offer is None and examined.is_vetoed else "",
         offer=offer,
-        judged=held_back,
-        bars=bars_of(settings, offer.least.needed if offer else choose.threshold_of(examined, settings, is_small=False).needed),
+        judgements=held_back,
+        bars=bars_from_settings(settings, threshold.needed),
         strategies=answer.strategies,
         note=answer.note,
         remarks=remarks,
-        detected=read.detected,
+        detected=reading.detected,
         examined=examined,
-        borrowed=read.borrowed,
+        borrowed=reading.borrowed,
     )
 
 
-def _offer(
-    read: Read,
+def _offer_hits(
+    reading: PromptReading,
     examined: Examined,
     hits: Sequence[Hit],
     numbers: tuning.Tuning,
-    others: Sequence[choose.Judged] = (),
+    held_back: Sequence[choose.Judgement] = (),
     *,
     index: LexicalIndex | None = None,
 ) -> Offer:
     """Return the hits as an offer on the terms of this prompt.
 
-    others: hits that are held back already; index: where the memories in scope are counted, None for no search.
+    held_back: judgements on other hits; index: counts the memories in scope, None for no search.
     """
-    turn, intent = read.turn, examined.intent
-    occasion = turn.occasion
-    settings = occasion.settings
-    place = 1 if examined.is_seeking else turn.place()  # who asks for what is remembered wants it at any time
-    pipeline.weigh_for_prompt(hits, intent, place, numbers)
-    discount_absent(hits, occasion)
-    is_small = index is not None and _is_small(index, hits, occasion, numbers.small // choose.SMALL_SHARE)
+    call, intent = reading.call, examined.intent
+    settings = call.settings
+    position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
+    pipeline.weigh_for_prompt(hits, intent, position, numbers)
+    discount_absent(hits, call)
+    is_small = index is not None and _is_small_scope(index, hits, call, numbers.small // choose.SMALL_SHARE)
     return Offer(
         pipeline.ordered(hits),
-        choose.threshold_of(examined, settings, is_small=is_small),
-        choose.ceiling(examined.certainty, int(settings["surfacing.max_memories"])),
+        choose.threshold_for_prompt(examined, settings, is_small=is_small),
+        choose.max_memories_for(examined.certainty, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
         lambda relevant: pipeline.without_repeats(relevant, numbers),
-        about={"intent": intent.type if intent.type != NONE else GENERAL},
+        attributes={"intent": intent.type if intent.type != NONE else GENERAL},
         tells_relevance=True,
         is_enough=examined.is_enough(settings),
-        others=others,
-        line_bar=_line_bar(examined, settings),
-        max_lines=choose.MAX_LINES if place == 1 else choose.MAX_LATER_LINES,
-        prompt=read.asked(),
+        held_back=held_back,
+        pointer_bar=_pointer_threshold(examined, settings),
+        max_lines=choose.MAX_LINES if position == 1 else choose.MAX_LATER_LINES,
+        prompt=reading.search_text(),
     )
 
 
-def _line_bar(examined: Examined, settings: Settings) -> float:
-    """Return the relevance that a line needs which points at a memory; 0.0 where a prompt gets none."""
+def _pointer_threshold(examined: Examined, settings: Settings) -> float:
+    """Return the relevance that a line needs; 0.0 where the prompt gets no lines."""
     is_about_something = bool(examined.intent.topics) and not examined.is_vetoed
     return float(settings["surfacing.maybe_relevance"]) if is_about_something else 0.0
 
 
-def _is_small(index: LexicalIndex, hits: Sequence[Hit], occasion: Occasion, small: int) -> bool:
-    """Return whether fewer memories than `small` are in scope, where a memory's relevance makes that matter."""
-    bar = float(occasion.settings["surfacing.min_relevance"])
+def _is_small_scope(index: LexicalIndex, hits: Sequence[Hit], call: HookCall, small: int) -> bool:
+    """Return whether fewer than `small` memories are in scope. They are counted only for a relevant hit."""
+    bar = float(call.settings["surfacing.min_relevance"])
     if not any(hit.relevance >= bar for hit in hits):
         return False
-    return recall_words.count(index, Filter(audiences=occasion.eligible.audiences)) < small
+    return recall_words.count(index, Filter(audiences=call.eligible.audiences)) < small
 
 
-def discount_absent(hits: Sequence[Hit], occasion: Occasion) -> None:
-    """Discount the hits whose files are gone, and mark those that the client itself has put before the model."""
+def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
+    """Discount the hits about missing files, and mark the hits that the client has loaded."""
     if any(hit.memory.paths for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths
+        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths.
 
-        absent_files.discount_gone_files(hits, occasion.here)
+        absent_files.discount_gone_files(hits, call.here)
     if any(is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # as above, and few are the client's own
+        from subcog_hooks.hook import absent_files  # Few memories are the client's own.
 
-        absent_files.note_loaded(hits, occasion)
+        absent_files.mark_loaded(hits, call)
 
 
-def _recall(read: Read, sources: Sources, new: Sequence[str] = ()) -> Answer:
-    """Return what the prompt brings, with the borrowed topics and new ones, if there are any. Raises StoreError."""
-    occasion = read.turn.occasion
-    asked = read.asked()
+def _recall_prompt(reading: PromptReading, sources: Sources, new: Sequence[str] = ()) -> Answer:
+    """Return the hits for the prompt with its borrowed topics. new: further topics. Raises StoreError."""
+    call = reading.call
+    asked = reading.search_text()
     text = "\n".join((asked, *new))
-    deadline = occasion.deadline.sooner(AFTERWARDS_MS)
-    needs = read.needs()
-    answer = pipeline.for_needs(text, needs, sources, occasion.eligible, deadline, prompt=mask(asked), exact=read.exact)
-    if read.exact is not None and read.exact.note:
-        answer.note = "; ".join(filter(None, (answer.note, read.exact.note)))
+    deadline = call.deadline.sooner(AFTERWARDS_MS)
+    needs, matches = reading.separate_needs(), reading.cue_matches
+    answer = pipeline.for_needs(text, needs, sources, call.eligible, deadline, prompt=mask(asked), exact=matches)
+    if matches is not None and matches.note:
+        answer.note = "; ".join(filter(None, (answer.note, matches.note)))
     return answer
 
 
-def _new_topics(words: tuple[str, ...], examined: Examined) -> list[str]:
-    """Return the topics of an LLM that the words did not have."""
-    known = {word.casefold() for word in words}
-    return [topic for topic in examined.intent.topics if topic.casefold() not in known]
+def _new_topics(topics: tuple[str, ...], examined: Examined) -> list[str]:
+    own = {topic.casefold() for topic in topics}
+    return [topic for topic in examined.intent.topics if topic.casefold() not in own]
 
 
-def _recall_again(read: Read, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> Answer:
-    """Return what the prompt brings with new topics, or the first answer where time is short or that is better."""
-    occasion = read.turn.occasion
-    if occasion.deadline.left_ms() < AGAIN_MS:
+def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> Answer:
+    """Return the hits for the prompt with new topics; the first answer where it is better or time is short."""
+    call = reading.call
+    if call.deadline.left_ms() < AGAIN_MS:
         return first
     try:
-        answer = _recall(read, sources, new)
+        answer = _recall_prompt(reading, sources, new)
     except StoreError as error:
         remarks.append(f"recall with the topics of the LLM: {error}")
         return first
-    if answer.is_degraded and not first.is_degraded:  # out of time, say
+    if answer.is_degraded and not first.is_degraded:  # The second recall had less time.
         return first
-    occasion.stages.done(RECALL)
+    call.stages.end(RECALL)
     return answer
 
 
-def _rarity(sources: Sources) -> Callable[[str], float | None]:
-    from subcog_hooks.recall import words as recall_words  # only for an LLM, whose topics are joined with ours
+def _word_rarity(sources: Sources) -> Callable[[str], float | None]:
+    from subcog_hooks.recall import words as recall_words  # Only the topics of an LLM need rarities.
 
     return recall_words.rarity_in_index(sources.index)
 
 
-def _open_sources(occasion: Occasion) -> Sources:
-    """Return what recall reads; without vectors words alone will do, and `doctor` says what is the matter."""
-    numbers = tuning.from_settings(occasion.settings)
-    index = LexicalIndex.open(occasion.home)
-    store = occasion.store
-    if numbers.alpha == 0.0 or not os.path.exists(path_of(occasion.home, static.SPACE)):
+def _open_sources(call: HookCall) -> Sources:
+    """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why."""
+    numbers = tuning.from_settings(call.settings)
+    index = LexicalIndex.open(call.home)
+    store = call.store
+    if numbers.alpha == 0.0 or not os.path.exists(path_of(call.home, static.SPACE)):
         return Sources(index, store, None, numbers)
     try:
         encoder = static.StaticEncoder.open()
         _left_open.append(encoder)
-        vectors = VectorStore.reader(occasion.home, static.SPACE, encoder.dimension, VECTORS_WAIT_MS)
+        vectors = VectorStore.reader(call.home, static.SPACE, encoder.dimension, VECTORS_WAIT_MS)
     except ExtensionMissing:
         return Sources(index, store, None, numbers)
     except SubcogError as error:
-        occasion.log(f"recall by words alone: {error}")
+        call.log(f"recall by words alone: {error}")
         return Sources(index, store, None, numbers)
     _left_open.append(vectors)
     return Sources(index, store, recall_vectors.SearchSpace(vectors, recall_vectors.in_latin(encoder.encode)), numbers)

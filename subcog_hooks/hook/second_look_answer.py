@@ -1,6 +1,6 @@
-"""The answer of a second look, handed over late: beside the next tool's result, or with the next prompt. Once, or not at all.
+"""The answer of a second look, handed over late: beside the next tool's result or with the next prompt, once or not at all.
 
-It is dropped where the session has moved on: to another topic, to the memory's own file, or because the memory came meanwhile.
+It is dropped after a change of topic, or where the session has read the memory's file or been given the memory.
 """
 
 from __future__ import annotations
@@ -20,32 +20,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from subcog_hooks.hook.call import Occasion
-    from subcog_hooks.hook.deliver import Delivery
-    from subcog_hooks.hook.reading import Turn
+    from subcog_hooks.hook.call import HookCall
+    from subcog_hooks.hook.reading import PromptReading
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.second_looks import Waiting
 
-CALLS = 200  # silent ones that are looked through for the files that were read
+MAX_SILENT_CALLS = 200  # latest silent calls that are searched for read files
 
 
 class LateAnswer:
-    """Memories that a second look has found and that may be handed over now."""
+    """Memories of a second look that may be handed over now."""
 
-    __slots__ = ("_occasion", "hits", "waiting")
+    __slots__ = ("_call", "hits", "waiting")
 
-    def __init__(self, occasion: Occasion, waiting: Waiting, hits: Sequence[Hit]) -> None:
-        self._occasion = occasion
+    def __init__(self, call: HookCall, waiting: Waiting, hits: Sequence[Hit]) -> None:
+        self._call = call
         self.waiting = waiting
         self.hits = tuple(hits)
 
-    def added_to(self, offer: Offer | None, most: int | None = None) -> Offer:
-        """Return an offer with these behind its own memories. None: these alone.
+    def add_to(self, offer: Offer | None, max_memories: int | None = None) -> Offer:
+        """Return the offer with these memories behind its own; a new offer for None.
 
-        most: so many come in all; None: as many as the offer has and these, within what a prompt may be given.
+        max_memories: of both together; None: all of both, within the limit for a prompt.
         """
-        settings = self._occasion.settings
+        settings = self._call.settings
         if offer is None:
             offer = Offer(
                 self.hits,
@@ -56,105 +55,104 @@ class LateAnswer:
                 tells_relevance=True,
             )
         else:
-            own = {hit.memory.id for hit in offer.hits if offer.least.is_reached(hit)}
+            own = {hit.memory.id for hit in offer.hits if offer.threshold.is_reached(hit)}
             late = [hit for hit in self.hits if hit.memory.id not in own]
             ids = {hit.memory.id for hit in late}
             offer.hits = [*(hit for hit in offer.hits if hit.memory.id not in ids), *late]
-            offer.most = min(int(settings["surfacing.max_memories"]), offer.most + len(late)) if most is None else most
+            if max_memories is None:
+                max_memories = min(int(settings["surfacing.max_memories"]), offer.max_memories + len(late))
+            offer.max_memories = max_memories
         offer.when_given = self._note_given
         return offer
 
     def _distinct(self, hits: Sequence[Hit]) -> Sequence[Hit]:
         if len(hits) < 2:
             return hits
-        from subcog_hooks.recall import diversity  # with tantivy, for its words
+        from subcog_hooks.recall import diversity  # It loads tantivy.
 
-        return [hits[place] for place in diversity.distinct([hit.memory.content for hit in hits])]
+        return [hits[position] for position in diversity.distinct([hit.memory.content for hit in hits])]
 
     def _note_given(self, ids: Sequence[str]) -> None:
         if any(finding.id in ids for finding in self.waiting.findings):
-            second_looks.settle(self._occasion.state, self.waiting, HANDED_OVER, self._occasion.id)
+            second_looks.settle(self._call.state, self.waiting, HANDED_OVER, self._call.id)
 
-    def drop_after(self, delivery: Delivery) -> None:
-        """Note that it is not wanted any more where a delivery that it was added to has brought nothing. Raises StoreError.
-
-        It goes on waiting where only the time was over.
-        """
-        if not delivery.ids and delivery.outcome != OUT_OF_TIME:
-            _settle(self._occasion, self.waiting, delivery.outcome)
+    def drop_after(self, verdict: Verdict) -> None:
+        """Drop the answer where its delivery has printed nothing, except for lack of time. Raises StoreError."""
+        if not verdict.ids and verdict.outcome != OUT_OF_TIME:
+            _settle_answer(self._call, self.waiting, verdict.outcome)
 
 
-def waiting_for(occasion: Occasion, reads: str = "") -> LateAnswer | None:
-    """Return what a second look has found for the session of this call, None where nothing of it is wanted. Raises StoreError.
+def find_late_answer(call: HookCall, touched_file: str = "") -> LateAnswer | None:
+    """Return the waiting answer for the session of this call, None where none of it is still wanted. Raises StoreError.
 
-    reads: the file that the call is about to put before the model, from the project's root.
+    touched_file: the file that the call is about to put before the model, from the project's root.
     """
-    waiting = second_looks.find(occasion.state, occasion.session, occasion.at)
+    waiting = second_looks.find(call.state, call.session, call.now_ms)
     if waiting is None:
         return None
-    if hook_traces.has_topic_left(occasion.home, occasion.session, waiting.at):
-        _settle(occasion, waiting, "another topic")
+    if hook_traces.has_topic_left(call.home, call.session, waiting.at):
+        _settle_answer(call, waiting, "another topic")
         return None
-    if occasion.settings[MODE] == NEVER:
-        _settle(occasion, waiting, f"{MODE} is {NEVER}")
+    if call.settings[MODE] == NEVER:
+        _settle_answer(call, waiting, f"{MODE} is {NEVER}")
         return None
-    given = occasion.given()
-    memories = occasion.store.by_ids([finding.id for finding in waiting.findings if finding.id not in given])
-    read = _files_read(occasion, waiting.at)
-    if reads:
-        read.add(reads)
+    given = call.given_ids()
+    memories = call.store.by_ids([finding.id for finding in waiting.findings if finding.id not in given])
+    read_files = _read_files(call, waiting.at)
+    if touched_file:
+        read_files.add(touched_file)
     hits = []
-    for place, finding in enumerate(waiting.findings, 1):
+    for position, finding in enumerate(waiting.findings, 1):
         memory = memories.get(finding.id)
-        if memory is not None and occasion.eligible.allows(memory) and _file_of(memory) not in read:
-            hits.append(Hit(memory, 0.0, finding.relevance, {SECOND_LOOK: place}, {}))
+        if memory is not None and call.eligible.allows(memory) and _file_of(memory) not in read_files:
+            hits.append(Hit(memory, 0.0, finding.relevance, {SECOND_LOOK: position}, {}))
     if any(is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # few are the client's own
+        from subcog_hooks.hook import absent_files  # Few memories are the client's own.
 
-        absent_files.note_loaded(hits, occasion)
+        absent_files.mark_loaded(hits, call)
         hits = [hit for hit in hits if not hit.is_loaded]
     if not hits:
-        _settle(occasion, waiting, "the session has it")
+        _settle_answer(call, waiting, "the session has it")
         return None
-    return LateAnswer(occasion, waiting, hits)
+    return LateAnswer(call, waiting, hits)
 
 
-def join_prompt(turn: Turn, verdict: Verdict) -> LateAnswer | None:
-    """Add what was found late for the prompt before to what is handed over with this one, if it is still about that.
+def add_late_answer(reading: PromptReading, verdict: Verdict) -> LateAnswer | None:
+    """Add the answer that waits from the earlier prompt, if this prompt continues its topic.
 
-    Return it where it was added. Raises StoreError.
+    Return the answer where it was added. Raises StoreError.
     """
-    occasion = turn.occasion
-    if verdict.outcome in (NOMEM, PAUSED, OFF) or (verdict.examined is not None and not _goes_on(turn, verdict)):
-        _leave(occasion, "another topic" if verdict.examined else verdict.outcome)
+    call = reading.call
+    if verdict.outcome in (NOMEM, PAUSED, OFF) or (verdict.examined and not _continues_topic(reading, verdict)):
+        _drop_answer(call, "another topic" if verdict.examined else verdict.outcome)
         return None
     if verdict.examined is None or verdict.error is not None:
         return None
-    late = waiting_for(occasion)
+    late = find_late_answer(call)
     if late is not None:
-        verdict.offer = late.added_to(verdict.offer)
+        verdict.offer = late.add_to(verdict.offer)
         verdict.outcome = verdict.reason = ""
     return late
 
 
-def _goes_on(turn: Turn, verdict: Verdict) -> bool:
-    """Return whether a prompt goes on with what the one before was about: it names some of that, or nothing of its own."""
+def _continues_topic(reading: PromptReading, verdict: Verdict) -> bool:
+    """Return whether a prompt shares a topic with the earlier one, or has no topics of its own."""
     assert verdict.examined is not None
     own = verdict.examined.intent.topics
     if not own or verdict.borrowed:
         return True
-    earlier = turn.earlier()
+    earlier = reading.earlier()
     return earlier is not None and not {word.casefold() for word in own}.isdisjoint(word.casefold() for word in earlier.topics)
 
 
-def _files_read(occasion: Occasion, since: int) -> set[str]:
-    """Return the files that the session has read since then, as far as the calls tell at which nothing was handed over."""
-    calls = hook_traces.latest_silent_calls(occasion.home, CALLS)
+def _read_files(call: HookCall, since_ms: int) -> set[str]:
+    """Return the files that the session has read since then, as far as silent calls tell."""
+    silent_calls = hook_traces.latest_silent_calls(call.home, MAX_SILENT_CALLS)
     return {
         file
-        for call in calls
-        if call.session == occasion.session and call.tool == READING and call.at >= since
-        for file in call.about
+        for silent_call in silent_calls
+        if silent_call.session == call.session and silent_call.tool == READING and silent_call.at >= since_ms
+        for file in silent_call.about
     }
 
 
@@ -169,19 +167,19 @@ def _file_of(memory: Memory) -> str:
     return file if line.isdigit() else ""
 
 
-def _leave(occasion: Occasion, why: str) -> None:
+def _drop_answer(call: HookCall, reason: str) -> None:
     try:
-        occasion.state.begin_briefly()
-        second_looks.leave(occasion.state, occasion.session, why)
-        occasion.state.commit()
-    except StoreBusy:  # somebody writes: rather a note beside the file than none of the prompt's own memories
-        hook_traces.note_topic_left(occasion.home, occasion.session, occasion.at)
+        call.state.begin_briefly()
+        second_looks.leave(call.state, call.session, reason)
+        call.state.commit()
+    except StoreBusy:  # A note in a file lets the prompt's own memories come in time.
+        hook_traces.note_topic_left(call.home, call.session, call.now_ms)
 
 
-def _settle(occasion: Occasion, waiting: Waiting, why: str) -> None:
+def _settle_answer(call: HookCall, waiting: Waiting, reason: str) -> None:
     try:
-        occasion.state.begin_briefly()
-        second_looks.settle(occasion.state, waiting, MOVED_ON, why)
-        occasion.state.commit()
+        call.state.begin_briefly()
+        second_looks.settle(call.state, waiting, MOVED_ON, reason)
+        call.state.commit()
     except StoreBusy:
-        pass  # the next call does it
+        pass  # The next call does it.

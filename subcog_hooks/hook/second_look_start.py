@@ -1,13 +1,13 @@
-"""The choice of the prompts that get a second look, and the task of the process that takes it. Made once the answer is written.
+"""Choose the prompts that get a second look, and start its process, once the answer is written.
 
-It is where the first look was unsure: the prompt asks, and nothing answered, or a memory came near the bar. Never for what was
-answered, for what asks for nothing, or where all memories fit into the brief that a session begins with.
+A second look is for an unsure first one: the prompt asks, and nothing answered, or a memory came near the bar. Answered prompts
+and prompts that ask for nothing get none. Where the brief has room for all memories, no prompt gets one.
 """
 
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
-from subcog_hooks.hook import detached, reading
+from subcog_hooks.hook import detached
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.intent.kinds import NONE
 from subcog_hooks.recall import relevance, tuning
@@ -19,34 +19,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from subcog_hooks.hook.deliver import Delivery
-    from subcog_hooks.hook.reading import Turn
+    from subcog_hooks.hook.call import HookCall
+    from subcog_hooks.hook.reading import PromptReading
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.loading import Settings
 
-WORDS = ("hook", "--second-look")  # of the command line
-# Of the bar, from which on a memory is near it: chosen on half of the projects of development prompts as people type them. A
-# look starts at .23 of the prompts then and brings .09 of the answers; with 0.0 at .79, for .01 more and as many wrong ones.
+WORDS = ("hook", "--second-look")  # arguments of the command line
+# A memory is near from this share of the bar on: chosen on half of the projects of development prompts as people type them.
+# A look starts at .23 of the prompts then and brings .09 of the answers; with 0.0 at .79, for .01 more and as many wrong ones.
 NEARNESS = 0.25
-# The same for a short note of the project, where a model will choose: chosen on histories of six people in crowded projects: a
-# look starts at .24 of the prompts then. Without a model no note is near: of nine that looks brought to them none was of use.
+# The share for a short note of the project, where a model will choose: chosen on histories of six people in crowded projects. A
+# look starts at .24 of the prompts then. Without a model no note is near: of nine notes that looks brought none was of use.
 NOTE_NEARNESS = 0.33
-MOST_OUTLINES = 100  # that a brief has room for at most
-LONGEST_OUTLINE = 400  # characters that it shows of one
+MAX_OUTLINES = 100  # A brief has room for fewer memories.
+MAX_OUTLINE = 400  # characters of a memory in a brief
 
 
 class Task:
     """The task of a second look.
 
-    decision, at: of the prompt; session, cwd, transcript: where it was typed, as the client says it; asked: what memories are
-    compared with; needs: the parts of it that are needs by themselves; type, confidence, certainty, is_enough, is_seeking: of
-    its intent; place: of the prompt in its session.
+    decision, prompt_ms: id and time of the prompt's decision; session, cwd, transcript: as the client names them; search_text:
+    the text that memories are compared with; needs: its parts that are needs by themselves; type, confidence, certainty,
+    is_enough, is_seeking: of its intent; position: of the prompt in its session.
     """
 
     __slots__ = (
-        "asked",
-        "at",
         "certainty",
         "confidence",
         "cwd",
@@ -54,7 +52,9 @@ class Task:
         "is_enough",
         "is_seeking",
         "needs",
-        "place",
+        "position",
+        "prompt_ms",
+        "search_text",
         "session",
         "transcript",
         "type",
@@ -63,150 +63,144 @@ class Task:
     def __init__(
         self,
         decision: str,
-        at: int,
+        prompt_ms: int,
         session: str,
         cwd: str,
         transcript: str,
-        asked: str,
+        search_text: str,
         needs: Sequence[str],
         type: str,
         confidence: float,
         certainty: float,
-        place: int,
+        position: int,
         *,
         is_enough: bool,
         is_seeking: bool,
     ) -> None:
         self.decision = decision
-        self.at = at
+        self.prompt_ms = prompt_ms
         self.session = session
         self.cwd = cwd
         self.transcript = transcript
-        self.asked = asked
+        self.search_text = search_text
         self.needs = tuple(needs)
         self.type = type
         self.confidence = confidence
         self.certainty = certainty
-        self.place = place
+        self.position = position
         self.is_enough = is_enough
         self.is_seeking = is_seeking
 
     def to_text(self) -> str:
-        """Return it as JSON."""
+        """Return the task as JSON."""
         return light_json.dumps({name: getattr(self, name) for name in self.__slots__})
 
     @classmethod
     def from_text(cls, text: str) -> Task:
         """Return the task that `to_text` has written. Raises ValueError for any other text."""
-        told = light_json.loads(text)
+        task = light_json.loads(text)
         try:
-            assert isinstance(told, dict)
+            assert isinstance(task, dict)
             return cls(
-                str(told["decision"]),
-                int(told["at"]),
-                str(told["session"]),
-                str(told["cwd"]),
-                str(told["transcript"]),
-                str(told["asked"]),
-                [str(need) for need in told["needs"]],
-                str(told["type"]),
-                float(told["confidence"]),
-                float(told["certainty"]),
-                int(told["place"]),
-                is_enough=bool(told["is_enough"]),
-                is_seeking=bool(told["is_seeking"]),
+                str(task["decision"]),
+                int(task["prompt_ms"]),
+                str(task["session"]),
+                str(task["cwd"]),
+                str(task["transcript"]),
+                str(task["search_text"]),
+                [str(need) for need in task["needs"]],
+                str(task["type"]),
+                float(task["confidence"]),
+                float(task["certainty"]),
+                int(task["position"]),
+                is_enough=bool(task["is_enough"]),
+                is_seeking=bool(task["is_seeking"]),
             )
         except (KeyError, TypeError, AssertionError) as error:
             raise ValueError("this is no task of a second look") from error
 
 
-def start_if_unsure(asked: Turn, verdict: Verdict, delivery: Delivery | None) -> None:
+def start_if_unsure(reading: PromptReading, verdict: Verdict) -> None:
     """Start a second look where the first was unsure, and nothing forbids one. Raises StoreError."""
-    occasion = asked.occasion
-    mode = occasion.settings[SECOND_LOOK]
-    if mode == NEVER or not occasion.session or occasion.is_trial:
+    call = reading.call
+    mode = call.settings[SECOND_LOOK]
+    if mode == NEVER or not call.session or call.is_trial:
         return
-    if not is_unsure(verdict, delivery, occasion.settings, is_eager=mode == ALWAYS):
+    if not is_unsure(verdict, call.settings, is_eager=mode == ALWAYS):
         return
-    if not detached.may_start() or not tuning.from_settings(occasion.settings).alpha or _fits_into_brief(asked):
+    if not detached.may_start() or not tuning.from_settings(call.settings).alpha or _fits_into_brief(call):
         return
-    told = task_of(asked, verdict).to_text().encode()
-    if len(told) > detached.MAX_TOLD:
+    task = task_of(reading, verdict).to_text().encode()
+    if len(task) > detached.MAX_INPUT_BYTES:
         return
-    occasion.state.begin_briefly()
-    may_begin = second_looks.begin(occasion.state, occasion.id, occasion.session, occasion.at)
-    occasion.state.commit()
+    call.state.begin_briefly()
+    may_begin = second_looks.begin(call.state, call.id, call.session, call.now_ms)
+    call.state.commit()
     if not may_begin:
         return
     try:
-        detached.start(occasion.home, WORDS, told)
+        detached.start_process(call.home, WORDS, task)
     except OSError as error:
-        occasion.log(f"no second look was started: {error}")
-        occasion.state.begin_briefly()
-        second_looks.end(occasion.state, occasion.id, "", (), occasion.at)
-        occasion.state.commit()
+        call.log(f"no second look was started: {error}")
+        call.state.begin_briefly()
+        second_looks.end(call.state, call.id, "", (), call.now_ms)
+        call.state.commit()
 
 
-def is_unsure(verdict: Verdict, delivery: Delivery | None, settings: Settings, *, is_eager: bool) -> bool:
-    """Return whether a second look may find what the first did not.
+def is_unsure(verdict: Verdict, settings: Settings, *, is_eager: bool) -> bool:
+    """Return whether a second look may find more than the first.
 
     is_eager: also where no memory came near the bar.
     """
     examined = verdict.examined
-    outcome = verdict.outcome or (delivery.outcome if delivery else "")
     if (
-        outcome not in (BELOW, INTENT, NOTHING_FOUND, LINES)
+        verdict.outcome not in (BELOW, INTENT, NOTHING_FOUND, LINES)
         or verdict.error is not None
         or verdict.bars is None
         or examined is None
     ):
-        return False  # without bars nothing was looked for
+        return False  # A verdict without bars comes from no search.
     if not examined.may_speak(settings):
         return False
     if is_eager:
         return True
-    judged = delivery.judged if delivery else verdict.judged
-    has_model = settings["llm.at_rest"] != NO_LLM
-    return any(_is_near(one.hit, verdict.bars.needed, has_model=has_model) for one in judged)
+    bar, has_model = verdict.bars.needed, settings["llm.at_rest"] != NO_LLM
+    return any(_is_near(judgement.hit, bar, has_model=has_model) for judgement in verdict.judgements)
 
 
 def _is_near(hit: Hit, needed: float, *, has_model: bool) -> bool:
-    """Return whether a memory came so near to the bar that a second look may bring one."""
     if relevance.weights_of(hit.terms) is relevance.OF_NOTES:
         return has_model and hit.relevance >= NOTE_NEARNESS * needed
     return hit.relevance >= NEARNESS * needed
 
 
-def task_of(asked: Turn, verdict: Verdict) -> Task:
-    """Return what the second look at a prompt is told. Raises StoreError."""
-    assert verdict.detected is not None
-    assert verdict.examined is not None
-    read = reading.Read(asked, verdict.detected)
-    read.borrowed = tuple(verdict.borrowed)
-    examined, occasion = verdict.examined, asked.occasion
-    own = {word.casefold() for word in read.topics()}
-    new = [topic for topic in examined.intent.topics if topic.casefold() not in own]  # an LLM's
+def task_of(reading: PromptReading, verdict: Verdict) -> Task:
+    """Return the task of a second look at a prompt. Raises StoreError."""
+    examined, call = verdict.examined, reading.call
+    assert examined is not None
+    own = {word.casefold() for word in reading.topics()}
+    llm_topics = [topic for topic in examined.intent.topics if topic.casefold() not in own]
     return Task(
-        occasion.id,
-        occasion.at,
-        occasion.session,
-        text_of(occasion.payload, "cwd"),
-        text_of(occasion.payload, "transcript_path"),
-        "\n".join((read.asked(), *new)),
-        read.needs(),
+        call.id,
+        call.now_ms,
+        call.session,
+        text_of(call.payload, "cwd"),
+        text_of(call.payload, "transcript_path"),
+        "\n".join((reading.search_text(), *llm_topics)),
+        reading.separate_needs(),
         examined.intent.type or NONE,
         examined.intent.confidence,
         examined.certainty,
-        1 if examined.is_seeking else asked.place(),
-        is_enough=examined.is_enough(occasion.settings),
+        1 if examined.is_seeking else reading.position(),
+        is_enough=examined.is_enough(call.settings),
         is_seeking=examined.is_seeking,
     )
 
 
-def _fits_into_brief(asked: Turn) -> bool:
-    """Return whether all memories of here fit into the brief, which the session has begun with then. Raises StoreError."""
-    settings, occasion = asked.occasion.settings, asked.occasion
+def _fits_into_brief(call: HookCall) -> bool:
+    """Return whether the brief has room for all memories here: then the session has begun with them. Raises StoreError."""
+    settings = call.settings
     room = int(settings["surfacing.brief_characters"])
     if not room or not settings["surfacing.session_start"]:
         return False
-    return occasion.store.fit_into(room, occasion.eligible.audiences, MOST_OUTLINES, LONGEST_OUTLINE)
+    return call.store.fit_into(room, call.eligible.audiences, MAX_OUTLINES, MAX_OUTLINE)

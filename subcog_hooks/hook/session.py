@@ -1,14 +1,14 @@
-"""SessionStart: the brief. What is pinned, what holds, after a compaction what was in use, then what is worth knowing anyway.
+"""SessionStart: hand over the brief. It has pinned memories, those whose conditions hold, and then the most useful others.
 
-`clear` starts a session with an id of its own. A resumed session hears what it heard last, byte for byte, which the client then
-does not add again.
+After a compaction it also has the memories that were in use. `clear` starts a session with an id of its own. A resumed session
+gets its first block again, byte for byte: then the client does not add it twice.
 """
 
 from __future__ import annotations
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.hook import call as occasions
+from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import COUNTED_AT_REST, SESSIONS_SETTING
@@ -22,233 +22,228 @@ if TYPE_CHECKING:
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
     from subcog_hooks.cues.conditions import Scalar
-    from subcog_hooks.hook.call import Occasion
-    from subcog_hooks.hook.deliver import Delivery
+    from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.store.memory import Memory
 
-RESTING_COMMAND = "at-rest"  # what is left to be done in the background
-REMIND = "capture.remind"
-STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # of the payload's sources
-CHARACTERS = "surfacing.brief_characters"
-MOST_UNITS = 1_500  # UTF-16 units of what is given whatever the brief has room for: it stays in the context for the session
-MOST_PINNED = 5
-MOST_USED = 6
-MOST_MEMORIES = 100  # more than have room in the longest brief
+BACKGROUND_COMMAND = "at-rest"  # It runs the background jobs.
+REMIND_SETTING = "capture.remind"
+STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # sources in the payload
+BRIEF_UNITS_SETTING = "surfacing.brief_characters"
+MAX_UNITS = 1_500  # UTF-16 units of a start without a brief: they stay in the context for the whole session.
+MAX_PINNED = 5
+MAX_USED = 6
+MAX_MEMORIES = 100  # The longest brief has room for fewer.
 
 
 def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
-    """Begin a session: `write` is called once with the output, or not at all. Raises StoreError."""
-    occasions.with_sound_state(home, lambda: _respond(payload, home, write, deadline))
+    """Begin a session: call `write` once with the output, or not at all. Raises StoreError."""
+    with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
 
 def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline) -> None:
-    occasion = occasions.open_occasion(payload, home, deadline)
-    if occasion is None:
+    call = open_call(payload, home, deadline)
+    if call is None:
         return
-    _answer(occasion, payload, write)
-    if not occasion.is_trial:
-        _leave_work(occasion)
+    _answer_start(call, payload, write)
+    if not call.is_trial:
+        _start_background_work(call)
 
 
-def _leave_work(occasion: Occasion) -> None:
-    """Start what is done at rest, where some of it is due and no process is at it. Raises OSError."""
-    from subcog_hooks.store import job_record  # once the answer is written: the brief does not wait for it
+def _start_background_work(call: HookCall) -> None:
+    """Start the background jobs, where some are due and no process runs them. Raises OSError."""
+    from subcog_hooks.store import job_record  # The brief has been written, and does not wait for it.
 
-    if not job_record.is_due(occasion.home, occasion.at):
+    if not job_record.is_due(call.home, call.now_ms):
         return
-    from subcog_hooks.hook import detached  # where something is due
+    from subcog_hooks.hook import detached  # Jobs are rarely due.
 
     if not detached.may_start():
         return
-    from subcog_hooks.store.lock import is_held  # as above
+    from subcog_hooks.store.lock import is_held
 
-    if not is_held(occasion.home.at_rest_lock):
-        detached.start(occasion.home, [RESTING_COMMAND])
+    if not is_held(call.home.at_rest_lock):
+        detached.start_process(call.home, [BACKGROUND_COMMAND])
 
 
-def _answer(occasion: Occasion, payload: dict[str, object], write: Callable[[bytes], None]) -> None:
+def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[bytes], None]) -> None:
     source = text_of(payload, "source")
-    used = _forgotten(occasion) if source == COMPACT else []
-    said = sessions.find_said(occasion.state, occasion.session) if source == RESUME else None
-    is_silent = bool(why_silent(occasion))
-    facts = _facts(occasion) if said is None and not is_silent else None
-    _note(occasion, lambda: _begin(occasion, source))
+    used = _forget_given(call) if source == COMPACT else []
+    first_ids = sessions.find_said(call.state, call.session) if source == RESUME else None
+    is_silent = bool(silence_reason(call))
+    facts = _condition_facts(call) if first_ids is None and not is_silent else None
+    _write_unless_busy(call, lambda: _record_start(call, source))
     if is_silent:
         return
-    remark = _reminder(occasion)
+    remark = _reminder_text(call)
     if not remark:
-        _begin_with(occasion, source, said, facts, used, write)
+        _hand_over_start(call, source, first_ids, facts, used, write)
         return
-    spoken: list[bytes] = []
+    outputs: list[bytes] = []
 
-    def write_with_remark(told: bytes) -> None:
-        spoken.append(told)
-        write(_with_remark(told, remark))
+    def write_with_remark(output: bytes) -> None:
+        outputs.append(output)
+        write(_with_remark(output, remark))
 
-    _begin_with(occasion, source, said, facts, used, write_with_remark)
-    if not spoken:
+    _hand_over_start(call, source, first_ids, facts, used, write_with_remark)
+    if not outputs:
         write(_with_remark(b"{}", remark))
-    if not occasion.is_trial:
-        _note(occasion, lambda: state_values.note_reminder(occasion.state, occasion.at))
+    if not call.is_trial:
+        _write_unless_busy(call, lambda: state_values.note_reminder(call.state, call.now_ms))
 
 
-def _begin_with(
-    occasion: Occasion,
+def _hand_over_start(
+    call: HookCall,
     source: str,
-    said: tuple[str, ...] | None,
+    first_ids: tuple[str, ...] | None,
     facts: Mapping[str, Scalar] | None,
     used: Sequence[str],
     write: Callable[[bytes], None],
 ) -> None:
-    """Hand over what the session begins with. said: what a resumed one has heard. Raises StoreError."""
-    found = {USED: _live(said, occasion)} if said is not None else _found(occasion, facts, used)
+    """Hand over the session's first block. first_ids: the memories of a resumed session's first block. Raises StoreError."""
+    memories = {USED: _live_memories(first_ids, call)} if first_ids is not None else _memories_by_channel(call, facts, used)
     ids: tuple[str, ...] = ()
-    if any(found.values()):
-        ids = _hand_over(occasion, found, source, write, is_repeat=said is not None)
+    if any(memories.values()):
+        ids = _hand_over(call, memories, source, write, is_repeat=first_ids is not None)
         if not ids:
-            return  # no time was left: a resumed session begins as if it were new
-    if said is None:
-        _note(occasion, lambda: sessions.keep_said(occasion.state, occasion.session, ids))
+            return  # No time was left: when resumed, the session begins as if it were new.
+    if first_ids is None:
+        _write_unless_busy(call, lambda: sessions.keep_said(call.state, call.session, ids))
 
 
-def _reminder(occasion: Occasion) -> str:
-    """Return what the person is told of memories that wait, "" for nothing. Raises StoreError."""
-    if not occasion.settings[REMIND]:
+def _reminder_text(call: HookCall) -> str:
+    """Return the reminder of pending memories for the person, "" for none. Raises StoreError."""
+    if not call.settings[REMIND_SETTING]:
         return ""
-    waiting = occasion.store.count_pending()
-    said = [f"{waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"] if waiting else []
-    if occasion.settings[SESSIONS_SETTING] == COUNTED_AT_REST:
-        from subcog_hooks.store import learned  # for those who want it
+    waiting = call.store.count_pending()
+    parts = [f"{waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"] if waiting else []
+    if call.settings[SESSIONS_SETTING] == COUNTED_AT_REST:
+        from subcog_hooks.store import learned  # Few users count their sessions.
 
-        if count := learned.count_learnable(occasion.state):
+        if count := learned.count_learnable(call.state):
             things = "thing that you said in a session" if count == 1 else "things that you said in sessions"
-            said.append(f"{count} {things} may be worth remembering: `subcog learn`")
-    return f"subcog: {'; '.join(said)}" if said and state_values.is_reminder_due(occasion.state, occasion.at) else ""
+            parts.append(f"{count} {things} may be worth remembering: `subcog learn`")
+    return f"subcog: {'; '.join(parts)}" if parts and state_values.is_reminder_due(call.state, call.now_ms) else ""
 
 
-def _with_remark(told: bytes, remark: str) -> bytes:
-    """Return what is told to the model with a remark to the person beside it."""
-    output = light_json.loads(told.decode())
-    whole: Json = {"systemMessage": remark, **(output if isinstance(output, dict) else {})}
+def _with_remark(output: bytes, remark: str) -> bytes:
+    fields = light_json.loads(output.decode())
+    whole: Json = {"systemMessage": remark, **(fields if isinstance(fields, dict) else {})}
     return light_json.dumps(whole).encode() + b"\n"
 
 
-def preview(occasion: Occasion) -> Delivery:
-    """Return what a session that begins now would be given, whatever silences it. Raises StoreError."""
-    from subcog_hooks.hook import deliver as hook_deliver  # as below
+def preview_start(call: HookCall) -> Verdict:
+    """Return the delivery to a session that begins now, even where settings silence it. Raises StoreError."""
+    from subcog_hooks.hook import deliver as hook_deliver  # Some sessions begin with nothing.
 
-    verdict = _offered(occasion, _found(occasion, _facts(occasion), []), STARTUP)
-    assert verdict.offer is not None
-    return hook_deliver.preview(occasion, verdict.offer)
+    verdict = _offer_memories(call, _memories_by_channel(call, _condition_facts(call), []), STARTUP)
+    hook_deliver.preview_delivery(call, verdict)
+    return verdict
 
 
 def _hand_over(
-    occasion: Occasion,
-    found: Mapping[str, Sequence[Memory]],
+    call: HookCall,
+    memories: Mapping[str, Sequence[Memory]],
     source: str,
     write: Callable[[bytes], None],
     *,
     is_repeat: bool,
 ) -> tuple[str, ...]:
-    """Hand over what was found, record it, and return the ids of what was printed. Raises StoreError."""
-    from subcog_hooks.hook import record  # some sessions begin with nothing
+    """Hand the memories over, record it, and return the printed ids. Raises StoreError."""
+    from subcog_hooks.hook import record  # Some sessions begin with nothing.
     from subcog_hooks.hook.deliver import deliver
 
-    verdict = _offered(occasion, found, source)
-    assert verdict.offer is not None
-    delivery = deliver(occasion, START_EVENT, verdict.offer, write, is_repeat=is_repeat)
-    record.keep(occasion, START_EVENT, verdict, delivery)
-    return delivery.ids
+    verdict = _offer_memories(call, memories, source)
+    deliver(call, START_EVENT, verdict, write, is_repeat=is_repeat)
+    record.record_call(call, START_EVENT, verdict)
+    return verdict.ids
 
 
-def _offered(occasion: Occasion, found: Mapping[str, Sequence[Memory]], source: str) -> Verdict:
-    from subcog_hooks.hook.exact_offer import (
-        Terms,
-        offer_exact,  # as above
-    )
+def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], source: str) -> Verdict:
+    from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
     from subcog_hooks.recall.exact import Exact
 
-    units = min(MOST_UNITS, int(occasion.settings["surfacing.max_characters"]))
-    if int(occasion.settings[CHARACTERS]):
-        from subcog_hooks.hook import brief  # where a brief is wanted
+    max_units = min(MAX_UNITS, int(call.settings["surfacing.max_characters"]))
+    if int(call.settings[BRIEF_UNITS_SETTING]):
+        from subcog_hooks.hook import brief  # Some users have no brief.
 
-        units = max(units, brief.block_units([memory for some in found.values() for memory in some]))
-    terms = Terms(0.0, MOST_MEMORIES, units, again=True, is_brief=True)
-    return offer_exact(occasion, Exact(found), terms, source)
-
-
-def _begin(occasion: Occasion, source: str) -> None:
-    sessions.begin(occasion.state, occasion.session, occasion.project, source, occasion.at)
-    ledger.prune_near(occasion.state)
+        max_units = max(max_units, brief.block_units([memory for channel in memories.values() for memory in channel]))
+    terms = OfferTerms(0.0, MAX_MEMORIES, max_units, repeats_given=True, is_brief=True)
+    return offer_exact(call, Exact(memories), terms, source)
 
 
-def why_silent(occasion: Occasion) -> str:
-    """Return the setting or the pause that keeps a session's start silent, "" where none does. Raises StoreError."""
+def _record_start(call: HookCall, source: str) -> None:
+    sessions.begin(call.state, call.session, call.project, source, call.now_ms)
+    ledger.prune_near(call.state)
+
+
+def silence_reason(call: HookCall) -> str:
+    """Return the setting or the pause that silences a session's start, "" for none. Raises StoreError."""
     for name in ("surfacing.enabled", "surfacing.session_start"):
-        if not occasion.settings[name]:
+        if not call.settings[name]:
             return f"{name} is false"
-    return "paused; `subcog resume` ends it" if state_values.is_paused(occasion.state, occasion.at) else ""
+    return "paused; `subcog resume` ends it" if state_values.is_paused(call.state, call.now_ms) else ""
 
 
-def _forgotten(occasion: Occasion) -> list[str]:
-    """Let a session hear all of it again, since the client has forgotten it: the last that it was given. Raises StoreError."""
-    if not occasion.session:
+def _forget_given(call: HookCall) -> list[str]:
+    """Forget the given memories of a compacted session, and return the latest ids. Raises StoreError."""
+    if not call.session:
         return []
-    used = ledger.given_lately(occasion.state, occasion.session, MOST_USED)
-    ledger.forget(occasion.state, occasion.session)
-    sessions.forget_units(occasion.state, occasion.session)
+    used = ledger.given_lately(call.state, call.session, MAX_USED)
+    ledger.forget(call.state, call.session)
+    sessions.forget_units(call.state, call.session)
     return used
 
 
-def _facts(occasion: Occasion) -> Mapping[str, Scalar] | None:
-    """Return the facts by which conditions are judged, before the session is noted; None where no memory has any conditions."""
-    return occasion.facts() if occasion.store.has_cues()[1] else None
+def _condition_facts(call: HookCall) -> Mapping[str, Scalar] | None:
+    """Return the facts for conditions, before the session is noted; None where no memory has conditions."""
+    return call.facts() if call.store.has_cues()[1] else None
 
 
-def _note(occasion: Occasion, note: Callable[[], None]) -> None:
-    """Take note of a session, unless another process is writing. Not of a trial. Raises StoreError."""
-    if not occasion.session or occasion.is_trial:
+def _write_unless_busy(call: HookCall, write: Callable[[], None]) -> None:
+    """Write to state.db in a transaction, unless another process is writing, or the call is a trial. Raises StoreError."""
+    if not call.session or call.is_trial:
         return
     try:
-        occasion.state.begin_briefly()
+        call.state.begin_briefly()
     except StoreBusy:
         return
-    note()
-    occasion.state.commit()
+    write()
+    call.state.commit()
 
 
-def _found(occasion: Occasion, facts: Mapping[str, Scalar] | None, used: Sequence[str]) -> dict[str, list[Memory]]:
-    """Return the live memories of each channel, in the order in which they are printed. Raises StoreError."""
-    store, eligible = occasion.store, occasion.eligible
-    found = {PINNED: store.pinned(eligible.audiences, MOST_PINNED, eligible.now_ms)}
+def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, used: Sequence[str]) -> dict[str, list[Memory]]:
+    """Return the live memories of each channel, in printing order. Raises StoreError."""
+    store, eligible = call.store, call.eligible
+    memories = {PINNED: store.pinned(eligible.audiences, MAX_PINNED, eligible.now_ms)}
     if facts is not None:
-        from subcog_hooks.recall import exact  # where the store has conditions
+        from subcog_hooks.recall import exact  # Few stores have conditions.
 
-        found[STATE], note = exact.by_states(facts, store, eligible)
+        memories[STATE], note = exact.by_states(facts, store, eligible)
         if note:
-            occasion.log(note)
-    found[USED] = [memory for memory in _live(used, occasion) if occasion.holds(memory)]
-    if room := int(occasion.settings[CHARACTERS]):
-        known = {memory.id: memory for some in found.values() for memory in some}
-        found[BRIEF] = _worth_knowing(occasion, tuple(known.values()), room)
-    return found
+            call.log(note)
+    memories[USED] = [memory for memory in _live_memories(used, call) if call.holds(memory)]
+    if room := int(call.settings[BRIEF_UNITS_SETTING]):
+        before = {memory.id: memory for channel in memories.values() for memory in channel}
+        memories[BRIEF] = _brief_memories(call, tuple(before.values()), room)
+    return memories
 
 
-def _worth_knowing(occasion: Occasion, known: Sequence[Memory], room: int) -> list[Memory]:
-    """Return what else is worth knowing and fits into a brief of so many characters. Raises StoreError."""
-    from subcog_hooks.hook import brief  # as above
+def _brief_memories(call: HookCall, before: Sequence[Memory], room: int) -> list[Memory]:
+    """Return the most useful other memories that fit. before: memories that come in any case. Raises StoreError."""
+    from subcog_hooks.hook import brief  # Some users have no brief.
 
-    weighed = brief.weighed(occasion)
-    is_mixed = len({one.memory.scope == "project" for one in weighed}) > 1
-    chosen = brief.fitting((one.memory for one in brief.ranked(weighed)), room, known, is_mixed=is_mixed)
-    memories = occasion.store.by_ids([outline.id for outline in chosen])
+    scores = brief.score_memories(call)
+    is_mixed = len({score.memory.scope == "project" for score in scores}) > 1
+    ranked = (score.memory for score in brief.rank_scores(scores))
+    chosen = brief.select_fitting(ranked, room, before, is_mixed=is_mixed)
+    memories = call.store.by_ids([outline.id for outline in chosen])
     return [memories[outline.id] for outline in chosen if outline.id in memories]
 
 
-def _live(ids: Sequence[str], occasion: Occasion) -> list[Memory]:
+def _live_memories(ids: Sequence[str], call: HookCall) -> list[Memory]:
     """Return the memories of these ids that may be handed over, in their order. Raises StoreError."""
     if not ids:
         return []
-    memories = occasion.store.by_ids(ids)
-    return [memory for memory in map(memories.get, ids) if memory and occasion.eligible.includes(memory)]
+    memories = call.store.by_ids(ids)
+    return [memory for memory in map(memories.get, ids) if memory and call.eligible.includes(memory)]

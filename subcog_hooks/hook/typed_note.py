@@ -1,6 +1,6 @@
-"""A note that the person types as a prompt: `remember: …` is stored, and goes no further. It costs no turn of the model.
+"""A note that the person types as a prompt: `remember: …` is stored, and the prompt is stopped, without a turn of the model.
 
-Whatever is not certainly one goes on as a prompt. One that can not be stored is stopped as well, and the person is told why.
+A doubtful note goes on as a prompt. A note that cannot be stored is stopped as well, and the person gets the reason.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ if TYPE_CHECKING:
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
 
-# 1 where a person sits at the session; a client that does not say so (2.1.197) tells how it was started, `cli` on a terminal
+# ATTENDED is 1 where a person sits at the session. Clients without it (2.1.197) set STARTED_AS, to `cli` on a terminal.
 ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"
-# whom the client starts something for: `claude-code_2-1-329_harness` for a hook, `…_agent` for what the model runs in its shell
+# The client sets FOR_WHOM to `claude-code_2-1-329_harness` for a hook, and to `…_agent` for a command of the model.
 FOR_WHOM, AGENT = "AI_AGENT", "_agent"
-SETTING = "capture.typed"
+TYPED_NOTE_SETTING = "capture.typed"
 REMEMBER, HASH = "remember:", "# "
-MAX_TYPED = 500  # characters of such a prompt
-PAUSE_WAIT_MS = 1_000.0  # for another process that writes
-TOO_BUSY = "this machine was too busy; send it once more"
+MAX_TYPED = 500  # characters of a typed note's prompt
+PAUSE_WAIT_MS = 1_000.0  # for another writing process
+BUSY_REASON = "this machine was too busy; send it once more"
 
 
-def note_of(prompt: str, setting: str) -> str:
-    """Return what a prompt wants remembered, "" where it is no such prompt. setting: which forms count.
+def note_in_prompt(prompt: str, setting: str) -> str:
+    """Return the note that a prompt wants stored, "" for none. setting: the forms that count.
 
-    >>> note_of("remember: we deploy on Tuesdays", "remember"), note_of("# Heading\\ntext", "hash"), note_of("# x", "remember")
-    ('we deploy on Tuesdays', '', '')
-    >>> note_of("# we deploy on Tuesdays", "hash"), note_of("remember:\\n", "hash"), note_of("remember: a\\n\\nb", "hash")
-    ('we deploy on Tuesdays', '', '')
+    >>> note_in_prompt("remember: we deploy on Tuesdays", "remember"), note_in_prompt("# x", "remember")
+    ('we deploy on Tuesdays', '')
+    >>> [note_in_prompt(prompt, "hash") for prompt in ("# we deploy on Tuesdays", "# Heading\\ntext", "remember:\\n")]
+    ['we deploy on Tuesdays', '', '']
+    >>> note_in_prompt("remember: a\\n\\nb", "hash")
+    ''
     """
     prompt = prompt.strip()
     if setting not in (BY_REMEMBER, BY_HASH) or len(prompt) > MAX_TYPED:
@@ -53,61 +55,61 @@ def note_of(prompt: str, setting: str) -> str:
     return ""
 
 
-def respond(
+def answer_typed_note(
     payload: dict[str, object],
     home: Home,
     write: Callable[[bytes], None],
     prepare: Callable[[bytes], None],
     log: Callable[[str], None],
 ) -> bool:
-    """Store the note that a prompt is, and stop the prompt. Return whether it is one; else it goes on.
+    """Store the prompt's note, and stop the prompt. Return whether the prompt is a note; other prompts go on.
 
-    prepare: sets what is written where the process is ended before.
+    prepare: sets the output for a process that is ended before.
     """
     prompt = text_of(payload, "prompt")
     if not _is_attended() or payload.get("agent_id"):
         return False
-    if note_of(prompt, BY_REMEMBER):
-        prepare(_not_stored(TOO_BUSY))  # also while the settings are being read
+    if note_in_prompt(prompt, BY_REMEMBER):
+        prepare(_not_stored_output(BUSY_REASON))  # Reading the settings may take too long, too.
     folder = text_of(payload, "cwd")
     here = project.find(folder) if os.path.isabs(folder) else None
     settings = loading.load(home, here.root if here else None)
-    text = note_of(prompt, str(settings[SETTING]))
+    text = note_in_prompt(prompt, str(settings[TYPED_NOTE_SETTING]))
     if not text or _is_paused(home):
         prepare(b"")
         return False
-    prepare(_not_stored(TOO_BUSY))
+    prepare(_not_stored_output(BUSY_REASON))
     try:
-        from subcog_hooks.hook import note_storing  # once it is surely a note
+        from subcog_hooks.hook import note_storing  # A tenth of a second, only for a certain note.
 
-        message = note_storing.store_note(text, here.identity if here else None, home, lambda said: prepare(_stored(said)))
-    except Exception as error:  # noqa: BLE001 - whatever it was, the person learns that nothing is kept
-        why = str(error) if isinstance(error, SubcogError) else f"{type(error).__name__}: {error}"
-        log(f"a typed note was not stored: {why}")
-        write(_not_stored(why))
+        owner = here.identity if here else None
+        message = note_storing.store_note(text, owner, home, lambda message: prepare(_stored_output(message)))
+    except Exception as error:  # noqa: BLE001 - the person learns of any error that keeps the note out
+        reason = str(error) if isinstance(error, SubcogError) else f"{type(error).__name__}: {error}"
+        log(f"a typed note was not stored: {reason}")
+        write(_not_stored_output(reason))
         return True
-    prepare(_stored(message))
-    write(_stored(message))
-    note_storing.follow(home, log)
+    prepare(_stored_output(message))
+    write(_stored_output(message))
+    note_storing.update_index(home, log)
     return True
 
 
-def _stored(message: str) -> bytes:
-    """Return the answer that stops a prompt whose note is kept: it need not be read again."""
+def _stored_output(message: str) -> bytes:
     hidden: Json = {"hookEventName": PROMPT_EVENT, "suppressOriginalPrompt": True}
     return light_json.dumps({"decision": "block", "reason": message, "hookSpecificOutput": hidden}).encode()
 
 
-def _not_stored(why: str) -> bytes:
-    """Return the answer that stops a prompt whose note is not kept: the person sees it again, and can send it once more."""
-    return light_json.dumps({"decision": "block", "reason": f"subcog: not stored, because {why}"}).encode()
+def _not_stored_output(reason: str) -> bytes:
+    """Return the output that stops a prompt whose note is not stored. The person sees it, and can send it once more."""
+    return light_json.dumps({"decision": "block", "reason": f"subcog: not stored, because {reason}"}).encode()
 
 
 def _is_attended() -> bool:
     if os.environ.get(FOR_WHOM, "").endswith(AGENT):
         return False
-    said = os.environ.get(ATTENDED)
-    return said == "1" if said is not None else os.environ.get(STARTED_AS) == ON_TERMINAL
+    attended = os.environ.get(ATTENDED)
+    return attended == "1" if attended is not None else os.environ.get(STARTED_AS) == ON_TERMINAL
 
 
 def _is_paused(home: Home) -> bool:

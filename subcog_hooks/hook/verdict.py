@@ -1,4 +1,4 @@
-"""The verdict of a hook, before anything is handed over: an offer of memories, or silence with its reason. No writing here."""
+"""The verdict on one hook call: an offer of memories, or silence with its reason, and then the outcome of its delivery."""
 
 from __future__ import annotations
 
@@ -9,107 +9,109 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from subcog_hooks.hook.choose import Judged, Threshold
+    from subcog_hooks.hook.block import RenderedBlock
+    from subcog_hooks.hook.choose import Judgement, Threshold
     from subcog_hooks.intent.detector import Detection, Examined
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.loading import Settings
 
 
 class Offer:
-    """Memories that could be handed over, and on which terms.
+    """Memories that could be handed over, and the terms.
 
-    hits: in the order in which they are judged; least: the relevance that one needs; most: how many; units: UTF-16 units that
-    they have room in; distinct: of hits, those that do not repeat a better one; about: what the block says of itself; again:
-    whether what the session has been given is given again; tells_relevance: whether the block names it, since something was
-    asked; is_enough: whether the intent is sure; others: hits that are held
-    back whatever becomes of these; is_brief: a session begins with it; line_bar: the relevance that a line needs which points
-    at a memory, 0.0 for no lines; max_lines: how many; prompt: the text that such a line is near to. when_given: called with
-    the ids that were printed before the ledger is committed, so that both are kept or neither.
+    hits: in the order in which they are judged; threshold: the relevance that a memory needs; max_units: UTF-16 units of the
+    block; distinct: drops the hits that repeat a better one; attributes: of the block; repeats_given: memories that the session
+    has been given come again; tells_relevance: the block names relevances, since somebody asked; is_enough: the intent is sure;
+    held_back: judgements on hits that stay behind in any case; is_brief: a session begins with it; pointer_bar: the relevance
+    that a memory needs for a line that points at it, 0.0 for no lines; prompt: the text that such a line is near to.
+    when_given: called with the printed ids before the ledger is committed, so that both are stored or neither.
     """
 
     __slots__ = (
-        "about",
-        "again",
+        "attributes",
         "distinct",
+        "held_back",
         "hits",
         "is_brief",
         "is_enough",
-        "least",
-        "line_bar",
         "max_lines",
-        "most",
-        "others",
+        "max_memories",
+        "max_units",
+        "pointer_bar",
         "prompt",
+        "repeats_given",
         "tells_relevance",
-        "units",
+        "threshold",
         "when_given",
     )
 
     def __init__(
         self,
         hits: Sequence[Hit],
-        least: Threshold,
-        most: int,
-        units: int,
+        threshold: Threshold,
+        max_memories: int,
+        max_units: int,
         distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
         *,
-        about: Mapping[str, str] | None = None,
-        again: bool = False,
+        attributes: Mapping[str, str] | None = None,
+        repeats_given: bool = False,
         tells_relevance: bool = False,
         is_enough: bool = True,
-        others: Sequence[Judged] = (),
+        held_back: Sequence[Judgement] = (),
         is_brief: bool = False,
-        line_bar: float = 0.0,
+        pointer_bar: float = 0.0,
         max_lines: int = 0,
         prompt: str = "",
     ) -> None:
-        self.line_bar = line_bar
-        self.max_lines = max_lines
-        self.prompt = prompt
         self.hits = hits
-        self.least = least
-        self.most = most
-        self.units = units
+        self.threshold = threshold
+        self.max_memories = max_memories
+        self.max_units = max_units
         self.distinct = distinct
-        self.about = about or {}
-        self.again = again
+        self.attributes = attributes or {}
+        self.repeats_given = repeats_given
         self.tells_relevance = tells_relevance
         self.is_enough = is_enough
-        self.others = tuple(others)
+        self.held_back = tuple(held_back)
         self.is_brief = is_brief
+        self.pointer_bar = pointer_bar
+        self.max_lines = max_lines
+        self.prompt = prompt
         self.when_given: Callable[[Sequence[str]], None] | None = None
 
-    def judge(self, given: AbstractSet[str], pointed: AbstractSet[str] = frozenset()) -> list[Judged]:
-        """Return what becomes of each hit. given, pointed: ids that the session has been given, and pointed at."""
-        from subcog_hooks.hook import choose  # loaded by whoever makes an offer, as below
+    def judge(self, given: AbstractSet[str], pointed: AbstractSet[str] = frozenset()) -> list[Judgement]:
+        """Return each hit with its outcome.
 
-        known = frozenset() if self.again else given
-        judged = [*choose.judge(self.hits, known, self.least, self.most, self.distinct), *self.others]
-        if self.line_bar:
-            choose.point(judged, pointed, self.line_bar, self.max_lines, self.distinct)
-        return judged
+        given, pointed: ids that the session has been given, and those of earlier lines.
+        """
+        from subcog_hooks.hook import choose  # Every maker of an offer has loaded it.
 
-    def silence(self, judged: Sequence[Judged]) -> str:
-        """Return why nothing is handed over, where the hits are the reason."""
-        from subcog_hooks.hook import choose
+        excluded = frozenset() if self.repeats_given else given
+        judgements = [
+            *choose.judge_hits(self.hits, excluded, self.threshold, self.max_memories, self.distinct),
+            *self.held_back,
+        ]
+        if self.pointer_bar:
+            choose.choose_pointers(judgements, pointed, self.pointer_bar, self.max_lines, self.distinct)
+        return judgements
 
-        return choose.silence(judged, is_enough=self.is_enough)
+    def silence_reason(self, judgements: Sequence[Judgement]) -> str:
+        """Return the outcome of an offer whose hits all stay behind."""
+        from subcog_hooks.hook import choose  # Every maker of an offer has loaded it.
 
-
-def chosen(judged: Sequence[Judged]) -> list[Judged]:
-    """Return those that are to be handed over."""
-    return [one for one in judged if one.outcome == INJECTED]
+        return choose.silence_reason(judgements, is_enough=self.is_enough)
 
 
 class Verdict:
-    """The decision about one run.
+    """The decision about one hook call, and its outcome.
 
-    outcome: why the hook is silent, "" where an offer decides; reason: what there is to add to it. offer: None in silence;
-    judged: what became of the hits in silence; bars: what they were measured against. strategies: what recall ran; note: what
-    it did not. remarks: lines for the log. error: what stopped it, None for nothing.
+    outcome: one of the decision's outcomes, "" until an offer is delivered; reason: an addition to it; offer: None in silence;
+    judgements: the hits with their outcomes; bars: the limits that they were measured against; strategies: the recall channels;
+    note: the part of recall that was left out; remarks: lines for the log; error: the exception that stopped the call.
 
-    Of a prompt: detected and examined, its intent, None where it was not read; borrowed: topics of the prompt before that were
-    taken over.
+    Of a prompt: detected and examined are its intent, None for an unread prompt; borrowed are topics of the earlier prompt.
+
+    Of a delivery: ids and pointed are the printed memories and lines, text is the block, units are its UTF-16 units.
     """
 
     __slots__ = (
@@ -118,13 +120,17 @@ class Verdict:
         "detected",
         "error",
         "examined",
-        "judged",
+        "ids",
+        "judgements",
         "note",
         "offer",
         "outcome",
+        "pointed",
         "reason",
         "remarks",
         "strategies",
+        "text",
+        "units",
     )
 
     def __init__(
@@ -133,7 +139,7 @@ class Verdict:
         reason: str = "",
         *,
         offer: Offer | None = None,
-        judged: Sequence[Judged] = (),
+        judgements: Sequence[Judgement] = (),
         bars: Bars | None = None,
         strategies: Sequence[str] = (),
         note: str | None = None,
@@ -146,7 +152,7 @@ class Verdict:
         self.outcome = outcome
         self.reason = reason
         self.offer = offer
-        self.judged = judged
+        self.judgements = judgements
         self.bars = bars
         self.strategies = tuple(strategies)
         self.note = note
@@ -155,21 +161,35 @@ class Verdict:
         self.examined = examined
         self.borrowed = tuple(borrowed)
         self.error = error
+        self.ids: tuple[str, ...] = ()
+        self.pointed: tuple[str, ...] = ()
+        self.text = ""
+        self.units = 0
+
+    def end_delivery(self, outcome: str, judgements: Sequence[Judgement], block: RenderedBlock) -> None:
+        """Fill in the outcome of the offer's delivery."""
+        self.outcome, self.judgements = outcome, judgements
+        self.ids, self.pointed, self.text, self.units = block.ids, block.pointed, block.text, block.units
 
     def fail(self, outcome: str, reason: str, error: Exception, given: AbstractSet[str]) -> None:
-        """Turn an offer that could not be delivered into a failure. given: ids that the session has been given."""
+        """Turn an offer whose delivery failed into a failure. given: ids that the session has been given."""
         self.outcome, self.reason, self.error = outcome, reason, error
         if self.offer is not None:
-            self.judged = self.offer.judge(given)
+            self.judgements = self.offer.judge(given)
 
 
-def pointed_at(judged: Sequence[Judged]) -> list[Judged]:
-    """Return the judgements that lines point at memories, in their order."""
-    return [judgement for judgement in judged if judgement.outcome == POINTED]
+def injected_judgements(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements on the memories that are to be handed over."""
+    return [judgement for judgement in judgements if judgement.outcome == INJECTED]
 
 
-def bars_of(settings: Settings, needed: float | None = None) -> Bars:
-    """Return what a prompt's memories are measured against. needed: the relevance with this prompt, None for the setting."""
+def pointer_judgements(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements on the memories that lines point at, in their order."""
+    return [judgement for judgement in judgements if judgement.outcome == POINTED]
+
+
+def bars_from_settings(settings: Settings, needed: float | None = None) -> Bars:
+    """Return the limits for a prompt's memories. needed: the relevance with this prompt, None for the setting."""
     return Bars(
         float(settings["surfacing.min_relevance"]),
         float(settings["search_intent.min_confidence"]),

@@ -343,11 +343,7 @@ _taken: set[str] = set()  # triggers that hold: an import checks each twice, 50 
 
 
 def _check_cues(memory: Memory) -> None:
-    from subcog_hooks.cues import (
-        condition_checks,
-        globs,
-        triggers,  # off the hook's path: only writers validate
-    )
+    from subcog_hooks.cues import condition_checks, globs, triggers
 
     for trigger in memory.triggers:
         if trigger not in _taken:

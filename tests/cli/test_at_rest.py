@@ -37,7 +37,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The homes for which a process would have been started."""
     homes: list[str] = []
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
-    monkeypatch.setattr(detached, "start", lambda home, _: homes.append(home.root))
+    monkeypatch.setattr(detached, "start_process", lambda home, _: homes.append(home.root))
     return homes
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from subcog_hooks.cli import config, models, state
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from tests.cli.conftest import Ask, Run, whole_application
 from tests.llm_server import LlmServer
 from tests.transcripts import PROJECTS, Writer
@@ -25,7 +25,7 @@ MEMORIES = (
     '{"id": "OLD", "content": "Sessions last an hour."}\n{"id": "NEW", "content": "Tokens live for a day."}\n'
     '{"id": "FK", "content": "The crane is placed by forward kinematics (FK)."}\n'
 )
-NO_EXAMPLE = {"hook", RESTING_COMMAND}  # nobody types them
+NO_EXAMPLE = {"hook", BACKGROUND_COMMAND}  # nobody types them
 NO_QUESTIONS = json.dumps({"choices": [{"message": {"content": '{"notes": []}'}}]}).encode()
 BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass for it
 

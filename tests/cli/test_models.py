@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
-from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import Run
@@ -165,7 +165,7 @@ def test_a_model_that_is_being_embedded_with_is_removed_for_good(filled: Run, ho
     filled("import", many())
     filled("models", "pull", OTHER, "--from", FILES)
     filled("models", "use", OTHER)
-    command = [sys.executable, "-m", "subcog_hooks", RESTING_COMMAND]
+    command = [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
         while not listed(filled)[SLUG]["embedded"]:
@@ -227,7 +227,7 @@ def test_a_disk_that_fills_is_one_line_and_nothing_is_installed(home: Home) -> N
 
 def test_the_setting_says_whether_memories_are_embedded_in_the_background(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     homes: list[str] = []
-    monkeypatch.setattr(detached, "start", lambda home, _: homes.append(home.root))
+    monkeypatch.setattr(detached, "start_process", lambda home, _: homes.append(home.root))
     monkeypatch.delenv(detached.SWITCH_OFF)
     filled("config", "set", "embedding.background", "false")
     filled("remember", "The gate is shut.")
@@ -244,8 +244,10 @@ def test_the_setting_says_whether_memories_are_embedded_in_the_background(filled
 
 
 def test_the_process_behind_the_commands_is_not_advertised_and_works(filled: Run, home: Home) -> None:
-    assert RESTING_COMMAND not in filled("--help").out
-    done = subprocess.run([sys.executable, "-m", "subcog_hooks", RESTING_COMMAND], cwd=ROOT, capture_output=True, check=False)
+    assert BACKGROUND_COMMAND not in filled("--help").out
+    done = subprocess.run(
+        [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND], cwd=ROOT, capture_output=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert counts(home, "minilm") == (3, 0)
 

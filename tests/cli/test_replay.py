@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.cli.replay import NOTABLE
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
-from subcog_hooks.hook.reading import Turn
+from subcog_hooks.hook.reading import PromptReading
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.store.decision import BELOW, SPOKE
 from subcog_hooks.store.state import State
@@ -186,11 +186,11 @@ def test_without_a_state_it_is_one_line(subcog: Run) -> None:
 def test_it_goes_through_the_hooks_own_code(subcog: Run, asked: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
-    def noted(turn: Turn) -> Verdict:
+    def noted(turn: PromptReading) -> Verdict:
         seen.append(turn.prompt)
-        return prompt.decide(turn)
+        return prompt.decide_prompt(turn)
 
-    monkeypatch.setattr("subcog_hooks.hook.dry_run.decide", noted)
+    monkeypatch.setattr("subcog_hooks.hook.dry_run.decide_prompt", noted)
     assert "nothing has changed" in subcog("replay").out
     assert seen == [QUESTION]
 

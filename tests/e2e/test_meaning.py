@@ -15,7 +15,7 @@ import pytest
 import subcog_hooks
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ANSWER, QUESTION, Machine, assert_harmless, context_of, ids_in
 
@@ -222,7 +222,7 @@ def test_the_hook_keeps_its_deadline_while_others_embed(machine: Machine) -> Non
     machine.imports(*rows)
     vectors = Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension
     embedding = subprocess.Popen(
-        [sys.executable, "-P", "-m", "subcog_hooks", RESTING_COMMAND],
+        [sys.executable, "-P", "-m", "subcog_hooks", BACKGROUND_COMMAND],
         env={**machine.environment, "PYTHONPATH": str(Path(subcog_hooks.__file__).parents[1])},
     )
     try:

@@ -17,7 +17,7 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.store import memory, vector_sync
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store import Store
@@ -108,7 +108,7 @@ def test_a_disk_that_fills_is_noted_and_what_was_there_stays(home: Home, store: 
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
-    command = [sys.executable, "-m", "subcog_hooks", RESTING_COMMAND]
+    command = [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, preexec_fn=small_disk, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert f"{vectors.path}" in background.last_failure(home)

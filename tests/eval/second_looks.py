@@ -32,12 +32,11 @@ from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call as occasions
 from subcog_hooks.hook import detached, recalled, second_look, second_look_start, tool
 from subcog_hooks.hook import prompt as hook_prompt
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.hook.call import Occasion
-from subcog_hooks.hook.second_look import MOST_RANKED, Ranking
+from subcog_hooks.hook.call import HookCall, close_left_open
+from subcog_hooks.hook.second_look import MAX_RANKED, Ranking
 from subcog_hooks.hook.second_look_start import Task
 from subcog_hooks.recall.hits import Hit
 from tests.eval import homes
@@ -81,7 +80,7 @@ class Player:
         """Let second looks be taken here, by vectors that are kept."""
         with (
             patch.dict(os.environ, {detached.SWITCH_OFF: "1"}),
-            patch.object(detached, "start", self._take),
+            patch.object(detached, "start_process", self._take),
             patch.object(second_look, "_query_encoder", lambda _: self._queries),
             patch.object(second_look, "rank_hits", self._rank),
         ):
@@ -93,14 +92,14 @@ class Player:
             return  # the work at rest, which nobody waits for
         self._started += 1
         self._close()  # as the hook's own process does, before the other has begun
-        second_look.take(Task.from_text(told.decode()), home)
+        second_look.take_second_look(Task.from_text(told.decode()), home)
         self._close()
 
-    def _rank(self, asked: str, hits: Sequence[Hit], _: Occasion) -> Ranking:
+    def _rank(self, asked: str, hits: Sequence[Hit], _: HookCall) -> Ranking:
         """The choice of the simulated model."""
         if self._ranker is None:
             return Ranking()
-        helping = [hit for hit in hits[:MOST_RANKED] if hit.memory.id in self._helps]
+        helping = [hit for hit in hits[:MAX_RANKED] if hit.memory.id in self._helps]
         if random.Random(asked).random() < self._ranker:
             return Ranking(helping, "simulated")
         return Ranking([] if helping else hits[:1], "simulated")
@@ -129,7 +128,7 @@ class Player:
 
     @staticmethod
     def _close() -> None:
-        occasions.close_left_open()
+        close_left_open()
         recalled.close_left_open()
 
 

@@ -18,7 +18,7 @@ from subcog_hooks.hook import tool
 from subcog_hooks.store.memory import IdMaker
 from subcog_hooks.store.store import Store
 from tests.eval.collection import OWN, rows
-from tests.hook.recorded import shown
+from tests.hook.recorded import printed_ids
 
 PROJECT = "git.example.com/acme/shop"
 CALLS = OWN / "calls"
@@ -54,7 +54,7 @@ def played(root: Path, folder: Path) -> tuple[list[str], list[str]]:
         }
         printed: list[bytes] = []
         tool.respond(payload, home, printed.append, Deadline(5_000))
-        came = shown(printed)
+        came = printed_ids(printed)
         told = f"{number + 1}: {row['tool']} {json.dumps(row['input'])[:90]} wanted {row['wanted']}, got {came}"
         if row["wanted"] and not set(row["wanted"]) & set(came):
             missed.append(told)

@@ -15,7 +15,7 @@ from subcog_hooks.hook import prompt as hook_prompt
 from subcog_hooks.recall import notes
 from tests.eval.collection import rows
 from tests.eval.test_sessions import SESSIONS, begin_project, come_to_session
-from tests.hook.recorded import shown
+from tests.hook.recorded import printed_ids
 
 LEAST = {"quake": 0.2, "gym": 0.12}  # of what is wanted in a session, by its prompts
 LEAST_OF_USE = 0.4  # of what comes with prompts
@@ -49,7 +49,7 @@ def _told(home: Home, work: Path, number: int, prompt: str) -> list[str]:
     printed: list[bytes] = []
     payload: dict[str, object] = {"session_id": f"s{number}", "cwd": str(work), "prompt": prompt}
     hook_prompt.respond({**payload, "hook_event_name": "UserPromptSubmit"}, home, printed.append, Deadline(5_000))
-    return shown(printed)
+    return printed_ids(printed)
 
 
 @pytest.mark.parametrize("name", LEAST)

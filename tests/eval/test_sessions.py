@@ -20,9 +20,8 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import brief, session
-from subcog_hooks.hook import call as occasions
 from subcog_hooks.hook import prompt as hook_prompt
-from subcog_hooks.hook.call import Occasion
+from subcog_hooks.hook.call import HookCall, close_left_open
 from subcog_hooks.settings.loading import load
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import Memory
@@ -30,7 +29,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.eval.collection import OWN, rows
 from tests.hook.conftest import follow
-from tests.hook.recorded import shown
+from tests.hook.recorded import printed_ids
 
 SESSIONS = OWN / "sessions"
 CHOSEN, REPORTED = "quake", "gym"
@@ -39,7 +38,12 @@ BEGAN, DAY = 1_772_445_600_000, 86_400_000  # milliseconds: when the first sessi
 LEAST = {CHOSEN: 0.18, REPORTED: 0.19}  # of what is wanted, at the start of its session
 
 Row = dict[str, object]
-WITHOUT = {"branch": ["BRANCH"], "trust": ["BY_AGENT"], "use": ["SOUGHT"], "any": ["BRANCH", "BY_AGENT", "SOUGHT"]}
+WITHOUT = {
+    "branch": ["BRANCH_WEIGHT"],
+    "trust": ["AGENT_PENALTY"],
+    "use": ["DEMAND_WEIGHT"],
+    "any": ["BRANCH_WEIGHT", "AGENT_PENALTY", "DEMAND_WEIGHT"],
+}
 EVIDENCE: dict[str, Callable[[Row], list[str]]] = {  # in the place of the branch's name
     "subjects of the last commits": lambda row: [str(commit["subject"]) for commit in _rows_of(row, "commits")],
     "files of the last commits": lambda row: [
@@ -102,8 +106,8 @@ def weights(without: Iterable[str], texts: list[str] | None = None) -> Iterator[
         for name in without:
             patch.setattr(brief, name, 0.0)
         if texts is not None:
-            words = [word for text in texts for word in brief.words_of_branch(text)]
-            patch.setattr(brief, "words_of_branch", lambda _: [*dict.fromkeys(words)])
+            words = [word for text in texts for word in brief.branch_words(text)]
+            patch.setattr(brief, "branch_words", lambda _: [*dict.fromkeys(words)])
         yield
 
 
@@ -126,9 +130,9 @@ def _would_begin(home: Home, work: Path) -> tuple[str, ...]:
     state = State.open(home, 1_000)
     payload: dict[str, object] = {"session_id": "", "cwd": str(work), "source": "startup"}
     try:
-        return session.preview(Occasion(payload, "", here, load(home), state, home, Deadline(5_000))).ids
+        return session.preview_start(HookCall(payload, "", here, load(home), state, home, Deadline(5_000))).ids
     finally:
-        occasions.close_left_open()
+        close_left_open()
         state.close()
 
 
@@ -136,7 +140,7 @@ def _begun(home: Home, work: Path, number: int) -> list[str]:
     printed: list[bytes] = []
     payload: dict[str, object] = {"session_id": f"s{number}", "cwd": str(work), "source": "startup"}
     session.respond({**payload, "hook_event_name": "SessionStart"}, home, printed.append, Deadline(5_000))
-    return shown(printed)
+    return printed_ids(printed)
 
 
 def _heard(home: Home, work: Path, number: int, prompt: str) -> None:

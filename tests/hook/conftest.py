@@ -1,4 +1,4 @@
-"""What the tests of hooks share: a store that index and vectors have followed, and prompts to it."""
+"""Fixtures for the hook's tests: a store with index and vectors, and prompts to it."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def follow(home: Home, store: Store) -> None:
 
 @pytest.fixture
 def lighthouse(home: Home, store: Store, make: Maker) -> None:
-    """Four memories that answer QUESTION, of which two nearly say the same, and others."""
+    """Store four memories that answer QUESTION, two of them similar, and others."""
     texts = {
         "first": "The lighthouse lamp relay is driven by the tide sensor.",
         "again": "The lighthouse lamp relay is driven by the tide sensor!",
@@ -39,9 +39,9 @@ def lighthouse(home: Home, store: Store, make: Maker) -> None:
 
 @pytest.fixture
 def decide(home: Home, lighthouse: None) -> Decide:
-    """Asks the hook; the decision that it leaves."""
+    """Ask the hook, and return its decision."""
 
-    def asked(text: object = QUESTION, session: str = "s", cwd: str = "/", budget_ms: float = 5_000) -> Decision:
+    def decide_prompt(text: object = QUESTION, session: str = "s", cwd: str = "/", budget_ms: float = 5_000) -> Decision:
         before = len(decisions(home))
         payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd}
         printed: list[bytes] = []
@@ -51,4 +51,4 @@ def decide(home: Home, lighthouse: None) -> Decide:
         assert bool(printed) == (kept[0].outcome == SPOKE)
         return kept[0]
 
-    return asked
+    return decide_prompt

@@ -1,4 +1,4 @@
-"""What the tests of records share: prompts to a store about a lighthouse, and the decisions that they leave."""
+"""Helpers for tests of decisions: prompts to a store about a lighthouse, and their records."""
 
 import json
 from collections.abc import Callable
@@ -16,11 +16,11 @@ SECRET = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
 
 
 def decisions(home: Home) -> list[Decision]:
-    """All that are kept, the newest first."""
+    """Return the stored decisions, the newest first."""
     state = State.open(home, 1_000)
-    found = decision_log.latest(state, 100)
+    newest = decision_log.latest(state, 100)
     state.close()
-    return found
+    return newest
 
 
 def outcomes(decision: Decision) -> dict[str, str]:
@@ -31,8 +31,8 @@ def configure(home: Home, text: str) -> None:
     Path(home.config).write_text(text)
 
 
-def shown(outputs: list[bytes]) -> list[str]:
-    """The ids of the memories that a hook has printed, in order; it prints once or not at all."""
+def printed_ids(outputs: list[bytes]) -> list[str]:
+    """Return the ids of the printed memories, in order. A hook prints once or not at all."""
     assert len(outputs) <= 1
     if not outputs:
         return []

@@ -14,7 +14,7 @@ from subcog_hooks.store.state import State
 
 @pytest.fixture
 def state(home: Home) -> State:
-    """A session `s` that was last heard of long ago, and a memory that it was given."""
+    """Store a session `s` that was last active long ago, and its given memory."""
     home.create()
     state = State.open(home, 1_000)
     sessions.begin(state, "s", "shop", "startup", 1_000)
@@ -24,7 +24,7 @@ def state(home: Home) -> State:
 
 
 def test_it_is_noted_that_a_session_was_at_work(home: Home, state: State) -> None:
-    bookkeeping.respond({"session_id": "s"}, home, Deadline(5_000))
+    bookkeeping.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
     session = sessions.find(state, "s")
     assert session is not None
     assert session.last_at > 1_000_000_000_000
@@ -35,19 +35,19 @@ def test_it_is_noted_that_a_session_was_at_work(home: Home, state: State) -> Non
 @pytest.mark.parametrize("session", ["unknown", "", None, 3, f"{TRIAL}1"])
 def test_of_other_sessions_nothing_is_noted(home: Home, state: State, session: object) -> None:
     before = state.run("SELECT * FROM sessions")
-    bookkeeping.respond({"session_id": session}, home, Deadline(5_000))
+    bookkeeping.note_session_activity({"session_id": session}, home, Deadline(5_000))
     assert state.run("SELECT * FROM sessions") == before
 
 
 def test_where_there_is_no_state_none_is_made(home: Home) -> None:
-    bookkeeping.respond({"session_id": "s"}, home, Deadline(5_000))
+    bookkeeping.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
     assert not os.path.exists(home.root)
 
 
 def test_while_somebody_writes_nothing_is_noted_and_nobody_waits(home: Home, state: State) -> None:
     state.begin()
     deadline = Deadline(60_000)
-    bookkeeping.respond({"session_id": "s"}, home, deadline)
+    bookkeeping.note_session_activity({"session_id": "s"}, home, deadline)
     assert deadline.left_ms() > 30_000
     state.commit()
     session = sessions.find(state, "s")

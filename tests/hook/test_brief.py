@@ -1,4 +1,4 @@
-"""The brief that a session begins with: what is worth knowing whatever comes, as many as fit, nothing twice."""
+"""The brief of a session: its most useful memories, as many as fit, without repeats."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from subcog_hooks.hook import brief
 from subcog_hooks.hook import prompt as prompts
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.block import HARD_CAP_UNITS
-from subcog_hooks.hook.call import Occasion
+from subcog_hooks.hook.call import HookCall
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import ledger, project, sessions
 from subcog_hooks.store.state import State
@@ -20,7 +20,7 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import utf16_units
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import configure, shown
+from tests.hook.recorded import configure, printed_ids
 
 Begin = Callable[..., list[bytes]]
 RULE = "Commit by hand; the agent never pushes."
@@ -29,9 +29,9 @@ HERE = "/tmp"
 
 @pytest.fixture
 def begin(home: Home) -> Begin:
-    """Begins a session; what is printed."""
+    """Begin a session, and return the output."""
 
-    def begun(source: str = "startup", session: str = "s", cwd: str = HERE) -> list[bytes]:
+    def begin_session(source: str = "startup", session: str = "s", cwd: str = HERE) -> list[bytes]:
         printed: list[bytes] = []
         payload: dict[str, object] = {
             "source": source,
@@ -42,17 +42,17 @@ def begin(home: Home) -> Begin:
         hook_session.respond(payload, home, printed.append, Deadline(60_000))
         return printed
 
-    return begun
+    return begin_session
 
 
 def context(printed: list[bytes]) -> str:
-    """The block that was printed."""
+    """Return the printed block."""
     (line,) = printed
     return str(json.loads(line)["hookSpecificOutput"]["additionalContext"])
 
 
 def text_units(block: str) -> int:
-    """The UTF-16 units of the texts in a block, which is what a brief's setting bounds."""
+    """Return the UTF-16 units of the texts in a block: a brief's setting bounds them."""
     return sum(utf16_units(line.partition("] ")[2]) for line in block.split("\n")[1:-1])
 
 
@@ -64,7 +64,7 @@ def add_many(store: Store, make: Maker, count: int) -> None:
 def test_all_come_where_all_fit_the_newest_first(store: Store, make: Maker, begin: Begin) -> None:
     add_many(store, make, 5)
     printed = begin()
-    assert shown(printed) == ["f004", "f003", "f002", "f001", "f000"]
+    assert printed_ids(printed) == ["f004", "f003", "f002", "f001", "f000"]
     assert context(printed).startswith(
         '<subcog-memories source="the user\'s own notes, recalled by subcog; 5 now, others when they matter">\n['
     )
@@ -76,7 +76,7 @@ def test_as_many_come_as_fit_and_none_is_cut(store: Store, make: Maker, home: Ho
     add_many(store, make, 150)
     text = context(begin())
     lines = text.split("\n")[1:-1]
-    assert room - 60 < text_units(text) <= room or len(lines) == hook_session.MOST_MEMORIES
+    assert room - 60 < text_units(text) <= room or len(lines) == hook_session.MAX_MEMORIES
     assert all(line.endswith(".") for line in lines)
 
 
@@ -109,34 +109,32 @@ def test_rules_come_before_facts_of_the_same_age(store: Store, make: Maker, begi
     configure(home, f"[surfacing]\nbrief_characters = {250}")
     add_many(store, make, 30)
     store.add([make(RULE, id="rule", namespace="preferences", created_at=29)])
-    assert shown(begin())[0] == "rule"
+    assert printed_ids(begin())[0] == "rule"
 
 
-def test_what_is_said_to_be_standing_is_in_view_however_old_and_however_many_are_newer(
-    store: Store, make: Maker, begin: Begin, home: Home
-) -> None:
+def test_a_standing_memory_comes_before_many_newer_ones(store: Store, make: Maker, begin: Begin, home: Home) -> None:
     store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=1)])
     add_many(store, make, 300)
-    assert shown(begin())[0] == "said"
+    assert printed_ids(begin())[0] == "said"
 
 
 def test_what_is_said_to_be_standing_comes_first_however_old(store: Store, make: Maker, begin: Begin, home: Home) -> None:
     store.add([make(RULE, id="rule", namespace="preferences", created_at=5)])
     store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=4)])
     store.add([make("Ropes are coiled clockwise.", id="not", namespace="patterns", standing=False, created_at=6)])
-    assert [(one.memory.id, one.kind) for one in _ranked(home)] == [("said", 6.0), ("not", 0.0), ("rule", 2.0)]
+    assert [(score.memory.id, score.kind) for score in _rank_all(home)] == [("said", 6.0), ("not", 0.0), ("rule", 2.0)]
 
 
 def test_where_the_namespace_says_nothing_the_text_tells(store: Store, make: Maker, home: Home) -> None:
     store.add([make(RULE, id="rule", namespace="harbour", created_at=5)])
     store.add([make("The crane broke on 3 May.", id="event", namespace="harbour", created_at=5)])
-    kinds = {one.memory.id: one.kind for one in _ranked(home)}
+    kinds = {score.memory.id: score.kind for score in _rank_all(home)}
     assert kinds["rule"] > 1.0
     assert kinds["event"] < 0.2
 
 
 @pytest.mark.parametrize("many", ["project", "user"])
-def test_neither_the_projects_memories_nor_ones_own_take_all_of_the_room(
+def test_neither_project_nor_user_memories_take_all_room(
     store: Store, make: Maker, begin: Begin, home: Home, tmp_path: Path, many: str
 ) -> None:
     (tmp_path / ".git").mkdir()
@@ -145,17 +143,15 @@ def test_neither_the_projects_memories_nor_ones_own_take_all_of_the_room(
     store.add([make(f"Rule {n} is about module m{n}.", id=f"m{n:03}", project=mine, created_at=100 + n) for n in range(100)])
     store.add([make(f"Part {n} has table t{n}.", id=f"o{n:03}", project=others, created_at=n) for n in range(20)])
     configure(home, "[surfacing]\nbrief_characters = 1000")
-    ids = shown(begin(cwd=str(tmp_path)))
+    ids = printed_ids(begin(cwd=str(tmp_path)))
     few = [id_ for id_ in ids if id_.startswith("o")]
     assert len(ids) * 0.2 < len(few) < len(ids) * 0.5
     store.modify([f"o{n:03}" for n in range(20)], lambda memory: memory.replaced(status="archived"))
-    assert all(id_.startswith("m") for id_ in shown(begin(cwd=str(tmp_path), session="t")))
+    assert all(id_.startswith("m") for id_ in printed_ids(begin(cwd=str(tmp_path), session="t")))
     assert text_units(context(begin(cwd=str(tmp_path), session="u"))) > 1_000 - 40
 
 
-def test_what_was_sought_in_this_project_comes_before_what_is_newer(
-    store: Store, make: Maker, begin: Begin, home: Home
-) -> None:
+def test_memories_of_earlier_prompts_come_before_newer_ones(store: Store, make: Maker, begin: Begin, home: Home) -> None:
     configure(home, f"[surfacing]\nbrief_characters = {300}")
     add_many(store, make, 300)
     state = State.open(home, 1_000)
@@ -166,15 +162,15 @@ def test_what_was_sought_in_this_project_comes_before_what_is_newer(
     state.commit()
     assert ledger.find_near(state, "", 10) == {"f005": pytest.approx(2.7)}
     state.close()
-    weights = {one.memory.id: one for one in _ranked(home)}
-    assert weights["f005"].sought > 0.5
-    assert weights["f299"].sought == 0.0
+    weights = {score.memory.id: score for score in _rank_all(home)}
+    assert weights["f005"].demand > 0.5
+    assert weights["f299"].demand == 0.0
     assert "f006" not in weights  # of another project, and too old to be looked at
 
 
-def _ranked(home: Home) -> list[brief.Worth]:
-    occasion = Occasion({}, "", None, Settings({}), State.open(home, 1_000), home, Deadline(60_000))
-    return list(brief.ranked(brief.weighed(occasion)))
+def _rank_all(home: Home) -> list[brief.BriefScore]:
+    call = HookCall({}, "", None, Settings({}), State.open(home, 1_000), home, Deadline(60_000))
+    return list(brief.rank_scores(brief.score_memories(call)))
 
 
 def test_what_has_words_of_the_branch_comes_before_what_is_newer(
@@ -185,21 +181,21 @@ def test_what_has_words_of_the_branch_comes_before_what_is_newer(
     configure(home, "[surfacing]\nbrief_characters = 200")
     store.add([make("Refunds are open for 14 days.", id="refund", namespace="context", created_at=1)])
     add_many(store, make, 100)
-    assert shown(begin(cwd=str(tmp_path)))[0] != "refund"
+    assert printed_ids(begin(cwd=str(tmp_path)))[0] != "refund"
     store.modify(["refund"], lambda memory: memory.replaced(created_at=60))
-    assert "refund" in shown(begin(cwd=str(tmp_path), session="t"))
+    assert "refund" in printed_ids(begin(cwd=str(tmp_path), session="t"))
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    assert "refund" not in shown(begin(cwd=str(tmp_path), session="u"))
+    assert "refund" not in printed_ids(begin(cwd=str(tmp_path), session="u"))
 
 
 def test_the_word_of_an_agent_comes_behind_that_of_a_person(store: Store, make: Maker, home: Home) -> None:
     store.add([make("The crane has two hooks.", id="agent", namespace="context", trust="agent", created_at=102)])
     store.add([make("The quay has two cranes.", id="person", namespace="context", created_at=101)])
     add_many(store, make, 100)
-    found = {one.memory.id: (place, one.trust) for place, one in enumerate(_ranked(home))}
-    assert found["person"] == (0, 0.0)
-    assert found["agent"][0] > 10
-    assert found["agent"][1] == -1.5
+    positions = {score.memory.id: (position, score.trust) for position, score in enumerate(_rank_all(home))}
+    assert positions["person"] == (0, 0.0)
+    assert positions["agent"][0] > 10
+    assert positions["agent"][1] == -1.5
 
 
 def test_a_resumed_session_is_charged_once(store: Store, make: Maker, begin: Begin, home: Home) -> None:
@@ -224,15 +220,15 @@ def test_a_branchs_name_counts_no_more_than_three_rare_words(
     add_many(store, make, 20)
     store.add([make("Crane, hook, rope, winch and pulley are tested.", id="all"), make("One crane has a rope.", id="two")])
     state = State.open(home, 1_000)
-    occasion = Occasion({}, "", project.find(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
-    branch = {one.memory.id: one.branch for one in brief.weighed(occasion)}
-    assert branch["all"] == brief.BRANCH * brief.MOST_OF_BRANCH
+    call = HookCall({}, "", project.find(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
+    branch = {score.memory.id: score.branch for score in brief.score_memories(call)}
+    assert branch["all"] == brief.BRANCH_WEIGHT * brief.MAX_BRANCH_SHARE
     assert 0.0 == branch["f001"] < branch["two"] < branch["all"]
     state.close()
 
 
 def test_of_a_long_name_of_a_branch_the_first_words_count() -> None:
-    assert brief.words_of_branch("-".join(f"{letter}quay" for letter in "abcdefghijklmnop")) == [
+    assert brief.branch_words("-".join(f"{letter}quay" for letter in "abcdefghijklmnop")) == [
         f"{letter}quay" for letter in "abcdefgh"
     ]
 
@@ -254,20 +250,20 @@ def test_what_waits_for_its_moment_is_left_to_it(store: Store, make: Maker, begi
     store.add([make("Only in a.py.", paths=("a.py",)), make("At a deploy.", triggers=("deploy now",))])
     store.add([make("On main alone.", when={"branch": "main"})])
     store.add([make(RULE, id="rule")])
-    assert shown(begin()) == ["rule"]
+    assert printed_ids(begin()) == ["rule"]
 
 
 def test_nearly_the_same_is_said_once(store: Store, make: Maker, begin: Begin) -> None:
     words = "the agent of this repository never ever pushes a commit to the main branch by itself"
     store.add([make(f"Remember that {words}{end}", id=f"r{n}", created_at=n) for n, end in enumerate((".", "!", "…", ""))])
-    assert shown(begin()) == ["r3"]
+    assert printed_ids(begin()) == ["r3"]
 
 
 def test_of_pinned_memories_that_say_the_same_one_comes(store: Store, make: Maker, begin: Begin) -> None:
     rule = "The agent of this repository never pushes a commit to the main branch by itself"
     store.add([make(f"{rule}{end}", id=f"p{n}", priority=95 - n) for n, end in enumerate((".", "!"))])
     add_many(store, make, 3)
-    assert shown(begin()) == ["p0", "f002", "f001", "f000"]
+    assert printed_ids(begin()) == ["p0", "f002", "f001", "f000"]
 
 
 def test_a_resumed_session_hears_the_same_bytes_whatever_is_new(store: Store, make: Maker, begin: Begin) -> None:
@@ -275,7 +271,7 @@ def test_a_resumed_session_hears_the_same_bytes_whatever_is_new(store: Store, ma
     first = begin()
     store.add([make(RULE, id="rule", namespace="preferences", created_at=90)])
     assert begin("resume") == first
-    assert "rule" in shown(begin("startup", "another"))
+    assert "rule" in printed_ids(begin("startup", "another"))
 
 
 def test_prompts_do_not_repeat_it_and_clear_and_compact_do(store: Store, make: Maker, home: Home, begin: Begin) -> None:
@@ -283,12 +279,12 @@ def test_prompts_do_not_repeat_it_and_clear_and_compact_do(store: Store, make: M
     store.add([make("The dredging barge Ellida is moored at pier 7 from November on.", id="barge")])
     store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(30)])
     follow(home, store)
-    assert "barge" in shown(begin())
+    assert "barge" in printed_ids(begin())
     printed: list[bytes] = []
     prompts.respond({"prompt": asked, "session_id": "s", "cwd": HERE}, home, printed.append, Deadline(60_000))
     assert printed == []
-    assert "barge" in shown(begin("compact"))
-    assert "barge" in shown(begin("clear", "after-clear"))
+    assert "barge" in printed_ids(begin("compact"))
+    assert "barge" in printed_ids(begin("clear", "after-clear"))
     state = State.open(home, 1_000)
     assert "barge" in ledger.given_to(state, "s")
     state.close()
@@ -298,8 +294,8 @@ def test_old_rows_are_pruned(home: Home, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(ledger, "MAX_ROWS", 10)
     home.create()
     state = State.open(home, 1_000)
-    for at in range(12):
-        ledger.note_near(state, "", [(f"m{at}", 0.5)], at)
+    for now_ms in range(12):
+        ledger.note_near(state, "", [(f"m{now_ms}", 0.5)], now_ms)
     ledger.prune_near(state)
-    assert set(ledger.find_near(state, "", 99)) == {f"m{at}" for at in range(6, 12)}
+    assert set(ledger.find_near(state, "", 99)) == {f"m{now_ms}" for now_ms in range(6, 12)}
     state.close()

@@ -1,4 +1,4 @@
-"""The facts that a hook knows: of the payload, of git's files, of state.db; what is not known is not among them."""
+"""The facts of a hook call: from the payload, from git's files and from state.db. Unknown facts are left out."""
 
 import sys
 from pathlib import Path
@@ -25,7 +25,7 @@ def state(home: Home) -> State:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """A repository on the branch release/7."""
+    """Make a repository on the branch release/7."""
     git = tmp_path / "shop" / ".git"
     git.mkdir(parents=True)
     (git / "HEAD").write_text("ref: refs/heads/release/7\n")
@@ -38,19 +38,19 @@ def here(shop: Path) -> Project | None:
     return project.find(str(shop))
 
 
-def prompted(session: object = "one", **more: object) -> dict[str, object]:
+def prompt_payload(session: object = "one", **more: object) -> dict[str, object]:
     return {"hook_event_name": "UserPromptSubmit", "session_id": session, **more}
 
 
-def used(tool: str, **given: object) -> dict[str, object]:
-    """The payload before a tool is used."""
+def tool_payload(tool: str, **given: object) -> dict[str, object]:
+    """Return the payload of a tool call."""
     return {"hook_event_name": "PreToolUse", "session_id": "one", "tool_name": tool, "tool_input": given}
 
 
 def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) -> None:
-    found = facts.session_facts(prompted(cwd=f"{shop}/src", permission_mode="plan"), here, state, DAY)
-    known = {name: value for name, value in found.items() if name not in HISTORY | {"platform"}}
-    assert known == {
+    fact_values = facts.session_facts(prompt_payload(cwd=f"{shop}/src", permission_mode="plan"), here, state, DAY)
+    without_history = {name: value for name, value in fact_values.items() if name not in HISTORY | {"platform"}}
+    assert without_history == {
         "cwd": f"{shop}/src",
         "project": "github.com/acme/shop",
         "branch": "release/7",
@@ -58,44 +58,44 @@ def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) 
     }
     when: dict[str, object] = {"branch": {"glob": "release/*"}, "project": "github.com/acme/shop", "first_prompt": True}
     condition_checks.check(when)
-    assert conditions.holds(when, found)
+    assert conditions.holds(when, fact_values)
 
 
 def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Project, shop: Path) -> None:
     sessions.begin(state, "zero", "github.com/acme/shop", "startup", 0)
     sessions.begin(state, "one", "github.com/acme/shop", "startup", 0)
-    payload = {**used("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
-    found = facts.session_facts(payload, here, state, DAY)
-    assert {*found} == {*KNOWN} - {"file"}  # which the tool's own hook knows
-    condition_checks.check(dict(found))
-    assert conditions.holds(dict(found), found)
+    payload = {**tool_payload("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
+    fact_values = facts.session_facts(payload, here, state, DAY)
+    assert {*fact_values} == {*KNOWN} - {"file"}  # which the tool's own hook knows
+    condition_checks.check(dict(fact_values))
+    assert conditions.holds(dict(fact_values), fact_values)
 
 
-def test_the_first_prompt_is_the_first_also_for_the_tools_that_work_on_it(state: State) -> None:
+def test_the_first_prompt_is_the_first_for_its_tools_too(state: State) -> None:
     start = {"hook_event_name": "SessionStart", "session_id": "one", "source": "startup"}
     seen = []
-    for payload in (start, prompted(), used("Read"), prompted(), used("Read")):
-        found = facts.session_facts(payload, None, state, DAY)
-        seen.append((found["prompts"], found["first_prompt"]))
+    for payload in (start, prompt_payload(), tool_payload("Read"), prompt_payload(), tool_payload("Read")):
+        fact_values = facts.session_facts(payload, None, state, DAY)
+        seen.append((fact_values["prompts"], fact_values["first_prompt"]))
         if payload["hook_event_name"] == "UserPromptSubmit":
             sessions.note_prompt(state, "one", "", DAY)
     assert seen == [(0, False), (1, True), (1, True), (2, False), (2, False)]
 
 
 def test_how_a_session_began_is_known_until_it_begins_anew(state: State) -> None:
-    assert "source" not in facts.session_facts(prompted(), None, state, DAY)
+    assert "source" not in facts.session_facts(prompt_payload(), None, state, DAY)
     sessions.begin(state, "one", "", "startup", DAY)
-    assert facts.session_facts(prompted(), None, state, DAY)["source"] == "startup"
+    assert facts.session_facts(prompt_payload(), None, state, DAY)["source"] == "startup"
     compacted = {"hook_event_name": "SessionStart", "session_id": "one", "source": "compact"}
     assert facts.session_facts(compacted, None, state, DAY)["source"] == "compact"
 
 
 def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) -> None:
     sessions.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
-    new = facts.session_facts(prompted(), here, state, 9 * DAY)
+    new = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
     assert (new["first_session"], "days_since_last_session" in new) == (True, False)
     sessions.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
-    returning = facts.session_facts(prompted(), here, state, 9 * DAY)
+    returning = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
     assert (returning["first_session"], returning["days_since_last_session"]) == (False, 7.0)
 
 
@@ -103,7 +103,7 @@ def test_a_session_of_a_clock_that_was_ahead_counts_for_nothing(state: State, he
     sessions.begin(state, "ahead", "github.com/acme/shop", "startup", 2_000 * DAY)
     sessions.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
     sessions.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
-    assert facts.session_facts(prompted(), here, state, 9 * DAY)["days_since_last_session"] == 7.0
+    assert facts.session_facts(prompt_payload(), here, state, 9 * DAY)["days_since_last_session"] == 7.0
 
 
 def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> None:
@@ -113,9 +113,9 @@ def test_of_a_client_that_names_no_session_no_history_is_known(state: State) -> 
 def test_flags_are_facts_but_never_in_the_place_of_one(state: State) -> None:
     state_values.set_flag(state, "clinician_mode", value=True)
     state_values.set_flag(state, "branch", "main")  # an older version let it be set
-    found = facts.session_facts(prompted(), None, state, DAY)
-    assert found["clinician_mode"] is True
-    assert "branch" not in found
+    fact_values = facts.session_facts(prompt_payload(), None, state, DAY)
+    assert fact_values["clinician_mode"] is True
+    assert "branch" not in fact_values
 
 
 @pytest.mark.parametrize("odd", [None, 7, [], {"a": 1}, "x" * 100_000, "\ud83d"])
@@ -134,4 +134,4 @@ def test_the_platform_has_the_name_that_conditions_know(
     monkeypatch: pytest.MonkeyPatch, platform: str, fact: str | None
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    assert facts.place_facts("", None).get("platform") == fact
+    assert facts.folder_facts("", None).get("platform") == fact

@@ -1,4 +1,4 @@
-"""Follow-ups: they borrow what the session's prompt before was about."""
+"""Follow-ups: they borrow the topics of the session's earlier prompt."""
 
 import pytest
 

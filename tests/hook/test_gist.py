@@ -19,7 +19,7 @@ RETRIES = "A refused connection is tried again after 2, 4 and 8 seconds."
         ("  \n ", ""),
     ],
 )
-def test_it_is_the_title_and_the_nearest_sentence_or_all_that_fits(content: str, gist: str) -> None:
+def test_the_gist_is_the_title_and_the_nearest_sentence(content: str, gist: str) -> None:
     assert gist_of(content, "how often is a refused connection tried again?") == gist
 
 

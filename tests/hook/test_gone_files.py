@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook.absent_files import LEFT, are_gone, is_stale
+from subcog_hooks.hook.absent_files import STALE_FACTOR, are_gone, is_stale
 from subcog_hooks.store.decision import STALE
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
@@ -17,7 +17,7 @@ from tests.hook.recorded import Decide, configure
 
 @pytest.fixture
 def root(tmp_path: Path) -> str:
-    """A project that has src/db/pool.py."""
+    """Make a project that has src/db/pool.py."""
     (tmp_path / "shop" / "src" / "db").mkdir(parents=True)
     (tmp_path / "shop" / "src" / "db" / "pool.py").write_text("")
     return str(tmp_path / "shop")
@@ -63,19 +63,19 @@ def test_only_the_projects_own_memories_count_less(root: str, make: Maker) -> No
     assert not is_stale(make("a", project="github.com/acme/shop", **of), None)
 
 
-def test_a_prompt_finds_what_is_about_gone_files_half_as_relevant(decide: Decide, home: Home, store: Store, root: str) -> None:
+def test_memories_about_gone_files_are_half_as_relevant(decide: Decide, home: Home, store: Store, root: str) -> None:
     os.makedirs(os.path.join(root, ".git"))
     about = {"scope": "project", "project": root, "paths": ("src/db/pool.py",)}
     store.modify(["first"], lambda memory: memory.replaced(**about))
     follow(home, store)
 
-    def judged() -> tuple[float, str]:
+    def first_candidate() -> tuple[float, str]:
         decision = decide(session="", cwd=root)
-        found = next(one for one in decision.candidates if one.id == "first")
-        return found.relevance, found.outcome
+        first = next(candidate for candidate in decision.candidates if candidate.id == "first")
+        return first.relevance, first.outcome
 
-    there, _ = judged()
+    there, _ = first_candidate()
     os.unlink(os.path.join(root, "src", "db", "pool.py"))
-    assert judged()[0] == pytest.approx(there * LEFT, abs=0.0002)
+    assert first_candidate()[0] == pytest.approx(there * STALE_FACTOR, abs=0.0002)
     configure(home, f"[surfacing]\nmin_relevance = {there * 0.9}\n")
-    assert judged()[1] == STALE
+    assert first_candidate()[1] == STALE

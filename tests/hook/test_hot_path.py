@@ -1,4 +1,4 @@
-"""What the hook's process loads and starts, from a payload to an injected memory: imports cost the most milliseconds."""
+"""The modules and threads of the hook's process: imports cost the most milliseconds."""
 
 import ast
 import json
@@ -79,7 +79,7 @@ MEANING = 1  # the thread that searches vectors beside words
 
 
 @pytest.fixture
-def remembered(home: Home, store: Store, make: Maker) -> None:
+def oauth_memory(home: Home, store: Store, make: Maker) -> None:
     store.add([make("OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.")])
     follow(home, store)
 
@@ -154,14 +154,14 @@ def assert_alone(done: Run) -> None:
     assert not SOCKETS & done.modules
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 def test_a_speaking_prompt_stays_within_its_budget() -> None:
     done = speaking()
     assert_within("speaking prompt", done)
     assert not (OF_CUES | OF_SECOND_LOOKS | OF_LLM_CALLS) & done.own
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 @pytest.mark.parametrize("prompt", ["run the tests again", "ok", "/compact", ""])
 def test_a_silent_prompt_loads_nothing_of_recall(prompt: str) -> None:
     done = run(payload(prompt))
@@ -171,7 +171,7 @@ def test_a_silent_prompt_loads_nothing_of_recall(prompt: str) -> None:
     assert not SEARCH & done.modules
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
 def test_bookkeeping_loads_the_state_alone(event: str) -> None:
     asked: dict[str, object] = {"hook_event_name": event, "session_id": "s"}
@@ -183,7 +183,7 @@ def test_bookkeeping_loads_the_state_alone(event: str) -> None:
     assert not {"store.store", "hook.call", "settings.loading"} & done.own
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 @pytest.mark.parametrize("source", ["startup", "resume", "compact"])
 def test_a_silent_session_start_loads_no_search(home: Home, source: str) -> None:
     Path(home.config).write_text("[surfacing]\nbrief_characters = 0\n", encoding="utf-8")
@@ -194,7 +194,7 @@ def test_a_silent_session_start_loads_no_search(home: Home, source: str) -> None
     assert not SEARCH & done.modules
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 def test_a_brief_loads_no_search() -> None:
     done = run(start())
     assert b"PKCE" in done.out
@@ -202,14 +202,14 @@ def test_a_brief_loads_no_search() -> None:
     assert not SEARCH & done.modules
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 def test_a_start_with_no_job_due_starts_no_process(home: Home) -> None:
     run(start())
     job_record.write(home, job_record.RestRecord({}, now_ms() + HOUR_MS, 0))
     assert "hook.detached" not in run(start("t")).own
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 def test_an_unknown_file_loads_no_search() -> None:
     done = run(edit("/srv/a.py", "x"))
     assert done.out == b""
@@ -234,7 +234,7 @@ def test_only_the_words_of_a_trigger_load_re2(store: Store, make: Maker) -> None
 
 
 @pytest.fixture
-def server(home: Home, remembered: None) -> Iterator[LlmServer]:
+def server(home: Home, oauth_memory: None) -> Iterator[LlmServer]:
     """Yield an LLM that the hook is set up to ask."""
     with LlmServer(says("comparison", 0.9, ["PKCE"])) as started:
         configure(home, started)
@@ -250,7 +250,7 @@ def configure(home: Home, server: LlmServer, **search_intent: str) -> None:
     server.requests.clear()
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 def test_without_a_provider_nobody_is_asked() -> None:
     assert_alone(speaking())
     assert_alone(run(payload(ORDER)))
@@ -307,13 +307,13 @@ def test_a_cached_answer_needs_neither_thread_nor_socket(home: Home, server: Llm
 # ---- a second look costs nothing where there is none -----------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 def test_an_answer_or_an_order_starts_no_second_look() -> None:
     for done in (speaking(), run(payload(ORDER)), run(payload("ok")), run(edit("/srv/a.py", "x"))):
         assert not OF_SECOND_LOOKS & done.own
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("oauth_memory")
 def test_the_hook_that_starts_a_second_look_loads_no_model(home: Home) -> None:
     Path(home.config).write_text('[second_look]\nmode = "always"\n[surfacing]\nbrief_characters = 0\n', encoding="utf-8")
     run(payload("ok"))  # which compiles the settings

@@ -1,4 +1,4 @@
-"""What is kept of a prompt: no secrets, and nothing where the user does not want it."""
+"""The stored texts of a prompt: no secrets, and none against the user's wish."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_of_a_long_prompt_the_beginning_is_kept(decide: Decide) -> None:
 
 
 def assert_unknown(home: Home, text: str) -> None:
-    """None of the files of the state holds this text."""
+    """Assert that no file of the state has this text."""
     for suffix in ("", "-wal"):
         file = Path(home.state_db + suffix)
         assert not file.exists() or text.encode() not in file.read_bytes()
@@ -57,7 +57,7 @@ OFF_SWITCHES = [
 
 
 @pytest.mark.parametrize("switch", OFF_SWITCHES)
-def test_without_the_users_wish_nothing_that_a_prompt_says_is_kept(decide: Decide, home: Home, switch: str) -> None:
+def test_no_text_of_a_prompt_is_stored_against_the_users_wish(decide: Decide, home: Home, switch: str) -> None:
     configure(home, switch)
     for text in (QUESTION, ORDER, "/compact the lamp relay", "and the other one?"):
         decision = decide(text)

@@ -1,4 +1,4 @@
-"""An occasion: where a hook was called, whose memories may be handed over, and which files it opens."""
+"""A hook call: its project and session, its eligible memories, and the files that it opens."""
 
 from pathlib import Path
 
@@ -15,76 +15,74 @@ from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 
 
-def opened(home: Home, **payload: object) -> call.Occasion:
-    found = call.open_occasion(payload, home, Deadline(5_000))
-    assert found is not None
-    return found
+def make_call(home: Home, **payload: object) -> call.HookCall:
+    hook_call = call.open_call(payload, home, Deadline(5_000))
+    assert hook_call is not None
+    return hook_call
 
 
 def test_without_memories_there_is_none_and_nothing_is_made(home: Home) -> None:
-    assert call.open_occasion({"session_id": "s"}, home, Deadline(5_000)) is None
+    assert call.open_call({"session_id": "s"}, home, Deadline(5_000)) is None
     assert not Path(home.root).exists()
 
 
-def test_it_knows_the_session_the_project_and_whose_memories_may_be_handed_over(
-    home: Home, store: Store, tmp_path: Path
-) -> None:
+def test_a_call_knows_its_session_project_and_audiences(home: Home, store: Store, tmp_path: Path) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     name = str((tmp_path / "shop").resolve())
-    found = opened(home, session_id="s", cwd=str(tmp_path / "shop"))
-    assert found.here is not None
-    assert (found.session, found.here.identity, found.is_trial) == ("s", name, False)
-    assert found.eligible.audiences == (f"project:{name}", "user", "org")
-    assert opened(home, session_id="s", cwd="/").eligible.audiences == ("user", "org")
+    hook_call = make_call(home, session_id="s", cwd=str(tmp_path / "shop"))
+    assert hook_call.here is not None
+    assert (hook_call.session, hook_call.here.identity, hook_call.is_trial) == ("s", name, False)
+    assert hook_call.eligible.audiences == (f"project:{name}", "user", "org")
+    assert make_call(home, session_id="s", cwd="/").eligible.audiences == ("user", "org")
 
 
 @pytest.mark.parametrize("cwd", ["shop", "", None, 3, "/a\0b", "/" + "a/" * 1_000_000, "\ud800"])
 def test_an_odd_folder_is_no_project(home: Home, store: Store, cwd: object) -> None:
-    assert opened(home, cwd=cwd).here is None
+    assert make_call(home, cwd=cwd).here is None
 
 
 @pytest.mark.parametrize(
     ("session", "kept"), [("x" * 500, "x" * MAX_SESSION), (None, ""), (3, ""), ("\ud800", "?"), ("a\0", "a\0")]
 )
 def test_a_session_is_a_short_text_or_none(home: Home, store: Store, session: object, kept: str) -> None:
-    found = opened(home, session_id=session)
-    assert found.session == kept
-    assert found.given() == set()
+    hook_call = make_call(home, session_id=session)
+    assert hook_call.session == kept
+    assert hook_call.given_ids() == set()
 
 
 def test_a_trial_is_told_by_its_session(home: Home, store: Store) -> None:
-    assert opened(home, session_id=f"{TRIAL}1").is_trial
+    assert make_call(home, session_id=f"{TRIAL}1").is_trial
 
 
-def test_it_gives_what_the_session_was_given_and_nothing_without_a_session(home: Home, store: Store) -> None:
-    found = opened(home, session_id="s")
-    ledger.record_given(found.state, "s", ("m",), found.at, "d")
-    ledger.record_given(found.state, "", ("n",), found.at, "d")
-    assert found.given() == {"m"}
-    assert opened(home).given() == set()
+def test_given_ids_are_those_of_the_session(home: Home, store: Store) -> None:
+    hook_call = make_call(home, session_id="s")
+    ledger.record_given(hook_call.state, "s", ("m",), hook_call.now_ms, "d")
+    ledger.record_given(hook_call.state, "", ("n",), hook_call.now_ms, "d")
+    assert hook_call.given_ids() == {"m"}
+    assert make_call(home).given_ids() == set()
 
 
 def test_the_store_is_opened_when_it_is_asked_for(home: Home, store: Store, make: Maker) -> None:
     store.add([make("The tide sensor needs 24 V.", id="m")])
-    found = opened(home, session_id="s")
+    hook_call = make_call(home, session_id="s")
     before = len(call._left_open)
-    assert found.store is found.store
-    assert found.store.get("m").content == "The tide sensor needs 24 V."
+    assert hook_call.store is hook_call.store
+    assert hook_call.store.get("m").content == "The tide sensor needs 24 V."
     assert len(call._left_open) == before + 1
 
 
 def test_problems_of_the_settings_go_to_the_log(home: Home, store: Store) -> None:
     Path(home.config).write_text("[surfacing]\ntools = 7\n")
-    assert opened(home).settings["surfacing.tools"] is True
+    assert make_call(home).settings["surfacing.tools"] is True
     assert "surfacing.tools is 7, expected true or false" in Path(home.log, "hook.log").read_text()
 
 
 def test_facts_are_those_of_the_payload_and_the_place(home: Home, store: Store, tmp_path: Path) -> None:
-    facts = opened(home, session_id="s", cwd=str(tmp_path), permission_mode="plan").facts()
+    facts = make_call(home, session_id="s", cwd=str(tmp_path), permission_mode="plan").facts()
     assert (facts["cwd"], facts["permission_mode"], facts["prompts"]) == (str(tmp_path), "plan", 0)
 
 
-def test_a_damaged_state_is_put_aside_and_the_hook_answers_once_more(home: Home, store: Store) -> None:
+def test_a_damaged_state_is_put_aside_and_answered_again(home: Home, store: Store) -> None:
     State.open(home, 100).close()
     calls: list[int] = []
 

@@ -14,11 +14,15 @@ SMALL_TALK = "ok, thanks"
 SEEKING = "What did we decide about the lighthouse lamp relay and the tide sensor?"
 
 
-def begun(decision: Decision) -> set[float]:
-    """What the place adds to the candidates that are explained."""
-    found = [{name: adds for name, _, adds in one.terms}.get(BEGUN, 0.0) for one in decision.candidates if one.terms]
-    assert found
-    return set(found)
+def position_terms(decision: Decision) -> set[float]:
+    """Return the terms by which the position changes the explained candidates."""
+    terms = [
+        {name: adds for name, _, adds in candidate.terms}.get(BEGUN, 0.0)
+        for candidate in decision.candidates
+        if candidate.terms
+    ]
+    assert terms
+    return set(terms)
 
 
 def best(decision: Decision) -> float:
@@ -26,7 +30,7 @@ def best(decision: Decision) -> float:
 
 
 def test_later_in_a_session_the_same_question_needs_more(decide: Decide) -> None:
-    assert [begun(decide()) for _ in range(6)] == [{0.0}, {-1.2025}, {-1.2025}, {-1.85}, {-1.85}, {-1.85}]
+    assert [position_terms(decide()) for _ in range(6)] == [{0.0}, {-1.2025}, {-1.2025}, {-1.85}, {-1.85}, {-1.85}]
 
 
 def test_every_session_begins_anew(decide: Decide) -> None:
@@ -40,11 +44,11 @@ def test_every_session_begins_anew(decide: Decide) -> None:
 def test_every_prompt_counts_whatever_became_of_it(decide: Decide, between: str) -> None:
     for _ in range(3):
         decide(between)
-    assert begun(decide()) == {-1.85}
+    assert position_terms(decide()) == {-1.85}
 
 
 def test_without_a_session_every_prompt_is_the_first(decide: Decide) -> None:
-    assert [begun(decide(session="")) for _ in range(2)] == [{0.0}, {0.0}]
+    assert [position_terms(decide(session="")) for _ in range(2)] == [{0.0}, {0.0}]
 
 
 def test_what_answers_surely_still_comes(decide: Decide) -> None:
@@ -56,8 +60,8 @@ def test_what_answers_surely_still_comes(decide: Decide) -> None:
 def test_who_asks_for_what_is_remembered_is_answered_at_any_time(decide: Decide) -> None:
     for _ in range(10):
         decide(SMALL_TALK)
-    assert begun(decide(SEEKING)) == {0.0}
-    assert begun(decide()) == {-1.85}
+    assert position_terms(decide(SEEKING)) == {0.0}
+    assert position_terms(decide()) == {-1.85}
 
 
 def test_what_a_trigger_brings_is_as_relevant_as_ever(decide: Decide, home: Home, make: Maker) -> None:
@@ -66,7 +70,7 @@ def test_what_a_trigger_brings_is_as_relevant_as_ever(decide: Decide, home: Home
         follow(home, store)
 
     def of_the_table(decision: Decision) -> float:
-        return next(one.relevance for one in decision.candidates if one.id == "table")
+        return next(candidate.relevance for candidate in decision.candidates if candidate.id == "table")
 
     first = of_the_table(decide(session="one"))
     for _ in range(5):

@@ -19,7 +19,7 @@ from subcog_hooks.store.decision import SPOKE
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hook.recorded import configure, decisions, shown
+from tests.hook.recorded import configure, decisions, printed_ids
 
 Call = Callable[..., list[str]]
 
@@ -38,21 +38,21 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def remember(store: Store, make: Maker) -> Callable[..., None]:
-    """Stores a memory of the project `shop`, or of another, or none."""
+    """Store a memory of the project `shop`, of another, or of none."""
 
-    def stored(
+    def store_memory(
         id_: str, content: str = "Mind the gap.", project: str | None = "git.example.com/acme/shop", **more: object
     ) -> None:
         store.add([make(content, id=id_, project=project, **more)])
 
-    return stored
+    return store_memory
 
 
 @pytest.fixture
 def call(home: Home, store: Store, shop: Path) -> Call:
-    """Lets a tool be called in `shop`; the ids of the memories that are handed over."""
+    """Call a tool in `shop`, and return the printed ids."""
 
-    def called(
+    def call_tool(
         name: object = "Edit",
         session: object = "s",
         cwd: object = str(shop),
@@ -66,9 +66,9 @@ def call(home: Home, store: Store, shop: Path) -> Call:
         payload["permission_mode"] = mode
         printed: list[bytes] = []
         tool.respond(payload, home, printed.append, Deadline(budget_ms))
-        return shown(printed)
+        return printed_ids(printed)
 
-    return called
+    return call_tool
 
 
 # ---- by the file ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""UserPromptSubmit inside one process: what triggers and conditions bring, also for a prompt that asks for nothing."""
+"""UserPromptSubmit inside one process: the memories that triggers and conditions bring."""
 
 import shutil
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Mark, Store
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import QUESTION, configure, decisions, outcomes, shown
+from tests.hook.recorded import QUESTION, configure, decisions, outcomes, printed_ids
 from tests.llm_server import LlmServer, says
 
 Ask = Callable[..., list[str]]
@@ -27,26 +27,26 @@ ORDER = "ok, force push it"
 
 @pytest.fixture
 def remember(home: Home, store: Store, make: Maker) -> Callable[..., None]:
-    def stored(id_: str, content: str = "Mind the gap.", **more: object) -> None:
+    def store_memory(id_: str, content: str = "Mind the gap.", **more: object) -> None:
         store.add([make(content, id=id_, **more)])
         follow(home, store)
 
-    return stored
+    return store_memory
 
 
 @pytest.fixture
 def ask(home: Home, lighthouse: None, remember: Callable[..., None]) -> Ask:
-    """Asks the hook; the ids that it hands over. A trigger matches ORDER, another DEPLOY."""
+    """Ask the hook, and return the printed ids. A trigger matches ORDER, another DEPLOY."""
     remember("push", "A force push needs a word in the channel first.", triggers=("force[- ]?push",))
     remember("freeze", "Look at the freeze calendar.", triggers=("deploy(ing)? to prod",), priority=50)
 
-    def asked(text: str = ORDER, session: str = "s", budget_ms: float = 5_000, **more: object) -> list[str]:
+    def ask_hook(text: str = ORDER, session: str = "s", budget_ms: float = 5_000, **more: object) -> list[str]:
         printed: list[bytes] = []
         payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": "/", "hook_event_name": "UserPromptSubmit"}
         prompt.respond({**payload, **more}, home, printed.append, Deadline(budget_ms))
-        return shown(printed)
+        return printed_ids(printed)
 
-    return asked
+    return ask_hook
 
 
 # ---- where a busy machine leaves little time -------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_without_time_for_meaning_what_words_have_found_comes(ask: Ask, home: Ho
 # ---- triggers -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_trigger_speaks_for_a_prompt_that_asks_for_nothing_once_a_session(ask: Ask, home: Home) -> None:
+def test_a_trigger_brings_its_memory_once_a_session(ask: Ask, home: Home) -> None:
     assert ask() == ["push"]
     assert ask() == []
     assert ask(session="another") == ["push"]
@@ -92,10 +92,10 @@ def test_a_trigger_is_held_against_the_whole_prompt(ask: Ask) -> None:
     assert ask("commit this\n```\n" + "x = 1\n" * 5_000 + "```\n" + "forcepush " + "y = 2\n" * 2_000) == ["push"]
 
 
-def test_with_a_question_both_what_answers_and_what_is_triggered_come(ask: Ask, home: Home) -> None:
-    found = ask(QUESTION + " We are deploying to prod.")
-    assert "freeze" in found
-    assert {"first", "again"} & {*found}
+def test_a_question_gets_answers_and_triggered_memories(ask: Ask, home: Home) -> None:
+    ids = ask(QUESTION + " We are deploying to prod.")
+    assert "freeze" in ids
+    assert {"first", "again"} & {*ids}
     decision = decisions(home)[0]
     ranks = {candidate.id: candidate.ranks for candidate in decision.candidates}
     assert ranks["freeze"][PATTERN] == 1
@@ -110,9 +110,7 @@ def test_only_live_memories_of_this_project_come(ask: Ask, remember: Callable[..
     assert ask() == ["push"]
 
 
-def test_the_bar_holds_for_what_is_triggered_but_not_for_what_is_pinned(
-    ask: Ask, remember: Callable[..., None], home: Home
-) -> None:
+def test_the_bar_holds_for_triggered_but_not_pinned_memories(ask: Ask, remember: Callable[..., None], home: Home) -> None:
     remember("pinned", "Never on Fridays.", triggers=("force push",), priority=90)
     remember("imported", "Some other rule.", triggers=("force push",), priority=95, trust="import")
     assert ask(session="1") == ["pinned", "imported", "push"]
@@ -139,7 +137,7 @@ def test_what_comes_next_makes_room_of_what_was_given(ask: Ask, remember: Callab
     assert [ask(), ask(), ask(), ask()] == [["pin0", "pin1", "pin2"], ["pin3", "pin4", "pin5"], ["pin6", "push"], []]
 
 
-def test_what_was_called_wrong_for_such_an_order_does_not_come_again(ask: Ask, home: Home, store: Store) -> None:
+def test_a_memory_marked_bad_for_an_order_stays_away(ask: Ask, home: Home, store: Store) -> None:
     assert ask(session="1") == ["push"]
     terms = marks.to_text(marks.terms(ORDER, LexicalIndex.open(home)))
     store.mark(Mark(store.get("push").seq, "d", terms, 1))
@@ -148,7 +146,7 @@ def test_what_was_called_wrong_for_such_an_order_does_not_come_again(ask: Ask, h
     assert ask("we use forcepush for the lighthouse keepers of the northern quay", session="3") == ["push"]
 
 
-def test_where_nothing_can_be_searched_triggers_speak_all_the_same(ask: Ask, home: Home, store: Store) -> None:
+def test_triggers_work_without_an_index(ask: Ask, home: Home, store: Store) -> None:
     shutil.rmtree(home.index)
     store.mark(Mark(store.get("push").seq, "d", "{}", 1))
     assert ask() == ["push"]
@@ -171,7 +169,7 @@ def test_triggers_that_were_not_tried_are_told(ask: Ask, home: Home, monkeypatch
     ("text", "why"),
     [(ORDER + " [nomem]", NOMEM), ("/force push", NOT_TYPED), ("<task-notification>force push", NOT_TYPED)],
 )
-def test_a_prompt_that_wants_silence_or_was_not_typed_triggers_nothing(ask: Ask, home: Home, text: str, why: str) -> None:
+def test_a_silenced_or_untyped_prompt_triggers_nothing(ask: Ask, home: Home, text: str, why: str) -> None:
     assert ask(text) == []
     assert decisions(home)[0].outcome == why
 
@@ -197,8 +195,8 @@ def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: 
             "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n[surfacing]\nmin_relevance = 0.1\n",
         )
         assert ask(QUESTION + " We are deploying to prod.") == ["freeze"]
-    told = outcomes(decisions(home)[0])
-    assert (told["freeze"], told["first"]) == (INJECTED, INTENT)
+    outcome_of = outcomes(decisions(home)[0])
+    assert (outcome_of["freeze"], outcome_of["first"]) == (INJECTED, INTENT)
 
 
 def test_without_the_users_wish_nothing_of_the_prompt_is_kept(ask: Ask, home: Home) -> None:
@@ -219,9 +217,7 @@ def test_an_odd_prompt_triggers_all_the_same(ask: Ask, text: str) -> None:
 # ---- conditions -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_condition_speaks_for_any_prompt_when_it_holds_once_a_session(
-    ask: Ask, remember: Callable[..., None], home: Home
-) -> None:
+def test_a_condition_brings_its_memory_once_a_session(ask: Ask, remember: Callable[..., None], home: Home) -> None:
     remember("mode", "Findings are named by their codes.", when={"permission_mode": "plan"})
     assert ask("ok") == []
     assert ask("ok", permission_mode="plan") == ["mode"]
@@ -229,7 +225,7 @@ def test_a_condition_speaks_for_any_prompt_when_it_holds_once_a_session(
     assert [decision.strategies for decision in decisions(home)] == [(), (STATE,), ()]
 
 
-def test_the_first_prompt_and_their_number_are_those_of_the_session(ask: Ask, remember: Callable[..., None]) -> None:
+def test_prompts_are_counted_per_session(ask: Ask, remember: Callable[..., None]) -> None:
     remember("hello", "Greet in French.", when={"first_prompt": True})
     remember("third", "Take a break.", when={"prompts": {"gte": 3}})
     assert [ask("ok", session="1") for _ in range(4)] == [["hello"], [], ["third"], []]

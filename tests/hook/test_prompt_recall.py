@@ -1,4 +1,4 @@
-"""UserPromptSubmit inside one process, with vectors: the settings of recall change what is handed over."""
+"""UserPromptSubmit inside one process, with vectors: the settings of recall change the block."""
 
 import json
 import os
@@ -22,7 +22,7 @@ QUESTION = "Where do kittens sleep, frosty months?"
 
 @pytest.fixture
 def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
-    """Asks the hook in a new session; the ids that it hands over, in order.
+    """Ask the hook in a new session, and return the printed ids in order.
 
     Twenty `table`s have more of QUESTION's words, twenty `story`s of its meaning: together too many to be looked at.
     """
@@ -37,7 +37,7 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     follow(home, store)
     session = iter(range(1_000))
 
-    def asked(text: str = QUESTION, cwd: str | None = None) -> list[str]:
+    def ask_hook(text: str = QUESTION, cwd: str | None = None) -> list[str]:
         written: list[bytes] = []
         payload: dict[str, object] = {"prompt": text, "session_id": f"s{next(session)}", "cwd": cwd or str(tmp_path)}
         prompt.respond(payload, home, written.append, Deadline(5_000))
@@ -46,7 +46,7 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
         return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
 
-    return asked
+    return ask_hook
 
 
 def configure(path: str, **sections: str) -> None:
@@ -90,16 +90,14 @@ def test_a_weight_of_the_environment_wins_over_the_file(
     assert kinds(ask()) == {kind}
 
 
-def test_a_wrong_weight_of_the_environment_is_a_line_in_the_log_and_the_file_holds(
-    ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_weight_in_the_environment_is_logged(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(home.config, fusion="alpha = 0.0")
     monkeypatch.setenv(variables.SEMANTIC_WEIGHT, "much")
     assert kinds(ask()) == {"table"}
     assert log_of(home).count("SUBCOG_SEMANTIC_WEIGHT is 'much', expected 0.0 to 1.0") == 1
 
 
-def test_a_wrong_word_in_the_file_is_a_line_in_the_log_and_the_default_holds(ask: Ask, home: Home) -> None:
+def test_a_wrong_word_in_the_file_is_logged(ask: Ask, home: Home) -> None:
     configure(home.config)
     usual = ask()
     configure(home.config, fusion="alpha = 'much'\npreset = 'best'")

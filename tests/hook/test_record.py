@@ -1,4 +1,4 @@
-"""What the hook records of its runs: every prompt leaves one decision, with what was almost handed over."""
+"""The hook's records: every prompt leaves one decision, with its nearest candidates."""
 
 import os
 import time
@@ -72,12 +72,12 @@ def test_candidates_tell_what_each_of_them_lacked(decide: Decide, home: Home) ->
     configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
     decision = decide()
     assert len(decision.candidates) <= MAX_CANDIDATES
-    told = outcomes(decision)
+    outcome_of = outcomes(decision)
     (injected,) = decision.injected
     assert injected in ("first", "again")
-    assert {told["first"], told["again"]} == {INJECTED, DUPLICATE}
-    assert COUNT in (told["drift"], told["volts"])
-    assert {told[id_] for id_ in told if id_.startswith("cargo")} <= {BELOW}
+    assert {outcome_of["first"], outcome_of["again"]} == {INJECTED, DUPLICATE}
+    assert COUNT in (outcome_of["drift"], outcome_of["volts"])
+    assert {outcome_of[id_] for id_ in outcome_of if id_.startswith("cargo")} <= {BELOW}
     relevance = [candidate.relevance for candidate in decision.candidates]
     assert relevance == sorted(relevance, reverse=True)
     best = decision.candidates[0]
@@ -215,19 +215,19 @@ def test_a_failure_is_told_and_what_was_begun_is_undone(decide: Decide, home: Ho
 
 def test_a_recall_that_fails_is_told(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> NoReturn:
-        raise StoreError("memories.db can not be read")
+        raise StoreError("memories.db cannot be read")
 
     monkeypatch.setattr(pipeline, "for_prompt", fail)
     with pytest.raises(StoreError):
         decide()
     (decision,) = decisions(home)
-    assert (decision.outcome, decision.reason) == (FAILED, "StoreError: memories.db can not be read")
+    assert (decision.outcome, decision.reason) == (FAILED, "StoreError: memories.db cannot be read")
     assert decision.intent is not None
 
 
 def test_where_recall_fails_no_llm_is_waited_for_or_blamed(decide: Decide, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> NoReturn:
-        raise StoreError("memories.db can not be read")
+        raise StoreError("memories.db cannot be read")
 
     monkeypatch.setattr(pipeline, "for_prompt", fail)
     with LlmServer(llm_server.never()) as server:

@@ -1,4 +1,4 @@
-"""What stored text is turned into before a model sees it, against an oracle that reads more generously than it."""
+"""Sanitised texts, checked by an oracle that reads more generously than a model."""
 
 import html
 import re
@@ -122,7 +122,7 @@ OF_LISU = dict(zip("ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴ
 
 
 def spelled_out(text: str) -> str:
-    """`text` with what Unicode calls a letter of the alphabet read as one, angle brackets too, and without unseen blanks."""
+    """Return `text` with Unicode's look-alikes of letters and angle brackets in ASCII, without invisible blanks."""
     read = []
     for character in text:
         name = unicodedata.name(character, "")
@@ -141,7 +141,7 @@ def spelled_out(text: str) -> str:
 
 
 def tags_in(text: str) -> list[str]:
-    """Every structural tag in any reading of `text`: as it is, unescaped and compatibility-normalised, repeatedly."""
+    """Return every structural tag in any reading of `text`: as it is, unescaped and compatibility-normalised, repeatedly."""
     readings = {text}
     for _ in range(4):
         readings |= {html.unescape(reading) for reading in readings}

@@ -1,4 +1,4 @@
-"""The second look: what it is told, which prompts get one, and how its answer joins what else is handed over."""
+"""The second look: its task, the prompts that get one, and the delivery of its answer."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import QUESTION, configure, decisions, shown
+from tests.hook.recorded import QUESTION, configure, decisions, printed_ids
 
 UNSURE = "Why does the cargo office keep a relay?"
 Asks = Callable[..., list[str]]
@@ -33,10 +33,22 @@ _text = st.text(max_size=40).map(lambda text: text.encode("utf-8", "replace").de
 
 @given(_text, _text, st.lists(_text, max_size=3), st.integers(0, 2**50), st.floats(0, 1), st.booleans())
 def test_a_task_reads_back_as_it_was_written(
-    asked: str, session: str, needs: list[str], at: int, confidence: float, is_enough: bool
+    asked: str, session: str, needs: list[str], prompt_ms: int, confidence: float, is_enough: bool
 ) -> None:
     task = Task(
-        "d", at, session, "/", "", asked, needs, "howto", confidence, 1.0, 3, is_enough=is_enough, is_seeking=not is_enough
+        "d",
+        prompt_ms,
+        session,
+        "/",
+        "",
+        asked,
+        needs,
+        "howto",
+        confidence,
+        1.0,
+        3,
+        is_enough=is_enough,
+        is_seeking=not is_enough,
     )
     again = Task.from_text(task.to_text())
     assert {name: getattr(again, name) for name in Task.__slots__} == {name: getattr(task, name) for name in Task.__slots__}
@@ -56,29 +68,29 @@ def test_no_other_text_is_a_task(value: object) -> None:
 
 
 @pytest.fixture
-def started(lighthouse: None, home: Home) -> Iterator[list[Task]]:
-    """The tasks of the looks that would have been started."""
+def started_tasks(lighthouse: None, home: Home) -> Iterator[list[Task]]:
+    """Collect the tasks instead of starting second looks."""
     configure(home, "[surfacing]\nbrief_characters = 0\n")
     tasks: list[Task] = []
 
-    def start(_: Home, words: tuple[str, ...], told: bytes) -> None:
+    def start(_: Home, words: tuple[str, ...], content: bytes) -> None:
         assert words == ("hook", "--second-look")
-        tasks.append(Task.from_text(told.decode()))
+        tasks.append(Task.from_text(content.decode()))
 
-    with patch.dict(os.environ, {detached.SWITCH_OFF: "1"}), patch.object(detached, "start", start):
+    with patch.dict(os.environ, {detached.SWITCH_OFF: "1"}), patch.object(detached, "start_process", start):
         yield tasks
 
 
 def ask(home: Home, text: str, session: str = "s", cwd: str = "/") -> list[str]:
-    """The ids that a prompt brings."""
+    """Return the ids that a prompt brings."""
     printed: list[bytes] = []
     payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd, "hook_event_name": "UserPromptSubmit"}
     prompt.respond(payload, home, printed.append, Deadline(5_000))
-    return shown(printed)
+    return printed_ids(printed)
 
 
 def call(home: Home, session: str = "s", **more: object) -> list[str]:
-    """The ids that a tool's call brings."""
+    """Return the ids that a tool call brings."""
     printed: list[bytes] = []
     payload: dict[str, object] = {
         "session_id": session,
@@ -88,20 +100,20 @@ def call(home: Home, session: str = "s", **more: object) -> list[str]:
         **more,
     }
     tool.respond(payload, home, printed.append, Deadline(5_000))
-    return shown(printed)
+    return printed_ids(printed)
 
 
-def test_a_prompt_to_which_nothing_came_near_enough_gets_one(started: list[Task], home: Home) -> None:
+def test_a_prompt_to_which_nothing_came_near_enough_gets_one(started_tasks: list[Task], home: Home) -> None:
     configure(home, "[surfacing]\nbrief_characters = 0\nmin_relevance = 1.0\n")
     assert ask(home, QUESTION) == []
-    (task,) = started
+    (task,) = started_tasks
     (decision,) = decisions(home)
-    assert (task.decision, task.session, task.asked, task.at) == (decision.id, "s", QUESTION, decision.at)
+    assert (task.decision, task.session, task.search_text, task.prompt_ms) == (decision.id, "s", QUESTION, decision.at)
 
 
 @pytest.mark.parametrize(("model", "looks"), [("none", 0), ("openai", 1)])
-def test_a_short_note_that_came_near_is_a_reason_where_a_model_will_choose(
-    started: list[Task], home: Home, store: Store, make: Maker, tmp_path: Path, model: str, looks: int
+def test_a_near_note_starts_a_look_only_with_a_model(
+    started_tasks: list[Task], home: Home, store: Store, make: Maker, tmp_path: Path, model: str, looks: int
 ) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://git.example/notes.git\n')
@@ -109,46 +121,46 @@ def test_a_short_note_that_came_near_is_a_reason_where_a_model_will_choose(
     follow(home, store)
     configure(home, f'[surfacing]\nbrief_characters = 0\nmin_relevance = 1.0\n[llm]\nat_rest = "{model}"\n')
     assert ask(home, "At what temperature do the greenhouse vents open?", cwd=str(tmp_path)) == []
-    assert len(started) == looks
+    assert len(started_tasks) == looks
 
 
 @pytest.mark.parametrize("text", [QUESTION, "ok", "thanks", "commit this", "/compact", "[nomem] " + UNSURE, ""])
-def test_what_is_answered_or_asks_for_nothing_gets_none(started: list[Task], home: Home, text: str) -> None:
+def test_what_is_answered_or_asks_for_nothing_gets_none(started_tasks: list[Task], home: Home, text: str) -> None:
     configure(home, '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n')
     ask(home, text)
-    assert started == []
+    assert started_tasks == []
 
 
-def test_what_was_given_before_gets_none(started: list[Task], home: Home) -> None:
+def test_what_was_given_before_gets_none(started_tasks: list[Task], home: Home) -> None:
     assert ask(home, QUESTION) != []
     assert ask(home, QUESTION) == []
-    assert started == []
+    assert started_tasks == []
 
 
 @pytest.mark.parametrize("session", ["", "doctor-1"])
-def test_a_prompt_of_no_session_or_of_a_trial_gets_none(started: list[Task], home: Home, session: str) -> None:
+def test_a_prompt_of_no_session_or_of_a_trial_gets_none(started_tasks: list[Task], home: Home, session: str) -> None:
     configure(home, '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n')
     ask(home, "Why is the moon made of cheese?", session)
-    assert started == []
+    assert started_tasks == []
 
 
 @pytest.mark.parametrize("switch", ["[fusion]\nalpha = 0.0\n", "[surfacing]\nenabled = false\n"])
-def test_where_meaning_is_not_asked_or_the_hook_is_off_none_starts(started: list[Task], home: Home, switch: str) -> None:
+def test_no_look_starts_without_vectors_or_with_the_hook_off(started_tasks: list[Task], home: Home, switch: str) -> None:
     configure(home, f'{switch}[second_look]\nmode = "always"\n')
     ask(home, "Why is the moon made of cheese?")
-    assert started == []
+    assert started_tasks == []
 
 
-def test_the_variable_that_switches_processes_off_counts(started: list[Task], home: Home) -> None:
+def test_the_variable_that_switches_processes_off_counts(started_tasks: list[Task], home: Home) -> None:
     configure(home, '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n')
     with patch.dict(os.environ, {detached.SWITCH_OFF: "0"}):
         ask(home, "Why is the moon made of cheese?")
-    assert started == []
+    assert started_tasks == []
 
 
-def test_a_failure_to_start_costs_the_prompt_nothing(started: list[Task], home: Home) -> None:
+def test_a_failure_to_start_costs_the_prompt_nothing(started_tasks: list[Task], home: Home) -> None:
     configure(home, '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n')
-    with patch.object(detached, "start", side_effect=OSError("no process left")):
+    with patch.object(detached, "start_process", side_effect=OSError("no process left")):
         assert ask(home, "Why is the moon made of cheese?") == []
     assert len(decisions(home)) == 1
     state = State.open(home, 1_000)
@@ -159,8 +171,8 @@ def test_a_failure_to_start_costs_the_prompt_nothing(started: list[Task], home: 
 # ---- how its answer joins --------------------------------------------------------------------------------------------------
 
 
-def found(home: Home, *ids: str, session: str = "s", decision: str = "d") -> None:
-    """Let a look have found these for a session."""
+def store_finding(home: Home, *ids: str, session: str = "s", decision: str = "d") -> None:
+    """Store the findings of a second look for a session."""
     state = State.open(home, 1_000)
     now = now_ms()
     state.begin()
@@ -172,13 +184,13 @@ def found(home: Home, *ids: str, session: str = "s", decision: str = "d") -> Non
 
 
 def look(home: Home) -> Decision:
-    (one,) = [decision for decision in decisions(home) if decision.event == decision_log.LOOK_EVENT]
-    return one
+    (look_decision,) = [decision for decision in decisions(home) if decision.event == decision_log.LOOK_EVENT]
+    return look_decision
 
 
 @pytest.mark.usefixtures("lighthouse")
 def test_it_comes_with_a_call_and_once(home: Home) -> None:
-    found(home, "cargo-1", "cargo-2")
+    store_finding(home, "cargo-1", "cargo-2")
     assert call(home) == ["cargo-1", "cargo-2"]
     assert call(home) == []
     assert (look(home).outcome, look(home).reason) == (HANDED_OVER, decisions(home)[0].id)
@@ -186,7 +198,7 @@ def test_it_comes_with_a_call_and_once(home: Home) -> None:
 
 @pytest.mark.usefixtures("lighthouse")
 def test_a_call_carries_no_more_than_three_with_it(home: Home) -> None:
-    found(home, *(f"cargo-{number}" for number in range(1, 6)))
+    store_finding(home, *(f"cargo-{number}" for number in range(1, 6)))
     assert call(home) == ["cargo-1", "cargo-2", "cargo-3"]
     assert call(home) == []
 
@@ -194,9 +206,9 @@ def test_a_call_carries_no_more_than_three_with_it(home: Home) -> None:
 @pytest.mark.usefixtures("lighthouse")
 def test_it_comes_behind_what_a_prompt_brings_within_the_most(home: Home) -> None:
     first = ask(home, QUESTION, "other")
-    found(home, "cargo-1")
+    store_finding(home, "cargo-1")
     ask(home, "ok", "s")
-    found(home, "cargo-2", decision="e", session="t")
+    store_finding(home, "cargo-2", decision="e", session="t")
     configure(home, f"[surfacing]\nmax_memories = {len(first)}\n")
     assert call(home, "t") == ["cargo-2"]
 
@@ -204,22 +216,22 @@ def test_it_comes_behind_what_a_prompt_brings_within_the_most(home: Home) -> Non
 @pytest.mark.usefixtures("lighthouse")
 def test_a_memory_that_the_prompt_brings_itself_comes_once(home: Home) -> None:
     ask(home, "Which lighthouse lamp relay?", "other")
-    found(home, "first")
+    store_finding(home, "first")
     ids = ask(home, QUESTION)
     assert len(ids) == len(set(ids))
 
 
 @pytest.mark.usefixtures("lighthouse")
-def test_where_tools_are_told_nothing_it_waits_for_the_next_prompt(home: Home) -> None:
+def test_an_answer_waits_for_the_next_prompt_with_tools_off(home: Home) -> None:
     configure(home, "[surfacing]\ntools = false\n")
-    found(home, "cargo-1")
+    store_finding(home, "cargo-1")
     assert call(home) == []
     assert ask(home, "ok") == ["cargo-1"]
 
 
 @pytest.mark.usefixtures("lighthouse")
 def test_a_session_whose_account_is_spent_hears_nothing(home: Home) -> None:
-    found(home, "cargo-1")
+    store_finding(home, "cargo-1")
     state = State.open(home, 1_000)
     state.run("INSERT INTO sessions VALUES ('s', '', '', 1, 1, 1, NULL, 1000000)")
     state.close()
@@ -228,8 +240,8 @@ def test_a_session_whose_account_is_spent_hears_nothing(home: Home) -> None:
 
 
 @pytest.mark.usefixtures("lighthouse")
-def test_while_another_process_writes_a_prompt_gets_its_own_memories(home: Home) -> None:
-    found(home, "cargo-1")
+def test_a_prompt_gets_its_memories_beside_another_writer(home: Home) -> None:
+    store_finding(home, "cargo-1")
     other = State.open(home, 1_000)
     other.begin()
     printed: list[bytes] = []
@@ -237,15 +249,15 @@ def test_while_another_process_writes_a_prompt_gets_its_own_memories(home: Home)
     prompt.respond(payload, home, printed.append, Deadline(100.0, work_ms=5_000.0))
     other.roll_back()
     other.close()
-    assert "first" in shown(printed)
+    assert "first" in printed_ids(printed)
     assert call(home) == []  # that was another topic
     assert (look(home).outcome, look(home).reason) == (MOVED_ON, "another topic")
     assert hook_traces.latest_silent_calls(home, 10) == []
 
 
 @pytest.mark.usefixtures("lighthouse")
-def test_while_another_process_writes_a_call_leaves_it_waiting_and_it_comes_once(home: Home) -> None:
-    found(home, "cargo-1")
+def test_an_answer_waits_for_another_writer_and_comes_once(home: Home) -> None:
+    store_finding(home, "cargo-1")
     other = State.open(home, 1_000)
     other.begin()
     printed: list[bytes] = []
@@ -259,8 +271,8 @@ def test_while_another_process_writes_a_call_leaves_it_waiting_and_it_comes_once
 
 @pytest.mark.usefixtures("lighthouse")
 @pytest.mark.parametrize("switch", ["pause", "surfacing", "search_intent"])
-def test_what_is_typed_while_the_hook_is_silenced_leaves_nothing_for_later(home: Home, switch: str) -> None:
-    found(home, "cargo-1")
+def test_a_silenced_prompt_leaves_nothing_for_later(home: Home, switch: str) -> None:
+    store_finding(home, "cargo-1")
     silence(home, switch)
     assert ask(home, "Which colour does the gradient of the button have?") == []
     speak_again(home)
@@ -278,14 +290,14 @@ def test_one_that_is_silenced_meanwhile_finds_nothing(home: Home, switch: str) -
     state.close()
     silence(home, switch)
     task = Task("d", now_ms(), "s", "/", "", QUESTION, [], "howto", 0.9, 0.9, 1, is_enough=True, is_seeking=False)
-    second_look.take(task, home)
+    second_look.take_second_look(task, home)
     speak_again(home)
     assert decisions(home) == []
     assert call(home) == []
 
 
 def silence(home: Home, switch: str) -> None:
-    """Pause the hook, or switch off what one of its sections switches."""
+    """Pause the hook, or switch off one of its sections."""
     if switch == "pause":
         state = State.open(home, 1_000)
         state_values.begin_pause(state, 0, None)
@@ -302,26 +314,26 @@ def speak_again(home: Home) -> None:
     configure(home, "")
 
 
-@pytest.mark.parametrize("shown_of", [second_look.text_shown_of, enriching.shown])
-@pytest.mark.parametrize("most", [second_look.LONGEST_SENT, enriching.MAX_TEXT])
-def test_a_model_is_shown_no_half_of_a_secret(make: Maker, most: int, shown_of: Callable[[Memory], str | None]) -> None:
+@pytest.mark.parametrize("shown_of", [second_look.masked_excerpt, enriching.shown])
+@pytest.mark.parametrize("max_chars", [second_look.MAX_EXCERPT, enriching.MAX_TEXT])
+def test_a_model_is_shown_no_half_of_a_secret(make: Maker, max_chars: int, shown_of: Callable[[Memory], str | None]) -> None:
     url = "postgres://admin:Sup3rSecretPw9911@db.example.com/prod"
     for cut in range(len(url)):
-        assert "Sup3r" not in (shown_of(make("y " * ((most - cut) // 2) + url)) or "")
+        assert "Sup3r" not in (shown_of(make("y " * ((max_chars - cut) // 2) + url)) or "")
 
 
 def test_a_pipe_that_has_no_room_starts_no_process(home: Home) -> None:
     home.create()
-    with patch.object(os, "write", lambda _, told: len(told) - 1), pytest.raises(OSError, match="no room"):
-        detached.start(home, ["hook", "--second-look"], b"x" * 100)
+    with patch.object(os, "write", lambda _, content: len(content) - 1), pytest.raises(OSError, match="no room"):
+        detached.start_process(home, ["hook", "--second-look"], b"x" * 100)
     with pytest.raises(ValueError, match="more than a pipe takes"):
-        detached.start(home, ["hook", "--second-look"], b"x" * (detached.MAX_TOLD + 1))
+        detached.start_process(home, ["hook", "--second-look"], b"x" * (detached.MAX_INPUT_BYTES + 1))
 
 
 def test_it_goes_to_no_session_of_another_project(home: Home, store: Store, make: Maker) -> None:
     store.add([make("The relay needs 24 V.", id="theirs", project="git.example/theirs")])
     follow(home, store)
-    found(home, "theirs")
+    store_finding(home, "theirs")
     assert call(home) == []
     assert look(home).outcome == MOVED_ON
 
@@ -329,5 +341,5 @@ def test_it_goes_to_no_session_of_another_project(home: Home, store: Store, make
 @pytest.mark.usefixtures("lighthouse")
 def test_one_that_finds_its_row_gone_writes_nothing(home: Home) -> None:
     task = Task("gone", 1, "s", "/", "", QUESTION, [], "howto", 0.9, 0.9, 1, is_enough=True, is_seeking=False)
-    second_look.take(task, home)
+    second_look.take_second_look(task, home)
     assert decisions(home) == []

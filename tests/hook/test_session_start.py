@@ -1,4 +1,4 @@
-"""SessionStart inside one process: what holds when a session begins, the same bytes for the same state, and compactions."""
+"""SessionStart inside one process: the first block, equal bytes for equal state, and compactions."""
 
 import json
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from subcog_hooks.store.sessions import Earlier
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hook.recorded import configure, decisions, shown
+from tests.hook.recorded import configure, decisions, printed_ids
 
 Start = Callable[..., list[bytes]]
 
 
 @pytest.fixture
 def start(home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
-    """Begins a session in the project `shop`, without a brief; what is printed.
+    """Begin a session in the project `shop`, without a brief, and return the output.
 
     It has a pinned memory, conditions on the branch, and others.
     """
@@ -39,13 +39,15 @@ def start(home: Home, store: Store, make: Maker, tmp_path: Path, monkeypatch: py
     store.add([make("Main is open for all.", id="other-branch", when={"branch": "main"})])
     store.add([make("The tide sensor needs 24 V.", id="plain")])
 
-    def begun(source: object = "startup", session: object = "s", budget_ms: float = 5_000, **more: object) -> list[bytes]:
+    def begin_session(
+        source: object = "startup", session: object = "s", budget_ms: float = 5_000, **more: object
+    ) -> list[bytes]:
         payload: dict[str, object] = {"source": source, "session_id": session, "cwd": name, "hook_event_name": "SessionStart"}
         printed: list[bytes] = []
         hook_session.respond({**payload, **more}, home, printed.append, Deadline(budget_ms))
         return printed
 
-    return begun
+    return begin_session
 
 
 @pytest.fixture
@@ -55,15 +57,15 @@ def state(home: Home) -> State:
 
 
 def give(state: State, session: str, *ids: str) -> None:
-    for at, id_ in enumerate(ids, 1):
-        ledger.record_given(state, session, (id_,), now_ms() - 1_000 + at, "d")
+    for number, id_ in enumerate(ids, 1):
+        ledger.record_given(state, session, (id_,), now_ms() - 1_000 + number, "d")
 
 
 # ---- what a session begins with -------------------------------------------------------------------------------------------
 
 
-def test_what_is_pinned_and_what_holds_is_printed_and_nothing_else(start: Start) -> None:
-    assert shown(start()) == ["pinned", "branch"]
+def test_a_start_prints_pinned_memories_and_true_conditions(start: Start) -> None:
+    assert printed_ids(start()) == ["pinned", "branch"]
 
 
 def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state: State, home: Home) -> None:
@@ -91,22 +93,22 @@ def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state
         {"when": {"branch": "main"}},
     ],
 )
-def test_only_the_users_own_live_memories_of_this_project_are_pinned(
+def test_only_live_own_memories_of_this_project_are_pinned(
     start: Start, store: Store, make: Maker, fields: dict[str, object]
 ) -> None:
     store.add([make("The pier is closed.", **{"id": "pier", "priority": 95, **fields})])
-    assert shown(start()) == ["pinned", "branch"]
+    assert printed_ids(start()) == ["pinned", "branch"]
 
 
 def test_five_are_pinned_at_most_those_of_the_highest_priority(start: Start, store: Store, make: Maker) -> None:
     words = "anchor buoy crane dock engine ferry".split()
-    store.add([make(f"Mind the {word}.", id=word, priority=100 - at) for at, word in enumerate(words)])
-    assert shown(start()) == ["anchor", "buoy", "crane", "dock", "engine", "branch"]
+    store.add([make(f"Mind the {word}.", id=word, priority=100 - number) for number, word in enumerate(words)])
+    assert printed_ids(start()) == ["anchor", "buoy", "crane", "dock", "engine", "branch"]
 
 
 def test_what_has_expired_takes_no_place_of_the_pinned_ones(start: Start, store: Store, make: Maker) -> None:
     store.add([make(f"Gone {number}.", id=f"gone{number}", priority=100, expires_at=1) for number in range(10)])
-    assert shown(start()) == ["pinned", "branch"]
+    assert printed_ids(start()) == ["pinned", "branch"]
 
 
 def test_no_more_than_1500_characters_are_printed(start: Start, store: Store, make: Maker, home: Home) -> None:
@@ -118,9 +120,9 @@ def test_no_more_than_1500_characters_are_printed(start: Start, store: Store, ma
     assert len(json.loads(start()[0])["hookSpecificOutput"]["additionalContext"]) <= 300
 
 
-def test_a_memory_that_the_session_was_given_is_said_at_its_start_all_the_same(start: Start, state: State) -> None:
+def test_a_given_memory_comes_at_the_start_again(start: Start, state: State) -> None:
     give(state, "s", "pinned")
-    assert shown(start()) == ["pinned", "branch"]
+    assert printed_ids(start()) == ["pinned", "branch"]
 
 
 @pytest.mark.parametrize("text", ["[surfacing]\nsession_start = false\n", "[surfacing]\nenabled = false\n"])
@@ -129,24 +131,24 @@ def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home,
     assert start() == []
     assert sessions.find(state, "s") is not None
     configure(home, "[surfacing]\ntools = false\n[search_intent]\nenabled = false\n")
-    assert shown(start(session="another")) == ["pinned", "branch"]
+    assert printed_ids(start(session="another")) == ["pinned", "branch"]
 
 
 def test_a_pause_silences_it(start: Start, state: State) -> None:
     state_values.begin_pause(state, 0, None)
     assert start() == []
     state_values.end_pause(state, 0)
-    assert shown(start()) == ["pinned", "branch"]
+    assert printed_ids(start()) == ["pinned", "branch"]
 
 
 def test_without_a_session_it_speaks_and_keeps_no_ledger(start: Start, state: State) -> None:
     for session in ("", None, 3):
-        assert shown(start(session=session)) == ["pinned", "branch"]
+        assert printed_ids(start(session=session)) == ["pinned", "branch"]
     assert state.run("SELECT * FROM ledger") == state.run("SELECT * FROM sessions") == []
 
 
 def test_of_a_trial_nothing_is_kept(start: Start, state: State, home: Home) -> None:
-    assert shown(start(session=f"{TRIAL}1")) == ["pinned", "branch"]
+    assert printed_ids(start(session=f"{TRIAL}1")) == ["pinned", "branch"]
     assert state.run("SELECT * FROM ledger") == state.run("SELECT * FROM sessions") == []
     assert decisions(home) == []
 
@@ -171,10 +173,10 @@ def test_without_memories_nothing_is_made(home: Home) -> None:
 def test_days_since_the_last_session_are_those_before_this_one(start: Start, state: State, store: Store, make: Maker) -> None:
     store.add([make("Read the changelog first.", id="back", when={"days_since_last_session": {"gte": 7}})])
     store.add([make("The harbour has two piers.", id="new", when={"first_session": True})])
-    assert shown(start(session="1")) == ["pinned", "branch", "new"]
-    assert shown(start(session="2")) == ["pinned", "branch"]
+    assert printed_ids(start(session="1")) == ["pinned", "branch", "new"]
+    assert printed_ids(start(session="2")) == ["pinned", "branch"]
     state.run("UPDATE sessions SET last_at = last_at - 8 * 86400000")
-    assert shown(start(session="3")) == ["pinned", "back", "branch"]
+    assert printed_ids(start(session="3")) == ["pinned", "back", "branch"]
 
 
 # ---- resuming -------------------------------------------------------------------------------------------------------------
@@ -189,78 +191,70 @@ def test_a_resumed_session_hears_what_it_heard_byte_for_byte(start: Start, state
     store.add([make("The pier is closed.", id="pier", priority=99)])
     give(state, "s", "plain")
     assert start("resume") == first
-    assert shown(start("startup", "another")) == ["pier", "pinned", "branch"]
+    assert printed_ids(start("startup", "another")) == ["pier", "pinned", "branch"]
 
 
-def test_a_session_that_heard_nothing_hears_nothing_when_it_is_resumed(start: Start, store: Store, make: Maker) -> None:
+def test_a_resumed_session_without_a_block_gets_none(start: Start, store: Store, make: Maker) -> None:
     store.modify(["pinned", "branch"], lambda memory: memory.replaced(status="archived"))
     assert start() == []
     store.modify(["pinned"], lambda memory: memory.replaced(status="active"))
     assert start("resume") == []
 
 
-def test_of_what_it_heard_a_resumed_session_hears_what_still_holds(start: Start, store: Store) -> None:
+def test_a_resumed_session_gets_its_live_memories_again(start: Start, store: Store) -> None:
     start()
     store.modify(["pinned"], lambda memory: memory.replaced(status="superseded"))
-    assert shown(start("resume")) == ["branch"]
+    assert printed_ids(start("resume")) == ["branch"]
     store.modify(["pinned"], lambda memory: memory.replaced(status="active"))
-    assert shown(start("resume")) == ["pinned", "branch"]
+    assert printed_ids(start("resume")) == ["pinned", "branch"]
 
 
-def test_a_resumed_session_whose_start_was_not_heard_begins_as_a_new_one_and_repeats_that(
-    start: Start, store: Store, make: Maker
-) -> None:
+def test_a_resumed_unknown_session_begins_as_a_new_one(start: Start, store: Store, make: Maker) -> None:
     first = start("resume")
-    assert shown(first) == ["pinned", "branch"]
+    assert printed_ids(first) == ["pinned", "branch"]
     store.add([make("The pier is closed.", id="pier", priority=99)])
     assert start("resume") == first
 
 
-def test_a_start_that_had_no_time_is_made_good_when_the_session_is_resumed(
-    start: Start, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_session_gets_a_block_that_had_no_time(start: Start, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as slow:
         slow.setattr(deliver, "PRINT_MS", 60_000.0)
         assert start() == []
     assert [decision.outcome for decision in decisions(home)] == [OUT_OF_TIME]
-    assert shown(start("resume")) == ["pinned", "branch"]
+    assert printed_ids(start("resume")) == ["pinned", "branch"]
 
 
 # ---- compactions ----------------------------------------------------------------------------------------------------------
 
 
-def test_after_a_compaction_what_the_session_was_given_last_is_handed_over_again(start: Start, state: State) -> None:
+def test_a_compaction_brings_the_latest_memories_again(start: Start, state: State) -> None:
     start()
     give(state, "s", "other-branch", "plain")
-    assert shown(start("compact")) == ["pinned", "branch", "plain"]  # it is no longer on the other branch
+    assert printed_ids(start("compact")) == ["pinned", "branch", "plain"]  # it is no longer on the other branch
     assert ledger.given_to(state, "s") == {"pinned", "branch", "plain"}
 
 
-def test_after_a_compaction_the_last_six_come_and_the_others_may_be_heard_again(
-    start: Start, state: State, store: Store, make: Maker
-) -> None:
+def test_a_compaction_brings_six_and_forgets_the_others(start: Start, state: State, store: Store, make: Maker) -> None:
     words = "anchor buoy crane dock engine ferry gull".split()
     store.add([make(f"Mind the {word}.", id=word) for word in words])
     give(state, "s", *words)
     give(state, "another", "anchor")
-    assert shown(start("compact")) == ["pinned", "branch", "gull", "ferry", "engine", "dock", "crane", "buoy"]
+    assert printed_ids(start("compact")) == ["pinned", "branch", "gull", "ferry", "engine", "dock", "crane", "buoy"]
     assert ledger.given_to(state, "s") == {"pinned", "branch", *words[1:]}
     assert ledger.given_to(state, "another") == {"anchor"}
 
 
-def test_after_a_compaction_nothing_comes_that_may_not_be_handed_over(
-    start: Start, state: State, store: Store, make: Maker
-) -> None:
+def test_a_compaction_brings_only_eligible_memories(start: Start, state: State, store: Store, make: Maker) -> None:
     store.add([make("Theirs.", id="theirs", project="another"), make("Gone.", id="gone", expires_at=1)])
     give(state, "s", "theirs", "gone", "purged", "plain")
-    assert shown(start("compact")) == ["pinned", "branch", "plain"]
+    assert printed_ids(start("compact")) == ["pinned", "branch", "plain"]
 
 
-def test_a_session_that_is_resumed_after_a_compaction_hears_what_it_heard_then(start: Start, state: State) -> None:
+def test_a_session_resumed_after_a_compaction_repeats_its_block(start: Start, state: State) -> None:
     start()
     give(state, "s", "plain")
     compacted = start("compact")
-    assert "plain" in shown(compacted)
+    assert "plain" in printed_ids(compacted)
     assert start("resume") == compacted
 
 
@@ -275,7 +269,7 @@ def test_a_compaction_resets_the_ledger_also_of_a_silent_session(start: Start, s
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork", "", None, 3, "COMPACT"])
 def test_whatever_else_starts_a_session_leaves_its_ledger(start: Start, state: State, source: object) -> None:
     give(state, "s", "plain")
-    assert "plain" not in shown(start(source))
+    assert "plain" not in printed_ids(start(source))
     assert "plain" in ledger.given_to(state, "s")
 
 
@@ -296,7 +290,7 @@ def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, stat
 # ---- others who write -----------------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_not_noted_while_somebody_writes_and_nobody_waits(home: Home, store: Store, make: Maker) -> None:
+def test_a_start_does_not_wait_for_another_writer(home: Home, store: Store, make: Maker) -> None:
     store.add([make("Nothing for a start.", paths=("a.py",))])
     other = State.open(home, 100)
     other.begin()
@@ -312,5 +306,5 @@ def test_a_damaged_state_is_put_aside_and_the_session_begins(start: Start, home:
     for suffix in ("-wal", "-shm"):
         Path(home.state_db + suffix).unlink(missing_ok=True)
     Path(home.state_db).write_bytes(b"x" * 5_000)
-    assert shown(start(session="another")) == ["pinned", "branch"]
+    assert printed_ids(start(session="another")) == ["pinned", "branch"]
     assert Path(home.state_db + ".damaged").exists()

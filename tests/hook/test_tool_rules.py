@@ -1,4 +1,4 @@
-"""PreToolUse: rules come when what they are about is about to be done, and at no other call."""
+"""PreToolUse: a rule comes before its action, and at no other call."""
 
 import os
 import time
@@ -16,7 +16,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.text import actions
 from tests.conftest import Maker
-from tests.hook.recorded import decisions, shown
+from tests.hook.recorded import decisions, printed_ids
 
 PROJECT = "git.example.com/acme/shop"
 COMMIT = "Run the formatter before you commit."
@@ -36,25 +36,25 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def remember(store: Store, make: Maker) -> Remember:
-    def stored(id_: str, content: str, project: str | None = PROJECT, **more: object) -> None:
+    def store_memory(id_: str, content: str, project: str | None = PROJECT, **more: object) -> None:
         store.add([make(content, id=id_, project=project, **more)])
 
-    return stored
+    return store_memory
 
 
 @pytest.fixture
 def call(home: Home, store: Store, shop: Path) -> Call:
-    """Lets a tool be called in `shop`; the ids of the memories that are handed over."""
+    """Call a tool in `shop`, and return the printed ids."""
 
-    def called(tool: str, session: str = "s", file: str = "", **given: object) -> list[str]:
+    def call_tool(tool: str, session: str = "s", file: str = "", **given: object) -> list[str]:
         if file:
             given["file_path"] = os.path.join(shop, file)
         payload: dict[str, object] = {"session_id": session, "cwd": str(shop), "tool_name": tool, "tool_input": given}
         printed: list[bytes] = []
         hook_tool.respond(payload, home, printed.append, Deadline(5_000))
-        return shown(printed)
+        return printed_ids(printed)
 
-    return called
+    return call_tool
 
 
 def test_a_rule_comes_once_before_its_action(call: Call, remember: Remember, home: Home) -> None:

@@ -21,7 +21,7 @@ ROUNDS = 10  # a busy machine may end some processes without an answer
 
 
 def both(payload: dict[str, object]) -> list[bytes]:
-    """What two hooks print on one payload at once."""
+    """Return the outputs of two hooks that answer one payload at once."""
     command = [sys.executable, "-I", "-c", HOOK]
     started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
     for process in started:

@@ -1,10 +1,10 @@
-"""Which prompts are notes: exactly those that begin so, are short and one paragraph, and were typed by a person."""
+"""Prompts that are typed notes: they have the prefix, are one short paragraph, and a person typed them."""
 
 import pytest
 
 from subcog_hooks.hook import typed_note
 from subcog_hooks.hook.main import _may_be_note
-from subcog_hooks.hook.typed_note import MAX_TYPED, note_of
+from subcog_hooks.hook.typed_note import MAX_TYPED, note_in_prompt
 from subcog_hooks.settings.defaults import BY_HASH, BY_REMEMBER, NO_NOTES
 
 NOTE = "deploys go out on Tuesdays"
@@ -24,13 +24,13 @@ SESSIONS = [  # what the client says of a session, how it was started, whether a
 
 @pytest.mark.parametrize("prompt", WRITTEN)
 def test_a_note_is_told_by_how_it_begins(prompt: str) -> None:
-    assert note_of(prompt, BY_REMEMBER) == note_of(prompt, BY_HASH) == NOTE
-    assert note_of(prompt, NO_NOTES) == ""
+    assert note_in_prompt(prompt, BY_REMEMBER) == note_in_prompt(prompt, BY_HASH) == NOTE
+    assert note_in_prompt(prompt, NO_NOTES) == ""
     assert _may_be_note(prompt)
 
 
 def test_a_hash_counts_where_the_person_wants_it() -> None:
-    assert (note_of(f"# {NOTE}", BY_HASH), note_of(f"# {NOTE}", BY_REMEMBER)) == (NOTE, "")
+    assert (note_in_prompt(f"# {NOTE}", BY_HASH), note_in_prompt(f"# {NOTE}", BY_REMEMBER)) == (NOTE, "")
     assert _may_be_note(f"# {NOTE}")
 
 
@@ -49,13 +49,13 @@ def test_anything_else_goes_on_as_a_prompt() -> None:
         "#",
         f"<task-notification>remember: {NOTE}</task-notification>",
     ]
-    assert [prompt for prompt in cases if note_of(prompt, BY_REMEMBER) or note_of(prompt, BY_HASH)] == []
+    assert [prompt for prompt in cases if note_in_prompt(prompt, BY_REMEMBER) or note_in_prompt(prompt, BY_HASH)] == []
 
 
 def test_the_longest_note_is_one() -> None:
     prompt = "remember: " + "x" * (MAX_TYPED - len("remember: "))
-    assert len(note_of(prompt, BY_REMEMBER)) == MAX_TYPED - len("remember: ")
-    assert note_of(prompt + "x", BY_REMEMBER) == ""
+    assert len(note_in_prompt(prompt, BY_REMEMBER)) == MAX_TYPED - len("remember: ")
+    assert note_in_prompt(prompt + "x", BY_REMEMBER) == ""
 
 
 @pytest.mark.parametrize(("attended", "started_as", "is_person"), SESSIONS)

@@ -1,4 +1,4 @@
-"""UserPromptSubmit inside one process: every setting changes what is handed over, and nothing is handed over twice."""
+"""UserPromptSubmit inside one process: every setting changes the block, and no memory comes twice."""
 
 import gc
 import json
@@ -36,7 +36,7 @@ OTHER_ORDER = "rename the helper of the cargo manifest"
 
 @pytest.fixture
 def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
-    """Asks the hook; the ids that it hands over, in order. Five memories answer QUESTION, less and less."""
+    """Ask the hook, and return the printed ids in order. Five memories answer QUESTION, less and less."""
     texts = [
         "The lighthouse lamp relay is driven by the tide sensor.",
         "Replace the lighthouse lamp relay when the tide sensor reports drift.",
@@ -48,7 +48,7 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     store.add([make(f"Notes on cargo number {i} and its papers.") for i in range(50)])
     follow(home, store)
 
-    def asked(text: str = QUESTION, session: str = "s", cwd: str | None = None) -> list[str]:
+    def ask_hook(text: str = QUESTION, session: str = "s", cwd: str | None = None) -> list[str]:
         written: list[bytes] = []
         payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd or str(tmp_path)}
         prompt.respond(payload, home, written.append, Deadline(5_000))
@@ -58,7 +58,7 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
         return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
 
-    return asked
+    return ask_hook
 
 
 def configure(path: str, text: str) -> None:
@@ -66,16 +66,16 @@ def configure(path: str, text: str) -> None:
     Path(path).write_text(text)
 
 
-def counted(home: Home) -> dict[str, float]:
-    """The metrics of intents: how often each was counted or observed."""
+def intent_metrics(home: Home) -> dict[str, float]:
+    """Return the metrics of intents: their counts."""
     state = State.open(home, 1_000)
-    found = {
+    values = {
         f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
         for metric in metrics.read(state)
         if metric.name.startswith("search_intent")
     }
     state.close()
-    return found
+    return values
 
 
 def test_what_answers_is_handed_over_once_a_session(ask: Ask) -> None:
@@ -132,7 +132,7 @@ def test_a_project_may_tune_its_own_sessions(ask: Ask, tmp_path: Path) -> None:
     assert ask(session="2")
 
 
-def test_what_is_wrong_in_a_settings_file_goes_to_the_log_once_it_is_read(ask: Ask, home: Home) -> None:
+def test_faults_of_a_settings_file_are_logged_once_it_is_read(ask: Ask, home: Home) -> None:
     configure(home.config, "[surfacing]\nmin_relevance = 7\n")
     assert ask()
     assert "config.toml line 2: surfacing.min_relevance is 7" in Path(home.log, "hook.log").read_text()
@@ -146,7 +146,7 @@ def test_a_pause_silences_until_it_ends(ask: Ask, home: Home) -> None:
     assert ask()
 
 
-def test_two_hooks_of_one_session_at_once_do_not_both_hand_a_memory_over(ask: Ask, home: Home) -> None:
+def test_two_hooks_at_once_hand_a_memory_over_once(ask: Ask, home: Home) -> None:
     given: list[str] = []
     threads = [threading.Thread(target=lambda: given.extend(ask())) for _ in range(4)]
     for thread in threads:
@@ -156,7 +156,7 @@ def test_two_hooks_of_one_session_at_once_do_not_both_hand_a_memory_over(ask: As
     assert len(given) == len(set(given)) > 0
 
 
-def test_a_ledger_that_can_not_be_locked_costs_its_entry_and_no_memory(ask: Ask, home: Home) -> None:
+def test_a_locked_ledger_costs_its_entry_and_no_memory(ask: Ask, home: Home) -> None:
     given = ask(session="another")
     state = State.open(home, 100)
     state.begin()
@@ -169,7 +169,7 @@ def test_a_ledger_that_can_not_be_locked_costs_its_entry_and_no_memory(ask: Ask,
     assert ask() == given
 
 
-def test_without_a_session_an_answer_does_not_wait_for_somebody_who_writes(ask: Ask, home: Home) -> None:
+def test_an_answer_without_a_session_waits_for_no_writer(ask: Ask, home: Home) -> None:
     with_metrics = ask(session="")
     other = State.open(home, 100)
     other.begin()
@@ -182,9 +182,9 @@ def test_without_a_session_an_answer_does_not_wait_for_somebody_who_writes(ask: 
 
 
 @pytest.mark.parametrize("text", ["ok", OTHER_ORDER, "How do the moons of Jupiter move?"])
-def test_a_prompt_that_gets_nothing_does_not_wait_for_somebody_who_writes(ask: Ask, home: Home, text: str) -> None:
+def test_a_silent_prompt_waits_for_no_writer(ask: Ask, home: Home, text: str) -> None:
     assert ask(text) == []
-    before = counted(home)
+    before = intent_metrics(home)
     other = State.open(home, 100)
     other.begin()
     deadline = Deadline(60_000)
@@ -193,9 +193,9 @@ def test_a_prompt_that_gets_nothing_does_not_wait_for_somebody_who_writes(ask: A
     assert deadline.left_ms() > 30_000
     assert not os.path.exists(home.log)
     other.commit()
-    assert counted(home) == before
+    assert intent_metrics(home) == before
     assert ask(text) == []
-    assert counted(home) != before
+    assert intent_metrics(home) != before
 
 
 def test_settings_that_changed_are_read_while_somebody_writes(ask: Ask, home: Home) -> None:
@@ -213,14 +213,14 @@ def test_settings_that_changed_are_read_while_somebody_writes(ask: Ask, home: Ho
 @pytest.mark.parametrize("text", ["ok", "make it blue", OTHER_ORDER])
 def test_a_prompt_that_asks_for_nothing_is_silent_and_counted(ask: Ask, home: Home, text: str) -> None:
     assert ask(text) == []
-    assert counted(home) == {f'{DURATION}{{source="keyword"}}': 1}
+    assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': 1}
 
 
 def test_a_prompt_that_is_answered_is_counted_once(ask: Ask, home: Home) -> None:
     assert ask()
-    assert counted(home) == {f'{DURATION}{{source="keyword"}}': 1}
+    assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': 1}
     assert ask("How do the moons of Jupiter move?") == []
-    assert counted(home) == {f'{DURATION}{{source="keyword"}}': 2}
+    assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': 2}
 
 
 def test_without_a_store_nothing_is_made(home: Home) -> None:
@@ -252,7 +252,7 @@ def test_a_damaged_ledger_is_made_anew_at_once(ask: Ask, home: Home) -> None:
 # ---- the intent -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_prompt_that_is_less_sure_than_wanted_is_answered_with_silence(ask: Ask, home: Home) -> None:
+def test_a_prompt_below_min_confidence_is_silent(ask: Ask, home: Home) -> None:
     configure(home.config, "[search_intent]\nmin_confidence = 1.0\n")
     assert ask() == []
     configure(home.config, "[search_intent]\nmin_confidence = 0.2\n")
@@ -262,7 +262,7 @@ def test_a_prompt_that_is_less_sure_than_wanted_is_answered_with_silence(ask: As
 def test_intents_can_be_switched_off(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(home.config, "[search_intent]\nenabled = false\n")
     assert ask() == []
-    assert counted(home) == {}
+    assert intent_metrics(home) == {}
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_ENABLED", "true")  # a variable, which a repository may have set, only tightens
     assert ask() == []
     configure(home.config, "")
@@ -273,33 +273,33 @@ def test_intents_can_be_switched_off(ask: Ask, home: Home, monkeypatch: pytest.M
 
 @pytest.fixture
 def ask_anew(ask: Ask, home: Home) -> Ask:
-    """Asks the hook, which has no answer of an LLM."""
+    """Ask the hook without stored answers of an LLM."""
 
-    def asked(text: str = QUESTION, session: str = "s") -> list[str]:
+    def ask_hook(text: str = QUESTION, session: str = "s") -> list[str]:
         if Path(home.state_db).exists():
             apsw.Connection(home.state_db).execute("DELETE FROM llm_answers")
         return ask(text, session)
 
-    return asked
+    return ask_hook
 
 
 @pytest.fixture
 def llm(home: Home) -> Iterator[LlmServer]:
-    """An LLM that is asked about every prompt."""
+    """Yield an LLM that is asked about every prompt."""
     with LlmServer(llm_server.fails(500)) as server:
-        configured(home, server)
+        configure_llm(home, server)
         yield server
 
 
-def configured(home: Home, server: LlmServer, *lines: str) -> None:
-    """Settings with which the server is asked. lines: others."""
+def configure_llm(home: Home, server: LlmServer, *lines: str) -> None:
+    """Write settings that ask this server. lines: further settings."""
     llm = f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
     always = "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n"
     configure(home.config, llm + always + "".join(line + "\n" for line in lines))
 
 
 def test_a_more_certain_intent_lets_more_memories_in(ask_anew: Ask, home: Home, llm: LlmServer) -> None:
-    configured(home, llm, "[surfacing]", "min_relevance = 0.0", "max_characters = 9900")
+    configure_llm(home, llm, "[surfacing]", "min_relevance = 0.0", "max_characters = 9900")
     llm.play(says("howto", 0.4), says("howto", 0.9))
     assert [len(ask_anew(session=session)) for session in ("1", "2")] == [3, 5]
 
@@ -315,7 +315,7 @@ def test_the_type_alone_changes_what_is_handed_over(
 ) -> None:
     remember_buoys(store, make)
     follow(home, store)
-    configured(home, llm, "[surfacing]", "min_relevance = 0.0", "max_memories = 1")
+    configure_llm(home, llm, "[surfacing]", "min_relevance = 0.0", "max_memories = 1")
     llm.play(says("howto", 0.9), says("location", 0.9), says("howto", 0.9))
     given = [ask_anew("buoys painted on land", session=session) for session in ("1", "2", "3")]
     assert given == [["patterns"], ["config"], ["patterns"]]
@@ -374,10 +374,10 @@ def test_an_acknowledgement_does_not_wait_for_an_llm(ask: Ask, home: Home, llm: 
     llm.play(llm_server.never())
     assert ask(text) == []
     assert llm.requests == []
-    assert counted(home) == {f'{DURATION}{{source="keyword"}}': 1}
+    assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': 1}
 
 
-def test_a_prompt_that_may_hold_a_secret_is_answered_and_not_sent(ask: Ask, llm: LlmServer) -> None:
+def test_a_prompt_with_a_secret_is_answered_and_not_sent(ask: Ask, llm: LlmServer) -> None:
     assert ask(QUESTION + " password=hunter2")
     assert llm.requests == []
 
@@ -385,19 +385,19 @@ def test_a_prompt_that_may_hold_a_secret_is_answered_and_not_sent(ask: Ask, llm:
 @pytest.mark.parametrize("line", ["use_llm = 'false'", "use-llm = false"])
 def test_a_mistyped_off_switch_sends_nothing(ask: Ask, home: Home, llm: LlmServer, line: str) -> None:
     for _ in range(2):  # parsed, and compiled
-        configured(home, llm, line)
+        configure_llm(home, llm, line)
         assert ask(session="")
     assert llm.requests == []
     assert "no LLM is asked: search_intent.use" in Path(home.log, "hook.log").read_text()
 
 
-def answered(home: Home) -> int:
-    """How many answers of the LLM are kept."""
+def count_llm_answers(home: Home) -> int:
+    """Return the number of stored answers of the LLM."""
     rows = apsw.Connection(home.state_db).execute("SELECT count(*) FROM llm_answers").fetchall()
     return int(str(rows[0][0]))
 
 
-def test_a_recall_that_fails_loses_neither_metrics_nor_an_answer_that_is_there(
+def test_a_failed_recall_loses_neither_metrics_nor_answer(
     ask: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     llm.play(says("howto", 0.9, ["lamp"]))
@@ -405,16 +405,16 @@ def test_a_recall_that_fails_loses_neither_metrics_nor_an_answer_that_is_there(
     def fail_late(*_: object) -> NoReturn:
         wait_until(lambda: bool(llm.requests), 5.0)
         time.sleep(1.0)  # the answer comes in some ten milliseconds
-        raise StoreError("memories.db can not be read")
+        raise StoreError("memories.db cannot be read")
 
     monkeypatch.setattr(recalled, "_open_sources", fail_late)
     with pytest.raises(StoreError):
         ask()
-    assert counted(home)[f'{COMPLETED}{{status="success"}}'] == 1
-    assert answered(home) == 1
+    assert intent_metrics(home)[f'{COMPLETED}{{status="success"}}'] == 1
+    assert count_llm_answers(home) == 1
 
 
-def test_a_second_recall_that_fails_leaves_what_the_first_has_found(
+def test_a_failed_second_recall_leaves_the_first_answer(
     ask_anew: Ask, home: Home, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     llm.play(says("howto", 0.95), says("howto", 0.95, ["QXYZZY"]))
@@ -429,7 +429,7 @@ def test_a_second_recall_that_fails_leaves_what_the_first_has_found(
     monkeypatch.setattr(pipeline, "for_prompt", failing)
     assert ask_anew(session="2") == first != []
     assert "recall with the topics of the LLM: memories.db is locked" in Path(home.log, "hook.log").read_text()
-    assert counted(home)[f'{COMPLETED}{{status="success"}}'] == 2
+    assert intent_metrics(home)[f'{COMPLETED}{{status="success"}}'] == 2
 
 
 def test_topics_of_the_llm_find_what_the_words_do_not(ask_anew: Ask, llm: LlmServer) -> None:
@@ -452,7 +452,7 @@ def test_what_an_llm_failed_at_goes_to_the_log(ask: Ask, home: Home, llm: LlmSer
     assert f"the LLM: {llm.url_v1} answered 500" in Path(home.log, "hook.log").read_text()
 
 
-def test_a_provider_that_is_set_up_wrongly_goes_to_the_log_and_the_words_are_answered(ask: Ask, home: Home) -> None:
+def test_a_wrong_provider_is_logged_and_words_are_answered(ask: Ask, home: Home) -> None:
     configure(
         home.config,
         '[llm]\nprovider = "openai"\nbase_url = "http://localhost:1/v1"\n[search_intent]\nllm_skip_confidence = 1.0\n',

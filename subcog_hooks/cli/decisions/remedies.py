@@ -15,7 +15,7 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import triggers
 from subcog_hooks.embed import static
-from subcog_hooks.hook.dry_run import Asked, decide_dry
+from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.recall import asked_like, logit, query
 from subcog_hooks.recall.query import Term
 from subcog_hooks.recall.relevance import AskedTerms as Comparison
@@ -68,7 +68,7 @@ class Rerun:
     def __init__(self, was: Decision, given: set[str], place: int, state: State) -> None:
         """given: ids that the session is taken to have been given; place: of the prompt in it; state: read, never written."""
         earlier = Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0) if was.borrowed else None
-        self.asked = Asked(was.prompt or "", was.session, given if was.session else set(), earlier, place)
+        self.asked = DryPrompt(was.prompt or "", was.session, given if was.session else set(), earlier, place)
         self.here = _project(was.project)
         self.settings: Settings = loading.load(context.home(), self.here.root if self.here and self.here.root else None)
         self.state = state

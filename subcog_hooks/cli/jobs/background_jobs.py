@@ -13,7 +13,7 @@ from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreBusy, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
-from subcog_hooks.hook.session import RESTING_COMMAND
+from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import job_record
@@ -207,7 +207,7 @@ def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
     try:
         if not find_due(home, jobs) or is_held(home.at_rest_lock):
             return False
-        detached.start(home, [RESTING_COMMAND])
+        detached.start_process(home, [BACKGROUND_COMMAND])
     except (SubcogError, OSError, ValueError) as error:
         log.write(home, f"the work at rest was not started: {error}")
         return False

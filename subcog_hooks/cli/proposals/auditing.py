@@ -14,8 +14,8 @@ from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook.deliver import ACCOUNT
-from subcog_hooks.hook.dry_run import Asked, decide_dry
+from subcog_hooks.hook.deliver import SESSION_UNITS_SETTING
+from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.hook.record import UNREAD
 from subcog_hooks.learn import proposals, repetition
 from subcog_hooks.learn.proposals import Proposal
@@ -185,16 +185,16 @@ class _Course:
         self._place = 0
         self._units = 0
 
-    def next(self, turn: TypedTurn, at: int) -> Asked:
+    def next(self, turn: TypedTurn, at: int) -> DryPrompt:
         self._place += 1
         is_fresh = self._earlier is not None and abs(turn.at - self._earlier_at) <= TOPICS_MS
-        return Asked(turn.text, turn.session, frozenset(self._given), self._earlier if is_fresh else None, self._place, at)
+        return DryPrompt(turn.text, turn.session, frozenset(self._given), self._earlier if is_fresh else None, self._place, at)
 
     def within(self, settings: Settings) -> Settings:
         """Return the settings with what the session may still be given."""
         if not self._units:
             return settings
-        return settings.with_value(ACCOUNT, max(0, int(settings[ACCOUNT]) - self._units))
+        return settings.with_value(SESSION_UNITS_SETTING, max(0, int(settings[SESSION_UNITS_SETTING]) - self._units))
 
     def note(self, turn: TypedTurn, decision: Decision) -> None:
         self._given.update(decision.injected)

@@ -144,4 +144,4 @@ def facts_of_place() -> dict[str, Value]:
         folder = os.getcwd()
     except FileNotFoundError:  # it has been removed
         folder = ""
-    return facts.place_facts(folder, context.here())
+    return facts.folder_facts(folder, context.here())

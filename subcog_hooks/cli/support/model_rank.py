@@ -31,7 +31,7 @@ class ModelRanking:
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
-        self.depth = second_look.MOST_RANKED
+        self.depth = second_look.MAX_RANKED
         self.by = ""
         self.note = ""
         self.places: dict[str, int] = {}
@@ -54,7 +54,7 @@ class ModelRanking:
         if asked is None:
             self.note = "not ranked: the query may hold a secret"
             return None
-        shown = [(hit, text) for hit in hits if (text := second_look.text_shown_of(hit.memory))]
+        shown = [(hit, text) for hit in hits if (text := second_look.masked_excerpt(hit.memory))]
         if not shown:
             self.note = "not ranked: what was found may hold a secret" if hits else ""
             return None
@@ -67,7 +67,7 @@ class ModelRanking:
                 self.note = f"not ranked: the {most} calls of today are made (llm.calls_a_day)"
                 return None
             texts = [text for _, text in shown]
-            numbers = second_look.ask(provider, _SYSTEM, "Query", asked, texts, RANK_S, len(texts))
+            numbers = second_look.ask_for_numbers(provider, _SYSTEM, "Query", asked, texts, RANK_S, len(texts))
             breaker.note_success(state, provider.identity)
         except ProviderError as error:
             breaker.note_failure(state, provider.identity, now_ms())

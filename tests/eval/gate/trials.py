@@ -20,8 +20,8 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.hook import deliver, recalled
 from subcog_hooks.hook import prompt as hook
-from subcog_hooks.hook.call import Occasion
-from subcog_hooks.hook.reading import Turn
+from subcog_hooks.hook.call import HookCall
+from subcog_hooks.hook.reading import PromptReading
 from subcog_hooks.recall import pipeline, tuning, vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.fusion import FAVOURED_FACTOR
@@ -115,17 +115,17 @@ class Hook:
 
     def _trial(self, prompt: Prompt, settings: Settings) -> Trial:
         deadline = Deadline(PATIENCE_MS)
-        asked = Occasion({}, "", None, settings, self._state, self._home, deadline)
+        asked = HookCall({}, "", None, settings, self._state, self._home, deadline)
         asked._store = self._store  # opened once, as the rest
-        asked.at = FROZEN_MS
-        verdict = hook.decide(Turn(asked, prompt.text))
+        asked.now_ms = FROZEN_MS
+        verdict = hook.decide_prompt(PromptReading(asked, prompt.text))
         if verdict.error is not None:
             raise RuntimeError(f"{prompt.text[:80]}: {verdict.error}")
-        would_be = deliver.preview(asked, verdict.offer) if verdict.offer else None
-        judged = would_be.judged if would_be else verdict.judged
-        hits = sorted((one.hit for one in judged), key=lambda hit: -hit.relevance)
+        if verdict.offer is not None:
+            deliver.preview_delivery(asked, verdict)
+        hits = sorted((judgement.hit for judgement in verdict.judgements), key=lambda hit: -hit.relevance)
         candidates = (Candidate(hit.memory.id, hit.relevance, hit.memory.id in prompt.relevant) for hit in hits)
-        return Trial(prompt, tuple(candidates), would_be.ids if would_be else ())
+        return Trial(prompt, tuple(candidates), verdict.ids)
 
     @contextmanager
     def _instead(self, settings: Settings, prior: float) -> Iterator[None]:
