@@ -72,7 +72,7 @@ began = time.perf_counter()
 {work}
 print((time.perf_counter() - began) * 1000.0, was_there)
 """
-OURS = "from subcog_hooks.intent.keywords import read\nread(prompt)"
+OURS = "from subcog_hooks.intent.keywords import read_prompt\nread_prompt(prompt)"
 BY_RE = "import re\nre.compile('|'.join(patterns)).search(prompt)"
 BY_RE2 = """import re2
 found = re2.Set.SearchSet()
@@ -97,7 +97,7 @@ def times(prompts: Sequence[str], rounds: int) -> Times:
     for _ in range(rounds):
         for place, prompt in enumerate(prompts):
             began = time.perf_counter()
-            keywords.read(prompt)
+            keywords.read_prompt(prompt)
             taken = (time.perf_counter() - began) * 1000.0
             least[place] = min(least[place], taken)
             longest = max(longest, taken)
@@ -173,7 +173,7 @@ def main() -> None:
     options = parser.parse_args()
     with open(OWN, encoding="utf-8") as file:
         own = [json.loads(line)["prompt"] for line in file]
-    keywords.read(own[0])
+    keywords.read_prompt(own[0])
     gc.freeze()  # what this script has loaded is none of the detector's
     faults = []
 

@@ -195,7 +195,7 @@ def for_prompt(text: str, sources: Sources, wanted: Filter) -> Answer:
     from subcog_hooks.recall.hits import Eligibility
     from subcog_hooks.store.memory import now_ms
 
-    return pipeline.for_prompt(text, sources, Eligibility(wanted.audiences or (), now_ms()), Deadline(PATIENCE_MS))
+    return pipeline.recall_for_prompt(text, sources, Eligibility(wanted.audiences or (), now_ms()), Deadline(PATIENCE_MS))
 
 
 def _search(text: str, sources: Sources, wanted: Filter) -> Answer:
@@ -203,7 +203,7 @@ def _search(text: str, sources: Sources, wanted: Filter) -> Answer:
     from subcog_hooks.recall import pipeline
     from subcog_hooks.recall.candidates import Request
 
-    return pipeline.search(Request(text, wanted, is_typed=True), sources, Deadline(PATIENCE_MS), HITS)
+    return pipeline.search_page(Request(text, wanted, is_typed=True), sources, Deadline(PATIENCE_MS), HITS)
 
 
 def wanted_in_first() -> Filter:

@@ -67,7 +67,7 @@ def main() -> None:
     kinds = {kind: [index[line] for line in some if line in index] for kind, some in texts.lines.items()}
     print(training.quality(data, encoder, kinds))
     if options.pack:
-        layout.write(options.pack, tokenizer.get_vocab(), *encoder)
+        layout.write_encoder(options.pack, tokenizer.get_vocab(), *encoder)
 
 
 def held_back(lines: list[str], untrained: set[str]) -> list[bool]:

@@ -22,9 +22,9 @@ from scipy.optimize import minimize
 from scripts.tables import write_rows
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.keywords import NAMES, cues
+from subcog_hooks.intent.keywords import NAMES, find_cues
 from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
-from subcog_hooks.intent.matcher import words_of
+from subcog_hooks.intent.matcher import split_prompt
 from subcog_hooks.text.typed import prepare
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -36,7 +36,7 @@ ENRICHED_WEIGHT = 0.7  # rare types were looked for: they stand for fewer prompt
 SIGNAL_PULL = 12.0  # of a signal towards its strength; at 6 the recall of people who were not seen was .853 instead of .859
 CUE_PULL = 8.0  # of a cue towards 0
 FOLDS = 10
-SPECIFICITY = 0.765  # at which recall is told; the threshold in use is keywords.NEEDED
+SPECIFICITY = 0.765  # at which recall is told; the threshold in use is keywords.MIN_TYPE_CONFIDENCE
 
 Floats = NDArray[np.float64]
 
@@ -49,10 +49,10 @@ class Rows:
         self.cues = np.zeros((len(prompts), len(NAMES)))
         for row, prompt in enumerate(prompts):
             prepared = prepare(prompt["prompt"])
-            words = words_of(prepared.text.lower())
+            words = split_prompt(prepared.text.lower())
             for place in keywords.MATCHER.find(words):
                 self.fired[row, place] = 1.0
-            for name in cues(prepared, words):
+            for name in find_cues(prepared, words):
                 self.cues[row, NAMES.index(name)] = 1.0
         self.labels = np.array([TYPES.index(prompt["label"]) for prompt in prompts])
         self.strata = np.array(strata)
@@ -138,7 +138,7 @@ def ece(confidence: Floats, truth: NDArray[np.bool_], bins: int = 10) -> float:
     return float(sum(abs(confidence[part].mean() - truth[part].mean()) * len(part) for part in parts) / len(order))
 
 
-def judged(found: Floats, rows: Rows, needed: float = keywords.NEEDED) -> dict[str, float]:
+def judged(found: Floats, rows: Rows, needed: float = keywords.MIN_TYPE_CONFIDENCE) -> dict[str, float]:
     """Measure probabilities: on natural prompts, macro-F1 on enriched ones too."""
     none = TYPES.index(NONE)
     confidence = np.minimum(1.0 - found[:, none], MAX_CONFIDENCE)

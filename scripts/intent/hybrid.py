@@ -27,7 +27,7 @@ from subcog_hooks.intent import classifier, detector
 from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detector import Detection
 from subcog_hooks.intent.kinds import NONE
-from subcog_hooks.intent.topics import topics
+from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.loading import Settings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -67,7 +67,7 @@ def by_model(answer: Classification | None) -> Verdict:
 def by_both(prompt: str, answer: Classification | None) -> Verdict:
     """Return what the hook makes of both. The model is not asked where the hook would not."""
     detected = Detection(prompt)
-    if detected.reading.prompt is None or detector.why_needless(detected.reading, prompt, float(Settings({})[SKIP])):
+    if detected.reading.prompt is None or detector.reason_to_skip_llm(detected.reading, prompt, float(Settings({})[SKIP])):
         return _verdict(detected, was_asked=False)
     detected.answer = answer
     return _verdict(detected, was_asked=True)
@@ -75,7 +75,7 @@ def by_both(prompt: str, answer: Classification | None) -> Verdict:
 
 def _verdict(detected: Detection, *, was_asked: bool) -> Verdict:
     settings = Settings({})
-    examined = detected.settle(topics(detected.reading.words()), settings, 0.0)
+    examined = detected.settle(extract_topics(detected.reading.words()), settings, 0.0)
     helps = detector.is_enough(examined.intent, settings) and not examined.is_vetoed
     return Verdict((examined.intent.type or NONE) if helps else NONE, helps, was_asked)
 
@@ -114,7 +114,7 @@ def read_answers(path: Path, deadline: float) -> dict[str, Classification]:
     """Return the recorded answers that came within so many seconds, by the prompt's id."""
     answers = {}
     for line in record.lines_of(path):
-        if "answer" in line and line["seconds"] <= deadline and (answer := classifier.parse(json.dumps(line["answer"]))):
+        if "answer" in line and line["seconds"] <= deadline and (answer := classifier.parse_answer(json.dumps(line["answer"]))):
             answers[str(line["id"])] = answer
     return answers
 

@@ -59,18 +59,18 @@ def rows_to_ask(prompts: Path, answers: Path) -> Iterator[dict[str, Any]]:
 def answer_to(row: dict[str, Any], provider: Provider) -> dict[str, object]:
     """Return the line of a prompt: what the model answers, and how many seconds that took."""
     line: dict[str, object] = {"id": row["id"], "model": f"{provider.name} {provider.model}"}
-    asked = disclosure.shown(row["prompt"])
+    asked = disclosure.disclosable_text(row["prompt"])
     if asked is None:
         return line | {"error": "may hold a secret"}
     started = time.monotonic()
     try:
-        text = providers.ask(provider, classifier.question(ends_of(asked)), ASK_S)
+        text = providers.ask_provider(provider, classifier.build_question(ends_of(asked)), ASK_S)
     except ProviderError as error:
         return line | {"error": error.message}
-    answer = classifier.parse(text)
+    answer = classifier.parse_answer(text)
     if answer is None:
         return line | {"error": "answered in another form"}
-    return line | {"answer": json.loads(classifier.to_text(answer)), "seconds": round(time.monotonic() - started, 3)}
+    return line | {"answer": json.loads(classifier.answer_to_text(answer)), "seconds": round(time.monotonic() - started, 3)}
 
 
 def record(prompts: Path, answers: Path, provider: Provider, limit: int) -> tuple[int, int]:

@@ -59,7 +59,7 @@ class Rows:
 
     def add(self, case: Case, hits: Sequence[Hit]) -> None:
         """Take in what was found for a case; not what lacks an evidence: where a query has no vector, meaning says nothing."""
-        confidence = keywords.read(case.prompt).intent.confidence
+        confidence = keywords.read_prompt(case.prompt).intent.confidence
         self.cases.append(case)
         for rank, hit in enumerate(hits):
             known = {name: value for name, value, _ in hit.terms} | {INTENT: confidence}
@@ -103,7 +103,7 @@ class Shelf:
         self._index = LexicalIndex.open(home)
         vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(vectors.close)
-        self._space = recall_vectors.SearchSpace(vectors, recall_vectors.in_latin(StaticEncoder.open().encode))
+        self._space = recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(StaticEncoder.open().encode))
 
     def __enter__(self) -> Self:
         return self
@@ -119,7 +119,7 @@ class Shelf:
         hidden = frozenset(self._store.seqs_of(case.relevant)) if case.is_missing else frozenset()
         sources = Sources(self._index, self._store, self._space if by_meaning else None)
         with _without(hidden):
-            answer = pipeline.for_prompt(
+            answer = pipeline.recall_for_prompt(
                 asked_in(case.prompt),
                 sources,
                 Eligibility(audiences_of(), FROZEN_MS),
@@ -134,12 +134,12 @@ class Shelf:
 
         Nothing for what nobody has typed.
         """
-        reading = keywords.read(prompt)
+        reading = keywords.read_prompt(prompt)
         if reading.prompt is None:
             return []
         eligible = Eligibility(audiences_of(*projects), FROZEN_MS)
         with _without(frozenset(self._store.seqs_of(hidden_ids))):
-            answer = pipeline.for_needs(
+            answer = pipeline.recall_for_parts(
                 asked_in(prompt, reading.prompt),
                 needs_of(reading.prompt),
                 Sources(self._index, self._store, self._space),
@@ -154,9 +154,9 @@ class Shelf:
 @contextmanager
 def _without(seqs: frozenset[int]) -> Iterator[None]:
     """Let recall run as if the store did not have these memories, with a clock that stands."""
-    run: Callable[..., channel.Found] = channel.run_channel
+    run: Callable[..., channel.ChannelResult] = channel.run_channel
 
-    def without(*arguments: Any) -> channel.Found:  # Any: whatever a channel is asked
+    def without(*arguments: Any) -> channel.ChannelResult:  # Any: whatever a channel is asked
         found = run(*arguments)
         found.ranked = [(score, seq) for score, seq in found.ranked if seq not in seqs]
         return found

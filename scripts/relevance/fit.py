@@ -117,7 +117,7 @@ def _unrelated(prompts: Iterable[dict[str, str]]) -> list[Case]:
 def gathered(stores: Iterable[Asked], homes: Path) -> dict[str, Rows]:
     """Collect the candidates of all cases, for each model."""
     found = {
-        name: Rows([one for one in weights if one not in {INTERCEPT, *relevance.CHOSEN}]) for name, weights in MODELS.items()
+        name: Rows([one for one in weights if one not in {INTERCEPT, *relevance.UNFITTED}]) for name, weights in MODELS.items()
     }
     for memories, cases in stores:
         with Shelf(home_of(memories, homes)) as shelf:

@@ -48,11 +48,14 @@ def candidates_of(prompts: Sequence[Played]) -> Candidates:
     """Return the notes that were found, each with its evidence."""
     values, answers, keys, people = [], [], [], []
     for number, prompt in enumerate(prompts):
-        confidence = keywords.read(prompt.prompt).intent.confidence
+        confidence = keywords.read_prompt(prompt.prompt).intent.confidence
         for hit in prompt.hits:
             if not notes.is_note(hit.memory, hit.terms):
                 continue
-            known = {name: value for name, value, _ in hit.terms} | {"intent": confidence, BEGUN: logit.begun(prompt.place)}
+            known = {name: value for name, value, _ in hit.terms} | {
+                "intent": confidence,
+                BEGUN: logit.session_progress(prompt.place),
+            }
             values.append([known.get(name, 0.0) for name in NAMES])
             answers.append(hit.memory.id in prompt.helps | prompt.related)
             keys.append((number, hit.memory.id))

@@ -174,9 +174,9 @@ def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[N
 
     What contradicts it comes first, then the most similar.
     """
-    asked = query.analyse(memory.content[:MAX_COMPARED], index)
+    asked = query.analyse_query(memory.content[:MAX_COMPARED], index)
     audience = Filter(audiences=(audience_of(memory.scope, memory.project),))
-    found = words.search(index, words.any_of(index, asked), audience, CANDIDATES)
+    found = words.search_index(index, words.any_term_query(index, asked), audience, CANDIDATES)
     rows = store.by_seqs([seq for _, seq in found[:CANDIDATES]])
     mine, stems = _words(memory, index), index.analysers.body_terms
     compared = [

@@ -161,7 +161,7 @@ def _share(home: Home, breath: Breath) -> str:
 
 
 def _embed(home: Home, breath: Breath) -> str:
-    done = background.run(home, breath)
+    done = background.embed_all_pending(home, breath)
     return f"{done:,} {'memory or question' if done == 1 else 'memories and questions'} embedded" if done else ""
 
 
@@ -172,5 +172,5 @@ JOBS = (  # in the order in which they are done: what the first ones store is em
     Job("learned questions", 0.0, MINUTE_S, _always_wanted, has_lessons, _teach),  # it takes back what is not wanted
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked, _enrich),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, lambda found: bool(found[SHARE_URL] and found[SHARE_AT_REST]), _always, _share),
-    Job("embedding", 0.0, HOUR_S, background.is_wanted, background.is_due, _embed),
+    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed),
 )

@@ -109,8 +109,8 @@ def set_(
     if setting.is_personal and author.is_agent() and not (as_user or dry_run):
         raise author.needs_consent(f"{key} is the person's to set")
     new = setting.default if value == "default" else setting.from_text(value)
-    if key == models.SETTING and not models.find(context.home(), str(new)).is_packaged:
-        models.chosen(context.home(), loading.Settings({key: new}))  # raises when a file of it is gone
+    if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
+        models.chosen_space(context.home(), loading.Settings({key: new}))  # raises when a file of it is gone
     if not dry_run:
         keep(key, None if value == "default" else new)
     terminal.say(f"{key} {'would be' if dry_run else '='} {_format_value(new)}")

@@ -247,16 +247,16 @@ def _work_at_rest(home: Home, settings: loading.Settings, findings: Findings) ->
 
 def _embedding(home: Home, store: Store, findings: Findings) -> None:
     """Check the models, and the vectors of their spaces."""
-    for path in models.altered():
+    for path in models.altered_files():
         findings.bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
     settings = loading.load(home)
     try:
-        models.chosen(home, settings)
+        models.chosen_space(home, settings)
     except ModelError as error:
         findings.bad(str(error), EXIT_MODEL)
-    for space in spaces.in_use(home, settings):
+    for space in spaces.spaces_in_use(home, settings):
         try:
-            models.verify(space)
+            models.verify_model(space)
             findings.good(f"model {space.model} ({space.name})")
         except ModelError as error:
             findings.bad(str(error), EXIT_MODEL)
@@ -299,7 +299,7 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
     elif is_held(catch_up.lock_of(home, space)):
         findings.good(f"{name}: {final} final, {pending} pending, being embedded now{was}")
     else:
-        is_left = background.is_wanted(loading.load(home)) and detached.may_start()
+        is_left = background.is_enabled(loading.load(home)) and detached.may_start()
         by = "the next session or writing command" if is_left else "`subcog reindex`"
         findings.note(f"{name}: {final} final, {pending} pending; {by} goes on with it{was}")
 
@@ -425,7 +425,7 @@ def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
 def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> None:
     """Say which LLM is asked at rest, what it is sent, and how often it was asked today."""
     try:
-        provider = providers.provider_at_rest(settings, home)
+        provider = providers.background_provider(settings, home)
     except ConfigError as error:
         findings.bad(str(error), EXIT_CONFIG)
         return

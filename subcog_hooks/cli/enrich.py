@@ -58,7 +58,7 @@ def enrich(
     if author.is_agent() and not as_user:
         raise author.needs_consent("it sends memories to a language model")
     settings = context.settings()
-    provider = providers.provider_at_rest(settings, context.home())
+    provider = providers.background_provider(settings, context.home())
     if provider is None:
         raise ProviderError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
     with enrichment.opened_state() as state:
@@ -109,7 +109,7 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
         for batch in batches:
             if not _may_ask(calls):
                 break
-            numbers = read_conflicts(providers.ask(provider, conflict_question(batch), CALL_S), len(batch))
+            numbers = read_conflicts(providers.ask_provider(provider, conflict_question(batch), CALL_S), len(batch))
             if numbers is None:
                 raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
             for number, pair in enumerate(batch, 1):

@@ -18,7 +18,7 @@ from subcog_hooks.hook import choose
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.detector import Examined
 from subcog_hooks.intent.kinds import NONE
-from subcog_hooks.intent.query_type import classify
+from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.llm import disclosure, providers
 from subcog_hooks.recall import words
 from subcog_hooks.settings.loading import Settings
@@ -96,12 +96,12 @@ def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
 def _examined(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:
     """Return the intent as the hook finds it, but for the hook's deadline; without the state where that is unusable."""
     try:
-        return detector.examine(text, settings, context.home(), state, disclosure.shown, rarity_of)
+        return detector.examine_prompt(text, settings, context.home(), state, disclosure.disclosable_text, rarity_of)
     except StoreError as error:
         if state is None:
             raise
         terminal.say(error.message)
-        return detector.examine(text, settings, context.home(), None, disclosure.shown, rarity_of)
+        return detector.examine_prompt(text, settings, context.home(), None, disclosure.disclosable_text, rarity_of)
 
 
 def described(text: str, found: Examined, explain: Settings | None = None) -> dict[str, object]:
@@ -117,7 +117,7 @@ def described(text: str, found: Examined, explain: Settings | None = None) -> di
         "keywords": list(told.keywords),
         "source": told.source,
         "llm_status": told.llm_status,
-        "query_type": classify(text),
+        "query_type": classify_query(text),
         "elapsed_ms": round(found.seconds * 1000, 1),
     }
     if explain is not None:
@@ -158,7 +158,7 @@ def view(text: str, found: Examined, settings: Settings, *, explain: bool = Fals
     line.append(f"  {told.confidence:.2f}")
     if told.topics:
         line.append("  topics: " + ", ".join(map(safe, told.topics)))
-    about = [_consequence(found, settings), f"told by {told.source}", f"llm {told.llm_status}", f"{classify(text)} query"]
+    about = [_consequence(found, settings), f"told by {told.source}", f"llm {told.llm_status}", f"{classify_query(text)} query"]
     about.append(f"{found.seconds * 1000:.1f} ms")
     if told.keywords and not explain:
         about.insert(0, "signals: " + ", ".join(told.keywords))

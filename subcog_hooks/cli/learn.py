@@ -97,7 +97,7 @@ def _model_to_ask(asks: bool | None) -> Provider | None:
     settings = context.settings()
     if asks is False or (asks is None and not settings[LLM_LEARNS]):
         return None
-    provider = providers.provider_at_rest(settings, context.home())
+    provider = providers.background_provider(settings, context.home())
     if provider is None and asks:
         raise ProviderError("llm.at_rest is none", "choose who is asked: subcog config set llm.at_rest claude")
     if provider is None:

@@ -52,7 +52,7 @@ def list_(
     home = context.home()
     used = _in_use(home)
     total = _memories()
-    rows = [_row(home, space, used, total) for space in models.installed(home)]
+    rows = [_row(home, space, used, total) for space in models.installed_spaces(home)]
     if json_:
         terminal.json([row._asdict() for row in rows])
         return
@@ -70,7 +70,7 @@ def _row(home: Home, space: Space, used: Space, total: int) -> _Row:
         dimension=space.dimension,
         size=models.size_of(space),
         folder=space.folder,
-        missing=models.missing(space),
+        missing=models.missing_files(space),
         hook=space.is_packaged,
         search=space.name == used.name,
         embedded=embedded,
@@ -86,9 +86,9 @@ def _cells(row: _Row) -> tuple[str, ...]:
 
 def _in_use(home: Home) -> Space:
     try:
-        return models.chosen(home, context.settings())
+        return models.chosen_space(home, context.settings())
     except ModelError as error:
-        lacking = models.missing(PACKAGED)
+        lacking = models.missing_files(PACKAGED)
         terminal.say(f"{error}; until then search uses {'the encoder of the hook' if lacking else PACKAGED.name}")
         return PACKAGED
 
@@ -117,11 +117,11 @@ def pull(
 
     Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
     """
-    from subcog_hooks.embed.pull import pull as pull_model  # with fastembed, 900 ms
+    from subcog_hooks.embed.pull import pull_model  # with fastembed, 900 ms
 
     home = context.home()
     home.create()
-    known = {space.name for space in models.installed(home)}
+    known = {space.name for space in models.installed_spaces(home)}
     with progress.of_bytes(name) as advance:
         space = pull_model(home, name, from_, advance)
     if space.name in known:
@@ -141,9 +141,9 @@ def use(
     Example: subcog models use default
     """
     home = context.home()
-    space = models.find(home, name)
+    space = models.find_space(home, name)
     if not space.is_packaged:  # to the packaged one there is always a way back
-        models.verify(space)
+        models.verify_model(space)
     background.forget_failure(home)
     config.keep(models.SETTING, None if space.is_packaged else space.name)
     pending = max(0, _memories() - _embedded(home, space))
@@ -154,7 +154,7 @@ def use(
 def _outlook(home: Home, pending: int) -> str:
     if not pending:
         return ""
-    if background.is_wanted(loading.load(home)) and detached.may_start():
+    if background.is_enabled(loading.load(home)) and detached.may_start():
         return f"; {pending} memories are embedded in the background, `subcog models list` counts them"
     return f"; {pending} memories wait for `subcog reindex` to be embedded"
 
@@ -166,13 +166,13 @@ def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="An installe
     Example: subcog models remove BAAI/bge-small-en-v1.5
     """
     home = context.home()
-    space = models.find_pulled(home, name)
+    space = models.find_pulled_space(home, name)
     if space.answers_to(str(context.settings()[models.SETTING])):
         config.keep(models.SETTING, None)
         terminal.say(f"`subcog search` compares with {PACKAGED.name} again")
-    with catch_up.undisturbed(home, space):
+    with catch_up.exclusive_work(home, space):
         VectorStore.remove(home, space.name)  # first: whoever makes them looks for the model before
-        models.remove(home, space)
+        models.remove_model(home, space)
     catch_up.remove_locks(home, space)
     background.forget_failure(home, space)
     terminal.say(f"removed {space.model} and its vectors")

@@ -1,1 +1,1 @@
-"""Texts into vectors of one space: the static encoder that the hook can afford, and the neural embedder of documents."""
+"""Vectors of texts in one space: the static encoder for the hook, and the neural embedder of documents."""

@@ -1,9 +1,10 @@
-"""Making pending vectors final: the neural model's in place of the provisional ones, one process at a time for each space."""
+"""Replacing provisional vectors by final ones of the neural model, by one process at a time for each space."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 
 from subcog_hooks.core import log
@@ -26,46 +27,43 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int], None]
 
-# What is embedded and written at once, and so what a kill costs: about a second on one core, at 185 texts of 40 words.
+# A group is embedded and written at once, so a kill costs one: about a second on one core, at 185 texts of 40 words.
 GROUP_TEXTS = 128
-GROUP_CHARACTERS = 40_000  # of a model whose reads are unknown: as much as 128 texts of 300 characters
-QUIET_TEXTS, QUIET_CHARACTERS = 32, 8_000  # at once in the background, about: a quarter of a second
-EMBEDDED_AT_ONCE = 512  # memories read at a time
-PACKAGED_READS = 1_500  # characters, about: what 256 tokens are made of
-LENGTH_WITH_PASSAGES = 400  # characters from which a text has passages, about: what 110 tokens are made of
-PLAIN = "The gate is shut."  # a text that every model takes
+GROUP_CHARACTERS = 40_000  # for a model of unknown length: 128 texts of 300 characters
+QUIET_TEXTS, QUIET_CHARACTERS = 32, 8_000  # a group in the background: about a quarter of a second
+MEMORIES_AT_ONCE = 512
+PACKAGED_READS = 1_500  # characters of about 256 tokens
+LENGTH_WITH_PASSAGES = 400  # characters of about 110 tokens; longer texts have passages
+PLAIN_TEXT = "The gate is shut."  # a text that every model takes
 
 
+@dataclass(frozen=True, slots=True)
 class Patience:
     """Sharing of the work with other processes.
 
-    wait_ms: how long to wait for whoever is at it; is_urgent: whether that one gives way, within a group of its own.
+    wait_ms: the wait for another process at work; is_urgent: whether that process gives way, within a group.
     """
 
-    __slots__ = ("is_urgent", "wait_ms")
-
-    def __init__(self, wait_ms: int, *, is_urgent: bool) -> None:
-        self.wait_ms = wait_ms
-        self.is_urgent = is_urgent
+    wait_ms: int
+    is_urgent: bool = field(kw_only=True)
 
 
-FOREGROUND = Patience(120_000, is_urgent=True)  # the one at work gives way within its group
-BACKGROUND = Patience(1_000, is_urgent=False)  # whoever is at work does ours as well
+FOREGROUND = Patience(120_000, is_urgent=True)  # the process at work gives way within its group
+BACKGROUND = Patience(1_000, is_urgent=False)  # the process at work does our memories as well
 
 
 def lock_of(home: Home, space: Space) -> str:
-    """Return the file that the process at work on a space has locked."""
+    """Return the file that a process working on a space locks."""
     return os.path.join(home.index, f"vectors-{space.name}.lock")
 
 
 def _urgent_lock_of(home: Home, space: Space) -> str:
-    """Return the file that is locked while somebody sits and waits: a process in the background gives way then."""
     return os.path.join(home.index, f"vectors-{space.name}.urgent.lock")
 
 
 @contextmanager
-def undisturbed(home: Home, space: Space) -> Iterator[None]:
-    """Hold the work on a space for this process alone meanwhile. Raises StoreBusy, StoreError."""
+def exclusive_work(home: Home, space: Space) -> Iterator[None]:
+    """Hold the work on a space for this process alone. Raises StoreBusy, StoreError."""
     with (
         ProcessLock(_urgent_lock_of(home, space), FOREGROUND.wait_ms, "embedding"),
         ProcessLock(lock_of(home, space), FOREGROUND.wait_ms, "embedding"),
@@ -74,11 +72,11 @@ def undisturbed(home: Home, space: Space) -> Iterator[None]:
 
 
 def remove_locks(home: Home, space: Space) -> None:
-    """Take away what is left of a space that is no more. Raises OSError."""
+    """Delete the lock files of a removed space. Raises OSError."""
     for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_sync.lock_of(home, space.name)):
         try:
             os.unlink(path)
-        except FileNotFoundError:  # never there, or another process takes them away, too
+        except FileNotFoundError:  # it never existed, or another process deletes it, too
             pass
 
 
@@ -93,16 +91,14 @@ def embed_pending(
     is_wanted: Callable[[], bool] = lambda: True,
     pace: Pace = FULL_PACE,
 ) -> int:
-    """Give every memory of a space its final vectors, of the whole text, of its passages and of its questions.
+    """Embed every pending memory of a space: its text, its passages and its questions. Return the number of texts.
 
-    Return how many texts got theirs.
-
-    Written group by group: a kill loses one, and nothing that was written is embedded again, not even for another memory of
-    the same text. A text that the model refuses gets the zero vector, which is near to nothing, and is counted in the log.
-    load: makes the model, called when there is a text to embed. progress: told after each group how many texts are done.
-    is_wanted: asked before each group, the work ends when it says no; so it does when `pace` says so, which is also asked for a
-    pause before each vector. Raises StoreBusy when another process is at it for longer
-    than `patience`, StoreError, ModelError when the model fails on a plain text too.
+    Vectors are written group by group: a kill loses one group, and no written text is embedded again. A text that the model
+    refuses gets the zero vector, which is near to nothing, and is counted in the log. load: makes the model, called when there
+    is a text to embed. progress: called after each group with its number of texts. is_wanted: asked before each group; the work
+    ends when it returns False. So it does when `pace` says so, which is also asked for a pause before each vector. Raises
+    StoreBusy when another process works for longer than `patience`, StoreError, ModelError when the model fails on a plain text
+    too.
     """
     urgent_lock = _urgent_lock_of(home, space)
 
@@ -116,20 +112,20 @@ def embed_pending(
     work = _Work(store, vectors, space, load, progress, largest, lambda: pace.pause(is_awaited))
     try:
         if not patience.is_urgent:
-            return _in_turns(lock_of(home, space), patience, work, is_to_stop)
+            return _work_in_turns(lock_of(home, space), patience, work, is_to_stop)
         with ProcessLock(urgent_lock, patience.wait_ms, "embedding"):
-            return _in_turns(lock_of(home, space), patience, work, is_to_stop)
+            return _work_in_turns(lock_of(home, space), patience, work, is_to_stop)
     finally:
         if work.refused:
             log.write(home, f"texts that {space.model} refused: {work.refused}; they are found by words alone")
 
 
-def _in_turns(lock: str, patience: Patience, work: _Work, is_to_stop: Callable[[], bool]) -> int:
-    """Work in turns until nothing is left: a writer that found the lock taken has left its memories to us."""
+def _work_in_turns(lock: str, patience: Patience, work: _Work, is_to_stop: Callable[[], bool]) -> int:
+    """Work in turns until nothing is left: a writer that found the lock taken leaves its memories to us."""
     done = 0
     before: list[tuple[int, str]] = []
     while (waiting := work.waiting()) and waiting != before and not is_to_stop():
-        before = waiting  # what stays has to wait for the vectors to follow the store
+        before = waiting  # the remaining memories wait for the vectors to follow the store
         with ProcessLock(lock, patience.wait_ms, "embedding"):
             done += work.turn(is_to_stop)
     return done
@@ -164,22 +160,22 @@ class _Work:
         return [] if self._vectors.is_gone() else self._vectors.pending()
 
     def turn(self, is_to_stop: Callable[[], bool]) -> int:
-        """Work through the pending memories. Return how many are done."""
+        """Embed the pending memories. Return the number of texts."""
         done = 0
         waiting = self.waiting()
-        most = PACKAGED_READS if self._space.is_packaged else GROUP_CHARACTERS
-        for start in range(0, len(waiting), EMBEDDED_AT_ONCE):
-            texts = self._texts(waiting[start : start + EMBEDDED_AT_ONCE])
-            for group in _in_groups(texts, most, self._largest):
+        max_read = PACKAGED_READS if self._space.is_packaged else GROUP_CHARACTERS
+        for start in range(0, len(waiting), MEMORIES_AT_ONCE):
+            texts = self._texts(waiting[start : start + MEMORIES_AT_ONCE])
+            for group in _split_in_groups(texts, max_read, self._largest):
                 if is_to_stop() or self._vectors.is_gone():
                     return done
-                done += (count := self._vectors.finish(self._made(group)))
+                done += (count := self._vectors.finish(self._vectors_of_group(group)))
                 if self._progress:
                     self._progress(count)
         return done
 
     def _texts(self, chunk: list[tuple[int, str]]) -> dict[str, tuple[str, list[int]]]:
-        """Return the text and the keys of each content hash. A memory that was changed or purged meanwhile is left out."""
+        """Return the text and the keys of each content hash, without memories that were changed or purged meanwhile."""
         memories = self._store.by_seqs([self._vectors.seq_of(key) for key, _ in chunk])
         texts: dict[str, tuple[str, list[int]]] = {}
         for key, content_hash in chunk:
@@ -189,65 +185,63 @@ class _Work:
                 texts.setdefault(content_hash, (text, []))[1].append(key)
         return texts
 
-    def _made(self, group: list[tuple[str, str, list[int]]]) -> list[tuple[int, str, list[bytes]]]:
-        made = {content_hash: self._vectors.final_vectors(content_hash) for content_hash, _, _ in group}
-        new = [(content_hash, text) for content_hash, text, _ in group if not made[content_hash]]
+    def _vectors_of_group(self, group: list[tuple[str, str, list[int]]]) -> list[tuple[int, str, list[bytes]]]:
+        vectors_by_hash = {content_hash: self._vectors.final_vectors(content_hash) for content_hash, _, _ in group}
+        new = [(content_hash, text) for content_hash, text, _ in group if not vectors_by_hash[content_hash]]
         if new:
-            vectors = self._embedded([text for _, text in new])
-            made.update(zip((content_hash for content_hash, _ in new), vectors, strict=True))
-        return [(key, content_hash, made[content_hash]) for content_hash, _, keys in group for key in keys]
+            new_vectors = self._embed_texts([text for _, text in new])
+            vectors_by_hash.update(zip((content_hash for content_hash, _ in new), new_vectors, strict=True))
+        return [(key, content_hash, vectors_by_hash[content_hash]) for content_hash, _, keys in group for key in keys]
 
-    def _embedded(self, texts: list[str]) -> list[list[bytes]]:
-        """Return the vectors of each text: the whole's, then its passages'."""
+    def _embed_texts(self, texts: list[str]) -> list[list[bytes]]:
         embedder = self._embedder = self._embedder or self._load()
         parts = [[text, *embedder.passages(text)] for text in texts]
         try:
-            made = iter(list(self._unhurried(embedder.embed([part for of_text in parts for part in of_text]))))
+            vectors = iter(list(self._with_pauses(embedder.embed([part for of_text in parts for part in of_text]))))
         except ModelError:
-            list(embedder.embed([PLAIN]))  # fails when it is the model, not a text
-            return [self._alone(embedder, of_text) for of_text in parts]
-        return [list(islice(made, len(of_text))) for of_text in parts]
+            list(embedder.embed([PLAIN_TEXT]))  # it fails if the model is at fault, not a text
+            return [self._embed_text_alone(embedder, of_text) for of_text in parts]
+        return [list(islice(vectors, len(of_text))) for of_text in parts]
 
-    def _alone(self, embedder: DocumentEmbedder, parts: list[str]) -> list[bytes]:
+    def _embed_text_alone(self, embedder: DocumentEmbedder, parts: list[str]) -> list[bytes]:
         whole, *its_passages = parts
         try:
-            made = list(embedder.embed([whole]))
+            vectors = list(embedder.embed([whole]))
         except ModelError:
             self.refused += 1
             return [bytes(self._space.dimension)]
         try:
-            return made + list(self._unhurried(embedder.embed(its_passages)))
+            return vectors + list(self._with_pauses(embedder.embed(its_passages)))
         except ModelError:
-            return made
+            return vectors
 
-    def _unhurried(self, vectors: Iterator[bytes]) -> Iterator[bytes]:
+    def _with_pauses(self, vectors: Iterator[bytes]) -> Iterator[bytes]:
         for vector in vectors:
             yield vector
             self._pause()
 
 
-def _in_groups(
-    texts: dict[str, tuple[str, list[int]]], most: int, largest: tuple[int, int]
+def _split_in_groups(
+    texts: dict[str, tuple[str, list[int]]], max_read: int, largest: tuple[int, int]
 ) -> Iterator[list[tuple[str, str, list[int]]]]:
     """Yield groups of (content hash, text, keys).
 
-    most: characters of a text that the model reads; largest: texts and characters, about, of a group.
+    max_read: characters of a text that the model reads; largest: texts and characters, about, of a group.
     """
-    most_texts, most_characters = largest
+    max_texts, max_characters = largest
     group: list[tuple[str, str, list[int]]] = []
     characters = 0
     for content_hash, (text, keys) in texts.items():
         group.append((content_hash, text, keys))
-        characters += min(len(text), most) + _in_passages(text)
-        if len(group) == most_texts or characters >= most_characters:
+        characters += min(len(text), max_read) + _passage_characters(text)
+        if len(group) == max_texts or characters >= max_characters:
             yield group
             group, characters = [], 0
     if group:
         yield group
 
 
-def _in_passages(text: str) -> int:
-    """Return about how many characters a text's passages have together."""
+def _passage_characters(text: str) -> int:
     if len(text) <= LENGTH_WITH_PASSAGES:
         return 0
     return min(len(text) * documents.WINDOW // documents.STEP, documents.MAX_PASSAGES * LENGTH_WITH_PASSAGES)

@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 
     from subcog_hooks.embed.space import Space
 
-# Less than half of what a vector of the packaged model holds, so that a passage says what the whole's vector blurs. A text that
-# is no longer has none.
+# Less than half of the packaged model's length, so that a passage is clearer than the vector of the whole. A shorter text has
+# no passages.
 WINDOW = 110  # tokens
 STEP = 80  # tokens from one passage's beginning to the next one's: a sentence of up to 30 is whole in one of them
-# The first 3,870 tokens, some 14,000 characters, for half a second of embedding; what lies behind is found by its words.
+# The first 3,870 tokens, some 14,000 characters, for half a second of embedding. The text behind them is found by words.
 MAX_PASSAGES = 48
 
 
 def passage_spans(tokens: Sequence[Span], window: int = WINDOW) -> list[Span]:
-    """Return the passages of a text, given the places of its tokens.
+    """Return the passages of a text, given the spans of its tokens.
 
-    There are none for a text of at most `window` tokens. The last one ends with the text.
-
-    window: tokens of a passage, for a model that reads fewer than WINDOW; they overlap as much in proportion.
+    A text of at most `window` tokens has none. The last passage ends with the text. window: tokens of a passage, for a model
+    that reads fewer than WINDOW; passages overlap in proportion.
 
     >>> passage_spans([(at, at + 1) for at in range(150)])
     [(0, 110), (80, 150)]
@@ -46,18 +45,18 @@ def passage_spans(tokens: Sequence[Span], window: int = WINDOW) -> list[Span]:
 
 
 def passage_reach(window: int = WINDOW) -> int:
-    """Return how many tokens of a text its passages reach."""
+    """Return the number of a text's tokens that its passages cover."""
     return window + (MAX_PASSAGES - 1) * (STEP * window // WINDOW)
 
 
-CHARACTERS_A_TOKEN = 32  # far more than one is made of; what is behind them would be tokenised for nothing
-MOST_TOKENS = 2_048  # attention costs the square of them: the 8,192 that some models read would take gigabytes
-_USUAL_TOKENS = 512  # that are read by a model which does not say how many
+CHARACTERS_PER_TOKEN = 32  # far more than a token has; tokenising more text is wasted
+MAX_TOKENS = 2_048  # attention costs their square: the 8,192 of some models would take gigabytes
+_USUAL_TOKENS = 512  # for a model that does not say its length
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class DocumentEmbedder:
-    """A loaded model. It may be used from one thread at a time; inside, it uses `threads`."""
+    """A loaded model for one thread at a time; inside, it uses `threads`."""
 
     __slots__ = ("_of_document", "_of_query", "_reads", "_splitter", "_threads", "_tokenizer", "space")
 
@@ -75,17 +74,17 @@ class DocumentEmbedder:
                 self._load_by_fastembed()
         except ModelError:
             raise
-        except Exception as error:  # every library below has its own
+        except Exception as error:  # each library below has errors of its own
             raise ModelError(
-                f"{space.model} can not be loaded from {space.folder}: {first_line(error)}", space.remedy
+                f"{space.model} cannot be loaded from {space.folder}: {first_line(error)}", space.remedy
             ) from error
-        self._reads = self._tokens()
+        self._reads = self._limit_tokens()
         self._splitter: Tokenizer | None = None
 
     def _load_packaged(self) -> None:
-        from subcog_hooks.embed.packaged import loaded
+        from subcog_hooks.embed.packaged import load_packaged
 
-        model = loaded(self.space.folder)
+        model = load_packaged(self.space.folder)
         self._tokenizer = model.tokenizer
         self._of_document = self._of_query = model.embed
 
@@ -94,29 +93,29 @@ class DocumentEmbedder:
 
         library = text_embedding()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # advice for those who choose among models
+            warnings.simplefilter("ignore")  # advice on choosing a model
             model = library(
                 self.space.model,
-                cache_dir=_HERE,  # it makes this folder, or one under /tmp: one that is there
+                cache_dir=_HERE,  # an existing folder, because it would make one under /tmp
                 specific_model_path=self.space.folder,
                 providers=["CPUExecutionProvider"],
-                threads=1,  # ours are outside: its own spin, 85 documents a second on two busy cores, 190 with ours
+                threads=1,  # our threads are outside: its own give 85 documents a second on two busy cores, ours 190
             )
-        self._tokenizer = getattr(model.model, "tokenizer", None)  # of every text model of fastembed 0.9
+        self._tokenizer = getattr(model.model, "tokenizer", None)  # every text model of fastembed 0.9 has one
         self._of_document = lambda text: next(iter(model.passage_embed([text])))
         self._of_query = lambda text: next(iter(model.query_embed([text])))
 
-    def _tokens(self) -> int:
-        """Return how many tokens of a text are read.
+    def _limit_tokens(self) -> int:
+        """Return the number of tokens of a text that the model reads, and limit it to MAX_TOKENS.
 
-        tokenizer_config.json says it, 256 in the packaged one; at most MOST_TOKENS.
+        tokenizer_config.json has it: 256 for the packaged model.
         """
         tokenizer = self._tokenizer
         truncation = (tokenizer.truncation if tokenizer else None) or {}
         length = int(truncation.get("max_length", _USUAL_TOKENS))
-        if tokenizer is not None and length > MOST_TOKENS:
-            tokenizer.enable_truncation(MOST_TOKENS)
-        return min(length, MOST_TOKENS)
+        if tokenizer is not None and length > MAX_TOKENS:
+            tokenizer.enable_truncation(MAX_TOKENS)
+        return min(length, MAX_TOKENS)
 
     def embed(self, texts: Sequence[str]) -> Iterator[bytes]:
         """Yield the vector of each text, in their order: int8, one byte a dimension, the largest scaled to 127.
@@ -126,26 +125,23 @@ class DocumentEmbedder:
         if self._threads == 1 or len(texts) == 1:
             yield from map(self._document, texts)
             return
-        from concurrent.futures import ThreadPoolExecutor  # 8 ms; the detached catch-up has one thread
+        from concurrent.futures import ThreadPoolExecutor  # 8 ms, and the background process has one thread
 
         with ThreadPoolExecutor(self._threads) as pool:
             yield from pool.map(self._document, texts)
 
     def passages(self, text: str) -> list[str]:
-        """Return the passages of a text by the model's own tokens, to be embedded each.
-
-        There are none for a text that is not longer than one.
-        """
+        """Return the passages of a text by the model's own tokens; a text no longer than a passage has none."""
         if self._splitter is None:
             tokenizer = self._tokenizer
             if tokenizer is None:
                 return []
-            # a copy, 15 ms: another thread may be embedding with the model's, which cuts
+            # A copy, 15 ms: another thread may be using the model's tokenizer, which truncates.
             self._splitter = type(tokenizer).from_str(tokenizer.to_str())
             self._splitter.no_truncation()
             self._splitter.no_padding()
         window = min(WINDOW, self._reads - self._splitter.num_special_tokens_to_add(is_pair=False))
-        ready = _prepared(text, passage_reach(window))
+        ready = _prepare_text(text, passage_reach(window))
         tokens = self._splitter.encode(ready, add_special_tokens=False).offsets
         return [ready[start:end] for start, end in passage_spans(tokens, window)]
 
@@ -159,39 +155,39 @@ class DocumentEmbedder:
     def _vector(self, embed: Callable[[str], NumpyArray], text: str) -> bytes:
         """Return the vector of one text, embedded alone.
 
-        An int8 model scales its numbers by the largest of the batch, so that in batches of 8 a vector depends on its neighbours
-        (cosine .992 to the one made alone); alone it costs the same: 185 documents of 40 words a CPU-second.
+        An int8 model scales its numbers by the largest of the batch. In batches of 8 a vector depends on its neighbours (cosine
+        .992 to the vector made alone). Alone it costs the same: 185 documents of 40 words a CPU-second.
         """
-        ready = _prepared(text, self._reads)
+        ready = _prepare_text(text, self._reads)
         if not ready:
             return bytes(self.space.dimension)
         try:
             vector = embed(ready)
-        except Exception as error:  # every library below has its own
-            raise ModelError(f"{self.space.model} can not embed: {first_line(error)}", self.space.remedy) from error
+        except Exception as error:  # each library below has errors of its own
+            raise ModelError(f"{self.space.model} cannot embed: {first_line(error)}", self.space.remedy) from error
         if vector.shape != (self.space.dimension,):
             raise ModelError(
                 f"{self.space.model} gives vectors of {vector.shape[-1]} dimensions, expected {self.space.dimension}",
                 self.space.remedy,
             )
-        return quantised(vector)
+        return quantise(vector)
 
 
-def _prepared(text: str, tokens: int) -> str:
-    """Return the part of a text that reaches the tokenizer when `tokens` are read: its beginning, as UTF-8 can hold it."""
-    return text.lstrip()[: tokens * CHARACTERS_A_TOKEN].rstrip().encode("utf-8", "replace").decode("utf-8")
+def _prepare_text(text: str, tokens: int) -> str:
+    """Return the beginning of a text that may fill `tokens`, as valid UTF-8."""
+    return text.lstrip()[: tokens * CHARACTERS_PER_TOKEN].rstrip().encode("utf-8", "replace").decode("utf-8")
 
 
-def quantised(vector: NumpyArray) -> bytes:
-    """Return a vector as int8, its largest component at 127; zeros for one that has no direction.
+def quantise(vector: NumpyArray) -> bytes:
+    """Return a vector as int8, its largest component at 127; zeros for a vector without direction.
 
     >>> import numpy as np
-    >>> list(quantised(np.array([0.5, -0.25, 0.0], np.float32)))
+    >>> list(quantise(np.array([0.5, -0.25, 0.0], np.float32)))
     [127, 192, 0]
-    >>> quantised(np.array([0.0, np.nan], np.float32))
+    >>> quantise(np.array([0.0, np.nan], np.float32))
     b'\\x00\\x00'
     """
-    import numpy as np  # 65 ms, which the model's libraries have spent by now
+    import numpy as np  # 65 ms, already loaded by the model's libraries
 
     largest = float(np.abs(vector).max(initial=0.0))
     if not 0.0 < largest < float("inf"):  # NaN as well
@@ -200,8 +196,8 @@ def quantised(vector: NumpyArray) -> bytes:
     return whole
 
 
-def cores() -> int:
-    """Return how many processor cores this process may use."""
+def count_cores() -> int:
+    """Return the number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

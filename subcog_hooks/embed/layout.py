@@ -1,7 +1,7 @@
-"""The static encoder's packed file: vocabulary and rows, by small reads at computed places. No tokenising, no arithmetic.
+"""The static encoder's packed file: vocabulary and rows, read in small pieces at computed offsets. No tokenising.
 
     header   64 bytes: magic, then the little-endian uint32 fields of _FIELDS
-    buckets  the vocabulary, hashed into buckets of equal width; one read gives every token that begins alike
+    buckets  the vocabulary, hashed into buckets of equal width; one read gives all tokens with the same beginning
     rows     one record for each token, then one for each hashed bigram: int8[dimension] + 128 as bytes, then the float32 scale
 
 A continuation `##ing` lies in its bucket as FE `ing`, an entry is FF token FF and its id in three bytes of seven bits; FE and
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     Rows = np.ndarray[tuple[int, int], np.dtype[np.int8]]
     Scales = np.ndarray[tuple[int], np.dtype[np.float32]]
 
-ENCODER_FORMAT = 1  # raised whenever the layout changes: a file of another format is refused
+ENCODER_FORMAT = 1  # raised when the layout changes: a file of another format is refused
 MAGIC = b"subcogQE"
 HEADER = 64  # bytes
 SCALE = 4  # bytes behind the row of a record
-MOST_TOKENS = 1 << 21  # an id is three bytes of seven bits
+MAX_VOCABULARY = 1 << 21  # an id is three bytes of seven bits
 LANES = 4  # a row is summed in four interleaved lanes
-CONTINUES = b"\xfe"  # in front of a piece that goes on with a word
-HASHED_HEAD = 6  # bytes by which a piece is hashed: 12 SHA-1 sums take 3.2 ms; 17 when each length was looked up by itself
+CONTINUES = b"\xfe"  # the prefix of a piece that continues a word
+HASHED_HEAD = 6  # bytes for hashing a piece: 12 SHA-1 sums take 3.2 ms; 17 ms with a lookup for each length
 BUCKETS = 1021  # a prime; the widest has 700 bytes
 
 _FIELDS = ("format", "dimension", "tokens", "bigrams", "buckets", "width", "longest", "checksum")
@@ -53,11 +53,10 @@ def _seek_and_read(fd: int, length: int, offset: int, /) -> bytes:
 _read_at: Callable[[int, int, int], bytes] = getattr(os, "pread", _seek_and_read)  # Windows has no pread
 
 
-class Packed:
+class PackedEncoder:
     """An open packed encoder.
 
-    dimension: of the vectors; tokens, bigrams: how many rows there are of each, the bigrams' behind the tokens'. checksum: as
-    the header has it.
+    dimension: of the vectors; tokens, bigrams: the number of their rows, bigrams behind tokens. checksum: from the header.
     """
 
     __slots__ = (
@@ -80,7 +79,7 @@ class Packed:
         try:
             self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError as error:
-            raise EncoderUnusable(f"{path} can not be opened: {error.strerror}", _FIX) from error
+            raise EncoderUnusable(f"{path} cannot be opened: {error.strerror}", _FIX) from error
         try:
             self._read_header()
         except BaseException:
@@ -91,11 +90,14 @@ class Packed:
         try:
             header = _read_at(self._fd, HEADER, 0)
             size = os.fstat(self._fd).st_size
-        except OSError as error:  # a folder
-            raise EncoderUnusable(f"{self.path} can not be read: {error.strerror}", _FIX) from error
+        except OSError as error:  # for instance a folder
+            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
         if header[: len(MAGIC)] != MAGIC or len(header) < HEADER:
             raise EncoderUnusable(f"{self.path} is not a packed query encoder", _FIX)
-        fields = [int.from_bytes(header[at : at + 4], "little") for at in range(len(MAGIC), len(MAGIC) + 4 * len(_FIELDS), 4)]
+        fields = [
+            int.from_bytes(header[offset : offset + 4], "little")
+            for offset in range(len(MAGIC), len(MAGIC) + 4 * len(_FIELDS), 4)
+        ]
         version, self.dimension, self.tokens, self.bigrams, self._buckets, self._width, self.longest, self.checksum = fields
         if version != ENCODER_FORMAT:
             raise EncoderUnusable(f"{self.path} has format {version}, this version reads {ENCODER_FORMAT}", _FIX)
@@ -109,10 +111,10 @@ class Packed:
         os.close(self._fd)
 
     def match(self, piece: bytes) -> tuple[int, int]:
-        """Return the longest token that `piece` begins with, as (length in bytes, id); (0, 0) when there is none.
+        """Return the longest token that `piece` begins with, as (length in bytes, id); (0, 0) without one.
 
-        piece: UTF-8, with CONTINUES in front when it goes on with a word. Both ends of a match lie between characters, because
-        the vocabulary is whole UTF-8 too. Raises EncoderUnusable.
+        piece: UTF-8, with CONTINUES in front when it continues a word. Both ends of a match lie between characters, because the
+        vocabulary is whole UTF-8 too. Raises EncoderUnusable.
         """
         length = min(len(piece), self.longest)
         if length > HASHED_HEAD:
@@ -122,24 +124,24 @@ class Packed:
             if start < 0:
                 length = HASHED_HEAD - 1
             while length >= HASHED_HEAD:
-                at = bucket.find(b"\xff%b\xff" % piece[:length], start)
-                if at >= 0:
-                    return length, self._id_at(bucket, at + length + 2)
+                offset = bucket.find(b"\xff%b\xff" % piece[:length], start)
+                if offset >= 0:
+                    return length, self._id_at(bucket, offset + length + 2)
                 length -= 1
         while length:
             token = piece[:length]
             bucket = self._bucket(token)
-            at = bucket.find(b"\xff%b\xff" % token)
-            if at >= 0:
-                return length, self._id_at(bucket, at + length + 2)
+            offset = bucket.find(b"\xff%b\xff" % token)
+            if offset >= 0:
+                return length, self._id_at(bucket, offset + length + 2)
             length -= 1
         return 0, 0
 
     def _bucket(self, head: bytes) -> bytes:
         return self._read_bytes(self._width, HEADER + _hash(head, self._buckets) * self._width)
 
-    def _id_at(self, bucket: bytes, at: int) -> int:
-        high, middle, low = bucket[at : at + 3]
+    def _id_at(self, bucket: bytes, offset: int) -> int:
+        high, middle, low = bucket[offset : offset + 3]
         token_id = high << 14 | middle << 7 | low
         if token_id >= self.tokens:
             raise EncoderUnusable(f"{self.path} is damaged: there is no token {token_id}", _FIX)
@@ -172,7 +174,7 @@ class Packed:
         try:
             data = _read_at(self._fd, length, offset)
         except OSError as error:
-            raise EncoderUnusable(f"{self.path} can not be read: {error.strerror}", _FIX) from error
+            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
         if len(data) != length:
             raise self._was_truncated()
         return data
@@ -183,7 +185,7 @@ class Packed:
                 file.seek(offset)
                 length = file.readinto(room)
         except OSError as error:
-            raise EncoderUnusable(f"{self.path} can not be read: {error.strerror}", _FIX) from error
+            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
         if length != len(room):
             raise self._was_truncated()
 
@@ -195,20 +197,20 @@ def _hash(head: bytes, buckets: int) -> int:
     return int.from_bytes(head, "little") % buckets
 
 
-def check(path: str) -> None:
+def check_encoder(path: str) -> None:
     """Read all of a packed encoder and compare it with its checksum. Raises EncoderUnusable."""
     import zlib  # off the hook's path
 
-    Packed(path).close()
+    PackedEncoder(path).close()
     with open(path, "rb") as file:
         header = file.read(HEADER)
         checksum = zlib.crc32(file.read())
-    at = len(MAGIC) + 4 * _FIELDS.index("checksum")
-    if checksum != int.from_bytes(header[at : at + 4], "little"):
+    offset = len(MAGIC) + 4 * _FIELDS.index("checksum")
+    if checksum != int.from_bytes(header[offset : offset + 4], "little"):
         raise EncoderUnusable(f"{path} is damaged: its checksum does not hold", _FIX)
 
 
-def write(
+def write_encoder(
     path: str,
     vocabulary: dict[str, int],
     tokens: Rows,
@@ -216,7 +218,7 @@ def write(
     bigrams: Rows,
     bigram_scale: Scales,
 ) -> None:
-    """Pack an encoder into the file `path`, in place of what is there.
+    """Pack an encoder into the file `path`, which is replaced.
 
     vocabulary: token to id, continuations as `##ing`; tokens, bigrams: `(n, dimension) int8`; scales: `(n,) float32`, above 0.
     Raises ValueError when shapes, ids and scales do not fit together.
@@ -249,8 +251,8 @@ def _verify(vocabulary: dict[str, int], tokens: Rows, token_scale: Scales, bigra
             raise ValueError("every scale must be above 0 and finite")
     if tokens.shape[1] % LANES:
         raise ValueError(f"the dimension {tokens.shape[1]} is not a multiple of {LANES}")
-    if len(tokens) > MOST_TOKENS or not all(0 <= number < len(tokens) for number in vocabulary.values()):
-        raise ValueError(f"an id of the vocabulary is outside the {len(tokens)} rows, {MOST_TOKENS} at most")
+    if len(tokens) > MAX_VOCABULARY or not all(0 <= number < len(tokens) for number in vocabulary.values()):
+        raise ValueError(f"an id of the vocabulary is outside the {len(tokens)} rows, {MAX_VOCABULARY} at most")
 
 
 def _stored_form(token: str) -> bytes:

@@ -1,4 +1,4 @@
-"""An embedding space: a model, and where its files lie. Which there are is told by `models`."""
+"""An embedding space: a model and its files. `models` lists the spaces."""
 
 import os
 
@@ -6,9 +6,9 @@ from subcog_hooks.embed import static
 
 
 class Space:
-    """An embedding space: a model and where it lies. Vectors of one space can be compared, of two never.
+    """An embedding space: a model and its folder. Only vectors of one space can be compared.
 
-    name: safe as a file's; model: as fastembed calls it; dimension: of its vectors; folder: of its files.
+    name: also of its files; model: in fastembed's catalogue; dimension: of its vectors; folder: of its files.
     """
 
     __slots__ = ("dimension", "folder", "model", "name")
@@ -25,11 +25,11 @@ class Space:
 
     @property
     def remedy(self) -> str:
-        """The advice for when the files of the space do not work."""
+        """The advice for broken files of the space."""
         return "reinstall subcog" if self.is_packaged else f"`subcog models remove {self.name}`, then pull it again"
 
     def answers_to(self, name: str) -> bool:
-        """Return whether a user means this space by `name`."""
+        """Return whether a user's name means this space."""
         return name.lower() in (self.name, self.model.lower())
 
 

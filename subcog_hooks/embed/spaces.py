@@ -1,4 +1,4 @@
-"""The spaces that memories are embedded in, and their first vectors there. What models there are is in models.py."""
+"""The spaces that memories are embedded in, and the first vectors there. models.py lists the models."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from subcog_hooks.store.vector_store import VectorStore
     from subcog_hooks.store.vector_sync import Encode, Progress
 
-_MANY = 50  # texts from which numpy is worth its import and the reading of all rows
+_MANY = 50  # texts; from there on numpy is worth its import and reading all rows
 
 
-def in_use(home: Home, settings: Settings) -> list[Space]:
-    """Return the packaged space, which the hook uses, and the one that the user has chosen, when its model is there."""
+def spaces_in_use(home: Home, settings: Settings) -> list[Space]:
+    """Return the packaged space, which the hook uses, and the user's space if its model is installed."""
     try:
-        chosen = models.chosen(home, settings)
-    except ModelError:  # whoever searches is told
+        chosen = models.chosen_space(home, settings)
+    except ModelError:  # a search raises it
         chosen = PACKAGED
     return [PACKAGED] if chosen.is_packaged else [PACKAGED, chosen]
 
 
-def open_following(
+def open_vectors(
     home: Home,
     store: Store,
     space: Space,
@@ -46,19 +46,19 @@ def open_following(
         store,
         space.name,
         space.dimension,
-        provisional(space),
+        provisional_encoder(space),
         progress,
-        made_by=models.made_by(space),
+        made_by=models.vector_makers(space),
         anew=anew,
         parts=parts,
         wait_ms=wait_ms,
     )
 
 
-def provisional(space: Space) -> Encode:
+def provisional_encoder(space: Space) -> Encode:
     """Return the encoder that gives a space's new memories their first vectors.
 
-    It is the static encoder in the packaged space, None elsewhere.
+    It is the static encoder in the packaged space; others get None.
     """
     if not space.is_packaged:
         return lambda texts: [None] * len(texts)
@@ -68,7 +68,7 @@ def provisional(space: Space) -> Encode:
             from subcog_hooks.embed.bulk import encode_many  # with numpy, 65 ms
 
             return [vector or None for vector in encode_many(texts)]
-        from subcog_hooks.embed.static import StaticEncoder  # most callers have nothing new
+        from subcog_hooks.embed.static import StaticEncoder  # most callers have no new texts
 
         encoder = StaticEncoder.open()
         try:

@@ -1,4 +1,4 @@
-"""The static query encoder: WordPiece tokens, looked up and summed."""
+"""The static query encoder: a sum of the vectors of WordPiece tokens."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ import os
 import sys
 from itertools import pairwise
 
-from subcog_hooks.embed.layout import LANES, Packed
+from subcog_hooks.embed.layout import LANES, PackedEncoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Match = Callable[[bytes], tuple[int, int]]  # layout.Packed.match
+    Match = Callable[[bytes], tuple[int, int]]  # layout.PackedEncoder.match
     from collections.abc import Sequence
     from typing import Literal
 
 MAX_WORD = 100  # characters; a longer word is unknown
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # found in the raw text, in this writing only
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # recognised in the raw text, in this spelling only
 UNKNOWN = b"[UNK]"
 
 _CONTINUES = b"\xfe"  # layout.CONTINUES
-_STRETCH = 2000  # characters looked at in one go, so that the rest of a long text costs nothing once there are ids enough
+_STRETCH = 2000  # characters split at once, so that the rest of a long text costs nothing after enough ids
 
 _PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _BREAKS = frozenset(_PUNCTUATION + " \t\n\r")
 
-# what str.translate makes of ASCII: a list, because looking up what is missing in a dict costs an exception each
+# The table of ASCII for str.translate. It is a list, because each missing key of a dict costs an exception.
 _ASCII: list[str | None] = [None] * 128
 for _code in range(33, 127):
     _ASCII[_code] = f" {chr(_code)} " if chr(_code) in _PUNCTUATION else chr(_code).lower()
 for _blank in " \t\n\r":
     _ASCII[ord(_blank)] = " "
 
-_IDEOGRAPHS = (  # code points that are words of their own; the gap before 2B920 is the library's
+_IDEOGRAPHS = (  # code points that are single words; the gap before 2B920 is the library's
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
     (0xF900, 0xFAFF),
@@ -42,7 +42,7 @@ _IDEOGRAPHS = (  # code points that are words of their own; the gap before 2B920
     (0x2B920, 0x2CEAF),
     (0x2F800, 0x2FA1F),
 )
-# ranges in which everything that is a mark, punctuation or a format character (by Unicode 18) has been so only since Unicode 9
+# In these ranges all marks, punctuation and format characters of Unicode 18 became such only since Unicode 9.
 _NEWER = (
     *((0x05C8, 0x05C9), (0x061D, 0x061D), (0x07FD, 0x07FD), (0x0890, 0x08E2), (0x09FD, 0x09FE), (0x0A76, 0x0A76)),
     *((0x0AFA, 0x0AFF), (0x0B53, 0x0B55), (0x0C04, 0x0C3C), (0x0C77, 0x0C77), (0x0C84, 0x0C84), (0x0D00, 0x0D00)),
@@ -53,39 +53,39 @@ _NEWER = (
     *((0x12FF1, 0x1612F), (0x16D6D, 0x16F4F), (0x16FE2, 0x16FE4), (0x1CF00, 0x1D128), (0x1D25B, 0x1D25C), (0x1E000, 0x1E6F5)),
     (0x1E944, 0x1E95F),
 )
-_WERE_PUNCTUATION = "\u166d\U000111c9"  # in Unicode 8; a symbol and a mark by now
+_WERE_PUNCTUATION = "\u166d\U000111c9"  # in Unicode 8; now a symbol and a mark
 _WERE_MARKS = "\u1734\U0001171e"
 
 _DROPPED = ("Cc", "Cf", "Co", "Cs", "Mn")
-_UNKNOWN_MARK = "\ufffc"  # in place of a mark that stays: no token has one, so the word is unknown either way
+_UNKNOWN_MARK = "\ufffc"  # it replaces a mark that stays: no token has one, so the word is unknown either way
 
 
-def token_ids(text: str, match: Match, limit: int = sys.maxsize, known: dict[str, list[int]] | None = None) -> list[int]:
-    """Return the ids of `text`, at most `limit` of them. Lone surrogates, which the library refuses, count for nothing.
+def token_ids(text: str, match: Match, limit: int = sys.maxsize, ids_by_word: dict[str, list[int]] | None = None) -> list[int]:
+    """Return at most `limit` ids of a text. Lone surrogates, which the library refuses, count for nothing.
 
-    match: the longest token that a piece begins with, as (length, id); known: the words taken apart so far, to be handed on
-    from text to text. Takes time linear in the text.
+    match: the longest token that a piece begins with, as (length, id); ids_by_word: a cache of split words for several texts.
+    Takes time linear in the text.
     """
-    found: list[int] = []
-    known = {} if known is None else known
+    ids: list[int] = []
+    ids_by_word = {} if ids_by_word is None else ids_by_word
     for special, part in _split_at_special_tokens(text):
         if special:
-            found.append(match(special.encode())[1])
-            if len(found) >= limit:
-                return found[:limit]
+            ids.append(match(special.encode())[1])
+            if len(ids) >= limit:
+                return ids[:limit]
         for stretch in _stretches(part):
             for word in split_words(stretch):
-                pieces = known.get(word)
+                pieces = ids_by_word.get(word)
                 if pieces is None:
-                    known[word] = pieces = _pieces(word, match)
-                found += pieces
-                if len(found) >= limit:
-                    return found[:limit]
-    return found
+                    ids_by_word[word] = pieces = _piece_ids(word, match)
+                ids += pieces
+                if len(ids) >= limit:
+                    return ids[:limit]
+    return ids
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words that WordPiece takes apart: cleaned, without accents, in lower case, punctuation and ideographs alone.
+    """Return the words for WordPiece: cleaned, without accents, in lower case, punctuation and ideographs alone.
 
     >>> split_words("Don't\\tcafé_2 東京!")
     ['don', "'", 't', 'cafe', '_', '2', '東', '京', '!']
@@ -97,22 +97,22 @@ def split_words(text: str) -> list[str]:
     return normalize("NFD", text.translate(_CLEANED)).translate(_FOLDED).split()
 
 
-def _pieces(word: str, match: Match) -> list[int]:
-    """Return the ids of one word: the longest token that it begins with, then the longest that goes on, and so forth."""
-    # a character that no token goes on with makes the word unknown; seen at once, 256 such words cost 4 ms instead of 120
+def _piece_ids(word: str, match: Match) -> list[int]:
+    """Return the ids of one word: its longest token, then the longest continuation, and so on."""
+    # A character that continues no token makes the word unknown. Checked first, 256 such words cost 4 ms instead of 120.
     if len(word) > MAX_WORD or not (word.isascii() or all(match(_CONTINUES + c.encode())[0] for c in word if c > "\x7f")):
         return [match(UNKNOWN)[1]]
     rest = word.encode()
-    found: list[int] = []
+    ids: list[int] = []
     marker = 0
     while len(rest) > marker:
         length, token_id = match(rest)
         if not length:
             return [match(UNKNOWN)[1]]
-        found.append(token_id)
+        ids.append(token_id)
         rest = _CONTINUES + rest[length:]
         marker = 1
-    return found
+    return ids
 
 
 def _split_at_special_tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -120,13 +120,13 @@ def _split_at_special_tokens(text: str) -> Iterator[tuple[str, str]]:
     if "[" not in text:
         yield "", text
         return
-    nearest = {token: at for token in SPECIAL if (at := text.find(token)) >= 0}
+    nearest = {token: start_of_token for token in SPECIAL if (start_of_token := text.find(token)) >= 0}
     special, start = "", 0
     while nearest:
         after = min(nearest, key=nearest.__getitem__)
-        at = nearest[after]
-        yield special, text[start:at]
-        special, start = after, at + len(after)
+        start_of_token = nearest[after]
+        yield special, text[start:start_of_token]
+        special, start = after, start_of_token + len(after)
         nearest[after] = text.find(after, start)
         if nearest[after] < 0:
             del nearest[after]
@@ -134,10 +134,7 @@ def _split_at_special_tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _stretches(text: str) -> Iterator[str]:
-    """Yield `text` in pieces of some _STRETCH characters.
-
-    They are cut where a word ends anyway: before blanks, punctuation and ideographs.
-    """
+    """Yield `text` in pieces of about _STRETCH characters, cut before blanks, punctuation and ideographs."""
     start, length = 0, len(text)
     while length - start > _STRETCH:
         end = start + _STRETCH
@@ -149,14 +146,14 @@ def _stretches(text: str) -> Iterator[str]:
         yield text[start:]
 
 
-class _Cleaned(dict[int, str]):
-    """The form of each character before decomposition: nothing, a blank, or itself, ideographs between blanks. Filled as asked.
+class _CleanedForms(dict[int, str]):
+    """A cache of the form of characters before decomposition: nothing, a blank, or itself, ideographs between blanks.
 
-    Marks go here already: `normalize` sorts a run of them in quadratic time, 40,000 in 1.2 s.
+    Marks are removed here: `normalize` sorts a run of them in quadratic time, 40,000 in 1.2 s.
     """
 
     def __missing__(self, code: int) -> str:
-        from unicodedata import category, combining  # see `words`
+        from unicodedata import category, combining  # see `split_words`
 
         c = chr(code)
         kind = category(c)
@@ -176,11 +173,11 @@ class _Cleaned(dict[int, str]):
         return become
 
 
-class _Folded(dict[int, str]):
-    """The form of each character after decomposition: nothing for a mark, punctuation between blanks, else lower case."""
+class _FoldedForms(dict[int, str]):
+    """A cache of the form of characters after decomposition: nothing for a mark, spaced punctuation, else lower case."""
 
     def __missing__(self, code: int) -> str:
-        from unicodedata import category  # see `words`
+        from unicodedata import category  # see `split_words`
 
         c = chr(code)
         kind = category(c)
@@ -200,18 +197,18 @@ def _is_newer(code: int) -> bool:
     return any(low <= code <= high for low, high in _NEWER)
 
 
-_CLEANED = _Cleaned()
-_FOLDED = _Folded()
+_CLEANED = _CleanedForms()
+_FOLDED = _FoldedForms()
 
 
 PACKAGED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "query-encoder.bin")
-SPACE = "minilm"  # the embedding space that the vectors lie in
-MAX_TOKENS = 256  # of a text, as many as the packaged document model reads
+SPACE = "minilm"  # the embedding space of the vectors
+MAX_TOKENS = 256  # of a text; the packaged document model reads as many
 INT8 = 127  # the largest value of a quantised vector
-OF_FIRST, OF_SECOND = 1000003, 7919  # what two neighbouring ids are multiplied with to find their row among the bigrams'
+OF_FIRST, OF_SECOND = 1000003, 7919  # factors of two neighbouring ids for hashing them to a row of bigrams
 
 _BIAS = 128  # rows are stored as bytes without a sign
-_WEIGHT_SUM = 1 << 24  # the weights of a text's rows add up to at most this: 255 times it is below 2**32, no lane overflows
+_WEIGHT_SUM = 1 << 24  # the limit of a text's weights in sum: 255 times it is below 2**32, so no lane overflows
 
 
 class StaticEncoder:
@@ -219,13 +216,13 @@ class StaticEncoder:
 
     __slots__ = ("_packed",)
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: PackedEncoder) -> None:
         self._packed = packed
 
     @classmethod
     def open(cls, path: str = PACKAGED) -> StaticEncoder:
         """Return the encoder packed in `path`. Raises EncoderUnusable."""
-        return cls(Packed(path))
+        return cls(PackedEncoder(path))
 
     def close(self) -> None:
         self._packed.close()
@@ -236,14 +233,13 @@ class StaticEncoder:
 
     @property
     def checksum(self) -> int:
-        """Of all that is packed: another encoder has another."""
+        """The checksum of the packed file, which identifies the encoder."""
         return self._packed.checksum
 
     def encode(self, text: str, max_tokens: int = MAX_TOKENS) -> bytes:
-        """Return the vector of `text` as `dimension` signed bytes, the largest of them 127; b"" when the text has no token.
+        """Return the vector of `text` as `dimension` signed bytes, the largest of them 127; b"" without a token.
 
-        Its length means nothing, its direction is `vector`'s. max_tokens: those behind them are not looked at. Raises
-        EncoderUnusable.
+        Its length means nothing, its direction is `vector`'s. max_tokens: later tokens are ignored. Raises EncoderUnusable.
         """
         sums = self._sums(text, max_tokens)
         if not sums:
@@ -252,7 +248,7 @@ class StaticEncoder:
         return bytes([round(value * factor) & 255 for value in sums])
 
     def vector(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
-        """Return the vector of `text`, `(dimension,)`, of length 1; [] when the text has no token. Raises EncoderUnusable."""
+        """Return the vector of `text`, `(dimension,)`, of length 1; [] without a token. Raises EncoderUnusable."""
         sums = self._sums(text, max_tokens)
         if not sums:
             return []
@@ -260,12 +256,12 @@ class StaticEncoder:
         return [value / length for value in sums]
 
     def _sums(self, text: str, max_tokens: int) -> list[float]:
-        """Return the sum of the text's rows in fixed point; [] when there is nothing to sum or all of it cancels out."""
+        """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
         packed = self._packed
-        found = token_ids(text, packed.match, max_tokens)
-        if not found:
+        ids = token_ids(text, packed.match, max_tokens)
+        if not ids:
             return []
-        rows = found + [packed.tokens + (a * OF_FIRST + b * OF_SECOND) % packed.bigrams for a, b in pairwise(found)]
+        rows = ids + [packed.tokens + (a * OF_FIRST + b * OF_SECOND) % packed.bigrams for a, b in pairwise(ids)]
         records = [packed.record(row) for row in rows]
         dimension = packed.dimension
         scales = _numbers(b"".join([record[dimension:] for record in records]), "f")
@@ -285,7 +281,7 @@ class StaticEncoder:
 def _weighted_lanes(records: list[bytes], weights: list[int], dimension: int) -> list[Sequence[float]]:
     """Return the weighted sums of the rows, as LANES lists of dimension // LANES whole numbers.
 
-    List k holds those of k, k + LANES ...
+    List k holds the sums of columns k, k + LANES ...
     """
     mask = int.from_bytes(b"\xff\x00\x00\x00" * (dimension // LANES), "little")  # cuts the scale off too
     first = second = third = fourth = 0

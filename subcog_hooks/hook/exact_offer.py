@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.recall.exact import Exact
+    from subcog_hooks.recall.exact import ExactMatches
     from subcog_hooks.recall.hits import Hit
 
 
@@ -44,7 +44,7 @@ class OfferTerms:
         self.is_brief = is_brief
 
 
-def offer_exact(call: HookCall, exact: Exact, terms: OfferTerms, reason: str) -> Verdict:
+def offer_exact(call: HookCall, exact: ExactMatches, terms: OfferTerms, reason: str) -> Verdict:
     """Return an offer of these memories: pinned ones first, by priority, then the most relevant.
 
     reason: the record's text about the event. Equally relevant memories stay in the order of the channels.
@@ -63,7 +63,7 @@ def offer_exact(call: HookCall, exact: Exact, terms: OfferTerms, reason: str) ->
             return relevant
         from subcog_hooks.recall import diversity  # It loads tantivy.
 
-        distinct_hits = [others[position] for position in diversity.distinct([hit.memory.content for hit in others])]
+        distinct_hits = [others[position] for position in diversity.distinct_positions([hit.memory.content for hit in others])]
         return [hit for hit in relevant if BRIEF in hit.ranks or hit in distinct_hits]
 
     offer = Offer(

@@ -95,7 +95,9 @@ def decide_prompt(reading: PromptReading) -> Verdict:
     call = reading.call
     settings = call.settings
     limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), call.deadline.left_ms() - SETTLE_MS)
-    detected = detector.begin(reading.prompt, settings, call.home, call.state, _shown_to_llm, max(0.0, limit_ms) / 1000.0)
+    detected = detector.begin_detection(
+        reading.prompt, settings, call.home, call.state, _shown_to_llm, max(0.0, limit_ms) / 1000.0
+    )
     reading.detected = detected
     try:
         verdict = _decide_by_words(reading)
@@ -155,4 +157,4 @@ def outcome_of_error(error: Exception) -> tuple[str, str]:
 def _shown_to_llm(prompt: str) -> str | None:
     from subcog_hooks.llm import disclosure  # Only for a text that leaves the machine.
 
-    return disclosure.shown(prompt)
+    return disclosure.disclosable_text(prompt)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from subcog_hooks.hook.payload import text_of
 from subcog_hooks.intent.kinds import MAX_TOPICS
-from subcog_hooks.intent.topics import topics
+from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import EVERYTHING
 from subcog_hooks.store import sessions
 from subcog_hooks.text.typed import asked_in
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.intent.detector import Detection
-    from subcog_hooks.recall.exact import Exact
+    from subcog_hooks.recall.exact import ExactMatches
     from subcog_hooks.store.sessions import Earlier
 
 SETTLE_MS = 20.0  # Time left when the hook stops waiting for an LLM: 2 ms of work, 15 for a busy machine.
@@ -61,7 +61,7 @@ class PromptReading:
         self.call = call
         self.prompt = text_of(call.payload, "prompt") if prompt is None else prompt
         self.borrowed: tuple[str, ...] = ()
-        self.cue_matches: Exact | None = None
+        self.cue_matches: ExactMatches | None = None
         self._earlier = earlier
         self._is_alone = is_alone
         self._position = position
@@ -104,7 +104,7 @@ class PromptReading:
 
     def topics(self, rarity: Callable[[str], float | None] | None = None) -> tuple[str, ...]:
         """Return the prompt's own topics and the borrowed ones. rarity: as for intent.topics."""
-        own = topics(self.detected.reading.words(), rarity) if rarity else self.own_topics()
+        own = extract_topics(self.detected.reading.words(), rarity) if rarity else self.own_topics()
         if not self.borrowed:
             return own
         from subcog_hooks.intent import follow_up  # Borrowing has loaded it.
@@ -114,7 +114,7 @@ class PromptReading:
     def own_topics(self) -> tuple[str, ...]:
         """Return the topics of the prompt's own words. They take .3 ms for 2,000 characters, so they are computed once."""
         if self._own_topics is None:
-            self._own_topics = topics(self.detected.reading.words())
+            self._own_topics = extract_topics(self.detected.reading.words())
         return self._own_topics
 
 
@@ -129,13 +129,13 @@ def borrow_topics(reading: PromptReading) -> None:
     if not follow_up.is_follow_up(words.words(), own, words.intent.confidence):
         return
     earlier = reading.earlier()
-    if earlier is not None and (borrowed := follow_up.borrowed(own, earlier)):
+    if earlier is not None and (borrowed := follow_up.borrowed_topics(own, earlier)):
         min_confidence = float(reading.call.settings["search_intent.min_confidence"])
-        words.intent.confidence = follow_up.confidence_of(words.intent.confidence, earlier, min_confidence)
+        words.intent.confidence = follow_up.follow_up_confidence(words.intent.confidence, earlier, min_confidence)
         reading.borrowed = borrowed
 
 
-def match_cues(prompt: str, call: HookCall) -> Exact | None:
+def match_cues(prompt: str, call: HookCall) -> ExactMatches | None:
     """Return the memories that triggers and conditions bring, None where the store has neither. Raises StoreError."""
     has_triggers, has_conditions = call.store.has_cues()
     if not (has_triggers or has_conditions):

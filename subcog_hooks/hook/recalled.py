@@ -99,11 +99,11 @@ def decide_by_cues(reading: PromptReading, skip_reason: str = "") -> Verdict:
     hits = matches.hits()
     answer = Answer(hits, tuple(matches.channels), matches.note or None)
     try:
-        pipeline.discount_marked(hits, mask(reading.search_text()), call.store, lambda: LexicalIndex.open(call.home))
+        pipeline.discount_marked_hits(hits, mask(reading.search_text()), call.store, lambda: LexicalIndex.open(call.home))
     except IndexUnusable as error:
         remarks.append(f"what was called wrong was not looked for: {error}")
     examined = reading.detected.settle(reading.topics(), call.settings, call.deadline.left_ms() - SETTLE_MS)
-    offer = _offer_hits(reading, examined, hits, tuning.from_settings(call.settings))
+    offer = _offer_hits(reading, examined, hits, tuning.tuning_from_settings(call.settings))
     return _verdict_of_offer(reading, examined, answer, offer, remarks=remarks)
 
 
@@ -153,11 +153,11 @@ def _offer_hits(
     discount_absent(hits, call)
     is_small = index is not None and _is_small_scope(index, hits, call, numbers.small // choose.SMALL_SHARE)
     return Offer(
-        pipeline.ordered(hits),
+        pipeline.sort_by_relevance(hits),
         choose.threshold_for_prompt(examined, settings, is_small=is_small),
         choose.max_memories_for(examined.certainty, int(settings["surfacing.max_memories"])),
         int(settings["surfacing.max_characters"]),
-        lambda relevant: pipeline.without_repeats(relevant, numbers),
+        lambda relevant: pipeline.remove_repeats(relevant, numbers),
         attributes={"intent": intent.type if intent.type != NONE else GENERAL},
         tells_relevance=True,
         is_enough=examined.is_enough(settings),
@@ -179,7 +179,7 @@ def _is_small_scope(index: LexicalIndex, hits: Sequence[Hit], call: HookCall, sm
     bar = float(call.settings["surfacing.min_relevance"])
     if not any(hit.relevance >= bar for hit in hits):
         return False
-    return recall_words.count(index, Filter(audiences=call.eligible.audiences)) < small
+    return recall_words.count_memories(index, Filter(audiences=call.eligible.audiences)) < small
 
 
 def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
@@ -201,7 +201,7 @@ def _recall_prompt(reading: PromptReading, sources: Sources, new: Sequence[str] 
     text = "\n".join((asked, *new))
     deadline = call.deadline.sooner(AFTERWARDS_MS)
     needs, matches = reading.separate_needs(), reading.cue_matches
-    answer = pipeline.for_needs(text, needs, sources, call.eligible, deadline, prompt=mask(asked), exact=matches)
+    answer = pipeline.recall_for_parts(text, needs, sources, call.eligible, deadline, prompt=mask(asked), exact=matches)
     if matches is not None and matches.note:
         answer.note = "; ".join(filter(None, (answer.note, matches.note)))
     return answer
@@ -236,7 +236,7 @@ def _word_rarity(sources: Sources) -> Callable[[str], float | None]:
 
 def _open_sources(call: HookCall) -> Sources:
     """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why."""
-    numbers = tuning.from_settings(call.settings)
+    numbers = tuning.tuning_from_settings(call.settings)
     index = LexicalIndex.open(call.home)
     store = call.store
     if numbers.alpha == 0.0 or not os.path.exists(path_of(call.home, static.SPACE)):
@@ -251,4 +251,4 @@ def _open_sources(call: HookCall) -> Sources:
         call.log(f"recall by words alone: {error}")
         return Sources(index, store, None, numbers)
     _left_open.append(vectors)
-    return Sources(index, store, recall_vectors.SearchSpace(vectors, recall_vectors.in_latin(encoder.encode)), numbers)
+    return Sources(index, store, recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encoder.encode)), numbers)

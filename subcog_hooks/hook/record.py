@@ -80,7 +80,7 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
     call = reading.call
     state = call.state
     if verdict.detected is not None and verdict.examined is not None:
-        verdict.detected.count(verdict.examined, state)
+        verdict.detected.record_metrics(verdict.examined, state)
         verdict.detected.learn(state, keeps_answers=reading.keeps_texts)
     sessions.note_prompt(state, call.session, call.project, call.now_ms)
     if verdict.judgements:
@@ -109,14 +109,14 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
 
 def _relevance_without_position(hit: Hit) -> float:
     """Return the relevance that a hit would have at the first prompt of a session."""
-    from subcog_hooks.recall.hits import BEGUN, relevance_of
+    from subcog_hooks.recall.hits import BEGUN, combined_relevance
 
     if not any(name == BEGUN for name, _, _ in hit.terms):
         return hit.relevance
     from subcog_hooks.recall import logit  # The maker of the hit has loaded it.
 
     probability = logit.probability(tuple([term for term in hit.terms if term[0] != BEGUN]))
-    return relevance_of(probability, hit.prior, hit.marked, hit.present)
+    return combined_relevance(probability, hit.prior, hit.marked, hit.present)
 
 
 def decision_of_prompt(reading: PromptReading, verdict: Verdict) -> Decision:
@@ -170,7 +170,7 @@ def storable_prompt(prompt: str) -> str | None:
 
     if len(prompt) > MAX_MASKED:
         return None
-    return disclosure.shown(ends_of(mask(prompt)))  # A cut secret would not be masked.
+    return disclosure.disclosable_text(ends_of(mask(prompt)))  # A cut secret would not be masked.
 
 
 def _topics_without_secrets(topics: Sequence[str], prompt: str, shown: str | None) -> list[str]:

@@ -97,14 +97,14 @@ def rank_hits(asked: str, hits: Sequence[Hit], call: HookCall) -> Ranking:
     asked: the text that memories were compared with.
     """
     try:
-        provider = providers.provider_at_rest(call.settings, call.home)
+        provider = providers.background_provider(call.settings, call.home)
     except ConfigError as error:
         return Ranking(None, f"no model is asked: {error.message}")
     if provider is None:
         return Ranking()
     if state_values.is_paused(call.state, now_ms()):
         return Ranking(None, "no model is asked: paused since")
-    prompt = disclosure.shown(asked)
+    prompt = disclosure.disclosable_text(asked)
     if prompt is None:
         return Ranking(None, "no model is asked: the prompt may hold a secret")
     shown = [(hit, text) for hit in hits[:MAX_RANKED] if (text := masked_excerpt(hit.memory))]
@@ -116,15 +116,15 @@ def rank_hits(asked: str, hits: Sequence[Hit], call: HookCall) -> Ranking:
             provider, _SYSTEM, "Prompt", prompt, [text for _, text in shown], left_ms / 1_000.0, MAX_CHOSEN
         )
     except ProviderError as error:
-        breaker.note_failure(call.state, provider.identity, now_ms())
+        breaker.record_call_failure(call.state, provider.identity, now_ms())
         return Ranking(None, f"{provider.name}: {error.message}")
-    breaker.note_success(call.state, provider.identity)
+    breaker.record_call_success(call.state, provider.identity)
     return Ranking([shown[number - 1][0] for number in numbers], f"chosen by {provider.name} ({provider.model})")
 
 
 def masked_excerpt(memory: Memory) -> str | None:
     """Return the excerpt of a memory for a model, masked before it is cut; None where it may hold a secret."""
-    text = disclosure.shown(memory.content)
+    text = disclosure.disclosable_text(memory.content)
     return text[:MAX_EXCERPT] if text else None
 
 
@@ -153,7 +153,7 @@ def ask_for_numbers(
     numbered = "\n\n".join([f"Note {number}:\n{note}" for number, note in enumerate(notes, 1)])
     message = f"{title}:\n{asked}\n\n{numbered}"
     question = Question(system, message, "notes", "The numbers of the notes that help.", _SCHEMA, SHORT_ANSWER)
-    numbers = read_numbers(providers.ask(provider, question, timeout_s), len(notes))
+    numbers = read_numbers(providers.ask_provider(provider, question, timeout_s), len(notes))
     if numbers is None:
         raise ProviderError("it answered in another form than was asked for", "try it again")
     return numbers[:max_numbers]
@@ -263,13 +263,13 @@ def look_again(task: Task, call: HookCall, encode: Encode) -> tuple[Answer, list
     Raises StoreError, ModelError.
     """
     settings = call.settings
-    numbers = tuning.from_settings(settings)
+    numbers = tuning.tuning_from_settings(settings)
     vectors = VectorStore.reader(call.home, PACKAGED.name, PACKAGED.dimension)
     try:
-        space = recall_vectors.SearchSpace(vectors, recall_vectors.in_latin(encode))
+        space = recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encode))
         sources = Sources(LexicalIndex.open(call.home), call.store, space, numbers)
         text = task.search_text
-        answer = pipeline.for_needs(text, task.needs, sources, call.eligible, call.deadline, prompt=mask(text))
+        answer = pipeline.recall_for_parts(text, task.needs, sources, call.eligible, call.deadline, prompt=mask(text))
     finally:
         vectors.close()
     call.stages.end(RECALL)
@@ -282,9 +282,9 @@ def judge_look(task: Task, call: HookCall, hits: Sequence[Hit], numbers: tuning.
     """Return each hit with its outcome, by its relevance or a model's choice, and the note on the model. Raises StoreError."""
     settings = call.settings
     pipeline.weigh_for_prompt(hits, Intent(task.type, task.confidence), task.position, numbers)
-    neural_relevance.weigh_anew(hits)
+    neural_relevance.reweigh_hits(hits)
     recalled.discount_absent(hits, call)
-    ordered = pipeline.ordered(hits)
+    ordered = pipeline.sort_by_relevance(hits)
     threshold = look_threshold(task, call)
     ranking = rank_hits(task.search_text, [hit for hit in ordered if _is_new(hit, call)], call)
     if ranking.chosen is not None:
@@ -299,7 +299,7 @@ def judge_look(task: Task, call: HookCall, hits: Sequence[Hit], numbers: tuning.
         call.given_ids(),
         threshold,
         choose.max_memories_for(task.certainty, int(settings["surfacing.max_memories"])),
-        lambda relevant: pipeline.without_repeats(relevant, numbers),
+        lambda relevant: pipeline.remove_repeats(relevant, numbers),
     )
     call.stages.end(GATE)
     return judgements, ranking.note

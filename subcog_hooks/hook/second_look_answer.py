@@ -70,7 +70,7 @@ class LateAnswer:
             return hits
         from subcog_hooks.recall import diversity  # It loads tantivy.
 
-        return [hits[position] for position in diversity.distinct([hit.memory.content for hit in hits])]
+        return [hits[position] for position in diversity.distinct_positions([hit.memory.content for hit in hits])]
 
     def _note_given(self, ids: Sequence[str]) -> None:
         if any(finding.id in ids for finding in self.waiting.findings):

@@ -128,7 +128,7 @@ def start_if_unsure(reading: PromptReading, verdict: Verdict) -> None:
         return
     if not is_unsure(verdict, call.settings, is_eager=mode == ALWAYS):
         return
-    if not detached.may_start() or not tuning.from_settings(call.settings).alpha or _fits_into_brief(call):
+    if not detached.may_start() or not tuning.tuning_from_settings(call.settings).alpha or _fits_into_brief(call):
         return
     task = task_of(reading, verdict).to_text().encode()
     if len(task) > detached.MAX_INPUT_BYTES:
@@ -169,7 +169,7 @@ def is_unsure(verdict: Verdict, settings: Settings, *, is_eager: bool) -> bool:
 
 
 def _is_near(hit: Hit, needed: float, *, has_model: bool) -> bool:
-    if relevance.weights_of(hit.terms) is relevance.OF_NOTES:
+    if relevance.model_weights(hit.terms) is relevance.OF_NOTES:
         return has_model and hit.relevance >= NOTE_NEARNESS * needed
     return hit.relevance >= NEARNESS * needed
 

@@ -161,7 +161,7 @@ def _hand_over(
 
 def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], source: str) -> Verdict:
     from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
-    from subcog_hooks.recall.exact import Exact
+    from subcog_hooks.recall.exact import ExactMatches
 
     max_units = min(MAX_UNITS, int(call.settings["surfacing.max_characters"]))
     if int(call.settings[BRIEF_UNITS_SETTING]):
@@ -169,7 +169,7 @@ def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], so
 
         max_units = max(max_units, brief.block_units([memory for channel in memories.values() for memory in channel]))
     terms = OfferTerms(0.0, MAX_MEMORIES, max_units, repeats_given=True, is_brief=True)
-    return offer_exact(call, Exact(memories), terms, source)
+    return offer_exact(call, ExactMatches(memories), terms, source)
 
 
 def _record_start(call: HookCall, source: str) -> None:
@@ -219,7 +219,7 @@ def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, use
     if facts is not None:
         from subcog_hooks.recall import exact  # Few stores have conditions.
 
-        memories[STATE], note = exact.by_states(facts, store, eligible)
+        memories[STATE], note = exact.match_conditions(facts, store, eligible)
         if note:
             call.log(note)
     memories[USED] = [memory for memory in _live_memories(used, call) if call.holds(memory)]

@@ -189,9 +189,9 @@ class ToolSearch:
             from subcog_hooks.recall import exact  # Few stores have cues.
 
             if has_triggers and target.text:
-                channels[PATTERN], self.note = exact.by_patterns(target.text, store, self._eligible, call.deadline)
+                channels[PATTERN], self.note = exact.match_triggers(target.text, store, self._eligible, call.deadline)
             if has_conditions:
-                channels[STATE], note = exact.by_states(call.facts(), store, self._eligible, naming=("tool", "file"))
+                channels[STATE], note = exact.match_conditions(call.facts(), store, self._eligible, naming=("tool", "file"))
                 self.note = "; ".join(filter(None, (self.note, note)))
         if target.names:
             channels[MENTION] = self._match_mentions()
@@ -322,7 +322,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
     from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
     from subcog_hooks.hook.deliver import deliver
     from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
-    from subcog_hooks.recall.exact import Exact
+    from subcog_hooks.recall.exact import ExactMatches
 
     terms = OfferTerms(
         max(MIN_RELEVANCE, float(settings["surfacing.min_relevance"])),
@@ -330,7 +330,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         int(settings["surfacing.max_characters"]),
         {"tool": tool},
     )
-    verdict = offer_exact(call, Exact(channels, search.note), terms, tool)
+    verdict = offer_exact(call, ExactMatches(channels, search.note), terms, tool)
     assert verdict.offer is not None
     if late is not None:
         verdict.offer = late.add_to(verdict.offer, terms.max_memories)

@@ -1,1 +1,1 @@
-"""The intent of a prompt: whether it asks for something that memories could answer, and for what kind of thing."""
+"""The intent of a prompt: whether memories could answer it, and the type of the question."""

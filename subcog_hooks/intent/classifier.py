@@ -1,4 +1,4 @@
-"""The LLM classifier of intents, and the merge of its answer with the keywords'."""
+"""The LLM classifier of intents, and the merge of its answer with the keywords' result."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LLM_SHARE, KEYWORD_SHARE = 0.7, 0.3  # of the merged confidence
-AGREEMENT = 0.1  # what equal topics add
-SAME_TOPICS = 0.5  # from that Jaccard index on they are equal
-UNCERTAINTY = 0.1  # what an LLM costs that was asked and did not answer
-SURE = 0.8  # from that confidence on the keywords alone are trusted
+AGREEMENT = 0.1  # a bonus for equal topics
+SAME_TOPICS = 0.5  # a Jaccard index; topics are equal from there on
+UNCERTAINTY = 0.1  # a deduction for an LLM that was asked and did not answer
+SURE_CONFIDENCE = 0.8  # the keywords alone are trusted from there on
 _DIGITS = 4  # behind the point of a confidence
 
-# the rows of S0's topic table, and the cases that it leaves out
+# The rows of S0's topic table, and further cases.
 MATCH = "the LLM answered, topics match: +0.1"
 DIFFER = "the LLM answered, topics differ"
 NO_KEYWORD_TOPICS = "the LLM answered, no keyword topics"
@@ -46,11 +46,11 @@ NOT_ASKED = "no LLM was asked: the keyword result"
 NOTHING = "no topics on either side: none, 0.0"
 
 
-class Merged:
-    """The intent that counts, and how it was made.
+class MergedIntent:
+    """The intent that counts, and the reason for it.
 
     row: of the table. is_vetoed: the LLM is sure enough that memories would not help. certainty: the intent's confidence
-    without what a failed LLM costs it, which is no reason to hand over less.
+    without the deduction for a failed LLM, which is no reason to hand over less.
     """
 
     __slots__ = ("certainty", "intent", "is_vetoed", "row")
@@ -62,7 +62,7 @@ class Merged:
         self.is_vetoed = is_vetoed
 
 
-def merged(
+def merge_intents(
     keyword: Intent | None,
     answer: Classification | None,
     *,
@@ -70,39 +70,43 @@ def merged(
     min_confidence: float,
     llm_status: str = OFF,
     words: tuple[str, ...] = (),
-) -> Merged:
-    """Return the intent that a keyword result and an LLM's answer make together.
+) -> MergedIntent:
+    """Return the intent of a keyword result and an LLM's answer together.
 
-    keyword: None when there is none; words: the topics that the prompt's words are all the same. answer: None when no LLM was
-    asked, or none that is valid came; `attempted` tells which. llm_status: what the intent says of the LLM.
+    keyword: None without one; words: the topics of the prompt's words. answer: None when no LLM was asked, or without a valid
+    answer; `attempted` tells these apart. llm_status: for the intent.
 
-    An answer's type counts from `min_confidence` on, also its `none`: a veto. Its confidence is that in its type; an answer
-    `none` of confidence c makes it 1 - c probable that memories could help. A failed LLM leaves type and topics as they are,
-    and its -0.1 alone never takes a confidence below `min_confidence`: the keyword result is held there, S0's floor.
+    An answer's type counts from `min_confidence` on, also its veto `none`. An answer `none` of confidence c makes it 1 - c
+    probable that memories could help. A failed LLM leaves type and topics as they are. Its -0.1 alone never takes a confidence
+    below `min_confidence`: the keyword result stays there, S0's floor.
     """
     topics = _merge_topics(answer.topics if answer else (), keyword.topics if keyword else words)
     is_vetoed = answer is not None and answer.type == NONE and answer.confidence >= min_confidence
     if not topics or (keyword is None and answer is None):
         signals = keyword.keywords if keyword else ()
-        nothing = Intent(NONE, 0.0, (), signals, source=_source(keyword, answer), llm_status=llm_status)
-        return Merged(nothing, NOTHING, 0.0, is_vetoed=is_vetoed)
+        nothing = Intent(NONE, 0.0, (), signals, source=_intent_source(keyword, answer), llm_status=llm_status)
+        return MergedIntent(nothing, NOTHING, 0.0, is_vetoed=is_vetoed)
     if answer is None:
         assert keyword is not None
-        confidence, row = _unanswered(keyword.confidence, min_confidence) if attempted else (keyword.confidence, NOT_ASKED)
+        confidence, row = (
+            _unanswered_confidence(keyword.confidence, min_confidence) if attempted else (keyword.confidence, NOT_ASKED)
+        )
         kind = keyword.type
     elif keyword is None:
-        kind, confidence, row = answer.type, _helpful(answer), LLM_ALONE
+        kind, confidence, row = answer.type, _help_probability(answer), LLM_ALONE
     else:
         kind = answer.type if answer.confidence >= min_confidence else keyword.type
-        confidence, row = _weighed(keyword, answer)
+        confidence, row = _answered_confidence(keyword, answer)
     signals = keyword.keywords if keyword else ()
-    intent = Intent(kind, _capped(confidence), topics, signals, source=_source(keyword, answer), llm_status=llm_status)
-    certainty = _capped(keyword.confidence) if keyword and answer is None else intent.confidence
-    return Merged(intent, row, certainty, is_vetoed=is_vetoed)
+    intent = Intent(
+        kind, _cap_confidence(confidence), topics, signals, source=_intent_source(keyword, answer), llm_status=llm_status
+    )
+    certainty = _cap_confidence(keyword.confidence) if keyword and answer is None else intent.confidence
+    return MergedIntent(intent, row, certainty, is_vetoed=is_vetoed)
 
 
-def _weighed(keyword: Intent, answer: Classification) -> tuple[float, str]:
-    confidence = LLM_SHARE * _helpful(answer) + KEYWORD_SHARE * keyword.confidence
+def _answered_confidence(keyword: Intent, answer: Classification) -> tuple[float, str]:
+    confidence = LLM_SHARE * _help_probability(answer) + KEYWORD_SHARE * keyword.confidence
     theirs = {topic.casefold() for topic in answer.topics}
     ours = {topic.casefold() for topic in keyword.topics}
     if not ours:
@@ -116,8 +120,8 @@ def _weighed(keyword: Intent, answer: Classification) -> tuple[float, str]:
     return round(confidence, _DIGITS), row
 
 
-def _unanswered(confidence: float, min_confidence: float) -> tuple[float, str]:
-    if confidence >= SURE:
+def _unanswered_confidence(confidence: float, min_confidence: float) -> tuple[float, str]:
+    if confidence >= SURE_CONFIDENCE:
         return confidence, FAILED_SURE
     lower = round(confidence - UNCERTAINTY, _DIGITS)
     if lower < min_confidence <= confidence:
@@ -125,36 +129,34 @@ def _unanswered(confidence: float, min_confidence: float) -> tuple[float, str]:
     return lower, FAILED
 
 
-def _helpful(answer: Classification) -> float:
-    """Return how probable an answer makes it that memories could help."""
+def _help_probability(answer: Classification) -> float:
     return round(1.0 - answer.confidence, _DIGITS) if answer.type == NONE else answer.confidence
 
 
-def _capped(confidence: float) -> float:
+def _cap_confidence(confidence: float) -> float:
     return min(MAX_CONFIDENCE, max(0.0, confidence))
 
 
-def _source(keyword: Intent | None, answer: Classification | None) -> str:
+def _intent_source(keyword: Intent | None, answer: Classification | None) -> str:
     if answer is None:
         return KEYWORD
     return HYBRID if keyword else LLM
 
 
 def _merge_topics(theirs: Iterable[str], ours: Iterable[str]) -> tuple[str, ...]:
-    """Return at most five topics, the LLM's first, each once."""
-    found: dict[str, str] = {}
+    topics_by_key: dict[str, str] = {}
     for topic in (*theirs, *ours):
-        found.setdefault(topic.casefold(), topic)
-    return tuple(found.values())[:MAX_TOPICS]
+        topics_by_key.setdefault(topic.casefold(), topic)
+    return tuple(topics_by_key.values())[:MAX_TOPICS]
 
 
-MAX_END = 2_000  # characters of a long prompt's head, and as many of its tail, that the LLM is shown
-CUT = "\n[...]\n"  # between them
-MAX_ANSWER = 16_000  # characters of an answer that are looked at; 200 tokens are 1,000
-MAX_STARTS = 20  # opening braces at which an object is looked for: reading each to the end is quadratic otherwise
+MAX_END = 2_000  # characters of a long prompt's head, and of its tail, that the LLM sees
+CUT = "\n[...]\n"
+MAX_ANSWER = 16_000  # characters of an answer; 200 tokens are 1,000
+MAX_STARTS = 20  # opening braces where an object may begin; parsing from each is quadratic
 MAX_TOPIC = 60  # characters
-_MAX_DEPTH = 4  # of an object inside others
-_LEAST_PERCENT, _MAX_PERCENT = 10.0, 100.0  # of a number without the sign
+_MAX_DEPTH = 4  # nested objects
+_MIN_PERCENT, _MAX_PERCENT = 10.0, 100.0  # a percentage without the sign
 
 # Flat and without ranges: the part of JSON Schema that OpenAI's strict mode and the local servers' grammars have in common.
 ANSWER_SCHEMA: dict[str, object] = {
@@ -209,7 +211,7 @@ _UNSENDABLE = {code: " " for code in (*range(32), 127) if chr(code) not in "\t\n
 
 
 class Classification:
-    """An LLM's verdict on a prompt: one of TYPES, how sure it is of that (0.0 to 1.0), and what to search for."""
+    """An LLM's verdict on a prompt: one of TYPES, its confidence (0.0 to 1.0), and search terms."""
 
     __slots__ = ("confidence", "topics", "type")
 
@@ -219,10 +221,10 @@ class Classification:
         self.topics = topics
 
 
-def question(prompt: str) -> Question:
-    """Return what to ask of a prompt. Equal prompts give equal questions.
+def build_question(prompt: str) -> Question:
+    """Return the question to an LLM about a prompt. Equal prompts give equal questions.
 
-    The prompt stands between tags of a name that does not occur in it, so that nothing in it can end it.
+    The prompt stands between tags whose name it does not contain, so that no part of it can close these.
     """
     if len(prompt) > 2 * MAX_END:
         prompt = prompt[:MAX_END] + CUT + prompt[-MAX_END:]
@@ -236,41 +238,42 @@ def question(prompt: str) -> Question:
     return Question(SYSTEM, user, "intent", "Notes what the prompt asks for.", ANSWER_SCHEMA)
 
 
-def to_text(answer: Classification) -> str:
-    """Return an answer as JSON, for `parse` to read again.
+def answer_to_text(answer: Classification) -> str:
+    """Return an answer as JSON, for `parse_answer` to read again.
 
-    >>> to_text(Classification("howto", 0.8, ("deploy",)))
+    >>> answer_to_text(Classification("howto", 0.8, ("deploy",)))
     '{"intent_type": "howto", "confidence": 0.8, "topics": ["deploy"]}'
     """
     topics = ", ".join(light_json.quote(topic) for topic in answer.topics)
     return f'{{"intent_type": {light_json.quote(answer.type)}, "confidence": {answer.confidence!r}, "topics": [{topics}]}}'
 
 
-def parse(text: str) -> Classification | None:
-    """Return the first usable answer in what an LLM wrote, None when there is none.
+def parse_answer(text: str) -> Classification | None:
+    """Return the first usable answer in an LLM's text, None without one.
 
     Tolerated: code fences, prose and reasoning around the object, an object inside others or inside a string; labels in another
     case or with blanks, hyphens, underscores; a confidence as text, as percent (with the sign, or from 10 to 100), a little
     below 0; topics missing, as one text, nested, as numbers or objects, too many, too long.
-    Not tolerated, since the keywords then know better: a label that is none of the seven; a confidence that is missing, no
-    number, NaN, not above -1, above 100, or between 1 and 10 without the sign, which may be of 10 or of 100; an object that
-    breaks off.
 
-    >>> found = parse('Sure!  ```json\\n{"intent": "How-To", "confidence": "85%", "topics": "deploy, staging"}```')
+    Not tolerated, since the keywords then know better: a label that is none of the seven; a confidence that is missing, no
+    number, NaN, not above -1, above 100, or between 1 and 10 without the sign, which may be of 10 or of 100; an incomplete
+    object.
+
+    >>> found = parse_answer('Sure!  ```json\\n{"intent": "How-To", "confidence": "85%", "topics": "deploy, staging"}```')
     >>> found.type, found.confidence, found.topics
     ('howto', 0.85, ('deploy', 'staging'))
     """
     text = text.rpartition("</think>")[2][:MAX_ANSWER]
-    for value in _values(text):
-        for found in _objects(value, _MAX_DEPTH):
-            answer = _answer(found)
+    for value in _json_values(text):
+        for fields in _json_objects(value, _MAX_DEPTH):
+            answer = _read_classification(fields)
             if answer:
                 return answer
     return None
 
 
-def _values(text: str) -> Iterator[object]:
-    """Yield the JSON values in a text: the whole of it, or whatever parses from an opening brace on."""
+def _json_values(text: str) -> Iterator[object]:
+    """Yield the JSON values in a text: the whole of it, or each that begins with a brace."""
     try:
         value = light_json.loads(text)
         whole = [light_json.loads(value[:MAX_ANSWER]) if isinstance(value, str) else value]
@@ -282,44 +285,43 @@ def _values(text: str) -> Iterator[object]:
     import json  # 4 ms, only for an answer with something around it
 
     decoder = json.JSONDecoder(strict=False)
-    at = text.find("{")
+    start = text.find("{")
     for _ in range(MAX_STARTS):
-        if at < 0:
+        if start < 0:
             return
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, start)
             yield value
         except (ValueError, RecursionError):
-            end = at + 1
-        at = text.find("{", end)
+            end = start + 1
+        start = text.find("{", end)
 
 
-def _objects(value: object, depth: int) -> Iterator[dict[str, object]]:
-    """Yield the objects in a JSON value, outer ones first."""
+def _json_objects(value: object, depth: int) -> Iterator[dict[str, object]]:
     if depth and isinstance(value, dict):
         yield value
     if depth and isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _objects(inner, depth - 1)
+            yield from _json_objects(inner, depth - 1)
 
 
-def _answer(found: dict[str, object]) -> Classification | None:
-    fields = {key.strip().lower().replace("-", "_").replace(" ", "_"): value for key, value in found.items()}
-    label = next((label for label in (_label(fields.get(key)) for key in _LABEL_KEYS) if label), None)
-    confidence = _confidence(fields.get("confidence"))
+def _read_classification(answer: dict[str, object]) -> Classification | None:
+    fields = {key.strip().lower().replace("-", "_").replace(" ", "_"): value for key, value in answer.items()}
+    label = next((label for label in (_read_label(fields.get(key)) for key in _LABEL_KEYS) if label), None)
+    confidence = _read_confidence(fields.get("confidence"))
     if label is None or confidence is None:
         return None
-    return Classification(label, confidence, _topics(fields.get("topics", fields.get("topic"))))
+    return Classification(label, confidence, _read_topics(fields.get("topics", fields.get("topic"))))
 
 
-def _label(value: object) -> str | None:
+def _read_label(value: object) -> str | None:
     if not isinstance(value, str):
         return None
     return _SPELLINGS.get("".join(letter for letter in value[:MAX_TOPIC].lower() if letter.isalpha()))
 
 
-def _confidence(value: object) -> float | None:
-    """Return a confidence, 0.0 to 1.0; None for no confidence, or one on a scale that can not be told."""
+def _read_confidence(value: object) -> float | None:
+    """Return a confidence, 0.0 to 1.0; None without one, or for an unclear scale."""
     is_percent = False
     if isinstance(value, str):
         value = value.strip()[:20]
@@ -330,32 +332,31 @@ def _confidence(value: object) -> float | None:
             return None
     if not isinstance(value, int | float) or isinstance(value, bool) or not -1 < value <= _MAX_PERCENT:  # also NaN
         return None
-    if not is_percent and 1 < value < _LEAST_PERCENT:
+    if not is_percent and 1 < value < _MIN_PERCENT:
         return None
-    if is_percent or value >= _LEAST_PERCENT:
+    if is_percent or value >= _MIN_PERCENT:
         value /= _MAX_PERCENT
     return round(min(1.0, max(0.0, float(value))), _DIGITS)
 
 
-def _topics(value: object) -> tuple[str, ...]:
-    found: dict[str, str] = {}
-    for text in _texts(value, _MAX_DEPTH):
+def _read_topics(value: object) -> tuple[str, ...]:
+    topics: dict[str, str] = {}
+    for text in _topic_texts(value, _MAX_DEPTH):
         topic = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * MAX_TOPIC]).split())
         if topic and len(topic) <= MAX_TOPIC:
-            found.setdefault(topic.casefold(), topic)
-        if len(found) == MAX_TOPICS:
+            topics.setdefault(topic.casefold(), topic)
+        if len(topics) == MAX_TOPICS:
             break
-    return tuple(found.values())
+    return tuple(topics.values())
 
 
-def _texts(value: object, depth: int) -> Iterator[str]:
-    """Yield the topics in whatever stands in their place."""
+def _topic_texts(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield from value.replace(";", ",").replace("\n", ",").split(",")
     elif isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15):
         yield str(value)
     elif isinstance(value, list) and depth:
         for inner in value[:100]:
-            yield from _texts(inner, depth - 1)
+            yield from _topic_texts(inner, depth - 1)
     elif isinstance(value, dict) and depth:
-        yield from _texts(next((value[key] for key in _TOPIC_KEYS if key in value), None), depth - 1)
+        yield from _topic_texts(next((value[key] for key in _TOPIC_KEYS if key in value), None), depth - 1)

@@ -1,7 +1,7 @@
 """From a prompt to its intent: the keywords as the floor, an LLM as the ceiling, one deadline (S0, DESIGN section 6).
 
-`begin` reads the words and starts the call, if there is to be one; whatever else there is to do can be done now; `settle` waits
-as long as it may and merges. Everything that an LLM needs is imported only when one will be asked.
+`begin_detection` reads the words and starts the call, if one is needed. The caller can work meanwhile. `settle` waits within
+the deadline and merges. The modules for an LLM are imported only before asking it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from subcog_hooks.core.errors import ConfigError, StoreBusy
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.kinds import CACHED, COMPARISON, EXPLANATION, LOCATION, NONE, OFF, RESTING, SEEKING, SKIPPED, Intent
-from subcog_hooks.intent.topics import topics
+from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.store import metrics
 from subcog_hooks.store.memory import now_ms
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 HOUR_MS = 3_600_000
 # An answer is kept for a day: a prompt mostly comes again in the same piece of work.
 ANSWER_KEPT_MS = 24 * HOUR_MS
-MAX_PROMPT_SHOWN = 100_000  # characters of a prompt that is shown to an LLM: to look for secrets in more takes too long
+MAX_PROMPT_SHOWN = 100_000  # characters of a prompt for an LLM: searching more for secrets takes too long
 ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
-NOTHING_SURELY = 0.1  # below it the words are sure that memories can not help: over "ok" nobody waits for an LLM
+NOTHING_SURELY = 0.1  # below it the words are sure that memories cannot help: "ok" needs no LLM
 
-# the metrics, by S0's names
+# The metrics have S0's names.
 STARTED = "search_intent_llm_started"
 COMPLETED = "search_intent_llm_completed"
 TIMEOUTS = "search_intent_llm_timeout_total"
 DURATION = "search_intent_detection_duration_seconds"
 
-BY_DEADLINE, BY_SETTING = "deadline", "llm_timeout_ms"  # what a call ran into
+BY_DEADLINE, BY_SETTING = "deadline", "llm_timeout_ms"  # the limit that a call exceeded
 
 
 class Examined:
-    """An intent and how it came about.
+    """An intent and its origin.
 
-    reading: what the detector has read of the prompt. answer: the LLM's, None without one; llm_seconds: how long it was waited
-    for, None when it was not asked; llm_reason: why there is no answer, "" when there is; timed_out_by: what was over, "" when
-    nothing was. row, certainty, is_vetoed: of the merge. seconds: from the prompt to the intent.
+    reading: the detector's reading of the prompt. answer: of the LLM, None without one; llm_seconds: the wait for it, None when
+    no LLM was asked; llm_reason: the reason for a missing answer, else ""; timed_out_by: the exceeded limit, else "". row,
+    certainty, is_vetoed: of the merge. seconds: from the prompt to the intent.
     """
 
     __slots__ = (
@@ -78,34 +78,34 @@ class Examined:
         self.timed_out_by = ""
 
     def is_enough(self, settings: Settings) -> bool:
-        """Return whether memories could help, as far as the confidence tells.
+        """Return whether the confidence says that memories could help.
 
-        An LLM's answer that lowers the confidence below the threshold says no, but not one which is less sure than that itself.
+        An LLM's answer that lowers the confidence below the threshold counts only if it is sure enough itself.
         """
         is_guess = self.answer is not None and self.answer.confidence < float(settings["search_intent.min_confidence"])
         return is_enough(self.intent, settings) or (is_guess and is_enough(self.reading.intent, settings))
 
     def may_speak(self, settings: Settings) -> bool:
-        """Return whether the hook looks for memories at all. Less than enough needs stronger evidence; a veto silences it."""
+        """Return whether the hook searches for memories. A low confidence needs stronger evidence; a veto silences it."""
         if self.is_vetoed or not self.intent.topics:
             return False
         return self.is_enough(settings) or is_unclear(self.reading)
 
     @property
     def is_about_code(self) -> bool:
-        """True for a question that reading the code answers: what something is or where, and not why."""
+        """True for a question that reading the code answers: a definition or a location, not a reason."""
         return self.intent.type in ABOUT_CODE and "why" not in map(str.lower, self.reading.words())
 
     @property
     def is_seeking(self) -> bool:
-        """True for a prompt that asks for something remembered: "what did we decide", "last time"."""
+        """True for a prompt that asks for a memory: "what did we decide", "last time"."""
         return any(signal.family == SEEKING for signal in self.reading.fired)
 
 
 def is_enough(intent: Intent, settings: Settings) -> bool:
-    """Return whether memories could help, as far as the confidence tells: also where it is too low to name a type.
+    """Return whether the confidence says that memories could help, even if it is too low to name a type.
 
-    The type is no bar: relevance decides anyway.
+    The type does not matter, because relevance decides anyway.
     """
     return intent.confidence >= float(settings["search_intent.min_confidence"])
 
@@ -113,15 +113,15 @@ def is_enough(intent: Intent, settings: Settings) -> bool:
 def is_unclear(reading: keywords.Reading) -> bool:
     """Return whether a prompt's words leave open if memories help: a title, an error code, an order.
 
-    There a memory's own evidence decides, if it is strong. A question, which is surer, stays under a higher min_confidence.
+    There a memory's own evidence decides, if it is strong. A surer question stays under a higher min_confidence.
     """
-    return NOTHING_SURELY <= reading.intent.confidence < keywords.UNREAD
+    return NOTHING_SURELY <= reading.intent.confidence < keywords.UNREAD_CONFIDENCE
 
 
 class Detection:
-    """A prompt on its way: what its words say, and the LLM that is being asked, if one is.
+    """The detection for one prompt: the reading of its words, and the call of an LLM, if any.
 
-    status: what is known of the LLM so far. fault: why the provider that is set up can not be asked.
+    status: of the LLM so far. fault: the reason why the configured provider cannot be asked.
     """
 
     __slots__ = (
@@ -141,8 +141,8 @@ class Detection:
 
     def __init__(self, prompt: str) -> None:
         self._started = time.perf_counter()
-        self.reading = keywords.read(prompt)
-        self._seconds = self._elapsed()
+        self.reading = keywords.read_prompt(prompt)
+        self._seconds = self._seconds_since_start()
         self.status = OFF
         self.reason = ""
         self.answer: Classification | None = None
@@ -159,16 +159,16 @@ class Detection:
         return self._race is not None or self.answer is not None
 
     def ask(self, provider: Provider, prompt: str, state: State | None, seconds: float) -> None:
-        """Start the call, unless the answer is known or the provider rests. Raises StoreError."""
+        """Start the call, unless the answer is cached or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
         from subcog_hooks.llm import breaker, race
 
         now = now_ms()
-        question = classifier.question(prompt)
+        question = classifier.build_question(prompt)
         self._provider = provider
         self._key = breaker.answer_key(provider, question)
-        kept = breaker.find_answer(state, self._key, now) if state else None
-        self.answer = classifier.parse(kept) if kept else None
+        kept = breaker.find_cached_answer(state, self._key, now) if state else None
+        self.answer = classifier.parse_answer(kept) if kept else None
         if self.answer is not None:
             self.status = CACHED
             return
@@ -178,16 +178,16 @@ class Detection:
             return
         try:
             may_ask = state is None or breaker.may_call(state, provider.identity, now)
-        except StoreBusy:  # the one try after a rest could not be noted
+        except StoreBusy:  # the try after a rest could not be recorded
             may_ask = False
         if may_ask:
-            self._race = race.start(provider, question, classifier.parse, seconds)
+            self._race = race.start_race(provider, question, classifier.parse_answer, seconds)
         else:
             self.status = RESTING
             self.reason = "it failed too often lately"
 
     def settle(self, words: tuple[str, ...], settings: Settings, left_ms: float) -> Examined:
-        """Return the intent, after at most `left_ms` of waiting. words: the topics that the prompt's words are."""
+        """Return the intent, after at most `left_ms` of waiting. words: the topics of the prompt's words."""
         plain = self.reading.intent
         plain.topics = words
         if not self.may_change:
@@ -197,18 +197,18 @@ class Detection:
             examined = Examined(plain, self.reading, "no LLM was asked" if words else "no topics", self._seconds)
             examined.llm_reason = self.reason
             return examined
-        from subcog_hooks.intent.classifier import merged
+        from subcog_hooks.intent.classifier import merge_intents
 
         timed_out_by = ""
         if self._race is not None:
             from subcog_hooks.llm.race import TIMEOUT  # loaded by `ask`
 
-            allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed() * 1000.0
+            allowed_ms = float(settings["search_intent.llm_timeout_ms"]) - self._race.elapsed_seconds() * 1000.0
             self._outcome = self._race.join(min(allowed_ms, left_ms) / 1000.0)
             self.status, self.answer, self.reason = self._outcome.status, self._outcome.answer, self._outcome.reason
             if self.status == TIMEOUT:
                 timed_out_by = BY_SETTING if allowed_ms <= left_ms else BY_DEADLINE
-        whole = merged(
+        whole = merge_intents(
             plain if self.answer is None or self._has_keyword_result() else None,
             self.answer,
             attempted=self._outcome is not None,
@@ -216,7 +216,7 @@ class Detection:
             llm_status=self.status,
             words=words,
         )
-        examined = Examined(whole.intent, self.reading, whole.row, self._elapsed())
+        examined = Examined(whole.intent, self.reading, whole.row, self._seconds_since_start())
         examined.answer = self.answer
         examined.certainty = whole.certainty
         examined.is_vetoed = whole.is_vetoed
@@ -226,19 +226,19 @@ class Detection:
         return examined
 
     def abandon(self, words: tuple[str, ...], settings: Settings) -> Examined:
-        """Return the intent as far as it is known now. An LLM that was not waited for has not failed."""
+        """Return the intent known so far. The breaker does not count the abandoned call as a failure."""
         self._is_abandoned = True
         return self.settle(words, settings, 0.0)
 
     def _has_keyword_result(self) -> bool:
-        """Return whether a signal of a type fired, or one that asks for something remembered.
+        """Return whether a signal of a type or of a request for a memory fired.
 
-        Without either an LLM's answer stands alone (S0).
+        Without either, an LLM's answer stands alone (S0).
         """
         return any(signal.family != NONE for signal in self.reading.fired)
 
-    def count(self, examined: Examined, state: State) -> None:
-        """Add what became of the prompt to the metrics. Raises StoreError."""
+    def record_metrics(self, examined: Examined, state: State) -> None:
+        """Add the outcome of the prompt to the metrics. Raises StoreError."""
         metrics.observe(state, DURATION, f'source="{examined.intent.source}"', examined.seconds)
         if self._outcome is None:
             return
@@ -248,42 +248,42 @@ class Detection:
             metrics.count(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
 
     def learn(self, state: State, *, keeps_answers: bool = True) -> None:
-        """Keep the answer of a call, or note its failure: the next prompt is asked about accordingly. Raises StoreError.
+        """Store the answer of a call, or record its failure for the next prompts. Raises StoreError.
 
-        keeps_answers: whether what is said of a prompt may be kept; an answer has its topics.
+        keeps_answers: whether the answer, which has the prompt's topics, may be cached.
         """
         if self._outcome is None or self._provider is None:
             return
         from subcog_hooks.intent import classifier
-        from subcog_hooks.llm import breaker  # loaded by `ask`, as the others
+        from subcog_hooks.llm import breaker  # loaded by `ask`, like the others
         from subcog_hooks.llm.race import TIMEOUT
 
         if self._is_abandoned and self._outcome.status == TIMEOUT:
             return
         now = now_ms()
         if self._outcome.answer is None:
-            breaker.note_failure(state, self._provider.identity, now)
+            breaker.record_call_failure(state, self._provider.identity, now)
             return
-        breaker.note_success(state, self._provider.identity)
+        breaker.record_call_success(state, self._provider.identity)
         if keeps_answers:
-            breaker.keep_answer(state, self._key, classifier.to_text(self._outcome.answer), now, ANSWER_KEPT_MS)
+            breaker.cache_answer(state, self._key, classifier.answer_to_text(self._outcome.answer), now, ANSWER_KEPT_MS)
 
-    def _elapsed(self) -> float:
+    def _seconds_since_start(self) -> float:
         return time.perf_counter() - self._started
 
 
-def begin(
-    prompt: str, settings: Settings, home: Home, state: State | None, shown: Callable[[str], str | None], seconds: float
+def begin_detection(
+    prompt: str, settings: Settings, home: Home, state: State | None, disclose: Callable[[str], str | None], seconds: float
 ) -> Detection:
-    """Read a prompt's words, and start to ask an LLM where one is configured and the words are not sure.
+    """Read a prompt's words, and start to ask an LLM where one is configured and the words are unsure.
 
-    shown: what of a text may leave the machine, None for nothing of it. seconds: after which the call gives up by itself.
-    Raises StoreError.
+    disclose: returns the part of a text that may leave the machine, None for nothing. seconds: the call's own limit. Raises
+    StoreError.
     """
     detection = Detection(prompt)
     if settings["llm.provider"] == NO_LLM or not settings["search_intent.use_llm"] or detection.reading.prompt is None:
         return detection
-    detection.reason = why_needless(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"]))
+    detection.reason = reason_to_skip_llm(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"]))
     if detection.reason:
         detection.status = SKIPPED
         return detection
@@ -294,44 +294,43 @@ def begin(
     except ConfigError as error:
         detection.fault = error
         return detection
-    asked = shown(prompt)  # before it is cut: half a secret is not known as one
-    if asked is None:
+    disclosed = disclose(prompt)  # before the cut: half a secret is not recognised
+    if disclosed is None:
         detection.status = SKIPPED
         detection.reason = "the prompt may hold a secret"
     elif provider is not None:
-        detection.ask(provider, ends_of(asked), state, seconds)
+        detection.ask(provider, ends_of(disclosed), state, seconds)
     return detection
 
 
-def why_needless(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
-    """Return why no LLM need be asked, "" when one should be."""
+def reason_to_skip_llm(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
+    """Return the reason to ask no LLM, "" when one should be asked."""
     if reading.intent.confidence >= skip_confidence:
         return "the words are sure"
     if reading.intent.confidence < NOTHING_SURELY:
         return "the words are sure that it asks for nothing"
-    if not topics(reading.words()):
+    if not extract_topics(reading.words()):
         return "it names nothing to look for"
     return "the prompt is too long" if len(prompt) > MAX_PROMPT_SHOWN else ""
 
 
-def examine(
+def examine_prompt(
     prompt: str,
     settings: Settings,
     home: Home,
     state: State | None,
-    shown: Callable[[str], str | None],
+    disclose: Callable[[str], str | None],
     rarity: Callable[[str], float | None] | None = None,
 ) -> Examined:
-    """Return the intent of a prompt for the terminal: llm_timeout_ms alone bounds the wait, and nothing is counted.
+    """Return the intent of a prompt for the terminal; llm_timeout_ms alone limits the wait, and nothing is counted.
 
-    rarity: of a word in the store, as for `topics`. Raises ConfigError when the provider can not be used as it is set up,
-    StoreError.
+    rarity: of a word in the store, for `extract_topics`. Raises ConfigError for an unusable provider, StoreError.
     """
     limit_ms = float(settings["search_intent.llm_timeout_ms"])
-    detection = begin(prompt, settings, home, state, shown, limit_ms / 1000.0)
+    detection = begin_detection(prompt, settings, home, state, disclose, limit_ms / 1000.0)
     if detection.fault is not None:
         raise detection.fault
-    examined = detection.settle(topics(detection.reading.words(), rarity), settings, limit_ms)
+    examined = detection.settle(extract_topics(detection.reading.words(), rarity), settings, limit_ms)
     if state is not None:
         detection.learn(state, keeps_answers=bool(settings["surfacing.log_prompts"]))
     return examined

@@ -1,4 +1,4 @@
-"""Prompts that go on from the one before: "and the other one?" names nothing itself, and borrows its topics. Pure."""
+"""Follow-up prompts: "and the other one?" names nothing itself, and borrows the earlier prompt's topics. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.store.sessions import Earlier
 
-MOST_OWN = 1  # topics of its own; with more a prompt stands for itself
+MAX_OWN_TOPICS = 1  # a prompt with more own topics stands for itself
 
 _BEFORE = frozenset((END, *"ok okay so but hm hmm well oh ah yes yeah no thanks great cool nice good right and also".split()))
 _OPENERS = (
@@ -19,7 +19,7 @@ _OPENERS = (
     *(("same", "for"), ("same", "with"), ("same", "in"), ("same", "on"), ("same", "question"), ("ditto", "for")),
 )
 _ORDERS = frozenset("you we i us me just if".split())  # "how about you open it" is one
-# what makes a question of a text that begins with "and", where a verb would make an order of it
+# These words make a question of a text that begins with "and"; a verb would make an order of it.
 _AFTER_AND = frozenset(
     """
     a an the this that these those it its our my your their his her for in on at with without from of about what how why where
@@ -27,45 +27,45 @@ _AFTER_AND = frozenset(
     """.split()
 )
 _POINTING = frozenset("other others another second third fourth fifth last former latter rest else one ones both".split())
-_HOLLOW = _POINTING | {"question", "ditto", "same"}  # no topics
+_EMPTY_TOPICS = _POINTING | {"question", "ditto", "same"}  # words that are no topics
 
 
 def own_topics(topics: Sequence[str]) -> tuple[str, ...]:
-    """Return the topics of a prompt that are its own, and do not only point at something.
+    """Return the topics of a prompt without the words that only point at something.
 
     >>> own_topics(("second", "redis"))
     ('redis',)
     """
-    return tuple(topic for topic in topics if topic not in _HOLLOW)
+    return tuple(topic for topic in topics if topic not in _EMPTY_TOPICS)
 
 
 def is_follow_up(words: Sequence[str], topics: Sequence[str], confidence: float) -> bool:
-    """Return whether a prompt asks the question before it again, of something else.
+    """Return whether a prompt asks the question before it again, about something else.
 
-    words: as they were typed (Reading.words); topics: of them; confidence: of the intent. An order or an acknowledgement is
-    none, nor is a question that names what it is about.
+    words: as typed (Reading.words); topics: of them; confidence: of the intent. An order, an acknowledgement, or a question
+    that names its subject is none.
 
     >>> is_follow_up("and the other one ?".split(), (), 0.3), is_follow_up("what about redis".split(), ("redis",), 0.5)
     (True, True)
     >>> is_follow_up("and fix it".split(), ("fix",), 0.3), is_follow_up("What is a thunk ?".split(), ("thunk",), 0.6)
     (False, False)
     """
-    if len(own_topics(topics)) > MOST_OWN or confidence < NOTHING_SURELY:
+    if len(own_topics(topics)) > MAX_OWN_TOPICS or confidence < NOTHING_SURELY:
         return False
     lowered = [word.lower() for word in words]
-    rest = lowered
-    while rest and rest[0] in _BEFORE and rest[1:2]:
-        rest = rest[1:]
-    if tuple(rest[:2]) in _OPENERS:
-        return rest[2:3] == [] or rest[2] not in _ORDERS
+    remaining = lowered
+    while remaining and remaining[0] in _BEFORE and remaining[1:2]:
+        remaining = remaining[1:]
+    if tuple(remaining[:2]) in _OPENERS:
+        return remaining[2:3] == [] or remaining[2] not in _ORDERS
     is_question = QUESTION in lowered
-    if "and" in lowered[: len(lowered) - len(rest)] and (is_question or rest[0] in _AFTER_AND):
+    if "and" in lowered[: len(lowered) - len(remaining)] and (is_question or remaining[0] in _AFTER_AND):
         return True
-    return is_question and _points(lowered)
+    return is_question and _ends_in_pointer(lowered)
 
 
-def _points(words: Sequence[str]) -> bool:
-    """Return whether the first question ends in what only points at something: "… the second?", "… any others?"."""
+def _ends_in_pointer(words: Sequence[str]) -> bool:
+    """Return whether the first question ends in a word that only points: "… the second?", "… any others?"."""
     before = words[: words.index(QUESTION)]
     return before[-1:] != [] and before[-1] in _POINTING and (before[-1] not in ("one", "ones") or _is_pointed(before[:-1]))
 
@@ -74,19 +74,17 @@ def _is_pointed(words: Sequence[str]) -> bool:
     return words[-1:] != [] and (words[-1] in _POINTING or words[-1] in ("that", "this", "next", "first"))
 
 
-def borrowed(topics: Sequence[str], earlier: Earlier) -> tuple[str, ...]:
-    """Return the topics that a follow-up takes over from the prompt before: those that it does not have itself."""
-    known = {topic.casefold() for topic in topics}
-    return tuple(topic for topic in earlier.topics if topic.casefold() not in known)
+def borrowed_topics(topics: Sequence[str], earlier: Earlier) -> tuple[str, ...]:
+    """Return the topics of the earlier prompt that a follow-up does not have itself."""
+    own_keys = {topic.casefold() for topic in topics}
+    return tuple(topic for topic in earlier.topics if topic.casefold() not in own_keys)
 
 
-def confidence_of(own: float, earlier: Earlier, least: float) -> float:
-    """Return how probable it is that memories help with a follow-up.
-
-    It is as it was with the prompt before, if that was enough.
+def follow_up_confidence(own: float, earlier: Earlier, min_confidence: float) -> float:
+    """Return the probability that memories help with a follow-up: the earlier prompt's, if that was enough.
 
     >>> from subcog_hooks.store.sessions import Earlier
-    >>> confidence_of(0.3, Earlier(("relay",), 0.8), 0.5), confidence_of(0.3, Earlier(("relay",), 0.4), 0.5)
+    >>> follow_up_confidence(0.3, Earlier(("relay",), 0.8), 0.5), follow_up_confidence(0.3, Earlier(("relay",), 0.4), 0.5)
     (0.8, 0.3)
     """
-    return max(own, earlier.confidence) if earlier.confidence >= least else own
+    return max(own, earlier.confidence) if earlier.confidence >= min_confidence else own

@@ -1,4 +1,4 @@
-"""The seven types of request that a prompt can make, and the `Intent`: all that is known about one prompt."""
+"""The seven types of request that a prompt can make, and the `Intent` of one prompt."""
 
 HOWTO = "howto"
 LOCATION = "location"
@@ -8,28 +8,28 @@ TROUBLESHOOT = "troubleshoot"
 GENERAL = "general"
 NONE = "none"
 
-TYPES = (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE)  # in the order in which ties are decided
+TYPES = (COMPARISON, TROUBLESHOOT, LOCATION, HOWTO, EXPLANATION, GENERAL, NONE)  # in the order for breaking ties
 
-KEYWORD, LLM, HYBRID = "keyword", "llm", "hybrid"  # who has said it
+KEYWORD, LLM, HYBRID = "keyword", "llm", "hybrid"  # sources of an intent
 
-# what became of the LLM, where no call has ended (llm.call says how those end)
-OFF = "off"  # none is configured, or use_llm is false
-SKIPPED = "skipped"  # the words were sure, or it may not be shown the prompt, or no time was left
-CACHED = "cached"  # it had answered this prompt before
+# The status of the LLM without a finished call (llm.race has the status of a finished call).
+OFF = "off"  # no LLM is configured, or use_llm is false
+SKIPPED = "skipped"  # the words were sure, the prompt may not be disclosed, or no time was left
+CACHED = "cached"  # it answered this prompt before
 RESTING = "resting"  # it failed too often lately
 
-SEEKING = "seeking"  # no type, but a family of signals: the prompt asks for what is remembered
+SEEKING = "seeking"  # no type, but a family of signals: the prompt asks for a memory
 
 MAX_CONFIDENCE = 0.95  # of a merged intent
 MAX_TOPICS = 5  # of a prompt
 
 
 class Intent:
-    """The kind of request that a prompt makes, and all that is known of it.
+    """The kind of request that a prompt makes, with its confidence and topics.
 
-    type: one of TYPES. confidence: how probable it is that memories could help with the prompt, 0.0 to 0.95, whatever the type;
-    a prompt of type `none` may have .4. topics: at most five words or short terms that a search should use, the most telling
-    first. keywords: what of the prompt speaks for its type. source: keyword, llm or hybrid. llm_status: what became of the LLM.
+    type: one of TYPES. confidence: the probability that memories could help with the prompt, 0.0 to 0.95, independent of the
+    type; a prompt of type `none` may have .4. topics: at most five search terms, the most telling first. keywords: words of the
+    prompt that support its type. source: keyword, llm or hybrid. llm_status: of the LLM.
     """
 
     __slots__ = ("confidence", "keywords", "llm_status", "source", "topics", "type")

@@ -1,4 +1,4 @@
-"""Finds the patterns of the signal table in the words of a prompt. A pattern is written as it reads:
+"""Finds the patterns of the signal table in the words of a prompt. A pattern looks like this:
 
     `how do|can|should i|we`   words, with alternatives
     `^add`                     the head of a request: a sentence's first word, behind "please", "can you", "i want to" ...
@@ -7,9 +7,9 @@
     `?`                        a question mark; `.` any other end of a sentence
     `<9 again`                 only in a prompt of fewer than nine different words
 
-Measured (scripts/bench/intent.py): in a process that reads one prompt, importing `re` or re2 alone takes longer than all this,
-and an re2.Set of the table would have to be compiled anew by each process. Time is linear in the number of words: a pattern is
-tried only where its first word stands, and looks at most MAX_GAP words ahead for each gap.
+Measured (scripts/bench/intent.py): in a process that reads one prompt, importing `re` or re2 alone takes longer than this
+module. Each process would have to compile an re2.Set of the table anew. Time is linear in the number of words: a pattern is
+tried only at its first word, and looks at most MAX_GAP words ahead for each gap.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ GAP = ".."
 _EDGES = "\"'`()[]{}<>*_,;:!.?~\u2014\u2013-|=+@"
 _FULL_STOPS = (".", "!", ":", ";")
 
-_CONTRACTED = frozenset("it that there here he she let one".split())  # with is or us: no owners
+_CONTRACTED = frozenset("it that there here he she let one".split())  # contracted with is or us: no owners
 _ASKING = ("what", "where", "who", "how", "why", "when")
-_PAIRS = {  # what is said in one word, with an apostrophe or without, and is two
+_PAIRS = {  # contractions, with or without an apostrophe, that stand for two words
     f"{asking}{ending}": (len(asking), verb) for asking in _ASKING for ending, verb in (("s", "is"), ("d", "did"))
 }
-_PLUSES = "++"  # behind one letter a language's name
+_PLUSES = "++"  # behind one letter it is a language's name
 
-Element = frozenset[str] | None  # the words of which one must stand there; None: a gap
+Element = frozenset[str] | None  # the alternatives at one position; None: a gap
 
 
 class Pattern:
-    """A pattern as it is matched.
+    """A pattern ready for matching.
 
-    is_head: it only fits where a request begins; below: it needs fewer words, 0 for any number; rest: what has to stand behind
-    its first word.
+    is_head: it only fits at the beginning of a request; below: it needs fewer words, 0 for any number; rest: the elements
+    behind its first word.
     """
 
     __slots__ = ("below", "is_head", "rest")
 
     def __init__(self, written: str, classes: dict[str, frozenset[str]]) -> None:
         """Read a pattern. written: as in the table; classes: words by the class's name."""
-        first, *rest = written.split(" ")
+        first, *elements = written.split(" ")
         self.below = 0
         if first[0] == "<":
             self.below = int(first[1:])
-            first, *rest = rest
+            first, *elements = elements
         self.is_head = first[0] == "^"
-        self.rest = tuple(_element(part, classes) for part in rest)
+        self.rest = tuple(_parse_element(part, classes) for part in elements)
 
 
 class Matcher:
     """The patterns of a table, by the words or classes that they begin with.
 
-    A pattern is read when its first word has been met: most never are, and to read all takes a millisecond of each process.
+    A pattern is parsed at the first occurrence of its first word. Most patterns never are; parsing all takes a millisecond.
     """
 
     __slots__ = ("_by_class", "_by_word", "_classes", "_openers", "_read", "_table")
@@ -62,7 +62,7 @@ class Matcher:
     def __init__(self, patterns: list[str], classes: dict[str, frozenset[str]], openers: frozenset[str]) -> None:
         """Prepare patterns for matching.
 
-        patterns: as in the table; a fit is told by its place there. classes: words by the class's name.
+        patterns: as in the table; `find` returns their positions. classes: words by the class's name.
         """
         self._openers = openers
         self._classes = classes
@@ -70,54 +70,54 @@ class Matcher:
         self._read: dict[int, Pattern] = {}
         by_word: dict[str, list[int]] = {}
         by_class: dict[str, list[int]] = {}
-        for place, written in enumerate(patterns):
+        for position, written in enumerate(patterns):
             first = written.split(" ", 2)[1 if written[0] == "<" else 0].removeprefix("^")
             for choice in first.split("|") if "|" in first else (first,):
                 if choice[0] == "@":
-                    by_class.setdefault(choice[1:], []).append(place)
+                    by_class.setdefault(choice[1:], []).append(position)
                 elif choice in by_word:
-                    by_word[choice].append(place)
+                    by_word[choice].append(position)
                 else:
-                    by_word[choice] = [place]
+                    by_word[choice] = [position]
         self._by_word = by_word
-        self._by_class = [(classes[name], begun) for name, begun in by_class.items()]
+        self._by_class = [(classes[name], positions) for name, positions in by_class.items()]
 
     def find(self, words: list[str]) -> dict[int, str]:
-        """Return the places of the patterns that fit somewhere in `words`, each with the words of its first fit."""
-        found: dict[int, str] = {}
+        """Return the positions of the patterns that fit somewhere in `words`, each with the words of its first fit."""
+        fits: dict[int, str] = {}
         count = count_words(words)
         head = True
-        known: dict[str, list[int]] = {}
+        candidates: dict[str, list[int]] = {}
         for start, word in enumerate(words):
-            if word not in known:
-                known[word] = [
+            if word not in candidates:
+                candidates[word] = [
                     *self._by_word.get(word, ()),
-                    *(place for of, begun in self._by_class if word in of for place in begun),
+                    *(position for members, positions in self._by_class if word in members for position in positions),
                 ]
-            for place in known[word]:
-                if place in found:
+            for position in candidates[word]:
+                if position in fits:
                     continue
-                pattern = self._pattern(place)
+                pattern = self._pattern(position)
                 if (head or not pattern.is_head) and not 0 < pattern.below <= count:
-                    end = _fits(pattern.rest, words, start)
+                    end = _match_end(pattern.rest, words, start)
                     if end:
-                        found[place] = " ".join(words[start:end])
+                        fits[position] = " ".join(words[start:end])
             head = word in (END, QUESTION) or (head and word in self._openers)
-        return found
+        return fits
 
-    def _pattern(self, place: int) -> Pattern:
-        pattern = self._read.get(place)
+    def _pattern(self, position: int) -> Pattern:
+        pattern = self._read.get(position)
         if pattern is None:
-            pattern = self._read[place] = Pattern(self._table[place], self._classes)
+            pattern = self._read[position] = Pattern(self._table[position], self._classes)
         return pattern
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words of a prepared text, without what surrounds them, and the ends of its sentences.
+def split_prompt(text: str) -> list[str]:
+    """Return the words of a prepared text without surrounding signs, and the ends of its sentences.
 
-    >>> words_of("why's it red? see `core.ts` and @todo.md, please\\nok")
+    >>> split_prompt("why's it red? see `core.ts` and @todo.md, please\\nok")
     ['why', 'is', 'it', 'red', '?', 'see', 'core.ts', 'and', 'todo.md', 'please', '.', 'ok', '.']
-    >>> words_of("C++, .env (in .NET)")
+    >>> split_prompt("C++, .env (in .NET)")
     ['C++', '.env', 'in', '.NET', '.']
     """
     words: list[str] = []
@@ -127,7 +127,7 @@ def words_of(text: str) -> list[str]:
             if bare:
                 if bare != raw:
                     bare = _with_its_signs(bare, raw)
-                _add(words, bare)
+                _add_word(words, bare)
             if not bare or not raw.endswith(bare):
                 last = raw.rstrip("\"')*`_")[-1:]
                 if last == QUESTION:
@@ -140,18 +140,17 @@ def words_of(text: str) -> list[str]:
 
 
 def _with_its_signs(bare: str, raw: str) -> str:
-    """Return a word with the dot before it or the pluses behind that are of its name, as in `.env` and `C++`.
+    """Return a word with the dot before it or the pluses behind it that belong to its name: `.env`, `C++`.
 
-    raw: the word as it was typed.
+    raw: the word as typed.
     """
-    place = raw.find(bare)
-    if raw[:place].endswith(".") and not raw[:place].endswith("..") and bare[0].isalpha():
+    start = raw.find(bare)
+    if raw[:start].endswith(".") and not raw[:start].endswith("..") and bare[0].isalpha():
         return f".{bare}"
-    return bare + _PLUSES if len(bare) == 1 and raw.startswith(_PLUSES, place + 1) else bare
+    return bare + _PLUSES if len(bare) == 1 and raw.startswith(_PLUSES, start + 1) else bare
 
 
-def _add(words: list[str], word: str) -> None:
-    """Add a word, or the two that it is."""
+def _add_word(words: list[str], word: str) -> None:
     if "'" in word:
         word = _without_apostrophe(word)
     length, verb = _PAIRS.get(word.lower(), (0, ""))
@@ -162,7 +161,7 @@ def _add(words: list[str], word: str) -> None:
 
 
 def _without_apostrophe(word: str) -> str:
-    """Return a contraction as one word, and of a possessive the owner.
+    """Return a contraction as one word, a possessive as its owner.
 
     >>> [_without_apostrophe(word) for word in ("doesn't", "that's", "gateway's", "i've")]
     ['doesnt', 'thats', 'gateway', 'ive']
@@ -174,11 +173,11 @@ def _without_apostrophe(word: str) -> str:
 
 
 def count_words(words: list[str]) -> int:
-    """Return how many different words there are, ends of sentences aside: repeated words tell nothing more."""
+    """Return the number of different words without ends of sentences: repeated words say nothing more."""
     return len({*words} - {END, QUESTION})
 
 
-def _element(part: str, classes: dict[str, frozenset[str]]) -> Element:
+def _parse_element(part: str, classes: dict[str, frozenset[str]]) -> Element:
     if part == GAP:
         return None
     words: set[str] = set()
@@ -190,24 +189,24 @@ def _element(part: str, classes: dict[str, frozenset[str]]) -> Element:
     return frozenset(words)
 
 
-def _fits(rest: tuple[Element, ...], words: list[str], start: int) -> int:
-    """Return where a fit that begins at `start` ends, 0 when there is none. Behind a gap the first word that fits is taken."""
-    place = start + 1
+def _match_end(rest: tuple[Element, ...], words: list[str], start: int) -> int:
+    """Return the end of a fit that begins at `start`, 0 without one. Behind a gap the first fitting word counts."""
+    position = start + 1
     is_gap = False
     for element in rest:
         if element is None:
             is_gap = True
             continue
         if is_gap:
-            last = min(place + MAX_GAP, len(words) - 1)
-            while place <= last and words[place] not in element:
-                if words[place] == END or words[place] == QUESTION:
+            last = min(position + MAX_GAP, len(words) - 1)
+            while position <= last and words[position] not in element:
+                if words[position] == END or words[position] == QUESTION:
                     return 0
-                place += 1
-            if place > last:
+                position += 1
+            if position > last:
                 return 0
             is_gap = False
-        elif place >= len(words) or words[place] not in element:
+        elif position >= len(words) or words[position] not in element:
             return 0
-        place += 1
-    return place
+        position += 1
+    return position

@@ -1,7 +1,7 @@
-"""The type of a query, one of S1's five: the balance of words and vectors hangs on it. From its spelling alone, never fails.
+"""The type of a query, one of S1's five, from its spelling alone. The balance of words and vectors depends on it.
 
-A text has the first type, in S1's order, that one of its lines has, so a line never changes what another one says. Lines are
-split at blanks and looked up in tables; no regular expressions, whose import would cost the hook 3 ms.
+A text has the first of its lines' types in S1's order. So a line never changes the type of another. Lines are split at
+blanks and looked up in tables. Regular expressions would cost the hook 3 ms to import. It never fails.
 """
 
 from subcog_hooks.core.tables import read_words
@@ -9,7 +9,7 @@ from subcog_hooks.text.quotes import phrases, prose
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 
 EXACT_QUOTE = "exact_quote"  # "not a conventional company"
-ENTITY = "entity"  # Oak Ridge laboratories, parse_args: it is found by its spelling
+ENTITY = "entity"  # Oak Ridge laboratories, parse_args
 CONCEPTUAL = "conceptual"  # how does auth work
 FACTUAL = "factual"  # revenue 2024, E0308
 EXPLORATORY = "exploratory"  # machine learning
@@ -42,7 +42,7 @@ _EDGES = (  # ASCII; dashes and typographic quotes; full-width
     "\u2013\u2014\u2026\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
     "\u300c\u300d\u3001\u3002\uff0c\uff1a\uff1f\uff01"
 )
-# behind one of these a capital is as little a sign as at a sentence's start
+# A capital behind one of these signs says as little as at a sentence's start.
 _OPENING = tuple("([{\"'\u2018\u201a\u201c\u201e\u00ab\u300c")
 _CLOSING = ")]}\"'`*_\u2019\u201d\u201c\u00bb\u300d"
 _ENDS = tuple(".!?:\u2026\u3002\uff1a\uff1f\uff01")
@@ -53,30 +53,34 @@ _PAUSES = (",", "(")
 _APART = str.maketrans(dict.fromkeys(_EDGES + "/\\+=&@#$%", " "))
 _HEX = frozenset("0123456789abcdef-")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_AT_START, _BEHIND_A_PAUSE, _INSIDE = 2, 1, 0  # of a sentence: where a question may begin
+_AT_START, _BEHIND_A_PAUSE, _INSIDE = 2, 1, 0  # positions in a sentence
 _QUESTIONS = REASONS | POINTERS
 _BEFORE_NUMBERS = NUMBERED | MONTHS
 _BEHIND_NUMBERS = MONTHS | UNITS
 
 
-def classify(text: str) -> str:
+def classify_query(text: str) -> str:
     """Return the type of a query: exact_quote, entity, conceptual, factual or exploratory.
 
     entity: a name (a capital that no sentence start, heading or German noun explains) or an identifier in code. Both are found
     by their spelling, hence S1's .6 for words; a vector knows neither a person nor `parse_args`. It wins over the question
-    around it, as in S1, but for the bare definition ("what is Kubernetes"). Acronyms are no names.
+    around it, as in S1, but not over the bare definition ("what is Kubernetes"). Acronyms are no names.
+
     conceptual: asks to understand. factual: names a value (year, version, code, price) or asks for one.
-    A text in another language than English has its questions unread: exploratory, unless it names or quotes something.
+
+    Questions in another language than English are not recognised: such a text is exploratory, unless it names or quotes
+    something.
+
     The time is linear in the length of the text: .02 ms for 100 characters, .7 ms for 4,000.
 
-    >>> classify("Oak Ridge laboratories"), classify("how does auth work"), classify("revenue 2024")
+    >>> classify_query("Oak Ridge laboratories"), classify_query("how does auth work"), classify_query("revenue 2024")
     ('entity', 'conceptual', 'factual')
-    >>> classify("machine learning"), classify("what is JWT"), classify("where is parse_args tested")
+    >>> classify_query("machine learning"), classify_query("what is JWT"), classify_query("where is parse_args tested")
     ('exploratory', 'conceptual', 'entity')
     """
     if phrases(text):
         return EXACT_QUOTE
-    asked = EXPLORATORY
+    query_type = EXPLORATORY
     for line in prose(text):
         words = line.split()
         if not words:
@@ -88,25 +92,24 @@ def classify(text: str) -> str:
         for sentence in _sentences(words, bare):
             if not german and _has_name(sentence):
                 return ENTITY
-            if asked != CONCEPTUAL:
-                asked = _asked(sentence) or asked
-    return asked
+            if query_type != CONCEPTUAL:
+                query_type = _question_type(sentence) or query_type
+    return query_type
 
 
 def _has_code_span(line: str) -> bool:
-    """Return whether words stand in a pair of backticks: the author wants them spelled so."""
     return "`" in line and any(any(map(str.isalpha, span)) for span in line.split("`")[1:-1:2])
 
 
 def _is_identifier(word: str) -> bool:
     """Return whether a word is a name in code by its form alone.
 
-    Such are parse_args, HttpClient, src/app/db.py, foo::bar, --dry-run, @cached, .env, run().
+    Examples: parse_args, HttpClient, src/app/db.py, foo::bar, --dry-run, @cached, .env, run().
     """
     if word.isalpha():
         return _has_hump(word)
     bare = word.strip(_EDGES)
-    if bare.isalpha() and word.startswith(bare):  # only punctuation behind it
+    if bare.isalpha() and word.startswith(bare):  # only punctuation follows
         return word.startswith("()", len(bare)) or _has_hump(bare)
     whole = word.lstrip(_BEFORE_CODE).rstrip(_BEHIND_CODE)
     name = whole.lstrip("-@$.{")
@@ -129,11 +132,11 @@ def _is_identifier(word: str) -> bool:
 def _is_path(bare: str) -> bool:
     if bare.startswith(("/", "~/")) or bare[1:3] == ":\\" or bare.count("\\") > 1:
         return True
-    return bare.count("/") > 1 and not bare.isupper()  # GET/POST/PUT are alternatives, and so are any two: client/server
+    return bare.count("/") > 1 and not bare.isupper()  # GET/POST/PUT and client/server are alternatives
 
 
 def _is_dotted(bare: str) -> bool:
-    """Return whether a word has a dot as names in code do: this.props, db.py:42, node.js; not v2.x, v2.3.1, e.g, U.S."""
+    """Return whether a word has a dot like names in code: this.props, db.py:42, node.js; not v2.x, v2.3.1, e.g, U.S."""
     if "." not in bare:
         return False
     pieces = bare.partition(":")[0].split(".")
@@ -157,10 +160,10 @@ def _is_german(bare: list[str]) -> bool:
 
 
 def _sentences(words: list[str], bare_words: list[str]) -> list[list[str]]:
-    """Return the sentences of a line as bare words, list markers off, "," and "(" where the reader pauses."""
+    """Return the sentences of a line as bare words, without list markers, with "," and "(" for pauses."""
     sentences: list[list[str]] = [[]]
-    for place, (word, bare) in enumerate(zip(words, bare_words, strict=True)):
-        if place == 0 and len(bare) < 3 and word.endswith((".", ")")) and (bare.isdigit() or len(bare) == 1):
+    for position, (word, bare) in enumerate(zip(words, bare_words, strict=True)):
+        if position == 0 and len(bare) < 3 and word.endswith((".", ")")) and (bare.isdigit() or len(bare) == 1):
             continue  # 1. 2) a)
         if bare.isalnum() or any(map(str.isalnum, bare)):
             if word.startswith(_OPENING):
@@ -183,13 +186,13 @@ def _is_abbreviated(tail: str, bare: str) -> bool:
 def _has_name(sentence: list[str]) -> bool:
     """Return whether a capital names something.
 
-    Not at the start, where every word has one; not if no lower-case word stands beside it (Title Case Headings); not before a
-    number, which is then what is asked for (Python 3.12), unless it is a year; not the one word of a definition question.
+    Excluded are the start of a sentence, where every word has a capital; a heading without a lower-case word; a word before a
+    number, which is then the subject (Python 3.12), unless that is a year; the one word of a definition question.
     """
     names = 0
     in_lower_case = False
     starts = True
-    for place, word in enumerate(sentence):
+    for position, word in enumerate(sentence):
         low = word.lower()
         if word in _PAUSES:
             starts = starts or word == "("
@@ -197,37 +200,37 @@ def _has_name(sentence: list[str]) -> bool:
         if word[0].islower():
             in_lower_case = in_lower_case or low not in _LOWER_IN_HEADINGS
         elif not starts and low not in NEVER_NAMES and _is_capitalised(word):
-            names += not _is_number(_at(sentence, place + 1))
+            names += not _is_number(_word_at(sentence, position + 1))
         starts = starts and low in GREETINGS
     return in_lower_case and names > 0 and not (names == 1 and _is_definition(sentence))
 
 
 def _is_capitalised(word: str) -> bool:
-    """Return whether a word is written as a name: Boston, Caroline's, O'Brien, X-Forwarded-For; not I'm, JWTs, MB/s."""
-    name, _, rest = word.partition("'")
-    name = rest if rest[:1].isupper() else name
+    """Return whether a word is capitalised like a name: Boston, Caroline's, O'Brien, X-Forwarded-For; not I'm, JWTs."""
+    name, _, owner = word.partition("'")
+    name = owner if owner[:1].isupper() else name
     return name[:1].isupper() and any(piece[:1].isupper() and piece[1:2].islower() for piece in name.split("-"))
 
 
 def _is_number(word: str) -> bool:
-    """Return whether a word is a number: 17, 3.12, v2; not a year, which may stand behind a name, and not 18th."""
+    """Return whether a word is a number: 17, 3.12, v2; not a year, which may follow a name, and not 18th."""
     number = word.lstrip("v")
     is_year = len(number) == 4 and number.startswith(("19", "20")) and number.isdigit()
     return number.replace(".", "").isdigit() and not is_year
 
 
-def _at(words: list[str], place: int) -> str:
-    return words[place] if 0 <= place < len(words) else ""
+def _word_at(words: list[str], position: int) -> str:
+    return words[position] if 0 <= position < len(words) else ""
 
 
 def _is_definition(sentence: list[str]) -> bool:
-    """Return whether a sentence asks for one word's meaning, and nothing else: what is X, explain X."""
-    words = [word for word in _lowered(sentence) if word not in OPENERS and word not in DETERMINERS and word not in _PAUSES]
+    """Return whether a sentence only asks for one word's meaning: "what is X", "explain X"."""
+    words = [word for word in _lower_words(sentence) if word not in OPENERS and word not in DETERMINERS and word not in _PAUSES]
     return (len(words) == 3 and words[0] == "what" and words[1] in BEING) or (len(words) == 2 and words[0] in DEFINING)
 
 
-def _lowered(sentence: list[str]) -> list[str]:
-    """Return a sentence in small letters, what's as what is."""
+def _lower_words(sentence: list[str]) -> list[str]:
+    """Return the words of a sentence in lower case, with "what's" as "what is"."""
     words: list[str] = []
     for word in sentence:
         low = word.lower()
@@ -238,90 +241,90 @@ def _lowered(sentence: list[str]) -> list[str]:
     return words
 
 
-def _asked(sentence: list[str]) -> str:
-    """Return the type that a question's words tell: conceptual, factual or nothing.
+def _question_type(sentence: list[str]) -> str:
+    """Return the type that a question's words tell: conceptual, factual or "".
 
-    How, why and what ask to understand; who, which, when and where only if no value is named. A question begins at the start
-    of a sentence, behind a greeting or a comma, or behind `tell me`: not in `that is how it works`, `when I run it`.
+    How, why and what ask to understand; who, which, when and where only if no value is named. A question begins at the start of
+    a sentence, behind a greeting or a comma, or behind `tell me`: not in `that is how it works`, `when I run it`.
     """
-    words = _lowered(sentence)
+    words = _lower_words(sentence)
     points = asks_for_value = False
     may_begin = _AT_START
     before = ""
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         if word in UNDERSTANDING:
             return CONCEPTUAL
         if word in _PAUSES:
             may_begin = may_begin or _BEHIND_A_PAUSE
             continue
         if word in _QUESTIONS:
-            if _asks_for_value(words, place):
+            if _asks_for_value(words, position):
                 asks_for_value = True
             elif word in REASONS:
                 if may_begin or before in INDIRECT:
                     return CONCEPTUAL
             elif word in ("when", "where"):
-                points = points or (may_begin > _INSIDE and _at(words, place + 1) in AUXILIARIES)
+                points = points or (may_begin > _INSIDE and _word_at(words, position + 1) in AUXILIARIES)
             else:
                 points = points or may_begin == _AT_START  # behind a comma it is a relative clause
         if word not in OPENERS:
             may_begin = _INSIDE
         before = word
-    if asks_for_value or any(_is_value(sentence, place) for place, word in enumerate(sentence) if _may_be_value(word)):
+    if asks_for_value or any(_is_value(sentence, position) for position, word in enumerate(sentence) if _may_be_value(word)):
         return FACTUAL
     return CONCEPTUAL if points else ""
 
 
-def _asks_for_value(words: list[str], place: int) -> bool:
-    """Return whether a question asks for a value: how many, which version, what is the price of."""
-    place += 1
-    if words[place - 1] == "how":
-        return _at(words, place) in MEASURES
-    if words[place - 1] not in ("what", "which"):
+def _asks_for_value(words: list[str], position: int) -> bool:
+    """Return whether the question word at `position` asks for a value: "how many", "which version"."""
+    position += 1
+    if words[position - 1] == "how":
+        return _word_at(words, position) in MEASURES
+    if words[position - 1] not in ("what", "which"):
         return False
     for _ in range(3):  # is the current
-        place += _at(words, place) in BEING or _at(words, place) in DETERMINERS
-    after = _at(words, place + 1)
-    return _at(words, place) in ASKED_VALUES and (not after or after in AFTER_VALUES or after[0].isdigit())
+        position += _word_at(words, position) in BEING or _word_at(words, position) in DETERMINERS
+    after = _word_at(words, position + 1)
+    return _word_at(words, position) in ASKED_VALUES and (not after or after in AFTER_VALUES or after[0].isdigit())
 
 
 def _may_be_value(word: str) -> bool:
     return word.lower() in METRICS if word.isalpha() else any(map(str.isdigit, word))
 
 
-def _is_value(sentence: list[str], place: int) -> bool:
-    word = sentence[place]
-    after = _at(sentence, place + 1).lower()
+def _is_value(sentence: list[str], position: int) -> bool:
+    word = sentence[position]
+    after = _word_at(sentence, position + 1).lower()
     if word.isalpha():
         return after not in NOT_AFTER_METRICS
     if not word.isdigit():
         return _is_exact(word)
     if len(word) > 2:
-        return True  # a year, a status, a port: what somebody remembers by its figures
-    before = _at(sentence, place - 1)
+        return True  # a year, a status, a port
+    before = _word_at(sentence, position - 1)
     if before.lower() in _BEFORE_NUMBERS or after in _BEHIND_NUMBERS:
         return True
-    return before[:1].isupper() and (place > 1 or (before.isupper() and len(before) > 1))  # upgrade to Java 17, HTTP 2
+    return before[:1].isupper() and (position > 1 or (before.isupper() and len(before) > 1))  # upgrade to Java 17, HTTP 2
 
 
 def _is_exact(word: str) -> bool:
     """Return whether a word is a version, an amount, a date, a time, a code or a hash.
 
-    The word has a digit and something else.
+    The word has a digit and other characters.
     """
     low = word.lower()
     if word[0] in CURRENCIES or word[-1] in CURRENCIES or word[-1] == "%" or word[0] == "#" or low.startswith("0x"):
         return True
     prefix = low[: len(low) - len(low.lstrip(_LETTERS))]
-    rest = low.removeprefix(prefix).lstrip("-")
+    tail = low.removeprefix(prefix).lstrip("-")
     digits = sum(map(str.isdigit, low))
     if len(low) > 6 and digits > 2 and _HEX.issuperset(low):
         return True  # a commit, a UUID, a date
-    if not rest[:1].isdigit():
+    if not tail[:1].isdigit():
         return False
     if not prefix:
-        return digits > 5 or not {".", ":", ","}.isdisjoint(rest) or rest.lstrip("0123456789") in UNITS
-    if prefix == "v" or "." in rest:
+        return digits > 5 or not {".", ":", ","}.isdisjoint(tail) or tail.lstrip("0123456789") in UNITS
+    if prefix == "v" or "." in tail:
         return True  # v2, python3.12
-    is_code = digits > 2 and rest.replace("-", "").isdigit() and len(prefix) <= MAX_CODE_PREFIX
+    is_code = digits > 2 and tail.replace("-", "").isdigit() and len(prefix) <= MAX_CODE_PREFIX
     return is_code and prefix not in NAMES_WITH_NUMBERS

@@ -1,4 +1,4 @@
-"""The topics of a prompt: the few words that a search should use, the most telling first. Pure."""
+"""The topics of a prompt: the most telling words, for a search. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-MAX_ASKED = 60  # different words of a prompt whose rarity is asked for
-LONGEST_TOPIC = 80  # characters of a topic; what is longer is data
-LETTERS = ("C", "R")  # that are names: of languages
-LONGEST_COUNT = 2  # digits of a number that counts something: 101 and 8080 are names
+MAX_ASKED = 60  # different words of a prompt whose rarity is looked up
+LONGEST_TOPIC = 80  # characters; a longer word is data
+LETTERS = ("C", "R")  # names of languages
+LONGEST_COUNT = 2  # digits of a mere count; 101 and 8080 are names
 
 # Chosen so that an identifier stands before any word, and a word of the store before one that no memory has.
-IDENTIFIER = 3.0  # what a word gains that only code writes so, or that is a file or a code
-COMMON = 2.0  # what a word loses that says what to do or that something is wrong, rather than with what
-UNKNOWN = 1.0  # the rarity of a word that no memory has; a store's word counts from KNOWN on, more as it is rarer
-KNOWN = 1.5  # what a word of the store counts before its rarity
+IDENTIFIER = 3.0  # a bonus for an identifier, a file or a code
+COMMON = 2.0  # a deduction for a word that names the action or the fault rather than its object
+UNKNOWN = 1.0  # the rarity of a word that no memory has
+KNOWN = 1.5  # a word of the store counts this plus its rarity
 
 _WORK = ("build", "change", "review", "small", "order", "fix", "function", "fault", "done", "symptom", "size")
 _TALK = ("acknowledgement", "goon", "want", "reveal", "auxiliary", "negation", "swearing", "those")
@@ -28,7 +28,7 @@ _EVERYDAY = """
     way best better today tomorrow yesterday time times question help current currently part parts kind sort case cases example
     idea ideas reason mean means set put puts
     """.split()
-_POOR = frozenset(  # topics only where there is no other
+_POOR = frozenset(  # topics only where a prompt has no other
     """
     difference differences different differ between last next remaining left during through against within across among per via
     such using used whether however instead ever never always often usually take takes taken taking seem seems come comes say
@@ -43,22 +43,20 @@ _NO_TOPICS = FILLERS.union(
 ).difference(_POOR)
 
 
-def topics(words: Sequence[str], rarity: Callable[[str], float | None] | None = None) -> tuple[str, ...]:
-    """Return at most MAX_TOPICS of the words of a prompt as they were typed, the most telling first.
+def extract_topics(words: Sequence[str], rarity: Callable[[str], float | None] | None = None) -> tuple[str, ...]:
+    """Return at most MAX_TOPICS of the words of a prompt as typed, the most telling first.
 
-    words: those of `matcher.words_of`.
+    words: of `matcher.split_prompt`. rarity: of a word among the memories, 0.0 (all have it) to 1.0, None when none has it;
+    without a store, None. Identifiers keep their spelling, other words become lower case.
 
-    rarity: of a word among the memories, 0.0 (all have it) to 1.0, None when none has it; without a store, None.
-    Identifiers stay whole and as they are written; else lower case.
-
-    >>> topics("Why does parse_args drop the timeout of the webhook ?".split())
+    >>> extract_topics("Why does parse_args drop the timeout of the webhook ?".split())
     ('parse_args', 'webhook', 'drop', 'timeout')
-    >>> topics("what is the difference between C and C++ ?".split()), topics("what is next ?".split())
+    >>> extract_topics("what is the difference between C and C++ ?".split()), extract_topics("what is next ?".split())
     (('C', 'C++'), ('next',))
     """
     weights: dict[str, float] = {}
     poor: list[str] = []
-    shown: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for word in words:
         lowered = word.lower()
         if lowered in weights or lowered in _NO_TOPICS or not any(map(str.isalnum, word)):
@@ -73,15 +71,15 @@ def topics(words: Sequence[str], rarity: Callable[[str], float | None] | None = 
         weight = IDENTIFIER if is_telling else 0.0
         if lowered in _COMMON:
             weight -= COMMON
-        known = rarity(word) if rarity else None
-        weights[lowered] = weight + (UNKNOWN if known is None else KNOWN + known)
-        shown[lowered] = word if is_telling else lowered
-    ordered = sorted(weights, key=weights.__getitem__, reverse=True)  # stable: of equals the first that was written
-    return tuple(shown[word] for word in ordered[:MAX_TOPICS]) or tuple(dict.fromkeys(poor))[:MAX_TOPICS]
+        word_rarity = rarity(word) if rarity else None
+        weights[lowered] = weight + (UNKNOWN if word_rarity is None else KNOWN + word_rarity)
+        spellings[lowered] = word if is_telling else lowered
+    ordered = sorted(weights, key=weights.__getitem__, reverse=True)  # stable: equal words stay in their order
+    return tuple(spellings[word] for word in ordered[:MAX_TOPICS]) or tuple(dict.fromkeys(poor))[:MAX_TOPICS]
 
 
 def is_identifier(word: str) -> bool:
-    """Return whether only code, a file name, a code or a version is written so.
+    """Return whether only code, a file name, a code or a version has this spelling.
 
     >>> [is_identifier(word) for word in ("parse_args", "useEffect", "src/db.py", "E0308", "101", "OAuth2", "GitHub")]
     [True, True, True, True, True, True, True]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, SAID_KINDS, Fit, judge
 from subcog_hooks.learn.turns import ACCEPTED, TypedTurn
 from subcog_hooks.llm import disclosure
-from subcog_hooks.llm.answer_texts import is_plain, texts_in, usable_questions
+from subcog_hooks.llm.answer_texts import is_plain, list_texts, select_questions
 from subcog_hooks.llm.question import Question
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed import prepare
@@ -116,9 +116,9 @@ def shown_turns(turns: Sequence[TypedTurn], fit: Fit = PACKAGED_FIT) -> list[Sho
 
 def _shown(turn: TypedTurn, fit: Fit) -> ShownTurn | None:
     turn = turn.with_text(redact(turn.text).text)  # the whole of it: half a secret may look like none
-    if disclosure.shown(turn.text) is None:
+    if disclosure.disclosable_text(turn.text) is None:
         return None
-    text = disclosure.shown(" ".join(prepare(turn.text).text.split()))
+    text = disclosure.disclosable_text(" ".join(prepare(turn.text).text.split()))
     if text is None or len(text) < SHORTEST_TURN:
         return None
     worth = judge(turn, fit)
@@ -150,8 +150,8 @@ def read_proposals(text: str) -> list[QuotedMemory] | None:
 
 
 def _quoted(one: Mapping[str, object]) -> QuotedMemory:
-    quote, memory, kind, scope = (" ".join(texts_in([one.get(name)])) for name in ("quote", "memory", "kind", "scope"))
-    questions = usable_questions(texts_in(one.get("questions")), MOST_QUESTIONS)
+    quote, memory, kind, scope = (" ".join(list_texts([one.get(name)])) for name in ("quote", "memory", "kind", "scope"))
+    questions = select_questions(list_texts(one.get("questions")), MOST_QUESTIONS)
     return QuotedMemory(
         quote, memory, tuple(questions), kind if kind in SAID_KINDS else "", scope if scope in ("project", "user") else ""
     )

@@ -1,1 +1,1 @@
-"""LLMs: the providers, the race against the deadline, the circuit breaker, kept answers, and what may be disclosed."""
+"""LLMs: the providers, the race against the deadline, the circuit breaker, cached answers, and disclosure."""

@@ -4,21 +4,21 @@ from subcog_hooks.core.errors import ConfigError
 
 
 class Address:
-    """host: without brackets; path: "" or with a slash before it."""
+    """The address of an LLM's server.
+
+    host: without brackets; path: "" or with a leading slash.
+    """
 
     __slots__ = ("host", "is_secure", "path", "port")
 
     def __init__(self, url: str) -> None:
-        """Read an address; raise ConfigError for one that can not be used.
-
-        urllib.parse, which costs 5 ms, is not asked: what is allowed is little.
-        """
-        scheme, _, rest = url.partition("://")
+        """Read an address without urllib.parse, which costs 5 ms. Raises ConfigError for an unusable one."""
+        scheme, _, behind_scheme = url.partition("://")
         scheme = scheme.lower()
-        place, slash, path = rest.partition("/")
-        host, _, port = place.rpartition("]")[2].partition(":")
-        if place.startswith("["):
-            host = place[1:].partition("]")[0]
+        authority, slash, path = behind_scheme.partition("/")
+        host, _, port = authority.rpartition("]")[2].partition(":")
+        if authority.startswith("["):
+            host = authority[1:].partition("]")[0]
         if "@" in url:
             raise ConfigError("llm.base_url has a user or a password in it", "expected an address alone")
         is_plain = url.isascii() and url.isprintable() and not set(url) & set(' "?#\\<>')
@@ -31,7 +31,7 @@ class Address:
 
     @property
     def is_here(self) -> bool:
-        """True where the host is this machine: what is sent there does not travel."""
+        """True where the host is this machine, so that requests do not travel."""
         parts = self.host.split(".")
         is_ipv4 = len(parts) == 4 and all(part.isdigit() for part in parts)
         return self.host.lower() in ("localhost", "::1") or (is_ipv4 and parts[0] == "127")

@@ -1,4 +1,4 @@
-"""The words that a language model has written for memories, as far as they can be kept: questions, short texts. Pure."""
+"""Texts that a language model has written for memories: questions and short texts, validated. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 SHORTEST_QUESTION = 8  # characters
 
 
-def texts_in(value: object) -> list[str]:
-    """Return the texts in a list of an answer, their blanks made single; none where it is no list.
+def list_texts(value: object) -> list[str]:
+    """Return the texts in a list of an answer, with single blanks; none for another value.
 
-    >>> texts_in(["a  b", 3, "c"]), texts_in("a b")
+    >>> list_texts(["a  b", 3, "c"]), list_texts("a b")
     (['a b', 'c'], [])
     """
-    return [" ".join(one.split()) for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [" ".join(text.split()) for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a text has nothing but what can be seen, and no secret."""
+    """Return whether a text has only printable characters and no secret."""
     return text.isprintable() and redact(text).text == text
 
 
-def usable_questions(questions: Sequence[str], most: int) -> list[str]:
-    """Return the first questions that a memory can have, each once."""
-    fit = [one for one in questions if SHORTEST_QUESTION <= len(one) <= MAX_QUESTION and is_plain(one)]
-    return list(dict.fromkeys(fit))[:most]
+def select_questions(questions: Sequence[str], max_questions: int) -> list[str]:
+    """Return the first `max_questions` questions that a memory can have, without duplicates."""
+    usable = [question for question in questions if SHORTEST_QUESTION <= len(question) <= MAX_QUESTION and is_plain(question)]
+    return list(dict.fromkeys(usable))[:max_questions]

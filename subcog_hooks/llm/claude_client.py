@@ -1,7 +1,7 @@
-"""The user's own Claude Code as a language model: its print mode, asked once, with all that was added switched off.
+"""The user's own Claude Code as a language model: its print mode, called once, without any extensions.
 
-Whoever is logged in there needs no key. It takes a second and more, so it is for work at rest, never for a prompt's time. The
-flags are those of `claude --help` of 2.1.197 and 2.1.329; `--bare`, which starts faster, reads no login.
+A login there replaces a key. A call takes a second and more, so it suits background work, never a prompt. The flags are from
+`claude --help` of 2.1.197 and 2.1.329; `--bare`, which starts faster, reads no login.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 PROGRAM = "claude"
 CLAUDE_MODEL = "haiku"
-MAX_ANSWER = 4_000_000  # bytes of what it prints: an answer has some thousand
-MAX_COMPLAINT = 4_000  # bytes that are looked at
-ANSWER_PIECE = 65_536  # bytes that are read at once
-READING_S = 1.0  # for what it has printed to be read, once it has ended
+MAX_ANSWER = 4_000_000  # bytes of output: an answer has some thousand
+MAX_COMPLAINT = 4_000  # bytes of its error output
+ANSWER_PIECE = 65_536  # bytes read at once
+READING_S = 1.0  # for reading its output after its end
 FLAGS = (
     *("-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence"),
     *("--output-format", "json"),
@@ -36,19 +36,19 @@ FLAGS = (
 
 
 def find_program(named: str) -> str:
-    """Return the client's executable. named: by the settings, "" for the one on the PATH. Raises ConfigError."""
+    """Return the client's executable. named: by the settings, "" for the program on the PATH. Raises ConfigError."""
     program = os.path.expanduser(named) if named else child_environment.find_program(PROGRAM)
     if not program or not os.access(program, os.X_OK):
-        what = named or f"{PROGRAM} on the PATH outside of this repository"
-        raise ConfigError(f"there is no {what}", "install Claude Code, or name its executable by llm.client")
+        missing = named or f"{PROGRAM} on the PATH outside of this repository"
+        raise ConfigError(f"there is no {missing}", "install Claude Code, or name its executable by llm.client")
     return os.path.abspath(program)
 
 
-def ask(program: str, model: str, question: Question, seconds: float) -> str:
+def ask_claude(program: str, model: str, question: Question, seconds: float) -> str:
     """Return the answer as JSON that follows the question's schema, within `seconds`.
 
-    It runs in our own folder, where no project has settings for it, with the variables that no project sets. Raises
-    ProviderTimeout, ProviderGone, or ProviderError for everything else.
+    It runs in our own folder, where no project has settings for it, without the variables of projects. Raises ProviderTimeout,
+    ProviderGone, or ProviderError for everything else.
     """
     words = [
         program,
@@ -63,7 +63,7 @@ def ask(program: str, model: str, question: Question, seconds: float) -> str:
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as complaint:
         asked.write(question.user.encode("utf-8", "replace"))
         asked.seek(0)
-        printed, code, is_late = _run(words, asked, complaint, Home.find().root, seconds)
+        printed, code, is_late = _run_client(words, asked, complaint, Home.find().root, seconds)
         complaint.seek(0)
         complained = complaint.read(MAX_COMPLAINT).decode("utf-8", "replace")
     if is_late:
@@ -71,8 +71,9 @@ def ask(program: str, model: str, question: Question, seconds: float) -> str:
     return _answer_in(printed, code, complained)
 
 
-def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, seconds: float) -> tuple[bytes, int, bool]:
-    """Run the client; return what it printed, its exit code, and whether it was ended for being late."""
+def _run_client(
+    words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, seconds: float
+) -> tuple[bytes, int, bool]:
     with Lifeline() as lifeline:
         try:
             process = subprocess.Popen(
@@ -83,20 +84,20 @@ def _run(words: list[str], asked: IO[bytes], complaint: IO[bytes], folder: str, 
                 cwd=folder,
                 env=child_environment.environment_of_client(),
                 start_new_session=True,
-                pass_fds=lifeline.inherited,
+                pass_fds=lifeline.descriptors,
             )
         except OSError as error:
-            raise ProviderGone(f"Claude Code can not be run: {error.strerror}") from error
+            raise ProviderGone(f"Claude Code cannot be run: {error.strerror}") from error
         printed, code, is_late = _read_until_end(process, lifeline, seconds)
     if code == NOT_RUN and not printed and not is_late:
-        raise ProviderGone("Claude Code can not be run")
+        raise ProviderGone("Claude Code cannot be run")
     return printed, code, is_late
 
 
 def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, seconds: float) -> tuple[bytes, int, bool]:
-    """Return what the client prints until it ends, or is ended for being late.
+    """Return the client's output, its exit code, and whether it timed out.
 
-    It is not read further, even if something that it has started keeps its output open.
+    A process that the client has started may keep its output open; this does not delay the return.
     """
     printed = bytearray()
     reader = threading.Thread(target=_read_into, args=(printed, process, lifeline), daemon=True)
@@ -107,7 +108,7 @@ def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, second
     except subprocess.TimeoutExpired:
         is_late = True
     finally:
-        code = _end(process, lifeline)
+        code = _end_client(process, lifeline)
         reader.join(READING_S)
     if process.stdout and not reader.is_alive():
         process.stdout.close()
@@ -115,7 +116,6 @@ def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, second
 
 
 def _read_into(printed: bytearray, process: subprocess.Popen[bytes], lifeline: Lifeline) -> None:
-    """Read what the client prints; end it where that is too much."""
     assert process.stdout is not None
     while len(printed) <= MAX_ANSWER and (piece := os.read(process.stdout.fileno(), ANSWER_PIECE)):
         printed += piece
@@ -123,8 +123,8 @@ def _read_into(printed: bytearray, process: subprocess.Popen[bytes], lifeline: L
         lifeline.cut()
 
 
-def _end(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
-    """End the client with all that it has started, unless it has ended. Return its exit code."""
+def _end_client(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
+    """End the client with all of its processes. Return its exit code."""
     lifeline.cut()
     if sys.platform == "win32":
         process.kill()
@@ -136,12 +136,11 @@ def _end(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        pass  # nothing is left; macOS says the latter of what is over
+        pass  # no process is left; macOS raises the latter for ended processes
     return process.wait()
 
 
 def _result_in(printed: bytes) -> Any:
-    """Return the JSON that the client printed, also behind lines of warning; None where there is none."""
     for text in (printed, printed.rstrip().rpartition(b"\n")[2]):
         try:
             return json.loads(text)
@@ -151,20 +150,20 @@ def _result_in(printed: bytes) -> Any:
 
 
 def _answer_in(printed: bytes, code: int, complained: str) -> str:
-    """Return the answer in what the client printed. Raises ProviderError in words of ours: nobody's text is repeated."""
+    """Return the answer in the client's output. Raises ProviderError in our own words: no other text is repeated."""
     if len(printed) > MAX_ANSWER:
         raise ProviderError(f"Claude Code printed more than {MAX_ANSWER:,} bytes")
-    found = _result_in(printed)
-    if not isinstance(found, dict):
+    result = _result_in(printed)
+    if not isinstance(result, dict):
         if "unknown option" in complained:
             raise ProviderError("Claude Code is too old to be asked this way", "update it: claude update")
         raise ProviderError(f"Claude Code ended with {code} and no answer", "look whether `claude -p hello` works")
-    if found.get("is_error") or code:
-        said = str(found.get("result", "")).lower()
-        if found.get("api_error_status") in (401, 403) or "login" in said or "api key" in said:
+    if result.get("is_error") or code:
+        message = str(result.get("result", "")).lower()
+        if result.get("api_error_status") in (401, 403) or "login" in message or "api key" in message:
             raise ProviderError("Claude Code is not logged in", "run `claude` and log in there")
         raise ProviderError("Claude Code could not answer", "look whether `claude -p hello` works")
-    answer = found.get("structured_output")
+    answer = result.get("structured_output")
     if not isinstance(answer, dict):
         raise ProviderError("Claude Code answered without the form that was asked for")
     return json.dumps(answer)

@@ -1,9 +1,9 @@
-"""The part of a prompt that an LLM may see: unmistakable secrets are masked, and a text that may hold another is not shown.
+"""The part of a prompt that an LLM may see: known secrets are masked, a text that may hold another is withheld.
 
-`redact` knows more, but takes 100 ms to load: this is for the hook. It does not find where a secret ends, only that there may
-be one, and refuses too much rather than too little, 4 of 100 real prompts: without an LLM, its words tell what one asks for.
-Linear, without `re`: 1 ms for 2,000 characters, 50 ms for 100,000. Everyday secrets are looked for with the patterns of
-`redaction.everyday`, which one of 25 real prompts loads.
+`redact` knows more, but takes 100 ms to load: this module is for the hook. It does not find the end of a secret, only that
+there may be one. It refuses too much rather than too little, 4 of 100 real prompts; then the words alone give the intent.
+Linear, without `re`: 1 ms for 2,000 characters, 50 ms for 100,000. The patterns of `redaction.everyday` find everyday secrets;
+one of 25 real prompts loads them.
 """
 
 from itertools import pairwise
@@ -13,23 +13,23 @@ from subcog_hooks.redaction.leaks import MASK, mask
 from subcog_hooks.redaction.prefixes import OF_SENTENCES, WHOLE_WORD
 from subcog_hooks.redaction.randomness import LONGEST_WORD, SHORTEST_JUDGED, is_drawn, is_hexadecimal, is_no_word, mixes
 
-# A name that ends in one of these, and what is assigned to it. Of the first ones, any value is taken for a secret.
+# Endings of names that have a secret as their value. For logins, any value counts as a secret.
 _LOGINS = (
     *("password", "passwd", "passwort", "kennwort", "contrase", "passphrase", "pass phrase", "passcode", "pass", "pwd"),
     "authorization",
 )
 _KEYS = ("secret", "token", "credential", "key", "pw", "bearer", "_auth", "login")
-_SIGNS = (":", "=", "!", ">", '("', "('")  # what an assignment or a comparison begins with, or the end of a tag
+_SIGNS = (":", "=", "!", ">", '("', "('")  # the beginning of an assignment or a comparison, or the end of a tag
 _VERBS = ("is", "was", "ist", "lautet", "to")
 _AROUND = "\\\"'`])*}"  # between a name and its sign
 _BEFORE_VALUE = " \t\r\n=:>*!?\\\"'`([{<|&"
 _AFTER_VALUE = " \t\r\n\"'`,;<>)]}|&"
-_LONGEST_NAME = 24  # characters of what a name goes on with: `secret_key_base`, `Password_prod`
+_LONGEST_NAME = 24  # characters of a name's continuation: `secret_key_base`, `Password_prod`
 _LONGEST_GAP = 60  # characters between a name and its value: a type, say
-_LONGEST_VALUE = 80  # characters of a value that are looked at
+_LONGEST_VALUE = 80  # characters of a value
 
-# What a password is said to be in a sentence, and is not.
-_SAID = frozenset(
+# Words that follow "the password is" in a sentence, and are no password.
+_STATED = frozenset(
     """
     a about absent accepted added allowed already always an and as asked at bad being blank by case changed checked cleared
     coming correct cut defined deleted denied different disabled displayed done easy empty enabled encrypted entered expired
@@ -41,7 +41,7 @@ _SAID = frozenset(
     """.split()
 )
 
-# What known tokens begin with; behind it, so many characters that a token has.
+# Prefixes of known tokens.
 _PREFIXES = frozenset(
     """
     AKIA ASIA ABIA ACCA A3T AKC AIza AGE-SECRET-KEY-1 EAAA GOCSPX- PMAK- SG. eyJ dckr_pat_ dop_v1_ doo_v1_ dor_v1_ gho_ ghp_
@@ -50,13 +50,13 @@ _PREFIXES = frozenset(
     shpss_ sk- sk_live_ sk_test_ sntrys_ tfp_ whsec_ xai- xapp- ya29.
     """.split()
 )
-_LEAST_BEHIND = 8  # characters of a token behind its prefix: words and names begin so, too
-# And those that names begin with as well: what follows is judged. By a sign that they have: most texts have not many signs.
+_MIN_BEHIND = 8  # characters of a token behind its prefix: words and names may have the prefix, too
+# Prefixes of tokens and of names; the text behind them decides. They are grouped by a sign, because most texts have few signs.
 _OTHER_PREFIXES = prefixes.PREFIXES - _PREFIXES
 _OTHERS_BY_SIGN = [(sign, [prefix for prefix in _OTHER_PREFIXES if sign in prefix]) for sign in "_-."]
 _OTHERS_BY_SIGN.append(("", [*_OTHER_PREFIXES.difference(*(with_sign for _, with_sign in _OTHERS_BY_SIGN))]))
-_LONGEST_TOKEN = 60  # characters of a token that are judged
-# What stands in nothing but a secret, or beside one; in small letters.
+_LONGEST_TOKEN = 60  # characters of a token
+# Texts that stand only in a secret, or beside one; in lower case.
 _TELLTALES = (
     *("putty-user-key-file", "private-lines", "hooks.slack.com/services/", "sq0atp-", "sq0csp-"),
     *(
@@ -76,7 +76,7 @@ _TELLTALES = (
     *("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-"),
 )
 
-# Tools that take a password behind one letter, and those letters.
+# Tools with a one-letter option for a password, and these options.
 _TOOLS = (
     *("mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli", "keydb-cli", "valkey-cli", "ldap"),
     *("sqlcmd", "mongo", "smbclient", "rpcclient", "htpasswd", "helm registry", "az login", "oc login", "unzip", "7z", "zip -"),
@@ -89,7 +89,7 @@ _ELSEWHERE = (
     *("토큰", "пароль", "токен", "mot de passe", "clave", "senha", "palavra-passe", "hasło", "wachtwoord", "lösenord"),
     *("adgangskode", "passord", "salasana", "parola", "heslo", "jelszó", "şifre", "mật khẩu", "kata sandi"),
 )
-# Words beside which `redact` looks for everyday secrets. Tools and PINs are looked for apart.
+# Words beside which `redact` finds everyday secrets. Tools and PINs have checks of their own.
 _APART = ("tool", "pin")
 _BESIDE = tuple(word for kind, words in prefixes.BESIDE.items() if kind not in _APART for word in words)
 _BEFORE, _BEHIND = 120, 300  # characters around such a word in which a value may stand
@@ -101,31 +101,31 @@ _DIGITS_OF_PIN = 4
 _PINS = ("pin", "puk", "otp", "passcode", "pincode", "pin-code")
 _PARAMETERS = ("sig", "signature", "code", "sid", "session", "session_id", "sessionid", "hmac", "auth", "security-token")
 
-_ASSIGNED = 12  # characters of what looks drawn by lot and is assigned to one of these names
-_NAMED = 20  # characters of what looks drawn by lot in letters of one case
+_ASSIGNED = 12  # characters of a random-looking value of one of these names
+_NAMED = 20  # characters of a random-looking value in letters of one case
 _OTHER_NAMES = frozenset(
     "pat auth creds dsn sid salt seed cookie session sig signature hmac otp totp license nonce psk pin".split()
 )
 _FIELDS = str.maketrans("/.\\:", "    ")
-DRAWN_RUN = 16  # characters that look drawn by lot, in one word: a hash of 12 is none
+RANDOM_RUN = 16  # random-looking characters in one word; a hash of 12 does not count
 LONGEST_RUN = 32  # letters and digits in a row; no word is as long
-_SHORT = 10  # of the tokens of Artifactory
-_OF_AWS = 40  # exactly, in base64
-_OF_DISCORD = (24, 6, 27)  # at least so many characters, with dots between them
-_EVENNESS = 0.28  # of the places where a word changes between digits, capitals and small letters; CamelCase has .2
-_EVENNESS_OF_ONE_CASE = 0.2  # of letters of one case and digits, which change less often
+_SHORT = 10  # characters, for tokens of Artifactory
+_OF_AWS = 40  # characters in base64
+_OF_DISCORD = (24, 6, 27)  # minimal characters of three parts between dots
+_EVENNESS = 0.28  # share of changes between digits, capitals and small letters in a word; CamelCase has .2
+_EVENNESS_OF_ONE_CASE = 0.2  # letters of one case and digits change less often
 _PARTS = str.maketrans(dict.fromkeys("-_./+~@#%$&=:,;|!?^*\\\"'`()[]{}<>", " "))
 _WORDS = str.maketrans(dict.fromkeys("=:,;|!?^*\\\"'`()[]{}<>&@#", " "))
 _QUOTES = str.maketrans(dict.fromkeys("\"'`,;<>()[]{}|。、（）「」", " "))
 _UUID = (8, 4, 4, 4, 12)
 
 
-def shown(text: str) -> str | None:
-    """Return `text` without its unmistakable secrets and private spans; None where something else in it may be a secret.
+def disclosable_text(text: str) -> str | None:
+    """Return `text` without known secrets and private spans; None where it may hold another secret.
 
-    >>> shown("git push with ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2 fails")
+    >>> disclosable_text("git push with ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2 fails")
     'git push with [redacted] fails'
-    >>> shown("Why is password=hunter2 refused?"), shown("Why is the password refused?")
+    >>> disclosable_text("Why is password=hunter2 refused?"), disclosable_text("Why is the password refused?")
     (None, 'Why is the password refused?')
     """
     masked = mask(text)
@@ -133,31 +133,28 @@ def shown(text: str) -> str | None:
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return whether something in a text may be a secret.
-
-    It may be by its name, by its first letters, or because it looks drawn by lot.
-    """
+    """Return whether something in a text may be a secret: by its name, by its prefix, or by looking random."""
     lowered = text.lower()
     return (
         any(telltale in lowered for telltale in _TELLTALES)
-        or any(_begins(text, prefix) for prefix in _PREFIXES)
+        or any(_has_token(text, prefix) for prefix in _PREFIXES)
         or _has_login(text)
-        or _is_assigned(text, lowered)
-        or any(_is_drawn(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
-        or any(_may_be_drawn(run) for run in text.translate(_QUOTES).split() if len(run) >= SHORTEST_JUDGED)
+        or _has_assigned_secret(text, lowered)
+        or any(_looks_random(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
+        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= SHORTEST_JUDGED)
         or any(
-            _begins_drawn(text, prefix)
+            _has_random_token(text, prefix)
             for sign, others in _OTHERS_BY_SIGN
             if sign in text
             for prefix in others
             if prefix in text
         )
-        or _is_told(text, lowered)
-        or _is_everyday(text, lowered)
+        or _has_other_telltale(text, lowered)
+        or _has_everyday_secret(text, lowered)
     )
 
 
-def _is_everyday(text: str, lowered: str) -> bool:
+def _has_everyday_secret(text: str, lowered: str) -> bool:
     """Return whether `redact` finds an everyday secret: beside a word that may name one, or the words of a wallet."""
     plain = lowered.replace("-", " ").replace("_", " ").replace("’", "'")
     words = set(plain.translate(_PARTS).split())
@@ -170,17 +167,20 @@ def _is_everyday(text: str, lowered: str) -> bool:
 
 
 def _is_near_value(text: str, plain: str, word: str) -> bool:
-    """Return whether something that may be a secret stands near a word: in quotes, with a digit, or joined of several words."""
     position = plain.find(word)
     while position >= 0:
         near = text[max(0, position - _BEFORE) : position + 2 * _BEHIND]
-        if any(quote in near for quote in _QUOTES_BEFORE) or any(map(str.isdigit, near)) or any(map(_is_joined, near.split())):
+        if (
+            any(quote in near for quote in _QUOTES_BEFORE)
+            or any(map(str.isdigit, near))
+            or any(map(_is_compound, near.split()))
+        ):
             return True
-        position = plain.find(word, position + _BEHIND)  # what stands between was looked at
+        position = plain.find(word, position + _BEHIND)  # the text between was checked
     return False
 
 
-def _is_joined(value: str) -> bool:
+def _is_compound(value: str) -> bool:
     value = value.strip(_EDGES)
     letters = value.replace("'", "").replace("’", "").replace(".", "")
     return len(value) > 5 and (not letters.isalpha() or len(letters) >= LONGEST_WORD) and "/" not in value
@@ -197,26 +197,30 @@ def _has_words_of_wallet(lowered: str) -> bool:
     return False
 
 
-def _begins_drawn(text: str, prefix: str) -> bool:
-    """Return whether a token begins so somewhere in a text, and what follows the prefix is no name."""
-    at = text.find(prefix)
-    while at >= 0:
-        end = start = at + len(prefix)
+def _has_random_token(text: str, prefix: str) -> bool:
+    position = text.find(prefix)
+    while position >= 0:
+        end = start = position + len(prefix)
         while end < len(text) and end - start < _LONGEST_TOKEN and _is_of_token(text[end]):
             end += 1
-        rest = text[start:end]
-        if len(rest) >= _LEAST_BEHIND and not _is_inside_word(text, at) and (is_drawn(rest) or is_no_word(rest)):
+        tail = text[start:end]
+        if len(tail) >= _MIN_BEHIND and not _is_inside_word(text, position) and (is_drawn(tail) or is_no_word(tail)):
             return True
-        at = text.find(prefix, start)
+        position = text.find(prefix, start)
     return False
 
 
-def _is_inside_word(text: str, at: int) -> bool:
-    return at > 0 and text[at - 1].isalnum() and text[at - 1].isascii() and text[at - 2 : at] not in ("\\n", "\\r", "\\t")
+def _is_inside_word(text: str, position: int) -> bool:
+    return (
+        position > 0
+        and text[position - 1].isalnum()
+        and text[position - 1].isascii()
+        and text[position - 2 : position] not in ("\\n", "\\r", "\\t")
+    )
 
 
-def _may_be_drawn(run: str) -> bool:
-    """Return whether a run of characters, or its part behind a sign, may be drawn by lot; a short hash is not.
+def _may_be_random(run: str) -> bool:
+    """Return whether a run of characters, or its part behind a sign, may be random; a short hash is not.
 
     run: of SHORTEST_JUDGED characters at least, between blanks and quotes.
     """
@@ -226,7 +230,7 @@ def _may_be_drawn(run: str) -> bool:
         if len(value) < SHORTEST_JUDGED:
             continue
         fields = value.translate(_FIELDS).split(" ")
-        if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a place in a file
+        if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a line of a file
             continue
         if mixes(value) and (is_drawn(value) or is_no_word(value)):
             return True
@@ -235,26 +239,23 @@ def _may_be_drawn(run: str) -> bool:
     return False
 
 
-def _is_told(text: str, lowered: str) -> bool:
-    """Return whether something else tells a secret.
+def _has_other_telltale(text: str, lowered: str) -> bool:
+    """Return whether another sign tells a secret.
 
-    That is a tool's option, a file of logins, a PIN, a parameter, a webhook, or another language.
+    Signs are a tool's option, a file of logins, a PIN, a parameter, a webhook, or a word of another language.
     """
     return (
         (any(tool in lowered for tool in _TOOLS) and any(option in text for option in _TOOL_OPTIONS))
         or ("machine " in lowered and " login " in lowered and " password " in lowered)
         or ("@" in text and _has_login_with_host(text))
-        or _is_told_by_a_word(lowered)
-        or _is_other_assignment(text)
+        or _has_telling_word(lowered)
+        or _has_other_assignment(text)
         or ("hook" in lowered and any(map(_is_hook, text.split())))
     )
 
 
 def _has_login_with_host(text: str) -> bool:
-    """Return whether there is `user:password@host`.
-
-    It stands in a URL with signs that end its first part elsewhere, or as scp has it.
-    """
+    """Return whether there is `user:password@host`, in a URL with odd signs or in the form of scp."""
     if "://" in text and any(_has_odd_login(piece) for piece in text.split("://")[1:]):
         return True
     for word in text.split():
@@ -265,10 +266,10 @@ def _has_login_with_host(text: str) -> bool:
     return False
 
 
-def _is_told_by_a_word(lowered: str) -> bool:
+def _has_telling_word(lowered: str) -> bool:
     """Return whether a word tells a secret.
 
-    That is a line of .pgpass, a PIN, or a word that may be the password that another language names.
+    Examples: a line of .pgpass, a PIN, or a possible password beside its name in another language.
     """
     words = lowered.split()
     if lowered.count(":") >= _COLONS_OF_PGPASS and any(map(_is_line_of_pgpass, words)):
@@ -281,19 +282,24 @@ def _is_told_by_a_word(lowered: str) -> bool:
     return not names.isdisjoint(_PINS) and sum(map(str.isdigit, lowered)) >= _DIGITS_OF_PIN
 
 
-def _is_other_assignment(text: str) -> bool:
+def _has_other_assignment(text: str) -> bool:
     """Return whether another assignment may hold a secret.
 
-    A less telling name has a value that looks drawn by lot, or a parameter of a URL may be a secret.
+    A less telling name has a random-looking value, or a parameter of a URL may be a secret.
     """
     for sign in "=:":
         for name, value in pairwise(text.split(sign)):
             word = name.rstrip(" \t\"'`])*").translate(_WORDS).replace("_", " ").replace("-", " ").split()[-1:]
-            if word and word[0].lower() in _OTHER_NAMES and len(first := _first_of(value)) >= _ASSIGNED and is_drawn(first):
+            if (
+                word
+                and word[0].lower() in _OTHER_NAMES
+                and len(first_part := _first_value(value)) >= _ASSIGNED
+                and is_drawn(first_part)
+            ):
                 return True
     for piece in text.replace("?", "&").replace(";", "&").split("&")[1:]:
         name, _, value = piece.partition("=")
-        if name.lower().removeprefix("x-amz-").removeprefix("x-goog-") in _PARAMETERS and _is_telling(_first_of(value)):
+        if name.lower().removeprefix("x-amz-").removeprefix("x-goog-") in _PARAMETERS and _is_telling(_first_value(value)):
             return True
     return False
 
@@ -308,26 +314,27 @@ def _is_line_of_pgpass(word: str) -> bool:
 
 
 def _has_odd_login(after_scheme: str) -> bool:
-    """Return whether a URL has an odd login.
-
-    Its password holds what ends its first part elsewhere, or a token stands in a user's place.
-    """
-    login, at, _ = (after_scheme.split() or [""])[0].rpartition("@")
+    """Return whether a URL has an odd login: a password with signs that end the host elsewhere, or a token as user."""
+    login, sign, _ = (after_scheme.split() or [""])[0].rpartition("@")
     user, colon, password = login.partition(":")
-    if not at:
+    if not sign:
         return False
-    return (bool(colon) and not password.partition("/")[0].isdigit() and not _is_variable(password)) or len(user) >= DRAWN_RUN
+    return (bool(colon) and not password.partition("/")[0].isdigit() and not _is_variable(password)) or len(user) >= RANDOM_RUN
 
 
-def _begins(text: str, prefix: str) -> bool:
-    """Return whether a token begins with a prefix: not inside a word, and with enough behind it."""
-    at = text.find(prefix)
-    while at >= 0:
-        end = at + len(prefix)
-        behind = text[end : end + _LEAST_BEHIND]
-        if not _is_inside_word(text, at) and len(behind) == _LEAST_BEHIND and all(_is_of_token(letter) for letter in behind):
+def _has_token(text: str, prefix: str) -> bool:
+    """Return whether a token with this prefix stands in a text: not inside a word, and long enough."""
+    position = text.find(prefix)
+    while position >= 0:
+        end = position + len(prefix)
+        behind = text[end : end + _MIN_BEHIND]
+        if (
+            not _is_inside_word(text, position)
+            and len(behind) == _MIN_BEHIND
+            and all(_is_of_token(letter) for letter in behind)
+        ):
             return True
-        at = text.find(prefix, end)
+        position = text.find(prefix, end)
     return False
 
 
@@ -336,46 +343,44 @@ def _is_of_token(letter: str) -> bool:
 
 
 def _has_login(text: str) -> bool:
-    """Return whether a text has a user with a password: in a URL, or as curl has it.
+    """Return whether a text has a user with a password: in a URL, or in the form of curl.
 
-    What `mask` has left of a URL is a variable.
+    `mask` leaves only variables in URLs.
     """
     for option in (" -u ", " -u", " --user ", " --user="):
         for piece in text.split(option)[1:]:
             if ":" in piece[:_LONGEST_VALUE].lstrip("\"' ").partition(" ")[0]:
                 return True
     for piece in text.split("://")[1:]:
-        user, at, _ = (piece[:_LONGEST_VALUE].split() or [""])[0].partition("/")[0].partition("@")
+        user, sign, _ = (piece[:_LONGEST_VALUE].split() or [""])[0].partition("/")[0].partition("@")
         password = user.partition(":")[2]
-        if at and password and not _is_variable(password):
+        if sign and password and not _is_variable(password):
             return True
     return False
 
 
 def _is_variable(password: str) -> bool:
-    """Return whether a password in a URL names where it is kept: `$NAME`, `${NAME}`, `{name}`, `%NAME%`; but `%21` is a `!`."""
+    """Return whether a password in a URL is a variable: `$NAME`, `${NAME}`, `{name}`, `%NAME%`; but `%21` is a `!`."""
     for before, after in (("${", "}"), ("{", "}"), ("%", "%"), ("$", "")):
         if password.startswith(before) and password.endswith(after):
             return password[len(before) : len(password) - len(after)].isidentifier()
     return False
 
 
-def _is_assigned(text: str, lowered: str) -> bool:
-    """Return whether something is assigned to a name such as `password` or `api_key` that may be a secret."""
-    if len(lowered) != len(text):  # of some letters of other scripts
+def _has_assigned_secret(text: str, lowered: str) -> bool:
+    if len(lowered) != len(text):  # the lower case of some letters has another length
         text = lowered
     for names, is_login in ((_LOGINS, True), (_KEYS, False)):
         for name in names:
-            at = lowered.find(name)
-            while at >= 0:
-                if _has_value(text, at, at + len(name), is_login=is_login):
+            position = lowered.find(name)
+            while position >= 0:
+                if _has_value(text, position, position + len(name), is_login=is_login):
                     return True
-                at = lowered.find(name, at + len(name))
+                position = lowered.find(name, position + len(name))
     return False
 
 
 def _has_value(text: str, start: int, end: int, *, is_login: bool) -> bool:
-    """Return whether the name at `start` to `end` is assigned a value that may be a secret."""
     last = min(len(text), end + _LONGEST_NAME)
     while end < last and (text[end].isalnum() or text[end] in "_-"):
         end += 1
@@ -386,34 +391,33 @@ def _has_value(text: str, start: int, end: int, *, is_login: bool) -> bool:
     if not after:
         return False
     if after.startswith(_SIGNS):
-        return any(map(_is_telling, _values(after))) if not is_login else any(map(_is_anything, _values(after)))
-    first, _, rest = after.partition(" ")
+        return any(map(_is_telling, _assigned_values(after))) if not is_login else any(map(_is_value, _assigned_values(after)))
+    first, _, behind_verb = after.partition(" ")
     if first.lower() in _VERBS:
-        value = _first_of(rest)
-        return _is_telling(value) or (is_login and len(value) > 2 and value.lower().rstrip(".:!?") not in _SAID)
+        value = _first_value(behind_verb)
+        return _is_telling(value) or (is_login and len(value) > 2 and value.lower().rstrip(".:!?") not in _STATED)
     if not gap[0].isspace():
         return False
     is_option = "--" in text[max(0, start - _LONGEST_NAME) : start] and " " not in text[text.rfind("--", 0, start) : start]
-    return _is_telling(_first_of(after)) or (is_option and _is_anything(_first_of(after)))
+    return _is_telling(_first_value(after)) or (is_option and _is_value(_first_value(after)))
 
 
-def _values(text: str) -> tuple[str, ...]:
-    """Return the values that may stand behind a sign: the first, and behind a type or a name the next."""
+def _assigned_values(text: str) -> tuple[str, ...]:
     line = text.lstrip("=:>!~ \t").split("\n", 1)[0] if text.lstrip("=:>!~ \t")[:1] != "\n" else text.lstrip("=:>!~ \t\r\n")
-    first = _first_of(text)
-    behind = tuple(_first_of(line.split(sign, 1)[1]) for sign in ("=", " ") if sign in line)
+    first = _first_value(text)
+    behind = tuple(_first_value(line.split(sign, 1)[1]) for sign in ("=", " ") if sign in line)
     return (first, *behind)
 
 
-def _first_of(text: str) -> str:
+def _first_value(text: str) -> str:
     value = text.lstrip(_BEFORE_VALUE)[:_LONGEST_VALUE]
-    for place, letter in enumerate(value):
+    for position, letter in enumerate(value):
         if letter in _AFTER_VALUE:
-            return value[:place]
+            return value[:position]
     return value
 
 
-def _is_anything(value: str) -> bool:
+def _is_value(value: str) -> bool:
     """Return whether a value is more than a variable's name, a mask, or nothing."""
     value = value.rstrip(".:!?")
     return len(value) > 2 and not value.startswith(("$", "%")) and any(map(str.isalnum, value))
@@ -422,19 +426,19 @@ def _is_anything(value: str) -> bool:
 def _is_telling(value: str) -> bool:
     """Return whether a value is no plain word: it has a digit, or is longer than words are."""
     value = value.rstrip(".:!?")
-    if not _is_anything(value):
+    if not _is_value(value):
         return False
     if any(map(str.isdigit, value)):
         return len(value) > 3
-    return len(value) >= DRAWN_RUN or (not value.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalpha())
+    return len(value) >= RANDOM_RUN or (not value.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalpha())
 
 
-def _is_drawn(word: str) -> bool:
-    """Return whether a word looks drawn by lot, as tokens and hashes do; a UUID, which names things, does not count.
+def _looks_random(word: str) -> bool:
+    """Return whether a word looks random, like tokens and hashes; a UUID, which names things, does not count.
 
-    >>> [_is_drawn(word) for word in ("sessionTokenOfTheBrowserV2", "3fa85f64-5717-4562-b3fc-2c963f66afa6")]
+    >>> [_looks_random(word) for word in ("sessionTokenOfTheBrowserV2", "3fa85f64-5717-4562-b3fc-2c963f66afa6")]
     [False, False]
-    >>> [_is_drawn(word) for word in ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "kR7pWq2LxZ9-vT4nB8sYc3")]
+    >>> [_looks_random(word) for word in ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "kR7pWq2LxZ9-vT4nB8sYc3")]
     [True, True]
     """
     parts = word.translate(_PARTS).split()
@@ -445,24 +449,24 @@ def _is_drawn(word: str) -> bool:
     if len(word) == _OF_AWS and word.replace("/", "").replace("+", "").isalnum():
         return True
     thirds = tuple(map(len, word.split(".")))
-    if len(thirds) == 3 and all(long >= least for long, least in zip(thirds, _OF_DISCORD, strict=True)):
+    if len(thirds) == 3 and all(length >= min_length for length, min_length in zip(thirds, _OF_DISCORD, strict=True)):
         return True
-    drawn = 0
+    random_length = 0
     for part in parts:
         if len(part) < 6:
             continue
         if len(part) >= LONGEST_RUN:
             return True
         has_digit, has_small, has_capital = any(map(str.isdigit, part)), part != part.upper(), part != part.lower()
-        evenness = _changes(part) / len(part)
+        evenness = _count_changes(part) / len(part)
         if (has_digit or (has_small and has_capital)) and evenness >= (
             _EVENNESS if has_small and has_capital else _EVENNESS_OF_ONE_CASE
         ):
-            drawn += len(part)
-    return drawn >= DRAWN_RUN
+            random_length += len(part)
+    return random_length >= RANDOM_RUN
 
 
-def _changes(part: str) -> int:
-    """Return how often a word changes between digits, capitals and small letters; a capital that begins a word counts once."""
+def _count_changes(part: str) -> int:
+    """Return the changes between digits, capitals and small letters in a word; a leading capital counts once."""
     kinds = ["0" if letter.isdigit() else "A" if letter.isupper() else "a" for letter in part]
-    return sum(one != other and one + other != "Aa" for one, other in pairwise(kinds))
+    return sum(kind != next_kind and kind + next_kind != "Aa" for kind, next_kind in pairwise(kinds))

@@ -1,13 +1,13 @@
-"""A program between us and the client that we run: it ends the client when we are gone, however suddenly that was.
+"""A program between us and the client: it ends the client when we are gone, however suddenly.
 
-A process that is killed can end nobody. So the client is started by this program, which holds the reading end of a pipe whose
-only writing end is ours: when we end, the pipe does, and with it the client and whatever it has started. Linux alone knows a
-signal for that (PR_SET_PDEATHSIG), which reaches one process, and of which the client's own rights may free it.
+A killed process can end no other. So this program starts the client, and holds the reading end of a pipe whose only writing end
+is ours. When we end, the pipe does, and with it the client and all of its processes. Linux has a signal for this
+(PR_SET_PDEATHSIG), but it reaches one process, and the client's own rights may cancel it.
 
-It also ends what the client leaves when it ends itself. On Linux it adopts processes that lose their parent, so that one with
-a session of its own (`setsid`) is reached, too. Elsewhere the client's group is ended, and `doctor` names what has left that.
+It also ends the processes that the client leaves behind. On Linux it adopts processes that lose their parent, which reaches
+sessions of their own (`setsid`), too. Elsewhere it ends the client's group, and `doctor` names processes outside of that.
 
-It runs by itself, without the package and what is installed (`python -I -S`), which is quicker. Not on Windows.
+It runs without the package and installed libraries (`python -I -S`), which is quicker. Not on Windows.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import IO, Self
 
-NOT_RUN = 126  # how it ends where the client can not be run, as a shell does
-ENDING_S = 2.0  # for what the client has left to end; some milliseconds are the rule
-MARK = "SUBCOG_LIFELINE"  # the variable that tells whose client a process comes from: the number of this program's process
-_BETWEEN_S = 0.01  # looks at what is left
+NOT_RUN = 126  # the exit code for a client that cannot be run, as in a shell
+ENDING_S = 2.0  # for the client's remaining processes to end; some milliseconds are usual
+MARK = "SUBCOG_LIFELINE"  # the variable with this program's process id, which marks the client's processes
+_BETWEEN_S = 0.01  # between two looks at the remaining processes
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 
 
 class Lifeline:
-    """A pipe that ends when this process does. For a `with`, which lasts as long as the client."""
+    """A pipe that ends when this process does, for a `with` block as long as the client."""
 
     __slots__ = ("_reads", "_writes")
 
@@ -48,22 +48,22 @@ class Lifeline:
         self.cut()
 
     def cut(self) -> None:
-        """End the client, with all that it has started. It may be cut again, and by any thread."""
+        """End the client with all of its processes. Any thread may call it, and more than once."""
         self._writes.close()
 
     @property
-    def inherited(self) -> tuple[int, ...]:
+    def descriptors(self) -> tuple[int, ...]:
         """The descriptors that the program has to inherit."""
         return () if os.name == "nt" else (self._reads,)
 
     def words_for(self, words: Sequence[str]) -> list[str]:
-        """Return the command line that runs these words, and ends them with us: as the leader of a process group."""
+        """Return the command line that runs these words as the leader of a process group, and ends them with us."""
         if os.name == "nt":
             return [*words]
         return [sys.executable, "-I", "-S", os.path.abspath(__file__), str(self._reads), *words]
 
 
-def _end_with(lifeline: int) -> None:
+def _end_with_pipe(lifeline: int) -> None:
     """End the client and our process group, ourselves included, once nobody holds the other end of the pipe."""
     while os.read(lifeline, 1):
         pass
@@ -72,7 +72,7 @@ def _end_with(lifeline: int) -> None:
 
 
 def _adopt_orphans() -> None:
-    """Take over each process below us that loses its parent, where the system knows that."""
+    """Take over each descendant that loses its parent, where the system can."""
     if sys.platform != "linux":
         return
     try:
@@ -80,14 +80,14 @@ def _adopt_orphans() -> None:
 
         ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1, 0, 0, 0)
     except (ImportError, OSError, AttributeError):
-        pass  # then an orphan is another's, and `doctor` names it
+        pass  # an orphan gets another parent, and `doctor` names it
 
 
 def _end_descendants() -> None:
-    """End all processes below us, also such as come meanwhile. Linux alone tells which there are."""
+    """End all descendants, also new ones. Only Linux lists them."""
     give_up_at = time.monotonic() + ENDING_S
-    while (left := _find_descendants()) and time.monotonic() < give_up_at:
-        for process in left:
+    while (descendants := _find_descendants()) and time.monotonic() < give_up_at:
+        for process in descendants:
             try:
                 os.kill(process, signal.SIGKILL)
             except OSError:
@@ -96,26 +96,25 @@ def _end_descendants() -> None:
 
 
 def _find_descendants() -> set[int]:
-    """Return the processes below us that have not ended."""
     parents: dict[int, int] = {}
     for name in os.listdir("/proc") if sys.platform == "linux" else ():
         try:
             with open(f"/proc/{int(name)}/stat", "rb") as file:
                 state, parent = file.read().rpartition(b")")[2].split()[:2]
         except (OSError, ValueError):
-            continue  # it is over, or no process
+            continue  # the process has ended, or it is no process
         if state not in b"ZX":
             parents[int(name)] = int(parent)
-    found: set[int] = set()
+    descendants: set[int] = set()
     nearest = {os.getpid()}
     while nearest:
         nearest = {process for process, parent in parents.items() if parent in nearest}
-        found |= nearest
-    return found
+        descendants |= nearest
+    return descendants
 
 
 def main() -> int:
-    """Run the program of the command line behind the pipe's descriptor, and return how it ended, as a shell tells it."""
+    """Run the command line behind the pipe's descriptor, and return its exit code in a shell's form."""
     lifeline, words = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(lifeline, False)
     _adopt_orphans()
@@ -123,7 +122,7 @@ def main() -> int:
         client = os.posix_spawn(words[0], words, {**os.environ, MARK: str(os.getpid())})
     except OSError:
         return NOT_RUN
-    _thread.start_new_thread(_end_with, (lifeline,))
+    _thread.start_new_thread(_end_with_pipe, (lifeline,))
     code = os.waitstatus_to_exitcode(os.waitpid(client, 0)[1])
     _end_descendants()
     return code if code >= 0 else 128 - code

@@ -1,6 +1,6 @@
-"""Who is asked and in what words: from the settings and a key to a request of either API, and the text of its answer.
+"""The providers: from the settings and a key to a request of either API, and the text of its answer.
 
-No message, representation or error of this module holds a key, nor what a server wrote: it may repeat the key.
+No message, representation or error of this module holds a key, nor a server's text, which may repeat the key.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 ADDRESSES = {ANTHROPIC: "https://api.anthropic.com", OPENAI: "https://api.openai.com/v1"}
 VARIABLES = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
-MODELS = {ANTHROPIC: "claude-haiku-4-5", OPENAI: ""}  # openai: every server has others
+MODELS = {ANTHROPIC: "claude-haiku-4-5", OPENAI: ""}  # openai: every server has other models
 MAX_KEY = 4096  # bytes of a key file
-# Models that take a temperature; newer ones of both houses answer 400 to it. Other servers all take it.
+# Models that take a temperature; newer models of both companies answer 400 to it. Other servers all take it.
 _TEMPERED = ("claude-3", "claude-haiku-4", "claude-sonnet-4", "gpt-3.5", "gpt-4", "chatgpt-4o")
-_HARMLESS = ("search_intent.llm_timeout_ms", "search_intent.llm_skip_confidence")  # their defaults send nothing else anywhere
+_HARMLESS = ("search_intent.llm_timeout_ms", "search_intent.llm_skip_confidence")  # their defaults disclose nothing more
 _REASONS = {
     400: "the request is refused",
     401: "the key is refused",
@@ -41,8 +41,10 @@ _REASONS = {
 
 
 class Provider:
-    """An LLM that can be asked. base_url: without a slash at its end; of the user's own client, its executable.
-    key: "" for a server that needs none."""
+    """An LLM that can be asked.
+
+    base_url: without a slash at its end; for the user's own client, its executable. key: "" for a server without keys.
+    """
 
     __slots__ = ("base_url", "key", "model", "name")
 
@@ -54,7 +56,7 @@ class Provider:
 
     @property
     def identity(self) -> str:
-        """Who answers, whatever the key: what failures and answers are kept by."""
+        """The provider without its key: failures and answers are stored by it."""
         return f"{self.name} {self.base_url} {self.model}"
 
     def __repr__(self) -> str:
@@ -62,34 +64,34 @@ class Provider:
 
 
 def provider_of(settings: Settings, home: Home) -> Provider | None:
-    """Return the provider that the settings name, None for `none`. Raises ConfigError when it can not be used as it is set up.
+    """Return the configured provider, None for `none`. Raises ConfigError for one that cannot be used as it is set up.
 
-    The key is llm.key_file's; for the provider's own host, without one, the environment's, which was set for that host.
+    The key comes from llm.key_file. For the provider's own host, the environment's key replaces it, which was set for that
+    host.
     """
     name = str(settings["llm.provider"])
     return None if name == NO_LLM else _http_provider(name, settings, home)
 
 
-def provider_at_rest(settings: Settings, home: Home) -> Provider | None:
-    """Return the provider for work that no prompt waits for, None where the user has chosen none. Raises ConfigError.
+def background_provider(settings: Settings, home: Home) -> Provider | None:
+    """Return the provider for background work, None where the user has chosen none. Raises ConfigError.
 
-    One that is asked over HTTP has the model, address and key of `provider_of`.
+    A provider over HTTP has the model, address and key of `provider_of`.
     """
     name = str(settings["llm.at_rest"])
     if name == CLAUDE:
-        from subcog_hooks.llm import claude_client  # only where it is chosen
+        from subcog_hooks.llm import claude_client  # needed only for this choice
 
         return Provider(CLAUDE, claude_client.find_program(str(settings["llm.client"])), claude_client.CLAUDE_MODEL, "")
     return None if name == NO_LLM else _http_provider(name, settings, home)
 
 
 def _http_provider(name: str, settings: Settings, home: Home) -> Provider:
-    """Return a provider that is asked over HTTP. Raises ConfigError."""
     if doubtful := sorted(filter(_may_be_about_llm, settings.left_out)):
-        raise ConfigError(f"{' and '.join(doubtful)} can not be used as it is set", "`subcog doctor` names the place")
+        raise ConfigError(f"{' and '.join(doubtful)} cannot be used as it is set", "`subcog doctor` names the place")
     base_url = str(settings["llm.base_url"]).rstrip("/") or ADDRESSES[name]
     if name == ANTHROPIC and base_url.endswith("/v1"):
-        base_url = base_url.removesuffix("/v1")  # as the other provider's is written
+        base_url = base_url.removesuffix("/v1")  # users write the other provider's address like this
     address = Address(base_url)
     is_its_own = address.host.lower() == Address(ADDRESSES[name]).host
     model = str(settings["llm.model"]) or MODELS[name]
@@ -97,7 +99,7 @@ def _http_provider(name: str, settings: Settings, home: Home) -> Provider:
         raise ConfigError("llm.model is not set", "name a model that the server has: subcog config set llm.model NAME")
     is_private = address.is_secure or address.is_here
     path = str(settings["llm.key_file"])
-    key = _key_from_file(path, home) if path else _from_environment(VARIABLES[name]) if is_its_own else ""
+    key = _key_from_file(path, home) if path else _key_from_environment(VARIABLES[name]) if is_its_own else ""
     if key and not is_private:
         raise ConfigError("llm.base_url begins with http://: the key would travel in the clear", "use https")
     if not key and is_its_own:
@@ -106,10 +108,10 @@ def _http_provider(name: str, settings: Settings, home: Home) -> Provider:
 
 
 def _may_be_about_llm(name: str) -> bool:
-    """Return whether a key that was left out of the settings may have said not to ask an LLM, or which.
+    """Return whether a rejected setting may have said to ask no LLM, or which LLM to ask.
 
-    Its default would stand in for it: an LLM that was switched off with a typing error, the provider's own address instead of
-    that of a server here.
+    Its default would take effect: an LLM that was switched off with a typing error, or the provider's own address instead of a
+    local server's.
 
     >>> [_may_be_about_llm(name) for name in ("llm.base_url", "search_intent.use-llm", "search_intent.enable", "search.limit")]
     [True, True, True, False]
@@ -118,15 +120,15 @@ def _may_be_about_llm(name: str) -> bool:
     return name not in _HARMLESS and ("llm" in lowered or ("intent" in lowered and name not in DEFAULTS))
 
 
-def _from_environment(variable: str) -> str:
-    """Return the key in a variable, "" when it is not set. Raises ConfigError, also when it is not the user who has set it."""
+def _key_from_environment(variable: str) -> str:
+    """Return the key in a variable, "" when it is not set. Raises ConfigError, also if a repository can set it."""
     if variable in os.environ:
-        from subcog_hooks.core import child_environment  # only where an LLM is asked
+        from subcog_hooks.core import child_environment  # needed only for an LLM
 
         if setter := child_environment.find_setter(variable):
             remedy = "set llm.key_file to a file that holds yours"
             raise ConfigError(f"{variable} is ignored: {setter} can set it, and a repository names no key", remedy)
-    return _checked_key(os.environ.get(variable, "").strip(), variable)
+    return _validate_key(os.environ.get(variable, "").strip(), variable)
 
 
 def _key_from_file(path: str, home: Home) -> str:
@@ -142,57 +144,57 @@ def _key_from_file(path: str, home: Home) -> str:
     except NotRegular:
         raise ConfigError(f"llm.key_file: {path} is not a file", "write the key into a file") from None
     except OSError as error:
-        raise ConfigError(f"llm.key_file: {path} can not be read: {error.strerror}", "write the key into it") from None
+        raise ConfigError(f"llm.key_file: {path} cannot be read: {error.strerror}", "write the key into it") from None
     if os.name != "nt" and status.st_uid != os.getuid():
         raise ConfigError(f"llm.key_file: {path} belongs to another user", "expected a file of your own")
     if os.name != "nt" and status.st_mode & 0o077:
         raise ConfigError(f"llm.key_file: {path} can be read or written by others", f"chmod 600 {path}")
-    key = _checked_key(raw.decode("utf-8", "replace").strip(), f"llm.key_file: {path}")
+    key = _validate_key(raw.decode("utf-8", "replace").strip(), f"llm.key_file: {path}")
     if not key:
         raise ConfigError(f"llm.key_file: {path} is empty", "write the key into it")
     return key
 
 
-def _checked_key(key: str, place: str) -> str:
-    """Return a key that fits into a header line. Raises ConfigError for another; place: where it was found."""
+def _validate_key(key: str, source: str) -> str:
+    """Return a key that fits into a header line. Raises ConfigError for another; source: of the key."""
     if not key.isascii() or not key.isprintable() or " " in key or len(key) >= MAX_KEY:
-        raise ConfigError(f"{place} does not hold a key", "expected one word, nothing else")
+        raise ConfigError(f"{source} does not hold a key", "expected one word, nothing else")
     return key
 
 
-def ask(provider: Provider, question: Question, seconds: float) -> str:
-    """Return the text that the LLM answers to one request, within `seconds` (looking up the server's name aside).
+def ask_provider(provider: Provider, question: Question, seconds: float) -> str:
+    """Return the text of the LLM's answer to one request, within `seconds` (without the lookup of the server's name).
 
     Raises ProviderTimeout, ProviderGone, or ProviderError for everything else.
     """
     if provider.name == CLAUDE:
         from subcog_hooks.llm import claude_client
 
-        return claude_client.ask(provider.base_url, provider.model, question, seconds)
+        return claude_client.ask_claude(provider.base_url, provider.model, question, seconds)
     until = time.monotonic() + seconds
-    from subcog_hooks.llm.http_post import post  # 30 ms, only where an LLM is asked
+    from subcog_hooks.llm.http_post import post  # 30 ms, needed only for an LLM
 
-    place = provider.base_url
-    asked = _anthropic if provider.name == ANTHROPIC else _openai
-    path, headers, content = asked(provider, question)
+    base_url = provider.base_url
+    make_request = _anthropic_request if provider.name == ANTHROPIC else _openai_request
+    path, headers, content = make_request(provider, question)
     headers["User-Agent"] = f"subcog/{__version__}"
-    status, body = post(place, path, headers, content, until)
+    status, body = post(base_url, path, headers, content, until)
     if 300 <= status < 400:
-        raise ProviderError(f"{place} redirects ({status}), which is not followed", "set llm.base_url to where it leads")
+        raise ProviderError(f"{base_url} redirects ({status}), which is not followed", "set llm.base_url to where it leads")
     if status != 200:
         reason = "its own failure" if status >= 500 else "an error"
-        raise ProviderError(f"{place} answered {status}: {_REASONS.get(status, reason)}{_error_code(body, provider.key)}")
+        raise ProviderError(f"{base_url} answered {status}: {_REASONS.get(status, reason)}{_error_code(body, provider.key)}")
     text = _answer_text(provider, body)
     if not text:
-        raise ProviderError(f"{place} answered without a text that can be read")
+        raise ProviderError(f"{base_url} answered without a text that can be read")
     return text
 
 
-# the two APIs: path, headers and content of a request; the text of an answer
+# The two APIs: path, headers and content of a request; the text of an answer.
 
 
-def _anthropic(provider: Provider, question: Question) -> tuple[str, dict[str, str], dict[str, object]]:
-    """Return the answer of the Messages API; a tool that has to be called makes it follow the schema."""
+def _anthropic_request(provider: Provider, question: Question) -> tuple[str, dict[str, str], dict[str, object]]:
+    """Return a request of the Messages API; a tool that has to be called makes the answer follow the schema."""
     headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": provider.key} if provider.key else {})
     content: dict[str, object] = {
         "model": provider.model,
@@ -205,8 +207,8 @@ def _anthropic(provider: Provider, question: Question) -> tuple[str, dict[str, s
     return "/v1/messages", headers, content | _temperature(provider)
 
 
-def _openai(provider: Provider, question: Question) -> tuple[str, dict[str, str], dict[str, object]]:
-    """Return the answer of chat completions with structured output, as Ollama, LM Studio, llama.cpp and vLLM have it, too."""
+def _openai_request(provider: Provider, question: Question) -> tuple[str, dict[str, str], dict[str, object]]:
+    """Return a request of chat completions with structured output, also for Ollama, LM Studio, llama.cpp and vLLM."""
     headers = {"Authorization": f"Bearer {provider.key}"} if provider.key else {}
     knows_new_name = provider.base_url == ADDRESSES[OPENAI]
     limit = "max_completion_tokens" if knows_new_name else "max_tokens"
@@ -229,19 +231,18 @@ def _temperature(provider: Provider) -> dict[str, object]:
 
 
 def _answer_text(provider: Provider, body: bytes) -> str:
-    """Return the text that the LLM wrote, "" when that is not to be found."""
     try:
         answer: Any = light_json.loads(body.decode("utf-8", "replace"))
         if provider.name == ANTHROPIC:
             return _text_of_blocks(answer["content"])
         content = answer["choices"][0]["message"]["content"]
         return content if isinstance(content, str) else _text_of_blocks(content)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):  # of another shape
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):  # another shape
         return ""
 
 
 def _text_of_blocks(blocks: list[dict[str, object]]) -> str:
-    """Return the tool's input as JSON, else the texts one after another."""
+    """Return the tool's input as JSON, else the joined texts."""
     import json
 
     for block in blocks:

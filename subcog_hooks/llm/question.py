@@ -1,4 +1,4 @@
-"""A question to an LLM: what is asked, and the shape that its answer should have. No network here."""
+"""A question to an LLM, and the shape of its answer. No network here."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 class Question:
     """One question to an LLM.
 
-    system: its instructions; user: the text at hand, which has to be free of secrets: it leaves the machine. name: of the
-    answer, one word; purpose: what the answer is for, a sentence; schema: the answer's JSON Schema, in the part of it that all
-    providers have in common; longest: the tokens that the answer may have.
+    system: its instructions; user: the text of the question, which has to be free of secrets: it leaves the machine. name: of
+    the answer, one word; purpose: of the answer, a sentence; schema: the answer's JSON Schema, in the part that all providers
+    support; longest: the tokens that the answer may have.
     """
 
     __slots__ = ("longest", "name", "purpose", "schema", "system", "user")

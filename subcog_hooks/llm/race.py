@@ -1,4 +1,4 @@
-"""The call of an LLM: asked in a thread of its own, while the caller works on; an answer that comes too late is dropped."""
+"""The call of an LLM in a thread of its own, beside the caller's work; a late answer is dropped."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from subcog_hooks.llm import providers
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any  # of an answer: whatever the reader of it makes
+    from typing import Any  # for an answer, whose type the caller's `read` decides
 
     from subcog_hooks.llm.providers import Provider
     from subcog_hooks.llm.question import Question
 
 
-SUCCESS, TIMEOUT, ERROR, DISCONNECTED = "success", "timeout", "error", "disconnected"  # how a call ends
+SUCCESS, TIMEOUT, ERROR, DISCONNECTED = "success", "timeout", "error", "disconnected"  # status of an ended call
 
 
 class Outcome:
-    """The end of a call: an answer, or why there is none.
+    """The end of a call: an answer, or the reason for a missing one.
 
-    status: success, timeout, error or disconnected; answer: what was read of it, of a success alone; reason: "" for a success.
-
-    seconds: from the start of the call to its end, or to when nobody waited any longer.
+    status: success, timeout, error or disconnected; answer: the result of reading it, for a success alone; reason: "" for a
+    success. seconds: from the start of the call to its end, or to the end of the wait.
     """
 
     __slots__ = ("answer", "reason", "seconds", "status")
@@ -44,64 +43,64 @@ class Race:
 
     def __init__(self) -> None:
         self._started = time.monotonic()
-        self._ended = _thread.allocate_lock()  # held until the thread has ended, one way or another
+        self._ended = _thread.allocate_lock()  # locked until the thread has ended
         self._ended.acquire()
-        self._result: Outcome | None = None  # the thread's
-        self._outcome: Outcome | None = None  # what `join` has said
+        self._result: Outcome | None = None  # set by the thread
+        self._outcome: Outcome | None = None  # set by `join`
 
     def join(self, seconds: float) -> Outcome:
-        """Return how the call has ended, after waiting at most `seconds`.
+        """Return the outcome of the call, after waiting at most `seconds`.
 
-        Once it was said it stays: an answer that comes later is dropped.
+        The first outcome stays: a later answer is dropped.
         """
         if self._outcome is None:
             has_ended = self._ended.acquire(timeout=min(max(0.0, seconds), _thread.TIMEOUT_MAX))
             if not has_ended:
-                self._outcome = Outcome(TIMEOUT, None, "no answer in time", self.elapsed())
+                self._outcome = Outcome(TIMEOUT, None, "no answer in time", self.elapsed_seconds())
             else:
-                self._outcome = self._result or Outcome(DISCONNECTED, None, "the call died", self.elapsed())
+                self._outcome = self._result or Outcome(DISCONNECTED, None, "the call died", self.elapsed_seconds())
         return self._outcome
 
-    def elapsed(self) -> float:
+    def elapsed_seconds(self) -> float:
         """Return the seconds since the start."""
         return time.monotonic() - self._started
 
     def run(self, provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> None:
-        """Make one call from beginning to end: the thread's function."""
+        """Make one call from beginning to end, as the thread's function."""
         try:
-            self._result = self._called(provider, question, read, seconds)
-        except Exception as error:  # noqa: BLE001 - a mistake of ours is an outcome too; its text could hold anything
-            self._result = Outcome(ERROR, None, f"an internal error: {type(error).__name__}", self.elapsed())
+            self._result = self._call_provider(provider, question, read, seconds)
+        except Exception as error:  # noqa: BLE001 - a bug of ours is an outcome too; its text could hold anything
+            self._result = Outcome(ERROR, None, f"an internal error: {type(error).__name__}", self.elapsed_seconds())
         finally:
             self.end()
 
     def end(self) -> None:
-        """Let `join` go."""
+        """Let `join` return."""
         self._ended.release()
 
-    def _called(self, provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> Outcome:
+    def _call_provider(self, provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> Outcome:
         try:
-            text = providers.ask(provider, question, seconds)
+            text = providers.ask_provider(provider, question, seconds)
         except ProviderError as error:
             is_late, is_gone = isinstance(error, ProviderTimeout), isinstance(error, ProviderGone)
-            return Outcome(TIMEOUT if is_late else DISCONNECTED if is_gone else ERROR, None, error.message, self.elapsed())
+            return Outcome(
+                TIMEOUT if is_late else DISCONNECTED if is_gone else ERROR, None, error.message, self.elapsed_seconds()
+            )
         answer = read(text)
         if answer is None:
-            return Outcome(ERROR, None, f"{provider.base_url} answered nothing that can be used", self.elapsed())
-        return Outcome(SUCCESS, answer, "", self.elapsed())
+            return Outcome(ERROR, None, f"{provider.base_url} answered nothing that can be used", self.elapsed_seconds())
+        return Outcome(SUCCESS, answer, "", self.elapsed_seconds())
 
 
-def start(provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> Race:
-    """Begin to ask, and return the call.
+def start_race(provider: Provider, question: Question, read: Callable[[str], Any], seconds: float) -> Race:
+    """Start the call in a thread, and return it.
 
-    read: makes of the text of an answer what the caller wants, None where it can not be used; it runs in the thread. seconds:
-    after which the call itself gives up.
-
-    The thread is none of `threading`'s, whose import costs 3 ms: a process that ends does not wait for it.
+    read: makes the caller's value of an answer's text, None for an unusable one; it runs in the thread. seconds: the call's own
+    limit. The thread does not come from `threading`, whose import costs 3 ms: a process that ends does not wait for it.
     """
     race = Race()
     try:
         _thread.start_new_thread(race.run, (provider, question, read, seconds))
-    except RuntimeError:  # no more threads for this user
+    except RuntimeError:  # the user's limit of threads is reached
         race.end()
     return race

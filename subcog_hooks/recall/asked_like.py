@@ -1,7 +1,8 @@
-"""The likeness of a query to the questions that a memory answers: how much of one it asks, and how near it is. Pure.
+"""Likeness of a query to the questions that a memory answers. Pure.
 
-How much of the query a question has says little more than the closeness does, which is the memory's evidence already: fitted
-beside it on development prompts, that had no weight, and how much of the question is asked had the most.
+It measures the share of a question's words that the query has, and the cosine of both. The share of the query that a question
+has says little more than closeness does. Closeness is evidence of the memory already. Fitted beside it on development prompts,
+that share had no weight; the share of the question had the most.
 """
 
 from __future__ import annotations
@@ -19,49 +20,48 @@ if TYPE_CHECKING:
 
 
 class Likeness:
-    """The question of a memory that a query is most like.
+    """The question of a memory that is most like a query.
 
-    share: of the question's words that the query has; cosine: of the two, None where meaning was not compared; least: the
-    value from which on the query is like the question.
+    share: of the question's words that the query has; cosine: of query and question, None where meaning was not compared;
+    min_value: the value from which the query counts as like the question.
     """
 
-    __slots__ = ("cosine", "least", "question", "share")
+    __slots__ = ("cosine", "min_value", "question", "share")
 
-    def __init__(self, question: str, share: float, cosine: float | None, least: float = logit.LIKE) -> None:
+    def __init__(self, question: str, share: float, cosine: float | None, min_value: float = logit.LIKE) -> None:
         self.question = question
         self.share = share
         self.cosine = cosine
-        self.least = least
+        self.min_value = min_value
 
     @property
     def value(self) -> float:
-        """The mean of both, or the share alone, 0.0 to 1.0."""
+        """The mean of share and cosine, or the share without a cosine, 0.0 to 1.0."""
         return self.share if self.cosine is None else (self.share + max(0.0, self.cosine)) / 2
 
 
-def most_like(
+def most_alike_question(
     text: str, questions: Sequence[AnsweredQuestion], cosines: Mapping[int, float], analysers: analysis.Analysers
 ) -> Likeness:
-    """Return the likeness of a query's text to that one of a memory's questions which it is most like; the first of equals.
+    """Return the likeness of a query to the question of a memory that it is most like.
 
-    cosines: of the questions to the query, by their place from 0.
+    The first of equal questions counts. cosines: of the questions to the query, by their position from 0.
     """
-    asked = _stems(text, analysers)
-    found = [
+    query_stems = _content_stems(text, analysers)
+    likenesses = [
         Likeness(
             question.text,
-            len(stems & asked) / len(stems) if stems else 0.0,
-            cosines.get(place),
+            len(stems & query_stems) / len(stems) if stems else 0.0,
+            cosines.get(position),
             logit.LEARNED_LIKE if question.by == LEARNED else logit.LIKE,
         )
-        for place, question in enumerate(questions)
-        for stems in (_stems(question.text, analysers),)
+        for position, question in enumerate(questions)
+        for stems in (_content_stems(question.text, analysers),)
     ]
-    return max(found, key=lambda one: one.value - one.least)
+    return max(likenesses, key=lambda likeness: likeness.value - likeness.min_value)
 
 
-def _stems(text: str, analysers: analysis.Analysers) -> set[str]:
-    """Return the stems of a text without its function words, and the bigrams of what is written without spaces."""
+def _content_stems(text: str, analysers: analysis.Analysers) -> set[str]:
     folded = analysis.fold(text)
     words = analysis.wholes(folded)
     if language := languages.language_of(text):

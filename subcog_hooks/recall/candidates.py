@@ -1,7 +1,7 @@
-"""The candidates for one query, joined from all channels: every memory in any list, with all that is known of it. No order yet.
+"""The candidates for one query: every memory in any channel's list, with its scores, in no order yet.
 
-The cosine of a memory found by words is looked up. The BM25 score of one found by meaning alone, behind the first hundred by
-words, counts as none: looking it up changed no measure by more than .003 and took 2 ms among 100,000 memories.
+The cosine of a memory found by words is looked up. The BM25 score of a memory found by meaning alone counts as none. Looking
+that score up changed no measure by more than .003 and took 2 ms among 100,000 memories.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall import channel, fusion, labels, logit, query, relevance
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.hits import AGREED, LEXICAL, QUESTIONS, SEMANTIC, Hit
+from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, QUESTIONS, SEMANTIC, Hit
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.recall.vectors import SearchSpace, Semantic
 from subcog_hooks.text import analysis
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 HYBRID = "hybrid"
 MODES = (HYBRID, LEXICAL, SEMANTIC)
-EVERYDAY_WORD = 1 / 3  # what a keyword of small letters without a blank, a hyphen or a digit counts
-LABELS_DEPTH = 5  # memories that labels lift
+EVERYDAY_WORD = 1 / 3  # weight of a keyword in lower-case letters alone
+LABELS_DEPTH = 5  # memories
 
 
 class Sources:
     """The stores that recall reads.
 
-    space: where meaning is compared, None for words alone; note: why there is none; texts: the words of the memories that were
-    looked at last.
+    space: where meaning is compared, None for words alone; note: the reason for a missing space; texts: the words of the
+    memories that were compared last.
     """
 
     __slots__ = ("index", "note", "space", "store", "texts", "tuning")
@@ -57,10 +57,10 @@ class Sources:
         self.texts = relevance.MemoryTexts(index.analysers)
 
 
-class Net:
-    """A measure of how closely a memory has to match.
+class Strictness:
+    """The closeness that a memory has to match with.
 
-    words: the channels; nearness: the share of min_similarity that meaning needs.
+    words: the channels of words; nearness: the share of min_similarity that meaning needs.
     """
 
     __slots__ = ("nearness", "words")
@@ -70,19 +70,19 @@ class Net:
         self.words = words
 
 
-PRIMARY = Net(1.0, recall_words.ExactWords, recall_words.Relaxed)
+PRIMARY = Strictness(1.0, recall_words.ExactWords, recall_words.Relaxed)
 
 
 class Request:
-    """A request to recall: the text, the scope and the ranking that are asked for.
+    """A request to recall: the text, the scope and the ranking.
 
-    mode: one of MODES; net: how closely a memory has to match; is_typed: a person's query, whose words may be misspelt, not a
-    prompt; by_labels: whether the tags and keywords that it names count; is_explained: whether the answer says
-    how many results all pages have, and each hit what its score is made of; facts: those by which conditions are
-    judged, None where conditions do not count; further: what was found without a search.
+    mode: one of MODES; strictness: how closely a memory has to match; is_typed: a person has typed the query, so its words may
+    be misspelt; by_labels: whether the named tags and keywords count; is_explained: whether the answer counts the results of
+    all pages and explains each score; facts: for judging conditions, None where conditions do not count; further: lists that
+    were found without a search.
     """
 
-    __slots__ = ("by_labels", "facts", "further", "is_explained", "is_typed", "mode", "net", "scope", "text")
+    __slots__ = ("by_labels", "facts", "further", "is_explained", "is_typed", "mode", "scope", "strictness", "text")
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class Request:
         by_labels: bool = True,
         is_explained: bool = False,
         facts: Mapping[str, Scalar] | None = None,
-        net: Net = PRIMARY,
-        further: Sequence[channel.Found] = (),
+        strictness: Strictness = PRIMARY,
+        further: Sequence[channel.ChannelResult] = (),
     ) -> None:
         self.text = text
         self.scope = scope
@@ -104,23 +104,27 @@ class Request:
         self.by_labels = by_labels
         self.is_explained = is_explained
         self.facts = facts
-        self.net = net
+        self.strictness = strictness
         self.further = tuple(further)
 
     def about(self, text: str, scope: Filter) -> Request:
         """Return this request with another text and another scope."""
-        return self._with(self.net, self.further, text, scope)
+        return self._with(self.strictness, self.further, text, scope)
 
-    def wider(self, net: Net) -> Request:
-        """Return this request with another net."""
-        return self._with(net, self.further)
+    def wider(self, strictness: Strictness) -> Request:
+        """Return this request with another strictness."""
+        return self._with(strictness, self.further)
 
-    def with_further(self, further: Sequence[channel.Found]) -> Request:
+    def with_further(self, further: Sequence[channel.ChannelResult]) -> Request:
         """Return this request with lists that were found without a search."""
-        return self._with(self.net, further)
+        return self._with(self.strictness, further)
 
     def _with(
-        self, net: Net, further: Sequence[channel.Found], text: str | None = None, scope: Filter | None = None
+        self,
+        strictness: Strictness,
+        further: Sequence[channel.ChannelResult],
+        text: str | None = None,
+        scope: Filter | None = None,
     ) -> Request:
         return Request(
             self.text if text is None else text,
@@ -130,7 +134,7 @@ class Request:
             by_labels=self.by_labels,
             is_explained=self.is_explained,
             facts=self.facts,
-            net=net,
+            strictness=strictness,
             further=further,
         )
 
@@ -138,11 +142,11 @@ class Request:
 class Candidates:
     """The union of the channels' lists for one query.
 
-    words: the best BM25 score of each memory that a channel of words found, by row number; full_words: that of a memory which
-    has all of the query; cosines: of all that have one; lists: the ranks, from 1, by channel; named: the labels that the query
-    names, with their rarities; identifiers: those of the query that memories of the scope have; sole: the memories that alone
-    have a rare one, by row number; strategies: what ran; failures: what did not, each in a sentence; is_complete: whether
-    longer lists would bring nobody else.
+    words: the best BM25 score of each memory found by words, by row number; full_words: the score of a memory with the whole
+    query; cosines: by row number; lists: the ranks, from 1, by channel; named: the labels that the query names, with their
+    rarities; identifiers: the query's identifiers that memories of the scope have; sole: row numbers of the only holders of a
+    rare identifier; strategies: the strategies that ran; failures: a sentence for each that failed; is_complete: whether longer
+    lists would bring no further memory.
     """
 
     __slots__ = (
@@ -168,40 +172,40 @@ class Candidates:
 
     def __init__(
         self,
-        asked: query.Query,
+        parsed_query: query.Query,
         index: LexicalIndex,
         texts: relevance.MemoryTexts,
-        found: Sequence[channel.Found],
+        results: Sequence[channel.ChannelResult],
         named: dict[str, float],
         semantic: Semantic | None = None,
         *,
         full_words: float = 0.0,
         is_complete: bool = True,
     ) -> None:
-        """Join what the channels found.
+        """Join the channels' lists.
 
-        semantic: where further cosines are looked up; is_complete: whether longer lists would bring nobody else.
+        semantic: the channel for looking up further cosines; is_complete: whether longer lists would bring no further memory.
         """
-        ran = [one for one in found if one.failure is None]
-        self.query = asked
+        ran = [result for result in results if result.failure is None]
+        self.query = parsed_query
         self.named = named
-        self.lists = {one.name: fusion.ranks_of(one.ranked) for one in ran}
-        self._scores = {one.name: {seq: score for score, seq in one.ranked} for one in ran}
-        self._strategy_of = {one.name: one.strategy for one in ran}
-        self.strategies = tuple(dict.fromkeys(one.strategy for one in ran))
-        self.failures = [one.failure for one in found if one.failure is not None]
+        self.lists = {result.name: fusion.ranks_by_row(result.ranked) for result in ran}
+        self._scores = {result.name: {seq: score for score, seq in result.ranked} for result in ran}
+        self._strategy_of = {result.name: result.strategy for result in ran}
+        self.strategies = tuple(dict.fromkeys(result.strategy for result in ran))
+        self.failures = [result.failure for result in results if result.failure is not None]
         self.full_words = full_words
         self.is_complete = is_complete
         self.identifiers: list[str] = []
         self.sole: list[int] = []
         self.words: dict[int, float] = {}
-        for one in ran:
-            if one.strategy == LEXICAL:
-                for score, seq in one.ranked:
+        for result in ran:
+            if result.strategy == LEXICAL:
+                for score, seq in result.ranked:
                     self.words[seq] = max(score, self.words.get(seq, 0.0))
         self.cosines = dict(self._scores.get(SEMANTIC, {}))
-        self._asked = relevance.AskedTerms(asked, index.analysers)
-        self._standings: relevance.Standings | None = None  # made when cosines have been looked up
+        self._asked = relevance.AskedTerms(parsed_query, index.analysers)
+        self._standings: relevance.Standings | None = None  # computed after the cosines are looked up
         self._index = index
         self._texts = texts
         self._semantic = semantic
@@ -211,34 +215,35 @@ class Candidates:
         return iter(dict.fromkeys(seq for ranks in self.lists.values() for seq in ranks))
 
     def look_up(self, seqs: Sequence[int]) -> None:
-        """Make the cosines of these memories known. Raises StoreError, ModelError."""
+        """Look up the cosines of these memories. Raises StoreError, ModelError."""
         if self._semantic is not None:
             self.cosines.update(self._semantic.cosines(self.query, [seq for seq in seqs if seq not in self.cosines]))
             self._standings = None
 
     def agreement(self, seq: int) -> float:
-        """Return the share of the strategies that ran which have the memory among their first AGREED."""
-        found_by = {self._strategy_of[name] for name, ranks in self.lists.items() if ranks.get(seq, AGREED + 1) <= AGREED}
-        return fusion.agreement(len(found_by), len(self.strategies))
+        """Return the share of the strategies that rank the memory among their first AGREEMENT_DEPTH."""
+        found_by = {
+            self._strategy_of[name]
+            for name, ranks in self.lists.items()
+            if ranks.get(seq, AGREEMENT_DEPTH + 1) <= AGREEMENT_DEPTH
+        }
+        return fusion.agreement_share(len(found_by), len(self.strategies))
 
     def cosine_alone(self, seq: int) -> float | None:
         """Return a memory's cosine if meaning alone has found it, else None."""
         return self.cosines.get(seq) if [name for name, ranks in self.lists.items() if seq in ranks] == [SEMANTIC] else None
 
     def hit(self, memory: Memory, score: float = 0.0, recency: float = 1.0, *, is_indexed: bool = True) -> Hit:
-        """Return the hit that a memory is, with its relevance.
-
-        Its terms stand for its score where no score tells anything.
-        """
+        """Return a memory as a hit. Its matched terms replace a BM25 score that says nothing."""
         seq = memory.seq
-        found = self._asked.found_in(self._texts.words_of(memory, self.query.language))
+        evidence = self._asked.found_in(self._texts.words_of(memory, self.query.language))
         share = None
-        if not is_indexed or self._asked.is_unspaced:  # BM25 makes little of bigrams, most of which are no words
-            share = found["covered"] / max(self._asked.total, relevance.LEAST_ASKED)
+        if not is_indexed or self._asked.is_unspaced:  # BM25 scores bigrams low, because most are no words
+            share = evidence["covered"] / max(self._asked.total, relevance.MIN_ASKED)
         cosine = self.cosines.get(seq)
         if self._standings is None:
             self._standings = relevance.Standings(self.words, self.cosines, self.full_words)
-        terms = relevance.weigh_evidence(found | self._standings.evidence_of(seq, share))
+        terms = relevance.weigh_evidence(evidence | self._standings.evidence_of(seq, share))
         ranks = {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks}
         terms = logit.with_channels(terms, ranks)
         if rarity := self._rarest_keyword(memory):
@@ -246,10 +251,10 @@ class Candidates:
         asked_like: str | None = None
         if memory.questions:
             asked_like, terms = self._with_question(memory, terms)
-        scores = {name: round(known[seq], 4) for name, known in self._scores.items() if seq in known}
+        scores = {name: round(scores_by_row[seq], 4) for name, scores_by_row in self._scores.items() if seq in scores_by_row}
         if cosine is not None:
             scores[SEMANTIC] = round(cosine, 4)
-        own = {analysis.label_form(label): label for label in (*memory.tags, *memory.keywords)} if self.named else {}
+        own_labels = {analysis.label_form(label): label for label in (*memory.tags, *memory.keywords)} if self.named else {}
         return Hit(
             memory,
             score,
@@ -257,25 +262,27 @@ class Candidates:
             ranks,
             scores,
             agreement=self.agreement(seq),
-            labels=[own[label] for label in self.named if label in own],
+            labels=[own_labels[label] for label in self.named if label in own_labels],
             recency=recency,
             terms=terms,
             asked_like=asked_like,
         )
 
     def _with_question(self, memory: Memory, terms: Terms) -> tuple[str | None, Terms]:
-        """Return the question of a memory that the query is like, None for none, and the terms with that evidence."""
+        """Return the question that the query is like, None without one, and the terms with its evidence."""
         from subcog_hooks.recall import asked_like  # few memories have questions
 
         seq = memory.seq
         cosines = self._question_cosines(seq)
-        found = asked_like.most_like(self.query.text, memory.questions, cosines, self._index.analysers)
+        likeness = asked_like.most_alike_question(self.query.text, memory.questions, cosines, self._index.analysers)
         if cosines:
             leads = max(cosines.values()) >= self.cosines.get(seq, -1.0)
         else:
             leads = self._scores.get(QUESTIONS, {}).get(seq, -1.0) >= self.words.get(seq, 0.0)
-        is_like = found.value > found.least
-        return found.question if is_like else None, logit.with_question(terms, found.value, found.least, leads=leads)
+        is_like = likeness.value > likeness.min_value
+        return likeness.question if is_like else None, logit.with_question(
+            terms, likeness.value, likeness.min_value, leads=leads
+        )
 
     def _question_cosines(self, seq: int) -> dict[int, float]:
         if self._semantic is None:
@@ -287,11 +294,10 @@ class Candidates:
             return {}
 
     def _rarest_keyword(self, memory: Memory) -> float:
-        """Return the rarity of the rarest of a memory's keywords that the query names, 0.0 without one.
+        """Return the rarity of the rarest keyword of a memory that the query names, 0.0 without one.
 
-        A tag only sorts memories.
-
-        An everyday word that stands alone ("calm") counts less: a prompt may well use it in another sense.
+        Tags do not count: they only sort memories. A single everyday word ("calm") counts less, because a prompt may use it in
+        another sense.
         """
         if not self.named or not memory.keywords:
             return 0.0
@@ -303,33 +309,35 @@ class Candidates:
         )
 
 
-def gather(request: Request, sources: Sources, deadline: Deadline, deeper: int = 1) -> Candidates:
-    """Run the channels that the request's mode names and join their lists.
+def gather_candidates(request: Request, sources: Sources, deadline: Deadline, deeper: int = 1) -> Candidates:
+    """Run the channels of the request's mode and join their lists.
 
-    deeper: how many times as long as usual the lists may be. A channel that fails, or is out of time, is among the `failures`.
-    Words come first, and answer where meaning was wanted alone and fails. Raises IndexUnusable.
+    deeper: a factor on the usual length of the lists. A channel that fails or runs out of time adds to `failures`. Words run
+    first, and also answer where meaning alone was asked and fails. Raises IndexUnusable.
     """
     index, tuning, scope = sources.index, sources.tuning, request.scope
-    by_words, by_meaning = _wanted(request.mode, tuning)
-    asked, found, semantic = _run_channels(request, sources, deadline, deeper)
+    by_words, by_meaning = _uses_words_and_meaning(request.mode, tuning)
+    parsed_query, results, semantic = _run_channels(request, sources, deadline, deeper)
     depths = {SEMANTIC: tuning.semantic_depth * deeper}
-    is_complete = all(len(one.ranked) < depths.get(one.name, tuning.lexical_depth * deeper) for one in found)
-    named = labels.named_by(request.text, index, scope) if by_words and request.by_labels else {}
+    is_complete = all(len(result.ranked) < depths.get(result.name, tuning.lexical_depth * deeper) for result in results)
+    named = labels.labels_named_in(request.text, index, scope) if by_words and request.by_labels else {}
     if named:
-        carried = channel.run_channel(labels.Labels(index, named), asked, scope, LABELS_DEPTH, deadline)
-        found += [carried] if carried.ranked or carried.failure else []  # tags of other projects have no say
-    found += request.further
-    full_words = recall_words.full_score(index, asked)
-    candidates = Candidates(asked, index, sources.texts, found, named, semantic, full_words=full_words, is_complete=is_complete)
+        labelled = channel.run_channel(labels.Labels(index, named), parsed_query, scope, LABELS_DEPTH, deadline)
+        results += [labelled] if labelled.ranked or labelled.failure else []  # tags of other projects do not count
+    results += request.further
+    full_words = recall_words.full_score(index, parsed_query)
+    candidates = Candidates(
+        parsed_query, index, sources.texts, results, named, semantic, full_words=full_words, is_complete=is_complete
+    )
     if semantic is not None:
         try:
             candidates.look_up(list(candidates))
         except SubcogError as error:
             candidates.failures.append(f"{SEMANTIC}: {error.message}")
-    if by_words and any(term.is_identifier for term in asked.terms):
-        from subcog_hooks.recall import identifiers  # few queries name one
+    if by_words and any(term.is_identifier for term in parsed_query.terms):
+        from subcog_hooks.recall import identifiers  # few queries name an identifier
 
-        candidates.identifiers, candidates.sole = identifiers.look_up(asked, index, scope)
+        candidates.identifiers, candidates.sole = identifiers.find_holders(parsed_query, index, scope)
     if by_meaning and sources.note:
         candidates.failures.append(sources.note)
     return candidates
@@ -337,52 +345,51 @@ def gather(request: Request, sources: Sources, deadline: Deadline, deeper: int =
 
 def _run_channels(
     request: Request, sources: Sources, deadline: Deadline, deeper: int
-) -> tuple[query.Query, list[channel.Found], Semantic | None]:
-    """Return the query, what the channels of words and meaning found for it, and the latter if it could answer.
+) -> tuple[query.Query, list[channel.ChannelResult], Semantic | None]:
+    """Return the query, the results of words and meaning, and the semantic channel if it could answer.
 
-    Meaning is searched beside words, from when its text is known. Most prompts mean what they say: before they are analysed.
+    The semantic search runs beside the others as soon as its text is known. For most prompts that is before their analysis.
     """
     index, tuning, scope = sources.index, sources.tuning, request.scope
-    by_words, by_meaning = _wanted(request.mode, tuning)
+    by_words, by_meaning = _uses_words_and_meaning(request.mode, tuning)
     depth = tuning.semantic_depth * deeper
     semantic: Semantic | None = None
     if by_meaning and sources.space is not None:
-        semantic = Semantic(sources.space, sources.store, tuning.min_similarity * request.net.nearness)
+        semantic = Semantic(sources.space, sources.store, tuning.min_similarity * request.strictness.nearness)
     beside = semantic if by_words else None
     try:
         if beside is not None and not request.is_typed:
             beside.begin(ends_of(request.text), scope, depth, deadline)
-        asked = query.analyse(request.text, index, within=recall_words.scope(index, scope), correct=request.is_typed)
+        parsed_query = query.analyse_query(
+            request.text, index, within=recall_words.scope_query(index, scope), correct=request.is_typed
+        )
         if beside is not None:
-            beside.begin(asked.meant, scope, depth, deadline)
-        found = _search_words(request, asked, sources, deadline, deeper) if by_words else []
+            beside.begin(parsed_query.meant, scope, depth, deadline)
+        results = _search_word_channels(request, parsed_query, sources, deadline, deeper) if by_words else []
         if semantic is not None:
-            found.append(channel.run_channel(semantic, asked, scope, depth, deadline))
+            results.append(channel.run_channel(semantic, parsed_query, scope, depth, deadline))
     finally:
         if semantic is not None:
             semantic.end()
-    if semantic is not None and found[-1].failure is not None:
+    if semantic is not None and results[-1].failure is not None:
         semantic = None
     if semantic is None and not by_words:  # words are better than nothing
-        found += _search_words(request, asked, sources, deadline, deeper)
-    return asked, found, semantic
+        results += _search_word_channels(request, parsed_query, sources, deadline, deeper)
+    return parsed_query, results, semantic
 
 
-def _search_words(
-    request: Request, asked: query.Query, sources: Sources, deadline: Deadline, deeper: int
-) -> list[channel.Found]:
+def _search_word_channels(
+    request: Request, parsed_query: query.Query, sources: Sources, deadline: Deadline, deeper: int
+) -> list[channel.ChannelResult]:
     depth = sources.tuning.lexical_depth * deeper
-    kinds = [kind(sources.index) for kind in request.net.words]
-    if sources.index.most_questions and recall_words.Relaxed in request.net.words:
-        kinds.append(recall_words.AskedLike(sources.index))
-    return [channel.run_channel(kind, asked, request.scope, depth, deadline) for kind in kinds]
+    channels = [channel_type(sources.index) for channel_type in request.strictness.words]
+    if sources.index.most_questions and recall_words.Relaxed in request.strictness.words:
+        channels.append(recall_words.AskedLike(sources.index))
+    return [channel.run_channel(words, parsed_query, request.scope, depth, deadline) for words in channels]
 
 
-def _wanted(mode: str, tuning: Tuning) -> tuple[bool, bool]:
-    """Return whether words, and meaning, are asked.
-
-    A share of 0 or 1 leaves the other side out, as the modes do.
-    """
+def _uses_words_and_meaning(mode: str, tuning: Tuning) -> tuple[bool, bool]:
+    """Return whether words are searched, and meaning; an alpha of 0 or 1 excludes one side, like a mode."""
     if mode == HYBRID:
         return tuning.alpha != 1.0, tuning.alpha != 0.0
     return mode == LEXICAL, mode == SEMANTIC

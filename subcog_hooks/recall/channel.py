@@ -1,6 +1,6 @@
-"""The contract of a channel: one way of finding memories, with one signature, and its result.
+"""The contract of a channel: one way of finding memories, with one signature and one kind of result.
 
-No ranking across channels here.
+Nothing here ranks across channels.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     Ranked = list[tuple[float, int]]  # (the channel's own score, row number), best first
 
     class Channel(Protocol):
-        """name: in answers and notes; strategy: what its agreement counts as (S1: exact and relaxed words are one).
+        """A way of finding memories.
 
-        is_floor: it runs whatever the time is, so that there is always an answer.
+        name: in answers and notes; strategy: for counting agreement (S1: exact and relaxed words are one strategy).
+        is_floor: it runs even without time left, so that there is always an answer.
         """
 
         name: str
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
         is_floor: bool
 
         def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
-            """Return the best `k` memories of `scope`, and those that score as the last of them. Raises SubcogError."""
+            """Return the best `k` memories of `scope`, and all memories that score like the last. Raises SubcogError."""
 
 
-class Found:
-    """One channel's result: its list, or why it has none. An empty list of a channel that ran is an answer."""
+class ChannelResult:
+    """The list of one channel, or the reason for a failure. An empty list without a failure is an answer."""
 
     __slots__ = ("failure", "name", "ranked", "strategy")
 
@@ -44,17 +45,19 @@ class Found:
         self.failure = failure
 
 
-def run_channel(channel: Channel, query: Query, scope: Filter, k: int, deadline: Deadline) -> Found:
-    """Let a channel search; a failure, or a deadline that has passed, is noted and is not "nothing found".
+def run_channel(channel: Channel, query: Query, scope: Filter, k: int, deadline: Deadline) -> ChannelResult:
+    """Run a channel's search; record a failure or a passed deadline in the result.
 
-    Raises IndexUnusable: without words there is no answer, and whoever may write rebuilds the index.
+    Raises IndexUnusable: without words there is no answer, and a writer rebuilds the index.
     """
     if not channel.is_floor and not deadline.work_left_ms():
-        return Found(channel.name, channel.strategy, None, f"{channel.name}: no time was left for it")
+        return ChannelResult(channel.name, channel.strategy, None, f"{channel.name}: no time was left for it")
     try:
-        return Found(channel.name, channel.strategy, channel.search(query, scope, k, deadline))
+        return ChannelResult(channel.name, channel.strategy, channel.search(query, scope, k, deadline))
     except IndexUnusable:
         raise
     except SubcogError as error:
         late = not deadline.work_left_ms()
-        return Found(channel.name, channel.strategy, None, f"{channel.name}: {'out of time' if late else error.message}")
+        return ChannelResult(
+            channel.name, channel.strategy, None, f"{channel.name}: {'out of time' if late else error.message}"
+        )

@@ -1,4 +1,4 @@
-"""Keeping an answer from saying one thing twice: near-duplicates left out, and like memories apart. Pure."""
+"""Removal of near-duplicates from an answer, and separation of similar memories. Pure."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    Words = frozenset[str]
+    WordSet = frozenset[str]
 
-MAX_COMPARED_TEXT = 4_000  # characters of a memory that are compared
-# The likeness from which one text repeats another. Long texts may differ in a word; of short texts that differ in one,
+MAX_COMPARED_TEXT = 4_000  # characters of a memory
+# A text with this similarity repeats another. Long texts may differ in a word. Two short texts that differ in one word,
 # such as a port, both stay. The sweep finds no difference from 0.85 to 1.0 (tests/eval/results/12f8346.md).
 NEAR_DUPLICATE = 0.95
-COMPARED = 200  # memories from the top that are looked at for near-duplicates
-WINDOW = 50  # memories from the top that are put apart from each other
+MAX_COMPARED = 200  # memories from the top
+WINDOW = 50  # memories from the top
 
 
-def words_of(text: str) -> Words:
-    """Return the whole words, numbers and identifiers of a text, and each with the next.
+def words_and_pairs(text: str) -> WordSet:
+    """Return the words, numbers and identifiers of a text, and each pair of neighbours.
 
-    `30s` and `60s` are not near-duplicates, whatever stands around them, nor are "A before B" and "B before A".
+    The pairs tell `30s` from `60s` in equal sentences, and "A before B" from "B before A".
 
-    >>> sorted(words_of("Retry after 30s. Retry!"))
+    >>> sorted(words_and_pairs("Retry after 30s. Retry!"))
     ['30s', '30s retry', 'after', 'after 30s', 'retry', 'retry after']
     """
     words = [word.lower() for word in analysis.wholes(analysis.fold(text[:MAX_COMPARED_TEXT]))]
     return frozenset((*words, *map(" ".join, pairwise(words))))
 
 
-def similarity(a: Words, b: Words) -> float:
+def similarity(a: WordSet, b: WordSet) -> float:
     """Return the share of the words of two texts that both have (Jaccard), 0.0 to 1.0.
 
     >>> similarity(frozenset("abc"), frozenset("bcd"))
@@ -42,51 +42,50 @@ def similarity(a: Words, b: Words) -> float:
     return both / (len(a) + len(b) - both) if a or b else 1.0
 
 
-def _may_be(a: int, b: int, least: float) -> bool:
-    """Return whether texts of so many words can be similar at all: they share at most those of the shorter."""
-    return a == b or (a / b if a < b else b / a) >= least
+def _can_be_similar(a: int, b: int, min_similarity: float) -> bool:
+    """Return whether texts of `a` and `b` words can reach a similarity: they share at most the shorter's words."""
+    return a == b or (a / b if a < b else b / a) >= min_similarity
 
 
-def distinct(texts: Iterable[str], least: float = NEAR_DUPLICATE) -> Iterator[int]:
-    """Yield the places of the texts that are less similar than `least` to every one kept before them.
+def distinct_positions(texts: Iterable[str], max_similarity: float = NEAR_DUPLICATE) -> Iterator[int]:
+    """Yield the positions of the texts that are less similar than `max_similarity` to every earlier one.
 
-    A `least` of 1.0 keeps all.
+    A `max_similarity` of 1.0 keeps all. Only the first MAX_COMPARED texts are compared, each with all that stayed.
 
-    The first COMPARED are: each is compared with all that are kept.
-
-    >>> list(distinct(["Retry after 30s.", "retry after 30s", "Retry after 60s."], 0.95))
+    >>> list(distinct_positions(["Retry after 30s.", "retry after 30s", "Retry after 60s."], 0.95))
     [0, 2]
     """
-    kept: list[Words] = []
-    for place, text in enumerate(texts):
-        if least < 1.0 and place < COMPARED:
-            mine = words_of(text)
-            if any(_may_be(len(mine), len(other), least) and similarity(mine, other) >= least for other in kept):
+    earlier: list[WordSet] = []
+    for position, text in enumerate(texts):
+        if max_similarity < 1.0 and position < MAX_COMPARED:
+            words = words_and_pairs(text)
+            if any(
+                _can_be_similar(len(words), len(other), max_similarity) and similarity(words, other) >= max_similarity
+                for other in earlier
+            ):
                 continue
-            kept.append(mine)
-        yield place
+            earlier.append(words)
+        yield position
 
 
-def apart(texts: Sequence[str], scores: Sequence[float], share: float) -> list[int]:
-    """Return the places of the texts in the order of maximal marginal relevance, scaled by relevance.
+def diversify_order(texts: Sequence[str], scores: Sequence[float], share: float) -> list[int]:
+    """Return the positions of the texts by maximal marginal relevance, scaled by relevance.
 
-    Carbonell and Goldstein 1998.
-
-    Each next one has the best `score * (1 - (1 - share) * likeness)`, likeness being the greatest similarity to one chosen
-    before: it loses in proportion to what it has, so that a poor one never comes first for being unlike. A share of 1.0 keeps
-    the order, and what is behind the first WINDOW keeps its place.
+    Carbonell and Goldstein 1998. The next text has the best `score * (1 - (1 - share) * likeness)`. Likeness is its greatest
+    similarity to a text chosen before. A text loses in proportion to its score, so a poor text never comes first for being
+    unlike. A share of 1.0 keeps the order; texts behind the first WINDOW keep their position.
     """
     order = list(range(len(texts)))
     if share >= 1.0:
         return order
-    rest = order[:WINDOW]
-    words = [words_of(texts[place]) for place in rest]
-    likeness = [0.0] * len(rest)
+    remaining = order[:WINDOW]
+    words = [words_and_pairs(texts[position]) for position in remaining]
+    likeness = [0.0] * len(remaining)
     chosen: list[int] = []
-    while rest:
-        best = max(rest, key=lambda place: (scores[place] * (1.0 - (1.0 - share) * likeness[place]), -place))
-        rest.remove(best)
+    while remaining:
+        best = max(remaining, key=lambda position: (scores[position] * (1.0 - (1.0 - share) * likeness[position]), -position))
+        remaining.remove(best)
         chosen.append(best)
-        for place in rest:
-            likeness[place] = max(likeness[place], similarity(words[place], words[best]))
+        for position in remaining:
+            likeness[position] = max(likeness[position], similarity(words[position], words[best]))
     return [*chosen, *order[WINDOW:]]

@@ -1,7 +1,7 @@
-"""Ways to find a memory without a search, above all because its owner has said when it is wanted: triggers, conditions.
+"""Memories found without a search: by their triggers and their conditions.
 
-The channel of patterns matches the triggers of the scope against the whole prompt, that of states judges the conditions by what
-is known of the session. They bring few memories and are sure of them: an intent that asks for nothing does not hold them back.
+The pattern channel matches the triggers of the scope against the whole prompt. The state channel judges conditions by the facts
+of the session. Both bring few memories and are sure of them, so a vague intent does not hold these back.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.cues.conditions import Scalar
-    from subcog_hooks.recall.channel import Found
+    from subcog_hooks.recall.channel import ChannelResult
     from subcog_hooks.recall.hits import Eligibility
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store import Store
 
-PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories that each brings; five is also how many may be pinned
-MATCHED_HEAD, MATCHED_TAIL = 65_536, 16_384  # characters of a longer text that are matched: its beginning and its end
-MAX_TRIED = 200  # triggers of which a literal stands in the text; a compiled one takes 30 to 100 µs
-LEAST_MATCHING_MS = 40.0  # for patterns, where waiting for others has used up the rest: 400 that are compiled
+PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories; five is also the limit of pinned memories
+MATCHED_HEAD, MATCHED_TAIL = 65_536, 16_384  # characters at the beginning and the end of a longer text
+MAX_TRIED = 200  # triggers with a literal in the text; matching a compiled trigger takes 30 to 100 µs
+MIN_MATCHING_MS = 40.0  # enough for 400 compiled patterns, even where waiting has used up the deadline
 MAX_JUDGED = 1_000  # memories with conditions, 5 µs each
-MAX_MATCHING = 50  # matching memories that are looked at
+MAX_MATCHING = 50  # matching memories that are read
 
 
-class Exact:
-    """The memories that such channels have brought, by the channel's name, the most urgent first; one may be in several.
+class ExactMatches:
+    """The memories that triggers, conditions and similar channels bring, by channel, most urgent first.
 
-    note: what was left undone, "" for nothing.
+    One memory may be in several channels. note: a sentence on unfinished work, "" for none.
     """
 
     __slots__ = ("channels", "note")
@@ -47,54 +47,55 @@ class Exact:
 
     @property
     def memories(self) -> dict[int, Memory]:
-        """All of them, by row number."""
         return {memory.seq: memory for memories in self.channels.values() for memory in memories}
 
     def is_news(self, given: AbstractSet[str]) -> bool:
-        """Return whether any of these memories is new to the session. given: what it has been given."""
+        """Return whether any of these memories is new to the session. given: ids that the session has."""
         return any(memory.id not in given for memories in self.channels.values() for memory in memories)
 
-    def lists(self) -> list[Found]:
-        """Return what each channel has found, in the form that a search gives it."""
-        from subcog_hooks.recall.channel import Found  # with tantivy, which only a search has loaded
+    def lists(self) -> list[ChannelResult]:
+        """Return the memories of each channel in the form of a search result."""
+        from subcog_hooks.recall.channel import ChannelResult  # it loads tantivy, which only a search needs
 
         return [
-            Found(name, name, [(1.0 / rank, memory.seq) for rank, memory in enumerate(memories, 1)])
+            ChannelResult(name, name, [(1.0 / rank, memory.seq) for rank, memory in enumerate(memories, 1)])
             for name, memories in self.channels.items()
         ]
 
     def hits(self) -> list[Hit]:
-        """Return the memories as hits when no search ran: these channels are all that is known of them."""
-        from subcog_hooks.recall import logit  # only where something was found
+        """Return the memories as hits where no search ran, with only these channels as evidence."""
+        from subcog_hooks.recall import logit  # needed only for a hit
 
-        of = {name: {memory.seq: rank for rank, memory in enumerate(found, 1)} for name, found in self.channels.items()}
+        ranks_by_channel = {
+            name: {memory.seq: rank for rank, memory in enumerate(memories, 1)} for name, memories in self.channels.items()
+        }
         hits = []
         for seq, memory in self.memories.items():
-            ranks = {name: ranks[seq] for name, ranks in of.items() if seq in ranks}
+            ranks = {name: ranks[seq] for name, ranks in ranks_by_channel.items() if seq in ranks}
             terms = logit.terms_of_channels(ranks)
             hits.append(Hit(memory, 0.0, logit.probability(terms), ranks, {}, terms=terms))
         self.pin(hits)
         return hits
 
     def pin(self, hits: Sequence[Hit]) -> None:
-        """Pin those that a trigger has found, and to which the user himself has given the priority for it."""
-        found = self.channels.get(PATTERN, ())
-        pinned = {memory.seq for memory in found if memory.is_pinnable}
+        """Pin the hits whose trigger matched and whose priority the user has set for that."""
+        triggered = self.channels.get(PATTERN, ())
+        pinned = {memory.seq for memory in triggered if memory.is_pinnable}
         for hit in hits:
             hit.is_pinned = hit.memory.seq in pinned
 
 
-def by_patterns(text: str, store: Store, eligible: Eligibility, deadline: Deadline) -> tuple[list[Memory], str]:
-    """Return the eligible memories one of whose triggers matches the text, and what was left undone. Raises StoreError.
+def match_triggers(text: str, store: Store, eligible: Eligibility, deadline: Deadline) -> tuple[list[Memory], str]:
+    """Return the eligible memories with a matching trigger, and a note on triggers left untried.
 
-    Those that the session has not been given come first, then those of the highest priority, then the newest. Patterns get half
-    of the time that is left, counted in what this thread works: a busy machine takes none of it.
+    Memories that are new to the session come first, then by priority, then the newest. Patterns get half of the time that is
+    left, counted in this thread's own work. A busy machine takes none of it. Raises StoreError.
     """
-    from subcog_hooks.cues import triggers  # only where the store has some
+    from subcog_hooks.cues import triggers  # needed only where the store has triggers
 
     text = triggers.plain(matched_part(text))
     seqs: dict[int, int] = {}
-    allowed_s = max(LEAST_MATCHING_MS, 0.5 * deadline.left_ms()) / 1000.0
+    allowed_s = max(MIN_MATCHING_MS, 0.5 * deadline.left_ms()) / 1000.0
     began_s = time.thread_time()
     data = text.encode("utf-8", "replace")
     note = ""
@@ -105,13 +106,13 @@ def by_patterns(text: str, store: Store, eligible: Eligibility, deadline: Deadli
         if tried >= MAX_TRIED or not deadline.work_left_ms() or time.thread_time() - began_s > allowed_s:
             note = f"patterns: of {len(candidates)} triggers that may match {tried} were tried"
             break
-        if _matches(trigger.pattern, data):
+        if _trigger_matches(trigger.pattern, data):
             seqs[trigger.seq] = trigger.priority
-    return _first(seqs, store, eligible, PATTERN_DEPTH, eligible.allows), note
+    return _most_urgent(seqs, store, eligible, PATTERN_DEPTH, eligible.allows), note
 
 
-def _matches(pattern: str, data: bytes) -> bool:
-    from subcog_hooks.cues import triggers  # has been loaded
+def _trigger_matches(pattern: str, data: bytes) -> bool:
+    from subcog_hooks.cues import triggers  # already loaded
 
     try:
         return triggers.search(pattern, data) is not None
@@ -119,34 +120,36 @@ def _matches(pattern: str, data: bytes) -> bool:
         return False
 
 
-def by_states(
+def match_conditions(
     facts: Mapping[str, Scalar], store: Store, eligible: Eligibility, naming: tuple[str, ...] = ()
 ) -> tuple[list[Memory], str]:
-    """Return the eligible memories whose conditions hold by these facts, and what was left undone.
+    """Return the eligible memories whose conditions hold by these facts, and a note on unjudged memories.
 
-    They are in the order of `by_patterns`. One with triggers or paths waits for these; its conditions only hold it back.
-    naming: of these facts one must be among the conditions; () for any. Raises StoreError.
+    They have the order of `match_triggers`. A memory with triggers or paths waits for these; its conditions only hold it back.
+    naming: the conditions must name one of these facts; () for any. Raises StoreError.
     """
-    from subcog_hooks.cues import conditions  # only where the store has some
+    from subcog_hooks.cues import conditions
 
-    found = store.conditional(eligible.audiences, MAX_JUDGED + 1, eligible.now_ms)
+    conditional = store.conditional(eligible.audiences, MAX_JUDGED + 1, eligible.now_ms)
     note = (
-        f"state: of more than {MAX_JUDGED} memories with conditions the last were not judged" if len(found) > MAX_JUDGED else ""
+        f"state: of more than {MAX_JUDGED} memories with conditions the last were not judged"
+        if len(conditional) > MAX_JUDGED
+        else ""
     )
-    held = [
+    matching = [
         seq
-        for seq, when in found[:MAX_JUDGED]
+        for seq, when in conditional[:MAX_JUDGED]
         if (not naming or any(name in when for name in naming)) and conditions.holds(when, facts)
     ]
 
     def waits_for_nothing_else(memory: Memory) -> bool:
         return eligible.includes(memory) and not (memory.triggers or memory.paths)
 
-    return _first(held, store, eligible, STATE_DEPTH, waits_for_nothing_else), note
+    return _most_urgent(matching, store, eligible, STATE_DEPTH, waits_for_nothing_else), note
 
 
 def matched_part(text: str) -> str:
-    """Return the part of a text that is matched.
+    """Return the beginning and the end of a long text; a shorter text as it is.
 
     >>> len(matched_part("x" * 1_000_000)) == MATCHED_HEAD + 1 + MATCHED_TAIL
     True
@@ -154,29 +157,29 @@ def matched_part(text: str) -> str:
     return text if len(text) <= MATCHED_HEAD + MATCHED_TAIL else f"{text[:MATCHED_HEAD]}\n{text[-MATCHED_TAIL:]}"
 
 
-def _first(
-    seqs: Iterable[int], store: Store, eligible: Eligibility, most: int, is_wanted: Callable[[Memory], bool]
+def _most_urgent(
+    seqs: Iterable[int], store: Store, eligible: Eligibility, max_memories: int, is_usable: Callable[[Memory], bool]
 ) -> list[Memory]:
-    """Return the first of these memories that are wanted, new ones before those that the session has been given."""
-    wanted = list(seqs)
-    if not wanted:
+    """Return at most `max_memories` usable memories, those new to the session first."""
+    candidates = list(seqs)
+    if not candidates:
         return []
-    if len(wanted) > MAX_MATCHING:
+    if len(candidates) > MAX_MATCHING:
         had = set(store.seqs_of(eligible.given))
-        wanted = [seq for seq in wanted if seq not in had][:MAX_MATCHING]
-    live = [memory for memory in store.by_seqs(wanted).values() if is_wanted(memory)]
-    now = eligible.now_ms  # what is dated ahead is no newer
-    live.sort(key=lambda memory: (memory.id in eligible.given, -memory.priority, -min(memory.created_at, now), memory.id))
-    return live[:most]
+        candidates = [seq for seq in candidates if seq not in had][:MAX_MATCHING]
+    live = [memory for memory in store.by_seqs(candidates).values() if is_usable(memory)]
+    now_ms = eligible.now_ms  # a future date counts as now
+    live.sort(key=lambda memory: (memory.id in eligible.given, -memory.priority, -min(memory.created_at, now_ms), memory.id))
+    return live[:max_memories]
 
 
 def match_prompt(
     text: str, facts: Mapping[str, Scalar] | None, store: Store, eligible: Eligibility, deadline: Deadline
-) -> Exact:
-    """Return what a prompt brings by triggers and conditions. Raises StoreError.
+) -> ExactMatches:
+    """Return the memories that a prompt brings by triggers and conditions. Raises StoreError.
 
-    facts: what is known of its session, None where no memory has conditions.
+    facts: of the session, None where no memory has conditions.
     """
-    patterns, note = by_patterns(text, store, eligible, deadline) if text else ([], "")
-    states, other = by_states(facts, store, eligible) if facts is not None else ([], "")
-    return Exact({PATTERN: patterns, STATE: states}, "; ".join(filter(None, (note, other))))
+    patterns, note = match_triggers(text, store, eligible, deadline) if text else ([], "")
+    states, state_note = match_conditions(facts, store, eligible) if facts is not None else ([], "")
+    return ExactMatches({PATTERN: patterns, STATE: states}, "; ".join(filter(None, (note, state_note))))

@@ -1,4 +1,4 @@
-"""Hits of recall: a memory with its ranks, scores and relevance, and the memories that are eligible."""
+"""Hits of recall: a memory with its ranks, scores and relevance; and the eligibility of memories."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Eligibility:
     """The conditions that every channel checks before it brings a memory.
 
-    audiences: whose memories; now_ms: milliseconds since the epoch; given: ids that the session has had, which come behind the
-    others; holds: whether a memory's conditions do.
+    audiences: whose memories; now_ms: milliseconds since the epoch; given: ids that the session has had, which rank behind the
+    others; holds: returns whether a memory's conditions hold.
     """
 
     __slots__ = ("audiences", "given", "holds", "now_ms")
@@ -35,26 +35,25 @@ class Eligibility:
         self.holds = holds
 
     def allows(self, memory: Memory) -> bool:
-        """Return whether a memory may be handed over. Raises StoreError when its conditions can not be judged."""
+        """Return whether a memory may be handed over. Raises StoreError when its conditions cannot be judged."""
         return self.includes(memory) and self.holds(memory)
 
     def includes(self, memory: Memory) -> bool:
-        """Return whether a memory is live and of these audiences, whatever its conditions."""
+        """Return whether a memory is live and of these audiences, regardless of its conditions."""
         return memory.is_live(self.now_ms) and audience_of(memory.scope, memory.project) in self.audiences
 
 
-LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one
+LEXICAL, SEMANTIC, LABELS = "lexical", "semantic", "labels"  # strategies: exact and relaxed words are one strategy
 QUESTIONS = "questions"  # the channel of the words of a memory's questions
-STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from here on
-IDENTIFIER = "identifier"  # no channel of its own: what lifts the only memory that has a rare identifier of the query
-# what finds without a search: a memory's own triggers, conditions and paths; that it names a thing exactly; that it is pinned
-# to the start of sessions; that the session has been using it
+STRONG_RELEVANCE = 0.5  # one strategy alone gives the label `medium` from this relevance on
+IDENTIFIER = "identifier"  # no channel: the lift of the only memory with a rare identifier of the query
+# Channels without a search: triggers, conditions, paths, exact mentions, pins to the start of sessions, use by the session.
 PATTERN, STATE, PATH, MENTION, PINNED, USED = "pattern", "state", "path", "mention", "pinned", "used"
-ACTION = "action"  # of a tool, which a rule is about
-BRIEF = "brief"  # it is worth knowing whatever comes
-BEGUN = "begun"  # no channel: the evidence of how far the session has gone
+ACTION = "action"  # a rule about the use of a tool
+BRIEF = "brief"  # a memory for the start of any session
+BEGUN = "begun"  # no channel: the evidence of the session's progress
 EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, MENTION, ACTION, PINNED, USED, BRIEF))
-AGREED = 5  # strategies agree on a memory when each has it among its first so many
+AGREEMENT_DEPTH = 5  # the last rank with which a strategy agrees on a memory
 
 VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"
 
@@ -62,18 +61,17 @@ VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "me
 class Hit:
     """A memory that was found.
 
-    score: the fused one, comparable within one answer. ranks (from 1) and scores (BM25, cosine, sum of label rarities): the
-    channels' own, by the channel's name; a channel that has not found the memory gives no rank, and its score if it knows one.
-    agreement: the share of the strategies that ran which have it among their first AGREED; labels: its tags and keywords that
-    the query names; recency: the factor that its age had on the score. contributions: what each channel adds to the score;
-    agreement_factor: what agreement makes of their sum. A search that explains itself tells these two. is_pinned: its trigger
-    matched, and its priority puts it before all others, whatever its relevance. asked_like: the one of its questions that the
-    query is like, None for none.
+    score: the fused score, comparable within one answer. ranks (from 1) and scores (BM25, cosine, sum of label rarities): by
+    channel name; a channel that has not found the memory gives no rank, but a score if it has one. agreement: the share of the
+    strategies with the memory among their first AGREEMENT_DEPTH; labels: its tags and keywords that the query names; recency:
+    the factor of its age on the score. contributions: the amount that each channel adds to the score; agreement_factor: the
+    factor on their sum. Only an explained search fills these two. is_pinned: its trigger matched, and its priority puts it
+    before all others. asked_like: its question that the query is like, None without one.
 
-    What its relevance is made of: terms, each a name, a value and what that adds to the logit; probability, which these terms
-    say; prior: the factor of its namespace for the intent; marked: what the user's marks leave, 1.0 where there are none;
-    present: what is left because files that it is about are gone, 1.0 where some are there. No factor depends on another.
-    is_loaded: the client has put it before the model in this session itself.
+    The relevance has these parts. terms: each a name, a value and its addition to the logit; probability: of these terms;
+    prior: the factor of its namespace for the intent; marked: the factor of the user's marks, 1.0 without any; present: the
+    factor for missing files, 1.0 where some exist. No factor depends on another. is_loaded: the client has shown it to the
+    model in this session itself.
     """
 
     __slots__ = (
@@ -129,29 +127,29 @@ class Hit:
 
     @property
     def relevance(self) -> float:
-        """The probability that the memory helps here, 0.0 to 1.0, by all of its factors."""
-        return relevance_of(self.probability, self.prior, self.marked, self.present)
+        """The probability that the memory helps here, 0.0 to 1.0, with all of its factors."""
+        return combined_relevance(self.probability, self.prior, self.marked, self.present)
 
     @property
     def is_exact(self) -> bool:
-        """True where something else than likeness has found it: its owner has said when it is wanted, or it names the thing."""
+        """True where a channel without a search has found it: its owner's cue, or an exact mention."""
         return not EXACT_CHANNELS.isdisjoint(self.ranks)
 
     @property
     def is_judged(self) -> bool:
-        """True where a second look has found it relevant enough, by a bar of its own."""
+        """True where a second look has found it relevant enough, by a threshold of its own."""
         return SECOND_LOOK in self.ranks
 
     @property
     def found_by(self) -> tuple[str, ...]:
-        """The channels that found it, by name."""
+        """The names of the channels that found it."""
         return tuple(sorted(self.ranks))
 
 
-def relevance_of(probability: float, prior: float = 1.0, marked: float = 1.0, present: float = 1.0) -> float:
-    """Return the relevance that these factors make together, 0.0 to 1.0. What they are is told by `Hit`.
+def combined_relevance(probability: float, prior: float = 1.0, marked: float = 1.0, present: float = 1.0) -> float:
+    """Return the relevance of a probability and the factors on it, 0.0 to 1.0. `Hit` explains these.
 
-    >>> relevance_of(0.5), relevance_of(0.95, prior=1.1), relevance_of(0.8, marked=0.5, present=0.5)
+    >>> combined_relevance(0.5), combined_relevance(0.95, prior=1.1), combined_relevance(0.8, marked=0.5, present=0.5)
     (0.5, 1.0, 0.2)
     """
     return round(min(1.0, probability * marked * prior) * present, 4)
@@ -160,14 +158,13 @@ def relevance_of(probability: float, prior: float = 1.0, marked: float = 1.0, pr
 class Answer:
     """One page of hits, best first.
 
-    strategies: what ran; note: what did not, or what else there is to know; is_degraded: something that should have run did
-    not. stage: the most that any of its hits can be called, which is less when only looser matching found them. query_type,
-    read_as, alpha, alpha_reason: how the query was taken, the text whose meaning was compared, and the share that meaning had.
-    identifiers: those of the query that memories of its scope have as they stand. corrections: words that were taken for
-    misspelt ones, with what they were taken for; suggestions: words and tags of the store to try instead. by_meaning_alone:
-    nothing else has found any memory. cosines_alone, end: of every result, those of other pages too, by its place from 0 the
-    cosine if meaning alone has found it, else None; and the place behind this page. Nothing and 0, unless the request asked for
-    it.
+    strategies: the strategies that ran; note: failures and other remarks; is_degraded: something that should have run did not.
+    stage: the highest label for its hits, lower when only looser matching found them. query_type, read_as, alpha, alpha_reason:
+    the type of the query, the text whose meaning was compared, and the share of meaning. identifiers: the query's identifiers
+    that memories of its scope have unchanged. corrections: words taken for misspelt, with their replacements; suggestions:
+    words and tags of the store to try instead. by_meaning_alone: meaning alone has found memories. cosines_alone: for the
+    results of all pages, by position from 0, the cosine if meaning alone has found it, else None. end: the position behind this
+    page. Both are empty unless the request is explained.
     """
 
     __slots__ = (
@@ -218,7 +215,7 @@ class Answer:
 
     @property
     def total(self) -> int:
-        """The number of results on all pages, as far as the search has looked."""
+        """The number of results on all pages, as far as the search has counted."""
         return len(self.cosines_alone)
 
     @property
@@ -227,22 +224,22 @@ class Answer:
         return max(self.cosines_alone, default=-1) >= self.end
 
     def without_far(self, nearness: float) -> Answer:
-        """Leave out what meaning alone has found and what is less near than `nearness` (a cosine). Return the answer."""
+        """Remove the hits of meaning alone with a cosine below `nearness`. Return the answer."""
         self.hits = [hit for hit in self.hits if hit.found_by != (SEMANTIC,) or hit.scores[SEMANTIC] >= nearness]
-        near = [(place, cosine) for place, cosine in self.cosines_alone.items() if cosine is None or cosine >= nearness]
+        near = [(position, cosine) for position, cosine in self.cosines_alone.items() if cosine is None or cosine >= nearness]
         self.cosines_alone = dict(near)
         return self
 
     @property
     def confidence(self) -> str:
-        """The label of the answer: that of its best hit."""
+        """The label of the best hit."""
         return self.confidence_of(self.hits[0]) if self.hits else NO_RESULTS
 
     def confidence_of(self, hit: Hit) -> str:
-        """Return the confidence in a hit: how many of the strategies that ran agree on it, and how relevant it is.
+        """Return the confidence in a hit, from the agreement of the strategies and its relevance.
 
-        All of them (two at least) and relevant: very_high; two: high; one, but relevant: medium; else low. A degraded answer
-        has medium at most, one of looser matching `low` or `speculative`.
+        All strategies (two at least) and relevant: very_high; two: high; one, but relevant: medium; else low. A degraded answer
+        has medium at most, looser matching has `low` or `speculative`.
         """
         if self.stage in (LOW, SPECULATIVE):
             return self.stage

@@ -1,8 +1,8 @@
 """The probability that a memory answers a query: a logistic model of evidence that means the same in every store.
 
-What counts is which of the query's terms a memory has, and where; how near it is, and how far it stands out among all that was
-found; what kind of note it is; how surely the prompt asks for something. Absolute BM25 scores and cosines do not transfer from
-store to store: they are taken relative to a full match, to the runner-up and to the tenth.
+The evidence is the query's terms in the memory, its nearness, its lead over other memories and its kind. The prompt's intent
+adds to it. Absolute BM25 scores and cosines differ from store to store. So they are taken relative to a full match, the
+runner-up and the tenth.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _ROWS = read_rows(__file__, "relevance.tsv")
 WITH_MEANING, WORDS_ALONE, OF_NOTES = (
     {cells[0]: float(cells[column]) for cells in _ROWS if cells[column] != "-"} for column in (1, 2, 3)
 )
-CHOSEN = frozenset(("prose",))  # weights that are not fitted
-NAMES = {  # what each evidence is
+UNFITTED = frozenset(("prose",))  # weights that are not fitted
+NAMES = {  # the meaning of each evidence, for `why`
     "intercept": "what speaks against any memory, before anything is known of it",
     "intent": "how surely the prompt asks for something that memories help with",
     "closeness": "how near it is to a full match, by words and meaning",
@@ -63,33 +63,33 @@ NAMES = {  # what each evidence is
 }
 
 NEUTRAL_INTENT = 0.8  # of a query that was typed to be answered
-MAX_RELEVANCE_TEXT = 4_000  # characters of a memory that are looked at: 50 µs a thousand
+MAX_RELEVANCE_TEXT = 4_000  # characters of a memory: a thousand take 50 µs
 OPENING = 50  # words
-MOST_TEXTS = 100  # whose words are kept: some more than a prompt looks at
-LONGEST_TITLE = 8  # words; a longer first line says something
-BIGRAM = 0.25  # of a word: what two characters of a script without spaces count; a word has several, and they overlap
-LEAST_ASKED = 1.5  # two rare words: "fix the build" can not be covered, whatever has these words
-MEANING_SHARE = 0.7  # of closeness, whatever share it has in the ranking
-LEADS = (0.3, 3.0)  # times the runner-up's closeness
-NO_LEAD = 0.4  # where there is nobody to compare with
-USUAL_COSINE = 0.3  # of the nearest memory to a prompt that none answers; a margin is measured against no less
-USUAL_WORDS, MOST_WORDS = 12, 40  # of a prompt: most titles have fewer, and more make no difference
-TENTH = 9  # the place, from 0, of the tenth memory: a closeness is measured against its
-USUAL_TENTH = 0.2  # its closeness at most, where fewer are found
+MAX_KEPT_TEXTS = 100  # memories whose words are cached: some more than a prompt compares
+LONGEST_TITLE = 8  # words; a longer first line is a sentence
+BIGRAM = 0.25  # weight of two characters of a script without spaces: a word has several, and they overlap
+MIN_ASKED = 1.5  # the weight of two rare words: no memory can cover a prompt such as "fix the build"
+MEANING_SHARE = 0.7  # of closeness, independent of the share in the ranking
+LEADS = (0.3, 3.0)  # limits of the lead, as a factor on the runner-up's closeness
+NO_LEAD = 0.4  # for the only memory
+USUAL_COSINE = 0.3  # of the nearest memory to an unanswerable prompt; margins are measured against it at least
+USUAL_WORDS, MAX_PROMPT_WORDS = 12, 40  # words of a prompt: most titles have fewer, and more make no difference
+TENTH = 9  # the position, from 0, of the tenth memory
+USUAL_TENTH = 0.2  # the tenth's closeness at most, where fewer memories are found
 CHRONICLES = frozenset("change changes changelog history release releases".split())  # namespaces
 
 
 class MemoryText:
-    """The words of a memory, as queries are compared with them.
+    """The words of a memory, for comparing with queries.
 
-    folded: text, tags and keywords; stems: in their order; has, opening, title: those of all of it, of its first words and of
-    its title line; chronicle: 1.0 for a report of what was done, else 0.0.
+    folded: text, tags and keywords; stems: in their order; has, opening, title: the stems of the whole text, of its first words
+    and of its title line; chronicle: 1.0 for a report of past work, else 0.0.
     """
 
     __slots__ = ("_analysers", "_whole", "chronicle", "folded", "has", "opening", "stems", "title")
 
     def __init__(self, memory: Memory, analysers: analysis.Analysers, language: str = "") -> None:
-        """language: of the queries that it is compared with; its words have the stems of it, too, where it is its own."""
+        """language: of the queries; a memory in the same language also gets that language's stems."""
         text = memory.content[:MAX_RELEVANCE_TEXT]
         self.folded = analysis.fold(
             " ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text
@@ -97,8 +97,8 @@ class MemoryText:
         self.stems = analysers.body.analyze(analysis.spread(self.folded))
         self.has = frozenset(self.stems)
         self.opening = frozenset(self.stems[:OPENING])
-        line, _, rest = text.partition("\n")
-        has_title = bool(rest) and len(line.split()) <= LONGEST_TITLE
+        line, _, body = text.partition("\n")
+        has_title = bool(body) and len(line.split()) <= LONGEST_TITLE
         self.title = frozenset(analysers.body.analyze(analysis.spread(analysis.fold(line))) if has_title else ())
         if language and languages.language_of(text) == language:
             inflected = languages.stems_by_word(text, language)
@@ -110,36 +110,36 @@ class MemoryText:
         self._whole: frozenset[str] | None = None
 
     def whole_tokens(self) -> frozenset[str]:
-        """Return its whole tokens; few queries have identifiers, which are compared with these."""
+        """Return its whole tokens, cached: only identifiers of queries are compared with these."""
         if self._whole is None:
             self._whole = frozenset(self._analysers.exact.analyze(analysis.exact_view(self.folded)))
         return self._whole
 
 
 class MemoryTexts:
-    """The words of the memories that were looked at last: each part of a prompt finds much the same ones."""
+    """A cache of the words of the last memories, because the parts of a prompt find much the same memories."""
 
-    __slots__ = ("_analysers", "_known")
+    __slots__ = ("_analysers", "_cache")
 
     def __init__(self, analysers: analysis.Analysers) -> None:
         self._analysers = analysers
-        self._known: dict[tuple[object, ...], MemoryText] = {}
+        self._cache: dict[tuple[object, ...], MemoryText] = {}
 
     def words_of(self, memory: Memory, language: str = "") -> MemoryText:
-        """Return the words of a memory, worked out once. language: of the query."""
+        """Return the words of a memory from the cache. language: of the query."""
         key = (memory.content, memory.namespace, memory.tags, memory.keywords, language)
-        text = self._known.get(key)
+        text = self._cache.get(key)
         if text is None:
-            if len(self._known) >= MOST_TEXTS:
-                self._known.clear()
-            text = self._known[key] = MemoryText(memory, self._analysers, language)
+            if len(self._cache) >= MAX_KEPT_TEXTS:
+                self._cache.clear()
+            text = self._cache[key] = MemoryText(memory, self._analysers, language)
         return text
 
 
 class AskedTerms:
     """The parts of a query that memories are compared with.
 
-    total: the sum of its terms' weights, 0.0 to 1.5 each; count: of its terms; is_unspaced: some are written without spaces.
+    total: the sum of its terms' weights, 0.0 to 1.5 each; count: of its terms; is_unspaced: it has text without spaces.
     """
 
     __slots__ = (
@@ -163,7 +163,7 @@ class AskedTerms:
         self._weights = [term.weight * share for term, share in zip(query.terms, shares, strict=True)]
         self.count = sum(shares)
         self.total = sum(self._weights)
-        self._words = log((1 + min(MOST_WORDS, max(USUAL_WORDS, len(query.text.split())))) / (1 + USUAL_WORDS))
+        self._words = log((1 + min(MAX_PROMPT_WORDS, max(USUAL_WORDS, len(query.text.split())))) / (1 + USUAL_WORDS))
         self._by_stem: dict[str, float] = {}
         for term in query.terms:
             if term.stems:
@@ -171,9 +171,9 @@ class AskedTerms:
         stems = analysers.body.analyze(analysis.spread(analysis.fold(query.text)))
         weights = self._by_stem
         self._pairs = {
-            (one, other): min(weights[one], weights[other])
-            for one, other in pairwise(stems)
-            if one in weights and other in weights
+            (first, second): min(weights[first], weights[second])
+            for first, second in pairwise(stems)
+            if first in weights and second in weights
         }
         self._of_pairs = sum(self._pairs.values())
 
@@ -184,24 +184,24 @@ class AskedTerms:
         """
         whole = text.whole_tokens() if self._has_identifiers else frozenset()
         covered = in_opening = in_title = 0.0
-        found = 0.0
+        term_count = 0.0
         for term, weight in zip(self._terms, self._weights, strict=True):
-            share = _share(term, text.has, whole, text.folded)
+            share = _matched_share(term, text.has, whole, text.folded)
             if share:
-                found += BIGRAM if term.is_cjk else 1.0
+                term_count += BIGRAM if term.is_cjk else 1.0
                 covered += weight * share
                 if term.is_cjk or term.stems[0] in text.opening:
                     in_opening += weight
                 if term.stems and term.stems[0] in text.title:
                     in_title += weight
-        least = max(self.total, LEAST_ASKED)
+        comparable = max(self.total, MIN_ASKED)
         return {
             "covered": covered,
-            "found": found,
+            "found": term_count,
             "asked": self.total,
             "terms": log(1.0 + self.count),
-            "opening": in_opening / least,
-            "title": in_title / least,
+            "opening": in_opening / comparable,
+            "title": in_title / comparable,
             "phrases": self._side_by_side(text.stems),
             "length": log(1.0 + len(text.stems)),
             "chronicle": text.chronicle,
@@ -209,36 +209,35 @@ class AskedTerms:
         }
 
     def split_by(self, memory: Memory, analysers: analysis.Analysers) -> tuple[list[Term], list[Term]]:
-        """Return the terms that a memory has, also a part of, and those that it lacks, the rarest first.
+        """Return the terms that a memory has, at least in part, and its missing terms, the rarest first.
 
-        Acronyms that a memory spells out are among those that it has.
+        Acronyms count as present where the memory spells them out.
         """
         folded = analysis.fold(" ".join((memory.content[:MAX_RELEVANCE_TEXT], *memory.tags, *memory.keywords)))
         stems = set(analysers.body.analyze(analysis.spread(folded)))
         whole = set(analysers.exact.analyze(analysis.exact_view(folded)))
         ordered = sorted(self._terms, key=lambda term: (-term.weight, term.whole))
-        has = [term for term in ordered if _share(term, stems, whole, folded)]
-        return has, [term for term in ordered if term not in has]
+        present = [term for term in ordered if _matched_share(term, stems, whole, folded)]
+        return present, [term for term in ordered if term not in present]
 
     def _side_by_side(self, stems: list[str]) -> float:
-        """Return the share of the query's pairs of neighbouring terms that stand side by side in a text."""
+        """Return the share of the query's pairs of neighbouring terms that are neighbours in a text."""
         if not self._pairs:
             return 0.0
         weights = self._by_stem
         before = ""
-        found = set()
+        pairs = set()
         for stem in stems:
             if stem in weights:
                 if before and (before, stem) in self._pairs:
-                    found.add((before, stem))
+                    pairs.add((before, stem))
                 before = stem
             else:
                 before = ""
-        return sum([self._pairs[pair] for pair in sorted(found)]) / self._of_pairs
+        return sum([self._pairs[pair] for pair in sorted(pairs)]) / self._of_pairs
 
 
-def _share(term: Term, stems: set[str] | frozenset[str], whole_tokens: set[str] | frozenset[str], folded: str) -> float:
-    """Return how much of a term a memory has, 0.0 to 1.0."""
+def _matched_share(term: Term, stems: set[str] | frozenset[str], whole_tokens: set[str] | frozenset[str], folded: str) -> float:
     if term.is_cjk:
         return float(term.whole in folded)
     if term.is_identifier:
@@ -249,18 +248,18 @@ def _share(term: Term, stems: set[str] | frozenset[str], whole_tokens: set[str] 
 
 
 class Standings:
-    """Everything that was found for a query, each compared with the others.
+    """All scores of a query's memories, for comparing each with the others.
 
-    A memory's closeness is the share of a full match that its words reach and its cosine, in fixed shares; where its meaning
-    was not compared, its words alone, and it is compared with the others' words.
+    The closeness of a memory mixes its words' share of a full match with its cosine, in fixed shares. Without a cosine, its
+    words alone are compared with the others' words.
     """
 
     __slots__ = ("_closest", "_cosines", "_full", "_nearest", "_shares", "_words")
 
     def __init__(self, words: Mapping[int, float], cosines: Mapping[int, float], full_words: float) -> None:
-        """Keep the scores of all that was found.
+        """Prepare the scores for comparing.
 
-        words: BM25 scores by row number; cosines: by row number; full_words: the score of a memory that has all of the query.
+        words: BM25 scores by row number; cosines: by row number; full_words: the score of a memory with the whole query.
         """
         self._words = words
         self._cosines = cosines
@@ -271,26 +270,26 @@ class Standings:
         self._closest = sorted(closest, reverse=True)
 
     def evidence_of(self, seq: int, share: float | None = None) -> Evidence:
-        """Return the evidence from how a memory stands.
+        """Return the evidence of a memory's standing among the others.
 
-        share: of a full match, the share that the words of a memory have which the index has not reached.
+        share: of a full match, given for a memory that the index has not reached.
         """
         if share is None:
             share = self._words.get(seq, 0.0) / self._full
-        near = self._cosines.get(seq)
-        ranked, closeness = (self._shares, share) if near is None else (self._closest, _closeness(share, near))
-        other = _runner_up(ranked, closeness)
+        cosine = self._cosines.get(seq)
+        ranked, closeness = (self._shares, share) if cosine is None else (self._closest, _closeness(share, cosine))
+        runner_up = _runner_up(ranked, closeness)
         tenth = ranked[TENTH] if len(ranked) > TENTH else min([USUAL_TENTH, *ranked])
-        known = {
+        evidence = {
             "closeness": closeness,
-            "lead": log(min(LEADS[1], max(LEADS[0], closeness / other))) if other > 0.01 else NO_LEAD,
+            "lead": log(min(LEADS[1], max(LEADS[0], closeness / runner_up))) if runner_up > 0.01 else NO_LEAD,
             "above_tenth": closeness - tenth,
         }
-        if near is not None:
-            known["margin"] = near - max(USUAL_COSINE, _runner_up(self._nearest, near))
-            known["word_rank"] = 1.0 / (1 + sum([other > share for other in self._shares]))
-            known["meaning_rank"] = 1.0 / (1 + sum([other > near for other in self._nearest]))
-        return known
+        if cosine is not None:
+            evidence["margin"] = cosine - max(USUAL_COSINE, _runner_up(self._nearest, cosine))
+            evidence["word_rank"] = 1.0 / (1 + sum([runner_up > share for runner_up in self._shares]))
+            evidence["meaning_rank"] = 1.0 / (1 + sum([runner_up > cosine for runner_up in self._nearest]))
+        return evidence
 
 
 def _closeness(share: float, cosine: float) -> float:
@@ -298,21 +297,21 @@ def _closeness(share: float, cosine: float) -> float:
 
 
 def _runner_up(ordered: list[float], value: float) -> float:
-    """Return the best of the other values, of values in descending order: the first is compared with the second."""
+    """Return the best of the other values, from values in descending order."""
     if not ordered:
         return 0.0
     return (ordered[1] if len(ordered) > 1 else 0.0) if value >= ordered[0] else ordered[0]
 
 
 def weigh_evidence(evidence: Evidence) -> Terms:
-    """Return what each evidence adds to the logit of the probability, in the order of the model."""
+    """Return the terms of the evidence, with each addition to the logit, in the order of the model."""
     evidence = {"intercept": 1.0, "intent": NEUTRAL_INTENT, **evidence}
     weights = WITH_MEANING if "margin" in evidence else WORDS_ALONE
     return tuple([(name, evidence[name], weight * evidence[name]) for name, weight in weights.items()])
 
 
-def weights_of(terms: Terms) -> Mapping[str, float]:
-    """Return the model's weights by which such terms were weighed; what triggers and keywords add has none there."""
+def model_weights(terms: Terms) -> Mapping[str, float]:
+    """Return the model's weights behind these terms. Triggers and keywords have no weights there."""
     names = {name for name, _, _ in terms}
     if "margin" in names:
         return WITH_MEANING
@@ -320,7 +319,7 @@ def weights_of(terms: Terms) -> Mapping[str, float]:
 
 
 def with_intent(terms: Terms, confidence: float) -> Terms:
-    """Return the terms for a prompt whose intent is told with this confidence."""
-    weights = weights_of(terms)
-    asked = ("intent", confidence, weights["intent"] * confidence)
-    return tuple([asked if term[0] == "intent" else term for term in terms])
+    """Return the terms for a prompt whose intent has this confidence."""
+    weights = model_weights(terms)
+    term_of_intent = ("intent", confidence, weights["intent"] * confidence)
+    return tuple([term_of_intent if term[0] == "intent" else term for term in terms])

@@ -1,11 +1,11 @@
-"""The search that never returns nothing without a suggestion: primary, relaxed, partial words, suggestions."""
+"""The search that offers suggestions instead of nothing: primary, relaxed, partial words, suggestions."""
 
 from __future__ import annotations
 
 from subcog_hooks.cues import conditions
 from subcog_hooks.recall import exact, pipeline, query, spelling, vectors, words
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.candidates import HYBRID, Net, Request, Sources
+from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness
 from subcog_hooks.recall.hits import LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
 from subcog_hooks.recall.vectors import Semantic
 from subcog_hooks.store.memory import Memory, now_ms
@@ -20,77 +20,77 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.candidates import Request
     from subcog_hooks.store.index import LexicalIndex
 
-MAX_SUGGESTIONS = 6  # suggestions
-EDITS = 2  # between what was written and a word that is suggested for it
-SHARED = 4  # first letters that a suggested word shares
-A_WORD = 2  # suggestions for one word of the query
-READ = 200  # words of the same beginning that are looked at
+MAX_SUGGESTIONS = 6
+MAX_EDITS = 2  # between a word of the query and its suggestion
+SHARED_LETTERS = 4  # first letters in common with a suggested word
+SUGGESTIONS_PER_WORD = 2
+MAX_READ_WORDS = 200  # words of the same beginning
 
 
-def nearby_words(request: Request, index: LexicalIndex) -> list[str]:
-    """Return words and tags of the memories in the request's scope: the nearest to the query's words, then common tags.
+def suggest_words(request: Request, index: LexicalIndex) -> list[str]:
+    """Return words and tags of the scope's memories: the nearest to the query's words, then common tags.
 
     Raises IndexUnusable.
     """
-    within = recall_words.scope(index, request.scope)
-    found: list[str] = []
-    for term in query.analyse(request.text, index).terms:
+    within = recall_words.scope_query(index, request.scope)
+    suggestions: list[str] = []
+    for term in query.analyse_query(request.text, index).terms:
         if term.whole in STOP:
             continue
-        nearest = spelling.similar(term.whole, index, EDITS, within)
-        if len(term.whole) >= SHARED:
-            beginning = term.whole[:SHARED]
-            nearest += [tag for tag, _ in index.tags_with(beginning, READ, within)]
-            words = [word for word, _ in index.words_with(beginning, READ, within)]
+        nearest = spelling.similar_words(term.whole, index, MAX_EDITS, within)
+        if len(term.whole) >= SHARED_LETTERS:
+            beginning = term.whole[:SHARED_LETTERS]
+            nearest += [tag for tag, _ in index.tags_with(beginning, MAX_READ_WORDS, within)]
+            words = [word for word, _ in index.words_with(beginning, MAX_READ_WORDS, within)]
             nearest += sorted(words, key=lambda word: (abs(len(word) - len(term.whole)), word))
-        found += [word for word in dict.fromkeys(nearest) if word not in (term.whole, *STOP) and not word.isdigit()][:A_WORD]
-    found += [tag for tag, _ in index.tags_with("", READ, within) if tag not in STOP]
-    return list(dict.fromkeys(found))[:MAX_SUGGESTIONS] or _common(index, within)
+        suggestions += [word for word in dict.fromkeys(nearest) if word not in (term.whole, *STOP) and not word.isdigit()][
+            :SUGGESTIONS_PER_WORD
+        ]
+    suggestions += [tag for tag, _ in index.tags_with("", MAX_READ_WORDS, within) if tag not in STOP]
+    return list(dict.fromkeys(suggestions))[:MAX_SUGGESTIONS] or _common_words(index, within)
 
 
-def _common(index: LexicalIndex, within: tantivy.Query) -> list[str]:
-    """Return the words that most memories have, where they have no tags: what there is to ask for at all."""
-    words = [word for word, _ in index.words_with("", READ, within) if len(word) >= SHARED and word.isalpha()]
+def _common_words(index: LexicalIndex, within: tantivy.Query) -> list[str]:
+    words = [word for word, _ in index.words_with("", MAX_READ_WORDS, within) if len(word) >= SHARED_LETTERS and word.isalpha()]
     return [word for word in words if word not in STOP and word not in EVERYDAY][:MAX_SUGGESTIONS]
 
 
-PRIMARY_SHARE = 0.5  # of the time: S1's 150 of 300 ms
-STAGES = (  # (label, net, share of the time that is left then: S1's 100 of 150 ms, and the rest; what is said)
-    (LOW, Net(0.7, words.Beginnings), 2.0 / 3.0, "nothing matches as it stands; these come near"),
-    (SPECULATIVE, Net(0.5, words.Pieces), 1.0, "nothing matches; these share pieces of words, or a distant meaning"),
+PRIMARY_SHARE = 0.5  # of the time: 150 of 300 ms in S1
+STAGES = (  # (label, strictness, share of the remaining time: 100 of 150 ms in S1, then the rest; note)
+    (LOW, Strictness(0.7, words.Beginnings), 2.0 / 3.0, "nothing matches as it stands; these come near"),
+    (SPECULATIVE, Strictness(0.5, words.Pieces), 1.0, "nothing matches; these share pieces of words, or a distant meaning"),
 )
 
 
-def search(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-    """Search as `pipeline.search` does, wider stage by stage until something is found, and label the hits by their stage.
+def search_memories(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+    """Search like `pipeline.search_page`, in wider stages until something is found; label the hits by stage.
 
-    What meaning alone finds counts only where it is nearer than chance brings a memory; words and tags that begin as the
-    query's do come before it. Raises IndexUnusable, StoreError.
+    Hits of meaning alone count only if they are nearer than chance brings a memory. Words and tags with the query's beginnings
+    come before them. Raises IndexUnusable, StoreError.
     """
-    request = _with_exact(request, sources, deadline)
-    by_chance = _Chance(request, sources)
-    if offset:  # a page is of the stage that has the first one
-        stage = _widened(request, sources, deadline, by_chance, 1).stage
-        net = next((net for label, net, _, _ in STAGES if label == stage), request.net)
-        page = pipeline.search(request.wider(net), sources, deadline, limit, offset)
+    request = _with_exact_matches(request, sources, deadline)
+    by_chance = _ChanceFilter(request, sources)
+    if offset:  # a later page comes from the stage of the first page
+        stage = _search_in_stages(request, sources, deadline, by_chance, 1).stage
+        strictness = next((strictness for label, strictness, _, _ in STAGES if label == stage), request.strictness)
+        page = pipeline.search_page(request.wider(strictness), sources, deadline, limit, offset)
         page.stage = stage
         return by_chance.leave_out(page) if page.by_meaning_alone or stage in (LOW, SPECULATIVE) else page
-    return _widened(request, sources, deadline, by_chance, limit)
+    return _search_in_stages(request, sources, deadline, by_chance, limit)
 
 
-def _widened(request: Request, sources: Sources, deadline: Deadline, by_chance: _Chance, limit: int) -> Answer:
-    """Return the first page of the first stage that finds something."""
-    answer = pipeline.search(request, sources, deadline.share(PRIMARY_SHARE), limit)
+def _search_in_stages(request: Request, sources: Sources, deadline: Deadline, by_chance: _ChanceFilter, limit: int) -> Answer:
+    answer = pipeline.search_page(request, sources, deadline.share(PRIMARY_SHARE), limit)
     is_far = answer.by_meaning_alone and request.mode == HYBRID
     if is_far:
         answer = by_chance.leave_out(answer)
     notes = [answer.note]
-    for label, net, share, note in STAGES:
+    for label, strictness, share, note in STAGES:
         if answer.is_degraded and not deadline.work_left_ms():
             break
         if answer.hits and not (is_far and label == LOW):
             break
-        wider = by_chance.leave_out(pipeline.search(request.wider(net), sources, deadline.share(share), limit))
+        wider = by_chance.leave_out(pipeline.search_page(request.wider(strictness), sources, deadline.share(share), limit))
         if answer.hits and (wider.by_meaning_alone or not wider.hits):
             break
         wider.stage = label
@@ -98,34 +98,34 @@ def _widened(request: Request, sources: Sources, deadline: Deadline, by_chance: 
         notes += [note if wider.hits else None, wider.note]
         answer = wider
     else:
-        answer.suggestions = nearby_words(request, sources.index)
+        answer.suggestions = suggest_words(request, sources.index)
     answer.note = "; ".join(dict.fromkeys(filter(None, notes))) or None
     return answer
 
 
-class _Chance:
-    """Leaves out what chance may have brought, by a bar that is looked for once, and only where it is needed."""
+class _ChanceFilter:
+    """Filter of hits that chance may bring. Its minimal cosine is computed once, and only if needed."""
 
-    __slots__ = ("_bar", "_request", "_sources")
+    __slots__ = ("_min_cosine", "_request", "_sources")
 
     def __init__(self, request: Request, sources: Sources) -> None:
         self._request = request
         self._sources = sources
-        self._bar: float | None = None
+        self._min_cosine: float | None = None
 
     def leave_out(self, answer: Answer) -> Answer:
-        """Return the answer without the hits of meaning alone, unless they are nearer than chance brings a memory."""
+        """Return the answer without the hits of meaning alone that are no nearer than chance brings a memory."""
         space = self._sources.space
         is_alone = any(hit.found_by == (SEMANTIC,) for hit in answer.hits) or any(answer.cosines_alone.values())
         if space is None or self._request.mode != HYBRID or not is_alone:
             return answer
-        if self._bar is None:
-            self._bar = vectors.chance_bar(Semantic(space, self._sources.store, -1.0), self._request.scope)
-        return answer.without_far(self._bar)
+        if self._min_cosine is None:
+            self._min_cosine = vectors.chance_cosine(Semantic(space, self._sources.store, -1.0), self._request.scope)
+        return answer.without_far(self._min_cosine)
 
 
-def _with_exact(request: Request, sources: Sources, deadline: Deadline) -> Request:
-    """Return the request with the memories that the triggers of its scope bring, and their conditions. Raises StoreError.
+def _with_exact_matches(request: Request, sources: Sources, deadline: Deadline) -> Request:
+    """Return the request with the memories that triggers and conditions of its scope bring. Raises StoreError.
 
     A person may ask in the words of a prompt. Conditions bring memories only where the request has facts.
     """

@@ -1,4 +1,4 @@
-"""The numbers of the ranking as one value: those that the settings hold, or those that an experiment tries."""
+"""The numbers of the ranking as one value: from the settings, or from an experiment."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Tuning:
     """The numbers by which lists become one ranking. `_SETTINGS` names the setting of a field.
 
-    alpha: the share of meaning, None for the one of each query (`alpha.adaptive`). Where alpha is left to the query, the share
-    of each type of query is the field of its name. Only the sweep and the tests vary the fields in `_CONSTANTS`.
+    alpha: the share of meaning, None for a share by query (`alpha.adaptive`). In that case the field of a query type holds its
+    share. Only the sweep and the tests vary the fields in `_CONSTANTS`.
     """
 
     __slots__ = (
@@ -47,7 +47,7 @@ class Tuning:
     def __init__(self, **numbers: Value) -> None:
         """Keep the numbers.
 
-        numbers: fields by name; of the others the settings' defaults. Raises TypeError for a name that is none.
+        numbers: fields by name; missing fields have the settings' defaults. Raises TypeError for an unknown name.
         """
         values: dict[str, Value] = {field: DEFAULTS[name] for name, field in _SETTINGS.items()} | _CONSTANTS | numbers
         self.is_weighted = values.pop("mode") == WEIGHTED
@@ -101,6 +101,6 @@ _SETTINGS = {
 }
 
 
-def from_settings(settings: Settings) -> Tuning:
-    """Return the ranking that the settings ask for."""
+def tuning_from_settings(settings: Settings) -> Tuning:
+    """Return the tuning of the settings."""
     return Tuning(**{field: settings[name] for name, field in _SETTINGS.items()})

@@ -1,4 +1,4 @@
-"""The semantic channel: vectors near to the query, and the bar of chance."""
+"""The semantic channel: vectors near to the query, and the cosine that chance reaches."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from subcog_hooks.store.store import Filter, Store
     from subcog_hooks.store.vector_store import VectorStore
 
-    Encode = Callable[[str], bytes | None]  # a query to its (dimension,) int8 vector, None when it has no word
+    Encode = Callable[[str], bytes | None]  # a query to its (dimension,) int8 vector, None without a word
 
-# after which a thread that wants the interpreter has it: while two are at work, and else (5 ms are a tenth of a prompt)
+# The time until a waiting thread gets the interpreter: while two are at work, and otherwise. 5 ms are a tenth of a prompt.
 _BESIDE_SECONDS, _USUAL_SECONDS = 0.0002, sys.getswitchinterval()
 
 
 class SearchSpace:
-    """Where meaning is compared: the memories' vectors, and how a query gets its own in the same space."""
+    """The memories' vectors and the encoder of queries for the same space."""
 
     __slots__ = ("_encode", "_last", "vectors")
 
@@ -40,18 +40,18 @@ class SearchSpace:
     def encode(self, text: str) -> bytes | None:
         """Return the vector of a query.
 
-        That of the last query is kept: a search asks for it again when it looks further.
+        The last query's vector is cached: a search asks for it again when it searches further.
         """
         if self._last is None or self._last[0] != text:
             self._last = text, self._encode(text)
         return self._last[1]
 
 
-def in_latin(encode: Encode) -> Encode:
+def latin_only(encode: Encode) -> Encode:
     """Return `encode` for texts that a model of English can read.
 
-    What it can not read is `[UNK]` after `[UNK]` to it, and near to whatever else it can not read: a prompt in Japanese was
-    given an unrelated memory, an emoji had a relevance of .99.
+    Other scripts are `[UNK]` after `[UNK]` to it, and near to any other unreadable text. A prompt in Japanese was given an
+    unrelated memory, an emoji had a relevance of .99.
     """
 
     def encode_latin(text: str) -> bytes | None:
@@ -61,29 +61,29 @@ def in_latin(encode: Encode) -> Encode:
 
 
 class Semantic:
-    """Memories near to the query in one space, no farther than `least` (a cosine)."""
+    """Memories near to the query in one space, with a cosine of at least `min_cosine`."""
 
-    __slots__ = ("_begun", "_least", "_space", "_store")
+    __slots__ = ("_background", "_min_cosine", "_space", "_store")
     name = SEMANTIC
     strategy = SEMANTIC
     is_floor = False
 
-    def __init__(self, space: SearchSpace, store: Store, least: float) -> None:
+    def __init__(self, space: SearchSpace, store: Store, min_cosine: float) -> None:
         self._space = space
         self._store = store
-        self._least = least
-        self._begun: _Beside | None = None
+        self._min_cosine = min_cosine
+        self._background: _BackgroundSearch | None = None
 
     def begin(self, text: str, scope: Filter, k: int, deadline: Deadline) -> None:
-        """Begin the `search` for a query that means this text, in a thread beside other work; what fails is told there.
+        """Begin the `search` for a query of this text in a thread beside other work. `search` raises its errors.
 
-        SQLite lets go of the interpreter while it reads, and so does tantivy: 1 ms of a prompt among 10,000 memories, 2 among
-        100,000, 11 among a million. What was begun for another text is dropped. `end` must follow.
+        SQLite releases the interpreter while it reads, and so does tantivy. That saves 1 ms of a prompt among 10,000 memories,
+        2 among 100,000, 11 among a million. A search for another text is dropped. `end` must follow.
         """
-        if self._begun is not None and self._begun.text == text:
+        if self._background is not None and self._background.text == text:
             return
         self.end()
-        if _is_narrow(scope):  # the store has to be asked, which other threads read
+        if _is_narrow(scope):  # it needs the store, which other threads read
             return
         try:
             vector = self._space.encode(text)
@@ -91,81 +91,81 @@ class Semantic:
             return
         if vector:
             self._space.vectors.expire_at(deadline)
-            self._begun = _Beside(text, lambda: self._near(vector, scope, k))
+            self._background = _BackgroundSearch(text, lambda: self._near(vector, scope, k))
 
     def end(self) -> None:
-        """Wait until nothing that was begun reads the vectors any more."""
-        if self._begun is not None:
-            self._begun.wait()
-            self._begun = None
+        """Wait until no search in the background reads the vectors."""
+        if self._background is not None:
+            self._background.wait()
+            self._background = None
             self._space.vectors.expire_at(None)
 
     def search(self, query: Query, scope: Filter, k: int, deadline: Deadline) -> Ranked:
-        """Search as `channel.Channel` says; a score is a cosine. Raises StoreError, ModelError.
+        """Search as `channel.Channel` does; a score is a cosine. Raises StoreError, ModelError.
 
-        Audiences and statuses are filtered inside the scan; for a narrower filter the store says which memories are meant, and
-        these are compared one by one.
+        Audiences and statuses are filtered inside the scan. For a narrower filter the store lists the memories, which are
+        compared one by one.
         """
-        begun = self._begun
-        if begun is not None and begun.text == query.meant:
-            near = begun.result()
+        background = self._background
+        if background is not None and background.text == query.meant:
+            hits = background.result()
         else:
             vector = self._space.encode(query.meant)
-            if not vector:  # there is nothing to embed
+            if not vector:
                 return []
             self._space.vectors.expire_at(deadline)
             try:
-                near = self._near(vector, scope, k)
+                hits = self._near(vector, scope, k)
             finally:
                 self._space.vectors.expire_at(None)
-        return [hit for hit in near if hit[0] >= self._least]
+        return [hit for hit in hits if hit[0] >= self._min_cosine]
 
     def nearest(self, text: str, scope: Filter) -> float | None:
-        """Return the cosine of the memory that is nearest to a text, None without one. Raises StoreError, ModelError."""
+        """Return the cosine of the nearest memory to a text, None without one. Raises StoreError, ModelError."""
         vector = self._space.encode(text)
-        near = self._near(vector, scope, 1) if vector else []
-        return near[0][0] if near else None
+        hits = self._near(vector, scope, 1) if vector else []
+        return hits[0][0] if hits else None
 
     def _near(self, vector: bytes, scope: Filter, k: int) -> Ranked:
         if _is_narrow(scope):
-            found = self._space.vectors.cosines(vector, self._store.matching_seqs(scope))
-            near = sorted(((cosine, seq) for seq, cosine in found.items()), key=lambda hit: (-hit[0], hit[1]))
-            least = near[k - 1][0] if len(near) > k else -1.0
-            return [hit for hit in near if hit[0] >= least]
+            cosines = self._space.vectors.cosines(vector, self._store.matching_seqs(scope))
+            hits = sorted(((cosine, seq) for seq, cosine in cosines.items()), key=lambda hit: (-hit[0], hit[1]))
+            last_cosine = hits[k - 1][0] if len(hits) > k else -1.0
+            return [hit for hit in hits if hit[0] >= last_cosine]
         return self._space.vectors.nearest(vector, k, scope.audiences, scope.statuses)
 
     def question_cosines(self, query: Query, seq: int) -> dict[int, float]:
-        """Return the cosines of a memory's questions, by their place from 0. Raises StoreError, ModelError."""
+        """Return the cosines of a memory's questions, by position from 0. Raises StoreError, ModelError."""
         vector = self._space.encode(query.meant)
         return self._space.vectors.question_cosines(vector, seq) if vector else {}
 
     def cosines(self, query: Query, seqs: Sequence[int]) -> dict[int, float]:
-        """Return the cosines of these memories, by row number, of those that have one. Raises StoreError, ModelError."""
+        """Return the known cosines of these memories, by row number. Raises StoreError, ModelError."""
         vector = self._space.encode(query.meant)
         return self._space.vectors.cosines(vector, seqs) if vector else {}
 
 
-class _Beside:
-    """A search for a text in a thread of its own, whose result is waited for."""
+class _BackgroundSearch:
+    """A search for a text in a thread of its own."""
 
-    __slots__ = ("_ended", "_failure", "_found", "text")
+    __slots__ = ("_ended", "_failure", "_hits", "text")
 
     def __init__(self, text: str, work: Callable[[], Ranked]) -> None:
         self.text = text
-        self._found: Ranked = []
+        self._hits: Ranked = []
         self._failure: BaseException | None = None
         self._ended = _thread.allocate_lock()
         self._ended.acquire()
         sys.setswitchinterval(_BESIDE_SECONDS)
         try:
             _thread.start_new_thread(self._run, (work,))
-        except RuntimeError:  # the system has no thread to give
+        except RuntimeError:  # the system has no thread left
             self._run(work)
 
     def _run(self, work: Callable[[], Ranked]) -> None:
         try:
-            self._found = work()
-        except BaseException as failure:  # noqa: BLE001 - whoever waits is told
+            self._hits = work()
+        except BaseException as failure:  # noqa: BLE001 - `result` raises it
             self._failure = failure
         finally:
             self._ended.release()
@@ -178,16 +178,15 @@ class _Beside:
         self.wait()
         if self._failure is not None:
             raise self._failure
-        return self._found
+        return self._hits
 
 
 def _is_narrow(scope: Filter) -> bool:
-    """Return whether the store has to say which memories a scope means."""
     return bool(scope.namespaces or scope.tags or scope.paths or scope.since is not None)
 
 
-# Made-up words. Of other made-up words and of English ones that no memory had, 2 in 100 came over the bar below among 3,118
-# memories, 4 in 100 among six; of 1,348 real questions 3 found nothing, all among six memories that had none of their words.
+# Made-up words. Other made-up words, and English words that no memory had, exceeded the cosine below in 2 of 100 cases among
+# 3,118 memories, in 4 of 100 among six. Of 1,348 real questions 3 found nothing, all among six memories without their words.
 PROBES = (
     "vexuno dralit",
     "xqzvbrt",
@@ -202,13 +201,15 @@ PROBES = (
     "belfarino",
     "hutigax ropel zuma",
 )
-SPREAD = 3.0  # standard deviations above their mean; 2.5, the first choice, let 10 in 100 pass on either half
+SPREAD = 3.0  # standard deviations above the mean; with 2.5, 10 in 100 passed on either half
 
 
-def chance_bar(semantic: Semantic, scope: Filter) -> float:
+def chance_cosine(semantic: Semantic, scope: Filter) -> float:
     """Return the cosine that a text without meaning hardly reaches in a scope. Raises StoreError, ModelError."""
     nearest = [cosine for probe in PROBES if (cosine := semantic.nearest(probe, scope)) is not None]
     if not nearest:
         return -1.0
     mean = sum(nearest) / len(nearest)
-    return round(mean + SPREAD * sqrt(sum([(cosine - mean) ** 2 for cosine in nearest]) / len(nearest)), 4)  # as hits have it
+    return round(
+        mean + SPREAD * sqrt(sum([(cosine - mean) ** 2 for cosine in nearest]) / len(nearest)), 4
+    )  # rounded like the hits'

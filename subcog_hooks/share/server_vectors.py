@@ -54,7 +54,7 @@ _VECTOR = struct.Struct(">hh")  # its dimension, and a zero; numbers of four byt
 
 def model_name() -> str:
     """Return what tells the packaged model's vectors from those of any other model or recipe."""
-    return models.made_by(PACKAGED)[0]
+    return models.vector_makers(PACKAGED)[0]
 
 
 def send(

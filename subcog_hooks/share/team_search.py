@@ -11,7 +11,7 @@ from math import log
 from typing import NamedTuple
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.recall.hits import AGREED, LEXICAL, SEMANTIC
+from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, SEMANTIC
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_schema import DIMENSION, MANY_VECTORS, quoted
 from subcog_hooks.share.server_vectors import model_name, written
@@ -242,7 +242,7 @@ def statement(found: TeamTables, *, by_words: bool, by_meaning: bool, by_graph: 
         by_words=_BY_WORDS if by_words else _NO_WORDS,
         near=filled(near) if by_meaning else _NO_WORDS,
         cosines=filled(_COSINES) if by_meaning else _NO_COSINES,
-        agreed=AGREED,
+        agreed=AGREEMENT_DEPTH,
         created=_TIME.format(field="created_at"),
     )
 

@@ -93,7 +93,7 @@ def test_a_prompt_that_goes_on_from_another_is_marked_with_what_that_was_about(s
     asked("and the other one?", "first")
     subcog("why", "--bad", "cookie")
     (mark,) = marks_of(home, "cookie")
-    assert {"sign", "key"} <= {*marks.from_text(mark.terms)}
+    assert {"sign", "key"} <= {*marks.terms_from_text(mark.terms)}
 
 
 def test_undo_takes_the_mark_away(subcog: Run, asked: Ask, home: Home) -> None:

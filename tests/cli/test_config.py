@@ -143,7 +143,7 @@ def test_a_switch_that_is_set_wrongly_is_said_when_an_llm_is_set_up(subcog: Run,
     subcog("config", "set", "llm.model", "tiny")
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
     said = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
-    assert said.startswith("no LLM is asked yet: search_intent.use_llm can not be used as it is set; ")
+    assert said.startswith("no LLM is asked yet: search_intent.use_llm cannot be used as it is set; ")
 
 
 # ---- what a setting would have changed ------------------------------------------------------------------------------------

@@ -118,8 +118,8 @@ def test_vectors_that_were_deleted_are_made_anew_by_the_search(filled: Run, home
 
 
 def test_without_the_encoder_words_answer(filled: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    packed = layout.Packed
-    monkeypatch.setattr(static, "Packed", lambda _: packed(str(tmp_path / "nowhere.bin")))
+    packed = layout.PackedEncoder
+    monkeypatch.setattr(static, "PackedEncoder", lambda _: packed(str(tmp_path / "nowhere.bin")))
     assert "nowhere.bin" in assert_words_answered(filled(*FAST))
 
 

@@ -462,10 +462,10 @@ def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, mon
     [
         (('provider = "openai"',), "llm.model is not set"),
         (('provider = "anthropic"',), "anthropic needs a key; set ANTHROPIC_API_KEY, or llm.key_file"),
-        ((*LOCAL, 'key_file = "/nowhere/key"'), "llm.key_file: /nowhere/key can not be read: No such file or directory"),
+        ((*LOCAL, 'key_file = "/nowhere/key"'), "llm.key_file: /nowhere/key cannot be read: No such file or directory"),
         (('provider = "ollama"',), "config.toml line 4: llm.provider does not hold, expected none, anthropic or openai"),
-        (('provider = "openai"', 'model = "m"', 'base_url = "hunter2"'), "llm.base_url can not be used as it is set; "),
-        (('provider = "openai"', 'model = "m"', "[search_intent]", "use_llm = 'no'"), "search_intent.use_llm can not be used"),
+        (('provider = "openai"', 'model = "m"', 'base_url = "hunter2"'), "llm.base_url cannot be used as it is set; "),
+        (('provider = "openai"', 'model = "m"', "[search_intent]", "use_llm = 'no'"), "search_intent.use_llm cannot be used"),
     ],
 )
 def test_an_llm_that_can_not_be_used_is_wrong_settings(subcog: Run, home: Home, lines: tuple[str, ...], said: str) -> None:
@@ -492,10 +492,10 @@ def test_an_llm_that_is_switched_off_or_rests_is_a_note(subcog: Run, home: Home)
     state = State.open(home, 100)
     now = now_ms()
     for _ in range(breaker.FAILURES):
-        breaker.note_failure(state, "openai http://127.0.0.1:9/v1 tiny", now)
+        breaker.record_call_failure(state, "openai http://127.0.0.1:9/v1 tiny", now)
     code, line = llm_said(subcog, home, *LOCAL)
     assert (code, line.startswith(f"{name}it failed too often and is left alone for ")) == (0, True)
-    breaker.note_success(state, "openai http://127.0.0.1:9/v1 tiny")
+    breaker.record_call_success(state, "openai http://127.0.0.1:9/v1 tiny")
     state.close()
     assert llm_said(subcog, home, *LOCAL)[1].startswith("  ok  ")
 

@@ -14,7 +14,7 @@ from subcog_hooks.cli.intent import described, view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detector import Examined
-from subcog_hooks.intent.keywords import Fired, Reading
+from subcog_hooks.intent.keywords import FiredSignal, Reading
 from subcog_hooks.intent.kinds import HYBRID, KEYWORD, Intent
 from subcog_hooks.llm.race import ERROR, SUCCESS
 from subcog_hooks.settings.loading import Settings
@@ -142,7 +142,7 @@ def examined(
     """What comes of a prompt on which two signals fired, with an LLM's answer or its failure."""
     source = HYBRID if answer else KEYWORD
     intent = Intent("troubleshoot", 0.8423, (topic, "cargo test"), ("exit_code", "failing"), source=source, llm_status=status)
-    fired = [Fired("exit_code", "troubleshoot", 1.5, "exit code 101"), Fired("order", "none", -0.25, "run")]
+    fired = [FiredSignal("exit_code", "troubleshoot", 1.5, "exit code 101"), FiredSignal("order", "none", -0.25, "run")]
     reading = Reading(intent, fired, ["5 to 7 words", "a number"], [0.0] * 7, None)
     found = Examined(intent, reading, "the LLM answered, topics differ", 0.00123)
     found.answer, found.llm_seconds, found.llm_reason = answer, 0.1234, reason

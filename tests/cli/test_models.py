@@ -208,7 +208,7 @@ def test_without_network_a_pull_is_one_line_and_exit_code_five(subcog: Run, monk
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     done = subcog("models", "pull", OTHER)
     assert (done.code, done.err.count("\n")) == (5, 1)
-    assert "can not be reached: Connection refused; try again later, or pull it on another machine" in done.err
+    assert "cannot be reached: Connection refused; try again later, or pull it on another machine" in done.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
@@ -221,7 +221,7 @@ def test_a_disk_that_fills_is_one_line_and_nothing_is_installed(home: Home) -> N
     command = [sys.executable, "-m", "subcog_hooks", "models", "pull", OTHER, "--from", FILES]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, preexec_fn=small_disk, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (5, b"", 1)
-    assert b"models can not be written: File too large; check the disk and its permissions" in done.stderr
+    assert b"models cannot be written: File too large; check the disk and its permissions" in done.stderr
     assert os.listdir(home.models) == ["pull.lock"]
 
 
@@ -273,14 +273,14 @@ def test_doctor_names_a_model_that_is_not_sound(filled: Run, home: Home) -> None
 
 
 def test_doctor_names_packaged_files_that_have_changed(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "altered", lambda: ["minilm/model.onnx"])
+    monkeypatch.setattr(models, "altered_files", lambda: ["minilm/model.onnx"])
     done = filled("doctor")
     assert done.code == 5
     assert "BAD  minilm/model.onnx is not as it was installed; reinstall subcog" in done.out
 
 
 def test_doctor_repeats_why_embedding_ended_early(filled: Run, home: Home) -> None:
-    background.note_failure(home, PACKAGED, OSError("the disk is full"))
+    background.record_failure(home, PACKAGED, OSError("the disk is full"))
     assert f"ended early: {PACKAGED.model}: the disk is full" in filled("doctor").out
     filled("reindex")
     assert "ended early" not in filled("doctor").out

@@ -328,14 +328,14 @@ def test_after_its_rest_one_request_tries_the_server(machine: Machine) -> None:
         provider = providers.provider_of(loading.load(Home(str(machine.home))), Home(str(machine.home)))
         assert provider is not None
         state = track.state()
-        breaker.open_it(state, provider.identity, now_ms() - 1)
+        breaker.open_breaker(state, provider.identity, now_ms() - 1)
         asked = len(server.requests)
         for _ in range(3):
             machine.prompt(QUESTION)
         assert len(server.requests) <= asked + 1
         server.play(says(*COMPARISON))
         for _ in range(MAX_RUNS):
-            breaker.open_it(state, provider.identity, now_ms() - 1)
+            breaker.open_breaker(state, provider.identity, now_ms() - 1)
             machine.prompt(QUESTION)
             if breaker.open_until(state, provider.identity) is None:
                 break

@@ -23,7 +23,7 @@ Open = Callable[[], VectorStore]
 
 
 class Counting(DocumentEmbedder):
-    """The packaged model, which remembers what it was given; `meanwhile` is called before it begins."""
+    """The packaged model with a record of its texts; `meanwhile` is called before it begins."""
 
     __slots__ = ("embedded", "meanwhile")
 
@@ -39,15 +39,15 @@ class Counting(DocumentEmbedder):
 
 
 @pytest.fixture(scope="session")
-def loaded() -> Counting:
+def loaded_model() -> Counting:
     return Counting()
 
 
 @pytest.fixture
-def embedder(loaded: Counting) -> Counting:
+def embedder(loaded_model: Counting) -> Counting:
     """The packaged model; it has been given nothing yet."""
-    loaded.embedded, loaded.meanwhile = [], lambda: None
-    return loaded
+    loaded_model.embedded, loaded_model.meanwhile = [], lambda: None
+    return loaded_model
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def following(home: Home, store: Store) -> Iterator[Open]:
     def follow() -> VectorStore:
         opened.append(
             vector_sync.open_following(
-                home, store, SPACE.name, SPACE.dimension, spaces.provisional(SPACE), made_by=models.made_by(SPACE)
+                home, store, SPACE.name, SPACE.dimension, spaces.provisional_encoder(SPACE), made_by=models.vector_makers(SPACE)
             )
         )
         return opened[-1]

@@ -1,4 +1,4 @@
-"""What the encoder's tests share: the `tokenizers` library, an encoder of random rows, texts of every kind."""
+"""Material for the encoder's tests: the `tokenizers` library, an encoder of random rows, texts of every kind."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def library() -> Tokenizer:
 
 
 def vocabulary() -> dict[str, int]:
-    found: dict[str, int] = json.loads(TOKENIZER_JSON.read_text(encoding="utf-8"))["model"]["vocab"]
-    return found
+    token_ids: dict[str, int] = json.loads(TOKENIZER_JSON.read_text(encoding="utf-8"))["model"]["vocab"]
+    return token_ids
 
 
 def random_rows(seed: int, count: int, dimension: int = DIMENSION) -> tuple[layout.Rows, layout.Scales]:
@@ -72,7 +72,7 @@ def texts(seed: int, count: int) -> list[str]:
 
 
 def _by_category() -> dict[str, Sequence[str]]:
-    """The characters of each Unicode category, and those that decompose, change case or stand below U+0250."""
+    """The characters of each Unicode category, and the characters that decompose, change case or lie below U+0250."""
     pools: dict[str, list[str]] = {}
     for c in map(chr, range(0x110000)):
         kind = unicodedata.category(c)

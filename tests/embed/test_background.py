@@ -35,34 +35,34 @@ def pending(store: Store, make: Maker, following: Open) -> None:
     following()
 
 
-def test_before_anything_is_remembered_nothing_is_due_and_nothing_is_wrong(home: Home) -> None:
-    assert not background.is_due(home)
+def test_without_memories_nothing_is_due(home: Home) -> None:
+    assert not background.is_embedding_due(home)
     assert not (Path(home.log) / "hook.log").exists()
 
 
 def test_what_is_pending_is_due_until_it_is_embedded(home: Home, pending: None, following: Open) -> None:
-    assert background.is_due(home)
-    assert background.run(home) == 1
+    assert background.is_embedding_due(home)
+    assert background.embed_all_pending(home) == 1
     assert following().counts() == (1, 0)
-    assert not background.is_due(home)
+    assert not background.is_embedding_due(home)
 
 
 def test_nothing_is_due_when_nothing_is_pending(home: Home, store: Store, following: Open) -> None:
     following()
-    assert not background.is_due(home)
+    assert not background.is_embedding_due(home)
 
 
 def test_it_is_due_when_the_vectors_have_not_followed_the_store(home: Home, store: Store, make: Maker, following: Open) -> None:
     following()
     store.add([make("The gate is shut.")])
-    assert background.is_due(home)
+    assert background.is_embedding_due(home)
 
 
 @pytest.mark.usefixtures("pending")
 def test_it_is_not_due_while_another_process_is_at_it(home: Home) -> None:
     with ProcessLock(catch_up.lock_of(home, SPACE), 0, "embedding"):
-        assert not background.is_due(home)
-    assert background.is_due(home)
+        assert not background.is_embedding_due(home)
+    assert background.is_embedding_due(home)
 
 
 class Ending(Pace):
@@ -88,11 +88,11 @@ def test_a_broken_model_is_noted_until_it_works_again(
     os.truncate(tmp_path / "model" / "model.onnx", 1_000)
     with monkeypatch.context() as broken:
         broken.setattr(SPACE, "folder", str(tmp_path / "model"))
-        background.run(home)
-    assert f"{SPACE.model}: {SPACE.model} can not be loaded" in background.last_failure(home)
+        background.embed_all_pending(home)
+    assert f"{SPACE.model}: {SPACE.model} cannot be loaded" in background.last_failure(home)
     assert f"embedding ended early: {SPACE.model}" in Path(log.path(home)).read_text()
     assert following().counts() == (0, 1)
-    background.run(home)
+    background.embed_all_pending(home)
     assert background.last_failure(home) == ""
     assert following().counts() == (1, 0)
 
@@ -117,11 +117,11 @@ def test_a_disk_that_fills_is_noted_and_what_was_there_stays(home: Home, store: 
 
 
 @pytest.mark.usefixtures("pending")
-def test_a_model_that_was_chosen_and_is_gone_does_not_stop_the_packaged_one(
+def test_a_missing_chosen_model_does_not_stop_the_packaged_one(
     home: Home, following: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(home.config).write_text('[embedding]\nmodel = "BAAI/bge-small-en-v1.5"\n')
-    background.run(home)
+    background.embed_all_pending(home)
     assert following().counts() == (1, 0)
     assert "BAAI/bge-small-en-v1.5 is not installed" in Path(log.path(home)).read_text()
     assert PACKAGED is SPACE
@@ -131,11 +131,11 @@ def test_a_model_that_was_chosen_and_is_gone_does_not_stop_the_packaged_one(
 
 
 @pytest.fixture
-def chosen(home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> Space:
+def chosen_model(home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> Space:
     """A pulled model that is chosen, with six memories to embed in groups of two."""
     monkeypatch.setattr(catch_up, "QUIET_TEXTS", 2)
     store.add([make(f"Pier {number} is closed.") for number in range(6)])
-    space = pull.pull(home, OTHER, SPACE.folder)
+    space = pull.pull_model(home, OTHER, SPACE.folder)
     Path(home.config).write_text(f'[embedding]\nmodel = "{space.name}"\n')
     return space
 
@@ -158,65 +158,63 @@ def after_the_first_group_of(space: Space, act: Callable[[], object], monkeypatc
     monkeypatch.setattr(VectorStore, "finish", finish_and_act)
 
 
-def test_both_spaces_are_embedded(home: Home, chosen: Space) -> None:
-    assert background.run(home) == 12
-    assert counts(home, SPACE) == counts(home, chosen) == (6, 0)
+def test_both_spaces_are_embedded(home: Home, chosen_model: Space) -> None:
+    assert background.embed_all_pending(home) == 12
+    assert counts(home, SPACE) == counts(home, chosen_model) == (6, 0)
 
 
-def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen: Space) -> None:
+def test_it_ends_early_and_the_rest_stays_due(home: Home, chosen_model: Space) -> None:
     pace = Ending(4)  # before the space, before its turn, and before each group of two
-    assert background.run(home, pace) == 4
+    assert background.embed_all_pending(home, pace) == 4
     assert (counts(home, SPACE), pace.pauses) == ((4, 2), 4)  # one pause behind each vector
     assert background.last_failure(home) == ""
-    assert background.is_due(home)
-    assert background.run(home) == 8
+    assert background.is_embedding_due(home)
+    assert background.embed_all_pending(home) == 8
 
 
-def test_it_stops_when_another_model_is_chosen(home: Home, chosen: Space, monkeypatch: pytest.MonkeyPatch) -> None:
-    after_the_first_group_of(chosen, lambda: Path(home.config).write_text(""), monkeypatch)
-    background.run(home)
-    assert counts(home, chosen) == (2, 4)
+def test_it_stops_when_another_model_is_chosen(home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    after_the_first_group_of(chosen_model, lambda: Path(home.config).write_text(""), monkeypatch)
+    background.embed_all_pending(home)
+    assert counts(home, chosen_model) == (2, 4)
     assert background.last_failure(home) == ""
 
 
 def test_a_model_that_is_removed_before_its_turn_stays_removed(
-    home: Home, chosen: Space, monkeypatch: pytest.MonkeyPatch
+    home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    after_the_first_group_of(SPACE, lambda: models.remove(home, chosen), monkeypatch)
-    background.run(home)
+    after_the_first_group_of(SPACE, lambda: models.remove_model(home, chosen_model), monkeypatch)
+    background.embed_all_pending(home)
     assert counts(home, SPACE) == (6, 0)
-    assert not os.path.exists(chosen.folder)
-    assert not os.path.exists(path_of(home, chosen.name))
+    assert not os.path.exists(chosen_model.folder)
+    assert not os.path.exists(path_of(home, chosen_model.name))
 
 
-def test_a_model_that_is_removed_in_its_turn_is_no_failure_and_stays_removed(
-    home: Home, chosen: Space, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_removed_in_its_turn_is_no_failure(home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     def remove() -> None:
-        VectorStore.remove(home, chosen.name)
-        models.remove(home, chosen)
+        VectorStore.remove(home, chosen_model.name)
+        models.remove_model(home, chosen_model)
 
-    after_the_first_group_of(chosen, remove, monkeypatch)
-    background.run(home)
+    after_the_first_group_of(chosen_model, remove, monkeypatch)
+    background.embed_all_pending(home)
     assert background.last_failure(home) == ""
-    assert not os.path.exists(chosen.folder)
-    assert not os.path.exists(path_of(home, chosen.name))
+    assert not os.path.exists(chosen_model.folder)
+    assert not os.path.exists(path_of(home, chosen_model.name))
 
 
-def test_vectors_that_are_made_while_their_model_is_removed_are_taken_away(
-    home: Home, chosen: Space, monkeypatch: pytest.MonkeyPatch
+def test_vectors_made_during_a_models_removal_are_deleted(
+    home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first_vectors = spaces.provisional
+    first_vectors = spaces.provisional_encoder
 
     def remove_before(space: Space) -> vector_sync.Encode:
-        if space.name == chosen.name:
-            models.remove(home, chosen)
+        if space.name == chosen_model.name:
+            models.remove_model(home, chosen_model)
         return first_vectors(space)
 
-    monkeypatch.setattr(spaces, "provisional", remove_before)
-    background.run(home)
+    monkeypatch.setattr(spaces, "provisional_encoder", remove_before)
+    background.embed_all_pending(home)
     assert background.last_failure(home) == ""
-    assert not os.path.exists(path_of(home, chosen.name))
+    assert not os.path.exists(path_of(home, chosen_model.name))
 
 
 class Removing(Pace):
@@ -237,68 +235,68 @@ class Removing(Pace):
         return not self.remover
 
 
-def test_a_model_that_another_process_removes_between_two_turns_leaves_no_file(home: Home, chosen: Space) -> None:
-    pace = Removing(home, chosen)
-    assert background.run(home, pace) == 8
+def test_a_model_removed_between_two_turns_leaves_no_file(home: Home, chosen_model: Space) -> None:
+    pace = Removing(home, chosen_model)
+    assert background.embed_all_pending(home, pace) == 8
     assert pace.remover
     assert background.last_failure(home) == ""
     for folder in (home.models, home.index):
-        assert [name for name in os.listdir(folder) if chosen.name in name] == []
+        assert [name for name in os.listdir(folder) if chosen_model.name in name] == []
 
 
 # a model that fails
 
 
-def run_with_a_broken_model(home: Home, chosen: Space) -> str:
+def run_with_a_broken_model(home: Home, chosen_model: Space) -> str:
     """The path of the file that is broken: as large as it was."""
-    path = os.path.join(chosen.folder, "onnx", "model.onnx")
+    path = os.path.join(chosen_model.folder, "onnx", "model.onnx")
     with open(path, "r+b") as file:
         file.write(b"\xff" * 1_000)
-    background.run(home)
-    assert f"{chosen.model} can not be loaded" in background.last_failure(home)
+    background.embed_all_pending(home)
+    assert f"{chosen_model.model} cannot be loaded" in background.last_failure(home)
     return path
 
 
-def test_a_model_that_has_failed_is_left_alone_until_its_files_change_or_a_day_has_passed(
-    home: Home, chosen: Space, monkeypatch: pytest.MonkeyPatch
+def test_a_failed_model_rests_until_a_change_or_for_a_day(
+    home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = run_with_a_broken_model(home, chosen)
+    path = run_with_a_broken_model(home, chosen_model)
     assert counts(home, SPACE) == (6, 0)
-    assert not background.is_due(home)
+    assert not background.is_embedding_due(home)
     with monkeypatch.context() as later:
         later.setattr(background, "now_ms", lambda: memory.now_ms() + background.RETRY_MS + 1)
-        assert background.is_due(home)
+        assert background.is_embedding_due(home)
     os.utime(path)
-    assert background.is_due(home)
+    assert background.is_embedding_due(home)
 
 
-def test_a_disk_that_was_full_does_not_keep_it_from_being_due(home: Home, chosen: Space) -> None:
+def test_a_disk_that_was_full_does_not_keep_it_from_being_due(home: Home, chosen_model: Space) -> None:
     os.makedirs(home.index)
-    background.note_failure(home, chosen, StoreError("the disk is full"))
-    assert background.last_failure(home) == f"{chosen.model}: the disk is full"
-    assert background.is_due(home)
+    background.record_failure(home, chosen_model, StoreError("the disk is full"))
+    assert background.last_failure(home) == f"{chosen_model.model}: the disk is full"
+    assert background.is_embedding_due(home)
 
 
-def test_a_run_that_found_others_at_work_leaves_a_failure_noted(home: Home, chosen: Space) -> None:
-    run_with_a_broken_model(home, chosen)
+def test_a_run_that_found_others_at_work_leaves_a_failure_noted(home: Home, chosen_model: Space) -> None:
+    run_with_a_broken_model(home, chosen_model)
     noted = background.last_failure(home)
     with (
         ProcessLock(catch_up.lock_of(home, SPACE), 0, "embedding"),
-        ProcessLock(catch_up.lock_of(home, chosen), 0, "embedding"),
+        ProcessLock(catch_up.lock_of(home, chosen_model), 0, "embedding"),
     ):
-        background.run(home)
+        background.embed_all_pending(home)
     assert background.last_failure(home) == noted
 
 
-def test_looking_for_work_writes_nothing_into_the_log(home: Home, chosen: Space) -> None:
-    os.unlink(os.path.join(chosen.folder, "tokenizer.json"))
-    background.is_due(home)
+def test_looking_for_work_writes_nothing_into_the_log(home: Home, chosen_model: Space) -> None:
+    os.unlink(os.path.join(chosen_model.folder, "tokenizer.json"))
+    background.is_embedding_due(home)
     assert not os.path.exists(log.path(home))
 
 
 @pytest.mark.parametrize("text", ["the disk is full", "[1]", '{"minilm": 3}', ""])
-def test_a_damaged_note_is_as_good_as_none(home: Home, chosen: Space, text: str) -> None:
+def test_a_damaged_note_is_as_good_as_none(home: Home, chosen_model: Space, text: str) -> None:
     os.makedirs(home.index, exist_ok=True)
     Path(home.index, background.FAILURE).write_text(text)
     assert background.last_failure(home) == ""
-    assert background.is_due(home)
+    assert background.is_embedding_due(home)

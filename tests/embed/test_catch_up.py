@@ -60,7 +60,7 @@ def test_a_question_is_embedded_by_itself_and_never_in_passages(
     assert finish(home, store, vectors, embedder) == 3
     assert (vectors.counts(), vectors.pending()) == ((1, 0), [])
     near = [vectors.question_cosines(embedder.query(text), kept.seq) for text in ("may ships moor there", long)]
-    assert [round(cosines[place], 4) for place, cosines in enumerate(near)] == [1.0, 1.0]
+    assert [round(cosines[position], 4) for position, cosines in enumerate(near)] == [1.0, 1.0]
     assert [len(cosines) for cosines in near] == [2, 2]
 
 
@@ -69,9 +69,9 @@ def test_progress_is_told_of_every_group(
 ) -> None:
     monkeypatch.setattr(catch_up, "GROUP_TEXTS", 2)
     store.add([make(f"Pier {number} is closed.") for number in range(5)])
-    told: list[int] = []
-    embed_pending(home, store, following(), SPACE, lambda: embedder, progress=told.append)
-    assert told == [2, 2, 1]
+    counts: list[int] = []
+    embed_pending(home, store, following(), SPACE, lambda: embedder, progress=counts.append)
+    assert counts == [2, 2, 1]
 
 
 def test_long_texts_come_in_smaller_groups(
@@ -79,9 +79,9 @@ def test_long_texts_come_in_smaller_groups(
 ) -> None:
     monkeypatch.setattr(catch_up, "GROUP_CHARACTERS", 10_000)
     store.add([make(f"{number} " + "quay " * 400) for number in range(5)])
-    told: list[int] = []
-    embed_pending(home, store, following(), SPACE, lambda: embedder, progress=told.append)
-    assert told == [3, 2]
+    counts: list[int] = []
+    embed_pending(home, store, following(), SPACE, lambda: embedder, progress=counts.append)
+    assert counts == [3, 2]
 
 
 def test_a_long_memory_gets_its_passages_vectors_with_its_own(
@@ -91,12 +91,12 @@ def test_a_long_memory_gets_its_passages_vectors_with_its_own(
     long, short = make(text), make("The gate is shut.")
     store.add([long, short])
     vectors = following()
-    told: list[int] = []
-    assert embed_pending(home, store, vectors, SPACE, lambda: embedder, progress=told.append) == 2
+    counts: list[int] = []
+    assert embed_pending(home, store, vectors, SPACE, lambda: embedder, progress=counts.append) == 2
     passages = embedder.passages(text)
     assert len(passages) == 4
     assert embedder.embedded == [text, *passages, short.content]
-    assert (told, vectors.counts()) == ([2], (2, 0))
+    assert (counts, vectors.counts()) == ([2], (2, 0))
     assert vectors.final_vectors(long.content_hash) == [embedder.query(part) for part in (text, *passages)]
     assert vectors.final_vectors(short.content_hash) == [embedder.query(short.content)]
 
@@ -139,8 +139,8 @@ def test_a_sentence_deep_in_a_long_memory_is_found(
     assert by_wholes.index(deep.seq) > 10
 
 
-def cosine(one: bytes, other: bytes) -> float:
-    a, b = (np.frombuffer(vector, np.int8).astype(float) for vector in (one, other))
+def cosine(first: bytes, second: bytes) -> float:
+    a, b = (np.frombuffer(vector, np.int8).astype(float) for vector in (first, second))
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
@@ -173,7 +173,7 @@ def test_a_text_that_was_embedded_before_is_not_embedded_again(
     assert vectors.counts() == (2, 0)
 
 
-def test_a_memory_that_is_edited_meanwhile_gets_the_vector_of_its_new_text(
+def test_a_memory_edited_meanwhile_gets_its_new_vector(
     home: Home, store: Store, make: Maker, following: Open, embedder: Counting
 ) -> None:
     memory = make("The gate is shut.")
@@ -209,9 +209,7 @@ def test_a_memory_that_is_purged_meanwhile_gets_no_vector(
     assert vectors.final_vectors(memory.content_hash) == []
 
 
-def test_memories_that_the_vectors_have_not_followed_are_left_for_later(
-    home: Home, store: Store, make: Maker, following: Open
-) -> None:
+def test_memories_beyond_the_vectors_revision_wait(home: Home, store: Store, make: Maker, following: Open) -> None:
     memory = make("The gate is shut.")
     store.add([memory])
     vectors = following()
@@ -219,7 +217,7 @@ def test_memories_that_the_vectors_have_not_followed_are_left_for_later(
     assert embed_pending(home, store, vectors, SPACE, not_wanted) == 0
 
 
-def test_a_memory_that_comes_while_the_lock_is_held_is_embedded_by_its_holder(
+def test_a_memory_stored_meanwhile_is_embedded_by_the_holder(
     home: Home, store: Store, make: Maker, following: Open, embedder: Counting
 ) -> None:
     store.add([make("The gate is shut.")])
@@ -238,7 +236,7 @@ def test_a_memory_that_comes_while_the_lock_is_held_is_embedded_by_its_holder(
 def test_the_background_gives_way_to_whoever_waits(home: Home, store: Store, make: Maker, following: Open) -> None:
     store.add([make("The gate is shut.")])
     vectors = following()
-    with catch_up.undisturbed(home, SPACE):
+    with catch_up.exclusive_work(home, SPACE):
         assert embed_pending(home, store, vectors, SPACE, not_wanted, BACKGROUND) == 0
 
 
@@ -257,18 +255,16 @@ def test_a_lock_dies_with_its_owner(home: Home, store: Store, make: Maker, follo
     assert finish(home, store, vectors, embedder, IMPATIENT) == 1
 
 
-def test_a_text_that_the_model_refuses_does_not_keep_the_others_from_theirs(
-    home: Home, store: Store, make: Maker, reads_on: Space
-) -> None:
+def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make: Maker, reads_on: Space) -> None:
     good = [make(f"Pier {number} is closed.") for number in range(3)]
     store.add([good[0], make("quay " * 700), *good[1:]])
-    encode = spaces.provisional(reads_on)
+    encode = spaces.provisional_encoder(reads_on)
     with vector_sync.open_following(home, store, reads_on.name, reads_on.dimension, encode, made_by=("", "")) as vectors:
         assert embed_pending(home, store, vectors, reads_on, lambda: DocumentEmbedder(reads_on)) == 4
         assert vectors.counts() == (4, 0)
         assert vectors.final_vectors(store.by_seqs([2])[2].content_hash) == [bytes(reads_on.dimension)]  # and no passages
-        found = vectors.nearest(DocumentEmbedder(reads_on).query("Which piers are closed?"), 9, None)
-    assert sorted(seq for _, seq in found) == [1, 3, 4]
+        hits = vectors.nearest(DocumentEmbedder(reads_on).query("Which piers are closed?"), 9, None)
+    assert sorted(seq for _, seq in hits) == [1, 3, 4]
     assert f"texts that {reads_on.model} refused: 1; they are found by words alone" in Path(log.path(home)).read_text()
 
 
@@ -299,7 +295,7 @@ def test_a_model_that_fails_leaves_everything_pending(
     vectors = following()
 
     def fail() -> None:
-        raise ModelError("it can not embed")
+        raise ModelError("it cannot embed")
 
     embedder.meanwhile = fail
     with pytest.raises(ModelError):

@@ -1,4 +1,4 @@
-"""The neural embedder: its vectors, whatever the text, and what it does to the machine (nothing)."""
+"""The neural embedder: its vectors for any text, and its effects on the machine (none)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.quiet_imports import text_embedding
 from subcog_hooks.embed import packaged
-from subcog_hooks.embed.documents import CHARACTERS_A_TOKEN, DocumentEmbedder, quantised
+from subcog_hooks.embed.documents import CHARACTERS_PER_TOKEN, DocumentEmbedder, quantise
 from subcog_hooks.embed.packaged import PackagedModel
 from subcog_hooks.embed.space import Space
 from tests.embed.conftest import SPACE, Counting
@@ -33,8 +33,8 @@ TOKENS = 256  # that the packaged model was trained for
 UNUSUAL = ("🎉🎉🏗️", "\ud800 lone", "\0", "नमस्ते दुनिया", "x" * 500_000, "ropes " * 90_000, "\u202e\u200b", ".")
 
 
-def cosine(one: bytes, other: bytes) -> float:
-    a, b = (np.frombuffer(vector, np.int8).astype(float) for vector in (one, other))
+def cosine(first: bytes, second: bytes) -> float:
+    a, b = (np.frombuffer(vector, np.int8).astype(float) for vector in (first, second))
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
@@ -72,31 +72,31 @@ def test_no_weights_overflow_on_processors_without_vnni() -> None:
 
 def fields_of(message: bytes, wanted: int) -> list[Any]:
     """The values of one field of a protobuf message: bytes, or whole numbers. onnx.proto has the fields' numbers."""
-    found: list[Any] = []
-    at = 0
+    values: list[Any] = []
+    offset = 0
 
     def number() -> int:
-        nonlocal at
+        nonlocal offset
         value = shift = 0
         while True:
-            byte = message[at]
-            at += 1
+            byte = message[offset]
+            offset += 1
             value |= (byte & 127) << shift
             shift += 7
             if byte < 128:
                 return value
 
-    while at < len(message):
+    while offset < len(message):
         field, kind = divmod(number(), 8)
         if kind == 0:
             value: Any = number()
         else:
             length = {1: 8, 5: 4}.get(kind) or number()
-            value = message[at : at + length]
-            at += length
+            value = message[offset : offset + length]
+            offset += length
         if field == wanted:
-            found.append(value)
-    return found
+            values.append(value)
+    return values
 
 
 def test_the_packaged_model_equals_fastembed_bit_for_bit(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_only_another_model_loads_fastembed() -> None:
 @pytest.mark.parametrize("text", [*TEXTS, "quay " * 300])
 def test_a_vector_is_what_the_published_recipe_gives(embedder: Counting, text: str) -> None:
     (vector,) = embedder.embed([text])
-    ours, published = (np.frombuffer(each, np.int8).astype(int) for each in (vector, quantised(by_the_recipe(text))))
+    ours, published = (np.frombuffer(each, np.int8).astype(int) for each in (vector, quantise(by_the_recipe(text))))
     assert np.abs(ours - published).max() <= 1  # of 127: sums on several threads are rounded in another order
 
 
@@ -154,14 +154,14 @@ def test_a_text_is_read_as_far_as_the_model_was_trained_for(embedder: Counting) 
     read = "quay " * (TOKENS - 2)
     assert embedder.query(read) == embedder.query(read + "barge " * 50)
     assert embedder.query(read) != embedder.query(read.removesuffix("quay ") + "barge " * 50)
-    assert embedder.query(" " * TOKENS * CHARACTERS_A_TOKEN + "barge") == embedder.query("barge")
+    assert embedder.query(" " * TOKENS * CHARACTERS_PER_TOKEN + "barge") == embedder.query("barge")
 
 
 def test_a_pulled_model_reads_as_far_as_its_own_files_say(reads_on: Space) -> None:
     embedder = DocumentEmbedder(reads_on)
     read = "quay " * 400
     assert embedder.query(read) != embedder.query(read + "barge " * 50)
-    with pytest.raises(ModelError, match="can not embed"):
+    with pytest.raises(ModelError, match="cannot embed"):
         embedder.query("quay " * 700)  # further than the model itself goes
 
 
@@ -218,26 +218,26 @@ def test_a_pulled_model_cuts_by_its_own_tokenizer_and_limit(tmp_path: Path) -> N
 
 
 def test_a_model_whose_folder_is_gone_does_not_bring_it_back(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="can not be loaded from"):
+    with pytest.raises(ModelError, match="cannot be loaded from"):
         DocumentEmbedder(Space("other", SPACE.model, SPACE.dimension, str(tmp_path / "gone" / "model")))
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("values", [[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0], []])
 def test_a_vector_without_a_direction_becomes_zeros(values: list[float]) -> None:
-    assert quantised(np.array(values, np.float32)) == bytes(len(values))
+    assert quantise(np.array(values, np.float32)) == bytes(len(values))
 
 
 def test_a_quantised_vector_keeps_its_direction() -> None:
     vector = np.random.default_rng(7).normal(size=384).astype(np.float32)
-    whole = np.frombuffer(quantised(vector), np.int8).astype(float)
+    whole = np.frombuffer(quantise(vector), np.int8).astype(float)
     assert vector @ whole / np.linalg.norm(vector) / np.linalg.norm(whole) > 0.9999
 
 
 def test_a_model_that_can_not_be_loaded_is_one_line(tmp_path: Path) -> None:
     shutil.copytree(SPACE.folder, tmp_path / "model")
     os.truncate(tmp_path / "model" / "model.onnx", 1_000_000)
-    with pytest.raises(ModelError, match="can not be loaded from") as error:
+    with pytest.raises(ModelError, match="cannot be loaded from") as error:
         DocumentEmbedder(Space("other", SPACE.model, SPACE.dimension, str(tmp_path / "model")))
     assert "\n" not in str(error.value)
     assert "subcog models remove other" in error.value.hint
@@ -270,7 +270,7 @@ def test_embedding_opens_no_socket_and_writes_no_file(tmp_path: Path) -> None:
 
 def test_the_packaged_model_is_loaded_once_for_equal_files(tmp_path: Path) -> None:
     folder = shutil.copytree(SPACE.folder, tmp_path / "model")
-    first = packaged.loaded(str(folder))
-    assert packaged.loaded(str(folder)) is first
+    first = packaged.load_packaged(str(folder))
+    assert packaged.load_packaged(str(folder)) is first
     os.utime(folder / packaged.TOKENIZER, (1, 1))
-    assert packaged.loaded(str(folder)) is not first
+    assert packaged.load_packaged(str(folder)) is not first

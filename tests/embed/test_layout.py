@@ -1,4 +1,4 @@
-"""The packed encoder: what is written is read, what is wrong with a file is said."""
+"""The packed encoder: written files read back equal, and damage is named."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ BIGRAMS = material.random_rows(4, 5, 8)
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     made = str(tmp_path / "encoder.bin")
-    layout.write(made, VOCABULARY, *TOKENS, *BIGRAMS)
+    layout.write_encoder(made, VOCABULARY, *TOKENS, *BIGRAMS)
     return made
 
 
 def match(path: str, piece: bytes) -> tuple[int, int]:
-    packed = layout.Packed(path)
+    packed = layout.PackedEncoder(path)
     try:
         return packed.match(piece)
     finally:
@@ -47,7 +47,7 @@ def match(path: str, piece: bytes) -> tuple[int, int]:
 @pytest.mark.parametrize("read", [layout._read_at, layout._seek_and_read])
 def test_rows_are_read_as_they_were_written(read: Callable[..., bytes], path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "_read_at", read)
-    packed = layout.Packed(path)
+    packed = layout.PackedEncoder(path)
     assert (packed.dimension, packed.tokens, packed.bigrams) == (8, len(VOCABULARY), 5)
     rows, scales = np.concatenate((TOKENS[0], BIGRAMS[0])), np.concatenate((TOKENS[1], BIGRAMS[1]))
     for number, (row, scale) in enumerate(zip(rows, scales, strict=True)):
@@ -77,7 +77,7 @@ def test_the_longest_token_that_a_piece_begins_with_is_found(path: str) -> None:
         ("[unused0]", (0, 0)),
         ("##token", (2, 9)),
     ]
-    assert [(piece, actual) for piece, found in cases if (actual := match(path, piece.encode())) != found] == []
+    assert [(piece, actual) for piece, expected in cases if (actual := match(path, piece.encode())) != expected] == []
 
 
 def test_continuations_are_apart_from_beginnings(path: str) -> None:
@@ -87,8 +87,8 @@ def test_continuations_are_apart_from_beginnings(path: str) -> None:
 
 def test_every_token_of_the_vocabulary_is_found(tmp_path: Path) -> None:
     path, vocabulary = str(tmp_path / "encoder.bin"), material.vocabulary()
-    layout.write(path, vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
-    packed = layout.Packed(path)
+    layout.write_encoder(path, vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
+    packed = layout.PackedEncoder(path)
     wrong = [
         token
         for token, number in vocabulary.items()
@@ -99,15 +99,15 @@ def test_every_token_of_the_vocabulary_is_found(tmp_path: Path) -> None:
 
 
 def test_writing_replaces_the_file_and_leaves_no_other(path: str) -> None:
-    layout.write(path, VOCABULARY, *TOKENS, *material.random_rows(4, 6, 8))
-    packed = layout.Packed(path)
+    layout.write_encoder(path, VOCABULARY, *TOKENS, *material.random_rows(4, 6, 8))
+    packed = layout.PackedEncoder(path)
     assert packed.bigrams == 6
     packed.close()
     assert os.listdir(os.path.dirname(path)) == ["encoder.bin"]
 
 
-def damaged(name: str, content: bytes) -> bytes:
-    """An encoder's content after what `name` says has happened to it."""
+def damage(name: str, content: bytes) -> bytes:
+    """An encoder's content with the damage of this name."""
     return {
         "empty": b"",
         "foreign": b"PK\x03\x04" + content,
@@ -123,7 +123,7 @@ def damaged(name: str, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         *(
             (name, "is not a packed query encoder")
@@ -133,11 +133,11 @@ def damaged(name: str, content: bytes) -> bytes:
         ("of a later format", "has format 2, this version reads 1"),
     ],
 )
-def test_a_file_that_is_no_encoder_is_refused(name: str, told: str, path: str) -> None:
+def test_a_file_that_is_no_encoder_is_refused(name: str, message: str, path: str) -> None:
     content = Path(path).read_bytes()
-    Path(path).write_bytes(damaged(name, content))
-    with pytest.raises(layout.EncoderUnusable, match=told) as refused:
-        layout.Packed(path)
+    Path(path).write_bytes(damage(name, content))
+    with pytest.raises(layout.EncoderUnusable, match=message) as refused:
+        layout.PackedEncoder(path)
     assert isinstance(refused.value, SubcogError)
     assert refused.value.exit_code == EXIT_MODEL
     assert path in refused.value.message
@@ -145,13 +145,13 @@ def test_a_file_that_is_no_encoder_is_refused(name: str, told: str, path: str) -
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for place in (tmp_path / "nowhere.bin", tmp_path):
-        with pytest.raises(layout.EncoderUnusable, match="can not be"):
-            layout.Packed(str(place))
+    for location in (tmp_path / "nowhere.bin", tmp_path):
+        with pytest.raises(layout.EncoderUnusable, match="cannot be"):
+            layout.PackedEncoder(str(location))
 
 
 def test_a_file_that_shrinks_while_it_is_open_is_said(path: str) -> None:
-    packed = layout.Packed(path)
+    packed = layout.PackedEncoder(path)
     os.truncate(path, layout.HEADER)
     with pytest.raises(layout.EncoderUnusable, match="truncated while it was open"):
         packed.record(0)
@@ -166,16 +166,16 @@ def test_an_id_that_has_no_row_is_damage(path: str) -> None:
 
 
 def test_any_changed_byte_is_found_by_the_check(path: str) -> None:
-    layout.check(path)
+    layout.check_encoder(path)
     content = bytearray(Path(path).read_bytes())
     content[-20] ^= 1
     Path(path).write_bytes(content)
     with pytest.raises(layout.EncoderUnusable, match="its checksum does not hold"):
-        layout.check(path)
+        layout.check_encoder(path)
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "tokens", "bigrams", "told"),
+    ("vocabulary", "tokens", "bigrams", "message"),
     [
         ({"a": 10}, TOKENS, BIGRAMS, "an id of the vocabulary is outside the 10 rows"),
         (VOCABULARY, TOKENS, material.random_rows(1, 5, 4), "do not fit"),
@@ -190,9 +190,9 @@ def test_what_does_not_fit_together_is_not_written(
     vocabulary: dict[str, int],
     tokens: tuple[layout.Rows, layout.Scales],
     bigrams: tuple[layout.Rows, layout.Scales],
-    told: str,
+    message: str,
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(ValueError, match=told):
-        layout.write(str(tmp_path / "encoder.bin"), vocabulary, *tokens, *bigrams)
+    with pytest.raises(ValueError, match=message):
+        layout.write_encoder(str(tmp_path / "encoder.bin"), vocabulary, *tokens, *bigrams)
     assert not os.listdir(tmp_path)

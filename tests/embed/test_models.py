@@ -23,15 +23,19 @@ from tests.embed.conftest import OTHER, SPACE, WIDER, Counting
 SLUG = "snowflake-snowflake-arctic-embed-xs"
 
 
-def chosen(home: Home, text: str = "") -> Space:
+def choose_with(home: Home, text: str = "") -> Space:
     home.create()
     Path(home.config).write_text(text)
-    return models.chosen(home, loading.load(home))
+    return models.chosen_space(home, loading.load(home))
 
 
 def left_behind(home: Home) -> list[str]:
-    """What lies beside the models, the lock aside."""
-    return [name for name in os.listdir(home.models) if name.startswith(models.PARTIAL)] if os.path.isdir(home.models) else []
+    """The files beside the models, except for the lock."""
+    return (
+        [name for name in os.listdir(home.models) if name.startswith(models.PARTIAL_PREFIX)]
+        if os.path.isdir(home.models)
+        else []
+    )
 
 
 @pytest.fixture
@@ -41,46 +45,42 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_packaged_model_is_there_in_an_empty_home_and_chosen(home: Home) -> None:
-    assert models.installed(home) == [PACKAGED]
-    assert chosen(home) is PACKAGED
-    assert models.missing(PACKAGED) == []
-    models.verify(PACKAGED)
+    assert models.installed_spaces(home) == [PACKAGED]
+    assert choose_with(home) is PACKAGED
+    assert models.missing_files(PACKAGED) == []
+    models.verify_model(PACKAGED)
 
 
 def test_the_packaged_models_checksum_is_that_of_its_files() -> None:
-    assert models.checksum_of(PACKAGED.folder, models.NEEDED) == models.PACKAGED_CHECKSUM
+    assert models.checksum_of(PACKAGED.folder, models.REQUIRED_FILES) == models.PACKAGED_CHECKSUM
 
 
-def test_what_makes_vectors_changes_with_the_files_and_the_recipe(
-    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    final, first = models.made_by(PACKAGED)
+def test_vector_makers_change_with_the_files_and_the_recipe(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    final, first = models.vector_makers(PACKAGED)
     assert (models.PACKAGED_CHECKSUM in final, len(first) > 8) == (True, True)
-    pulled = pull.pull(home, OTHER, str(folder))
-    of_pulled = models.made_by(pulled)
+    pulled = pull.pull_model(home, OTHER, str(folder))
+    of_pulled = models.vector_makers(pulled)
     assert (of_pulled[0] not in ("", final), of_pulled[1]) == (True, "")
-    models.remove(home, pulled)
-    assert models.made_by(pull.pull(home, OTHER, str(folder))) == of_pulled
+    models.remove_model(home, pulled)
+    assert models.vector_makers(pull.pull_model(home, OTHER, str(folder))) == of_pulled
     settings = (folder / "tokenizer_config.json").read_text()
     (folder / "tokenizer_config.json").write_text(settings + " ")
-    models.remove(home, pulled)
-    assert models.made_by(pull.pull(home, OTHER, str(folder)))[0] != of_pulled[0]
+    models.remove_model(home, pulled)
+    assert models.vector_makers(pull.pull_model(home, OTHER, str(folder)))[0] != of_pulled[0]
     monkeypatch.setattr(models, "RECIPE", models.RECIPE + 1)
-    assert all(now != then for now, then in zip(models.made_by(PACKAGED), (final, first), strict=True))
+    assert all(now != then for now, then in zip(models.vector_makers(PACKAGED), (final, first), strict=True))
 
 
-def test_an_encoder_that_can_not_be_read_leaves_open_what_has_made_the_first_vectors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_encoder_leaves_its_maker_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static, "PACKAGED", str(tmp_path / "nowhere"))
-    assert models.made_by(PACKAGED) == (f"{models.PACKAGED_CHECKSUM} {models.RECIPE}", "")
+    assert models.vector_makers(PACKAGED) == (f"{models.PACKAGED_CHECKSUM} {models.RECIPE}", "")
 
 
 def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folder: Path, embedder: Counting) -> None:
     (folder / "README.md").write_text("not needed")
-    space = pull.pull(home, OTHER.upper(), str(folder))
+    space = pull.pull_model(home, OTHER.upper(), str(folder))
     assert (space.name, space.model, space.dimension) == (SLUG, OTHER, 384)
-    assert [found.name for found in models.installed(home)] == ["minilm", SLUG]
+    assert [installed.name for installed in models.installed_spaces(home)] == ["minilm", SLUG]
     assert sorted(os.listdir(space.folder)) == [
         "config.json",
         "onnx",
@@ -95,29 +95,29 @@ def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folde
 
 @pytest.mark.parametrize("name", [OTHER, SLUG, SLUG.upper()])
 def test_a_setting_chooses_an_installed_model(home: Home, folder: Path, name: str) -> None:
-    pull.pull(home, OTHER, str(folder))
-    assert chosen(home, f'[embedding]\nmodel = "{name}"\n').name == SLUG
-    assert chosen(home, '[embedding]\nmodel = "sentence-transformers/all-MiniLM-L6-v2"\n') is PACKAGED
-    assert chosen(home, '[embedding]\nmodel = "default"\n') is PACKAGED
+    pull.pull_model(home, OTHER, str(folder))
+    assert choose_with(home, f'[embedding]\nmodel = "{name}"\n').name == SLUG
+    assert choose_with(home, '[embedding]\nmodel = "sentence-transformers/all-MiniLM-L6-v2"\n') is PACKAGED
+    assert choose_with(home, '[embedding]\nmodel = "default"\n') is PACKAGED
 
 
 def test_a_pulled_copy_of_the_packaged_model_goes_by_its_name(home: Home) -> None:
-    pulled = pull.pull(home, SPACE.model, SPACE.folder)
-    assert models.find(home, SPACE.model).name == pulled.name == "sentence-transformers-all-minilm-l6-v2"
-    assert models.find(home, "minilm") is PACKAGED
+    pulled = pull.pull_model(home, SPACE.model, SPACE.folder)
+    assert models.find_space(home, SPACE.model).name == pulled.name == "sentence-transformers-all-minilm-l6-v2"
+    assert models.find_space(home, "minilm") is PACKAGED
 
 
-def test_a_chosen_model_that_is_not_installed_is_named_with_the_remedy(home: Home) -> None:
+def test_a_chosen_missing_model_is_named_with_the_remedy(home: Home) -> None:
     with pytest.raises(ModelError, match="the model BAAI/bge-m3 is not installed; `subcog models pull BAAI/bge-m3`"):
-        chosen(home, '[embedding]\nmodel = "BAAI/bge-m3"\n')
+        choose_with(home, '[embedding]\nmodel = "BAAI/bge-m3"\n')
 
 
 def test_a_chosen_model_that_has_lost_a_file_is_named(home: Home, folder: Path) -> None:
-    space = pull.pull(home, OTHER, str(folder))
+    space = pull.pull_model(home, OTHER, str(folder))
     os.truncate(os.path.join(space.folder, "onnx", "model.onnx"), 1_000)
-    assert models.missing(space) == ["onnx/model.onnx"]
+    assert models.missing_files(space) == ["onnx/model.onnx"]
     with pytest.raises(ModelError, match=r"lacks onnx/model\.onnx; `subcog models remove snowflake"):
-        chosen(home, f'[embedding]\nmodel = "{OTHER}"\n')
+        choose_with(home, f'[embedding]\nmodel = "{OTHER}"\n')
 
 
 def test_a_project_may_not_choose_a_model(home: Home, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_project_may_not_choose_a_model(home: Home, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["3", "true", '""', '"two words"', f'"{"x" * 201}"', '"a\\nb"'])
 def test_a_setting_that_is_no_name_is_refused(home: Home, value: str) -> None:
-    assert chosen(home, f"[embedding]\nmodel = {value}\n") is PACKAGED
+    assert choose_with(home, f"[embedding]\nmodel = {value}\n") is PACKAGED
     assert "embedding.model is" in loading.load(home).problems[0]
 
 
@@ -140,50 +140,50 @@ def test_a_setting_that_is_no_name_is_refused(home: Home, value: str) -> None:
 def test_an_incomplete_folder_is_refused(home: Home, folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(ModelError, match=rf"{folder} lacks (onnx/)?{name}; expected the files of {OTHER}"):
-        pull.pull(home, OTHER, str(folder))
-    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
+        pull.pull_model(home, OTHER, str(folder))
+    assert (models.installed_spaces(home), left_behind(home)) == ([PACKAGED], [])
 
 
 def test_a_folder_that_is_not_there_is_refused(home: Home, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="nowhere is not a folder"):
-        pull.pull(home, OTHER, str(tmp_path / "nowhere"))
+        pull.pull_model(home, OTHER, str(tmp_path / "nowhere"))
 
 
 def test_a_model_of_another_dimension_is_refused(home: Home, folder: Path) -> None:
     with pytest.raises(ModelError, match=f"{WIDER} gives vectors of 384 dimensions, expected 768"):
-        pull.pull(home, WIDER, str(folder))
-    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
+        pull.pull_model(home, WIDER, str(folder))
+    assert (models.installed_spaces(home), left_behind(home)) == ([PACKAGED], [])
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx", "tokenizer_config.json"])
 def test_a_folder_with_a_damaged_file_is_refused_in_one_line(home: Home, folder: Path, name: str) -> None:
     os.truncate(folder / name, os.path.getsize(folder / name) // 2)
-    with pytest.raises(ModelError, match=f"can not be loaded from {folder}") as error:
-        pull.pull(home, OTHER, str(folder))
+    with pytest.raises(ModelError, match=f"cannot be loaded from {folder}") as error:
+        pull.pull_model(home, OTHER, str(folder))
     assert "\n" not in str(error.value)
-    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
+    assert (models.installed_spaces(home), left_behind(home)) == ([PACKAGED], [])
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_known(home: Home) -> None:
     with pytest.raises(UsageError, match=r"'bge-smal-en' is not a text model .* BAAI/bge-small-en"):
-        pull.pull(home, "bge-smal-en", None)
+        pull.pull_model(home, "bge-smal-en", None)
     with pytest.raises(UsageError, match="Supported_Models/ names all"):
-        pull.pull(home, "qqqqqqqqqqqqq", None)
+        pull.pull_model(home, "qqqqqqqqqqqqq", None)
     assert not os.path.exists(home.models)
 
 
-def test_a_sound_model_is_not_pulled_again_and_a_damaged_one_is_replaced(home: Home, folder: Path, tmp_path: Path) -> None:
-    space = pull.pull(home, OTHER, str(folder))
-    assert pull.pull(home, OTHER, str(tmp_path / "nowhere")).folder == space.folder
+def test_a_pull_replaces_only_a_damaged_model(home: Home, folder: Path, tmp_path: Path) -> None:
+    space = pull.pull_model(home, OTHER, str(folder))
+    assert pull.pull_model(home, OTHER, str(tmp_path / "nowhere")).folder == space.folder
     os.unlink(os.path.join(space.folder, "tokenizer.json"))
-    assert models.missing(pull.pull(home, OTHER, str(folder))) == []
+    assert models.missing_files(pull.pull_model(home, OTHER, str(folder))) == []
     assert left_behind(home) == []
 
 
-def test_what_a_killed_pull_has_left_is_swept_away_and_never_listed(home: Home, folder: Path) -> None:
-    shutil.copytree(folder, os.path.join(home.models, f"{models.PARTIAL}abc"))
-    assert models.installed(home) == [PACKAGED]
-    pull.pull(home, OTHER, str(folder))
+def test_the_rest_of_a_killed_pull_is_deleted_and_never_listed(home: Home, folder: Path) -> None:
+    shutil.copytree(folder, os.path.join(home.models, f"{models.PARTIAL_PREFIX}abc"))
+    assert models.installed_spaces(home) == [PACKAGED]
+    pull.pull_model(home, OTHER, str(folder))
     assert left_behind(home) == []
 
 
@@ -192,33 +192,31 @@ def test_one_pull_at_a_time(home: Home, folder: Path) -> None:
         ProcessLock(os.path.join(home.models, "pull.lock"), 0, "pulling"),
         pytest.raises(ModelError, match="another process is pulling a model"),
     ):
-        pull.pull(home, OTHER, str(folder))
+        pull.pull_model(home, OTHER, str(folder))
 
 
 def test_a_removed_model_is_gone_and_the_packaged_one_stays(home: Home, folder: Path) -> None:
-    space = pull.pull(home, OTHER, str(folder))
-    models.remove(home, space)
-    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
+    space = pull.pull_model(home, OTHER, str(folder))
+    models.remove_model(home, space)
+    assert (models.installed_spaces(home), left_behind(home)) == ([PACKAGED], [])
     with pytest.raises(UsageError, match="minilm is part of subcog"):
-        models.find_pulled(home, "minilm")
+        models.find_pulled_space(home, "minilm")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
 def test_of_a_model_that_is_linked_the_link_is_removed(home: Home, folder: Path, tmp_path: Path) -> None:
-    space = pull.pull(home, OTHER, str(folder))
+    space = pull.pull_model(home, OTHER, str(folder))
     elsewhere = shutil.move(space.folder, tmp_path / "elsewhere")
     os.symlink(elsewhere, space.folder)
-    assert [found.name for found in models.installed(home)] == ["minilm", SLUG]
+    assert [installed.name for installed in models.installed_spaces(home)] == ["minilm", SLUG]
     for _ in range(2):
-        models.remove(home, space)
-        assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
+        models.remove_model(home, space)
+        assert (models.installed_spaces(home), left_behind(home)) == ([PACKAGED], [])
         os.symlink(elsewhere, space.folder)
     assert "space.json" in os.listdir(elsewhere)
 
 
-def test_a_packaged_file_that_is_not_as_it_was_installed_is_found(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_altered_packaged_file_is_found(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = tmp_path / "site"
     shutil.move(folder, site / "subcog_hooks" / "embed" / "minilm")
     digest = base64.urlsafe_b64encode(hashlib.sha256(b"as installed").digest()).decode().rstrip("=")
@@ -231,14 +229,17 @@ def test_a_packaged_file_that_is_not_as_it_was_installed_is_found(
     (site / "subcog_hooks" / "embed" / "minilm" / "config.json").write_bytes(b"as installed")
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setattr(PACKAGED, "folder", str(site / "subcog_hooks" / "embed" / "minilm"))
-    assert [os.path.basename(path) for path in models.altered()] == ["model.onnx", "gone.json"]
+    assert [os.path.basename(path) for path in models.altered_files()] == ["model.onnx", "gone.json"]
 
 
 # the hub
 
 
 class Hub(ThreadingHTTPServer):
-    """Serves the packaged model's files as those of every repository. `ways`: what it does instead, by a file's name."""
+    """A server with the packaged model's files in every repository.
+
+    `ways`: its misbehaviour, by a file's name.
+    """
 
     daemon_threads = True
 
@@ -285,10 +286,14 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 def test_a_model_comes_from_the_hub_with_progress(home: Home, hub: Hub) -> None:
-    told: list[tuple[int, int | None]] = []
-    space = pull.pull(home, OTHER, None, lambda done, total: told.append((done, total)))
-    assert models.missing(space) == []
-    assert told[-1][0] == told[-1][1] == models.size_of(space) - os.path.getsize(os.path.join(space.folder, "space.json"))
+    progress_calls: list[tuple[int, int | None]] = []
+    space = pull.pull_model(home, OTHER, None, lambda done, total: progress_calls.append((done, total)))
+    assert models.missing_files(space) == []
+    assert (
+        progress_calls[-1][0]
+        == progress_calls[-1][1]
+        == models.size_of(space) - os.path.getsize(os.path.join(space.folder, "space.json"))
+    )
     assert hub.asked[0] == "/Snowflake/snowflake-arctic-embed-xs/resolve/main/tokenizer.json"
 
 
@@ -296,9 +301,9 @@ def test_a_model_comes_from_the_hub_with_progress(home: Home, hub: Hub) -> None:
     ("name", "way", "complaint"),
     [
         ("model.onnx", "404", r"onnx/model\.onnx is not there"),
-        ("tokenizer.json", "503", r"tokenizer\.json can not be fetched: 503"),
+        ("tokenizer.json", "503", r"tokenizer\.json cannot be fetched: 503"),
         ("model.onnx", "break off", r"model\.onnx broke off after \d+ of \d+ bytes"),
-        ("tokenizer.json", "hang", "can not be reached: timed out"),
+        ("tokenizer.json", "hang", "cannot be reached: timed out"),
     ],
 )
 def test_a_hub_that_fails_is_one_line_and_nothing_is_left(
@@ -307,18 +312,18 @@ def test_a_hub_that_fails_is_one_line_and_nothing_is_left(
     monkeypatch.setattr(pull, "SILENCE_S", 0.2)
     hub.ways[name] = way
     with pytest.raises(ModelError, match=complaint) as error:
-        pull.pull(home, OTHER, None)
+        pull.pull_model(home, OTHER, None)
     assert "give its folder with --from" in error.value.hint
-    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
+    assert (models.installed_spaces(home), left_behind(home)) == ([PACKAGED], [])
 
 
 @pytest.mark.parametrize(
     ("address", "complaint"),
     [
-        ("http://127.0.0.1:9", "can not be reached: Connection refused"),
-        ("https://models.invalid", "can not be reached: "),
+        ("http://127.0.0.1:9", "cannot be reached: Connection refused"),
+        ("https://models.invalid", "cannot be reached: "),
         ("file:///etc", "HF_ENDPOINT is not the address of a web server"),
-        ("http://[", "can not be reached"),
+        ("http://[", "cannot be reached"),
     ],
 )
 def test_without_network_there_is_one_line(home: Home, monkeypatch: pytest.MonkeyPatch, address: str, complaint: str) -> None:
@@ -326,5 +331,5 @@ def test_without_network_there_is_one_line(home: Home, monkeypatch: pytest.Monke
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_ENDPOINT", address)
     with pytest.raises(ModelError, match=complaint):
-        pull.pull(home, OTHER, None)
-    assert (models.installed(home), left_behind(home)) == ([PACKAGED], [])
+        pull.pull_model(home, OTHER, None)
+    assert (models.installed_spaces(home), left_behind(home)) == ([PACKAGED], [])

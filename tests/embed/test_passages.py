@@ -1,4 +1,4 @@
-"""Cutting a text into passages: by its tokens' places, whatever they are."""
+"""Splitting a text into passages, by its tokens' spans."""
 
 from itertools import pairwise
 
@@ -22,7 +22,7 @@ def test_a_text_of_no_more_than_a_window_has_none(count: int) -> None:
     assert passage_spans(letters(count)) == []
 
 
-def test_windows_of_110_tokens_begin_every_80_and_the_last_ends_with_the_text() -> None:
+def test_windows_of_110_tokens_begin_every_80() -> None:
     assert list(map(tokens_in, passage_spans(letters(111)))) == [range(110), range(80, 111)]
     assert list(map(tokens_in, passage_spans(letters(190)))) == [range(110), range(80, 190)]
     assert list(map(tokens_in, passage_spans(letters(191)))) == [range(110), range(80, 190), range(160, 191)]
@@ -30,22 +30,22 @@ def test_windows_of_110_tokens_begin_every_80_and_the_last_ends_with_the_text() 
 
 @given(st.integers(WINDOW + 1, passage_reach() + 500))
 def test_every_token_is_in_a_passage_as_far_as_they_reach(count: int) -> None:
-    found = [tokens_in(span) for span in passage_spans(letters(count))]
-    assert 2 <= len(found) <= MAX_PASSAGES
-    assert {token for passage in found for token in passage} == set(range(min(count, passage_reach())))
-    assert all(len(passage) == WINDOW for passage in found[:-1])
-    assert all(later.start - earlier.start == STEP for earlier, later in pairwise(found))
+    passages = [tokens_in(span) for span in passage_spans(letters(count))]
+    assert 2 <= len(passages) <= MAX_PASSAGES
+    assert {token for passage in passages for token in passage} == set(range(min(count, passage_reach())))
+    assert all(len(passage) == WINDOW for passage in passages[:-1])
+    assert all(later.start - earlier.start == STEP for earlier, later in pairwise(passages))
 
 
 def test_a_book_has_48() -> None:
-    found = passage_spans(letters(100_000))
-    assert (len(found), tokens_in(found[-1]).stop) == (MAX_PASSAGES, passage_reach()) == (48, 3_870)
+    passages = passage_spans(letters(100_000))
+    assert (len(passages), tokens_in(passages[-1]).stop) == (MAX_PASSAGES, passage_reach()) == (48, 3_870)
 
 
 @given(st.integers(3, WINDOW), st.integers(0, 9_000))
 def test_narrower_windows_leave_nothing_between_them(window: int, count: int) -> None:
-    found = [tokens_in(span) for span in passage_spans(letters(count), window)]
-    assert all(len(passage) <= window for passage in found)
-    assert len({token for passage in found for token in passage}) == (
+    passages = [tokens_in(span) for span in passage_spans(letters(count), window)]
+    assert all(len(passage) <= window for passage in passages)
+    assert len({token for passage in passages for token in passage}) == (
         min(count, passage_reach(window)) if count > window else 0
     )

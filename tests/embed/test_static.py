@@ -28,7 +28,9 @@ TOKENIZER = material.library()
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     made = str(tmp_path_factory.mktemp("encoder") / "encoder.bin")
     vocabulary = material.vocabulary()
-    layout.write(made, vocabulary, *material.random_rows(1, len(vocabulary)), *material.random_rows(2, material.BIGRAMS))
+    layout.write_encoder(
+        made, vocabulary, *material.random_rows(1, len(vocabulary)), *material.random_rows(2, material.BIGRAMS)
+    )
     return made
 
 
@@ -42,8 +44,8 @@ def encoder(path: str) -> Iterator[StaticEncoder]:
 @pytest.fixture(scope="module")
 def recipe() -> Recipe:
     """The published recipe in numpy's arithmetic, on the ids of `tokenizers`; not a number where there is no token."""
-    tokens = dequantised(*material.random_rows(1, len(material.vocabulary())))
-    bigrams = dequantised(*material.random_rows(2, material.BIGRAMS))
+    tokens = dequantise(*material.random_rows(1, len(material.vocabulary())))
+    bigrams = dequantise(*material.random_rows(2, material.BIGRAMS))
 
     def vector(text: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
         ids = TOKENIZER.encode(text, add_special_tokens=False).ids[:MAX_TOKENS]
@@ -56,11 +58,11 @@ def recipe() -> Recipe:
     return vector
 
 
-def dequantised(rows: layout.Rows, scales: layout.Scales) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+def dequantise(rows: layout.Rows, scales: layout.Scales) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     return rows * scales[:, None]
 
 
-def signed(encoded: bytes) -> list[int]:
+def signed_values(encoded: bytes) -> list[int]:
     return memoryview(encoded).cast("b").tolist()
 
 
@@ -68,22 +70,22 @@ def small(path: Path, tokens: list[list[int]], scales: list[float]) -> StaticEnc
     """An encoder of four dimensions with the tokens a, b, c ... and no bigrams to speak of."""
     vocabulary = {chr(ord("a") + i): i for i in range(len(tokens))}
     nothing = np.zeros((1, 4), np.int8), np.array([1e-30], np.float32)
-    layout.write(str(path), vocabulary, np.array(tokens, np.int8), np.array(scales, np.float32), *nothing)
+    layout.write_encoder(str(path), vocabulary, np.array(tokens, np.int8), np.array(scales, np.float32), *nothing)
     return StaticEncoder.open(str(path))
 
 
 def test_vectors_are_those_of_the_recipe(encoder: StaticEncoder, recipe: Recipe) -> None:
     for text in TEXTS:
-        found, expected = encoder.vector(text), recipe(text)
-        if found:
-            assert np.abs(found - expected).max() < 1e-5, ascii(text)
+        actual, expected = encoder.vector(text), recipe(text)
+        if actual:
+            assert np.abs(actual - expected).max() < 1e-5, ascii(text)
         else:
             assert np.isnan(expected).all(), ascii(text)
 
 
 def test_bytes_are_the_vector_with_its_largest_value_at_127(encoder: StaticEncoder) -> None:
     for text in TEXTS:
-        vector, encoded = np.array(encoder.vector(text)), signed(encoder.encode(text))
+        vector, encoded = np.array(encoder.vector(text)), signed_values(encoder.encode(text))
         assert len(vector) == len(encoded)
         if encoded:
             assert max(map(abs, encoded)) == 127
@@ -93,9 +95,9 @@ def test_bytes_are_the_vector_with_its_largest_value_at_127(encoder: StaticEncod
 def test_many_texts_at_once_give_the_same_bytes_but_for_rounding(encoder: StaticEncoder, path: str) -> None:
     texts = [*TEXTS, "lone \ud800 surrogate \udfff[MA\ud800SK]", ""]
     for text, encoded in zip(texts, encode_many(texts, path), strict=True):
-        one = signed(encoder.encode(text))
-        assert len(one) == len(signed(encoded))
-        assert all(abs(a - b) <= 1 for a, b in zip(one, signed(encoded), strict=True)), ascii(text)
+        values = signed_values(encoder.encode(text))
+        assert len(values) == len(signed_values(encoded))
+        assert all(abs(a - b) <= 1 for a, b in zip(values, signed_values(encoded), strict=True)), ascii(text)
 
 
 def test_no_texts_give_no_vectors(path: str) -> None:
@@ -160,9 +162,9 @@ def test_a_scale_that_is_no_number_above_zero_is_damage(scale: bytes, tmp_path: 
 
 
 def test_a_missing_encoder_is_said() -> None:
-    with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin can not be opened"):
+    with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin cannot be opened"):
         StaticEncoder.open("nowhere.bin")
-    with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin can not be opened"):
+    with pytest.raises(layout.EncoderUnusable, match=r"nowhere\.bin cannot be opened"):
         encode_many(["a"], "nowhere.bin")
 
 
@@ -171,7 +173,7 @@ def test_the_trained_encoder_gives_its_published_vectors(tmp_path: Path) -> None
     trained = np.load(TRAINED)
     path = str(tmp_path / "encoder.bin")
     rows = (trained["tokens"], trained["token_scale"], trained["bigrams"], trained["bigram_scale"])
-    layout.write(path, material.vocabulary(), *rows)
+    layout.write_encoder(path, material.vocabulary(), *rows)
     encoder = StaticEncoder.open(path)
     deadlocks = encoder.vector("how do we handle deadlocks in the postgres job queue?")
     assert deadlocks[:4] == pytest.approx([-0.10515, -0.01108, -0.07082, -0.00311], abs=1e-5)
@@ -180,7 +182,7 @@ def test_the_trained_encoder_gives_its_published_vectors(tmp_path: Path) -> None
     encoder.close()
 
 
-def test_encoding_an_ascii_text_loads_nothing_but_its_own_modules(path: str) -> None:
+def test_encoding_ascii_loads_only_its_own_modules(path: str) -> None:
     code = f"""
 import sys
 bare = set(sys.modules)

@@ -1,4 +1,4 @@
-"""WordPiece: the same ids as the `tokenizers` library, whatever the text."""
+"""WordPiece: the same ids as the `tokenizers` library, for any text."""
 
 import subprocess
 import sys
@@ -18,11 +18,11 @@ MIXED = st.lists(TEXT | st.sampled_from([*static.SPECIAL, "##", "[", "e\u0301", 
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[layout.Packed]:
+def packed_encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[layout.PackedEncoder]:
     path = tmp_path_factory.mktemp("encoder") / "encoder.bin"
     vocabulary = material.vocabulary()
-    layout.write(str(path), vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
-    opened = layout.Packed(str(path))
+    layout.write_encoder(str(path), vocabulary, *material.random_rows(1, len(vocabulary), 4), *material.random_rows(2, 1, 4))
+    opened = layout.PackedEncoder(str(path))
     yield opened
     opened.close()
 
@@ -31,14 +31,18 @@ def of_library(text: str) -> list[int]:
     return list(TOKENIZER.encode(text, add_special_tokens=False).ids)
 
 
-def differing(texts: list[str], packed: layout.Packed) -> list[str]:
+def differing(texts: list[str], packed_encoder: layout.PackedEncoder) -> list[str]:
     encoded = TOKENIZER.encode_batch(texts, add_special_tokens=False)
-    return [text for text, expected in zip(texts, encoded, strict=True) if static.token_ids(text, packed.match) != expected.ids]
+    return [
+        text
+        for text, expected in zip(texts, encoded, strict=True)
+        if static.token_ids(text, packed_encoder.match) != expected.ids
+    ]
 
 
 @pytest.mark.parametrize("between", [" {} ", "a{}b"])
-def test_every_character_gives_what_the_library_gives(between: str, packed: layout.Packed) -> None:
-    """Those that no Unicode version knows yet included: what the tables say of newer marks holds under every Python."""
+def test_every_character_gives_what_the_library_gives(between: str, packed_encoder: layout.PackedEncoder) -> None:
+    """Unassigned characters count, too: the tables of newer marks hold under every Python."""
     alike = (
         *range(0x3400, 0xD7A0, 89),
         *range(0xE000, 0xF900, 89),
@@ -46,17 +50,17 @@ def test_every_character_gives_what_the_library_gives(between: str, packed: layo
     )  # ideographs, Hangul, private
     characters = [chr(code) for code in (*range(0x3400), *range(0x9FF0, 0xAC00), *range(0xF900, 0x20000), *alike)]
     chunks = [characters[start : start + 500] for start in range(0, len(characters), 500)]
-    wrong = [chunk for chunk in chunks if differing([" ".join(map(between.format, chunk))], packed)]
-    assert not differing([between.format(c) for chunk in wrong for c in chunk], packed)
+    wrong = [chunk for chunk in chunks if differing([" ".join(map(between.format, chunk))], packed_encoder)]
+    assert not differing([between.format(c) for chunk in wrong for c in chunk], packed_encoder)
 
 
-def test_thousands_of_texts_tokenise_as_in_the_library(packed: layout.Packed) -> None:
-    assert not differing(material.texts(1, 4_000), packed)
+def test_thousands_of_texts_tokenise_as_in_the_library(packed_encoder: layout.PackedEncoder) -> None:
+    assert not differing(material.texts(1, 4_000), packed_encoder)
 
 
 @given(MIXED)
-def test_any_text_gives_what_the_library_gives(packed: layout.Packed, text: str) -> None:
-    assert static.token_ids(text, packed.match) == of_library(text)
+def test_any_text_gives_what_the_library_gives(packed_encoder: layout.PackedEncoder, text: str) -> None:
+    assert static.token_ids(text, packed_encoder.match) == of_library(text)
 
 
 def test_words_are_lower_case_and_split_at_signs() -> None:
@@ -73,37 +77,43 @@ def test_words_are_lower_case_and_split_at_signs() -> None:
     assert [(text, actual) for text, words in cases if (actual := static.split_words(text)) != words] == []
 
 
-def test_special_tokens_are_found_only_as_they_are_written(packed: layout.Packed) -> None:
+def test_special_tokens_are_found_only_as_they_are_written(packed_encoder: layout.PackedEncoder) -> None:
     ids = material.vocabulary()
-    assert static.token_ids("un[MASK]able", packed.match) == [ids["un"], ids["[MASK]"], ids["able"]]
-    assert static.token_ids("[mask]", packed.match) == [ids["["], ids["mask"], ids["]"]]
+    assert static.token_ids("un[MASK]able", packed_encoder.match) == [ids["un"], ids["[MASK]"], ids["able"]]
+    assert static.token_ids("[mask]", packed_encoder.match) == [ids["["], ids["mask"], ids["]"]]
 
 
-def test_a_word_above_a_hundred_characters_is_unknown(packed: layout.Packed) -> None:
+def test_a_word_above_a_hundred_characters_is_unknown(packed_encoder: layout.PackedEncoder) -> None:
     unknown = [material.vocabulary()["[UNK]"]]
-    assert static.token_ids("a" * 101, packed.match) == unknown == of_library("a" * 101)
-    assert static.token_ids("a" * 100, packed.match) == of_library("a" * 100) != unknown
+    assert static.token_ids("a" * 101, packed_encoder.match) == unknown == of_library("a" * 101)
+    assert static.token_ids("a" * 100, packed_encoder.match) == of_library("a" * 100) != unknown
 
 
 @given(text=MIXED, limit=st.integers(0, 20))
-def test_a_limit_gives_the_first_ids(packed: layout.Packed, text: str, limit: int) -> None:
-    assert static.token_ids(text, packed.match, limit) == of_library(text)[:limit]
+def test_a_limit_gives_the_first_ids(packed_encoder: layout.PackedEncoder, text: str, limit: int) -> None:
+    assert static.token_ids(text, packed_encoder.match, limit) == of_library(text)[:limit]
 
 
-def test_words_that_are_known_need_no_vocabulary(packed: layout.Packed) -> None:
-    def unasked(piece: bytes) -> tuple[int, int]:
+def test_words_that_are_known_need_no_vocabulary(packed_encoder: layout.PackedEncoder) -> None:
+    def fail_if_asked(piece: bytes) -> tuple[int, int]:
         raise AssertionError(piece)
 
-    known: dict[str, list[int]] = {}
-    first = static.token_ids("tenants and migrations", packed.match, known=known)
-    assert static.token_ids("migrations and tenants", unasked, known=known) == [*first[2:], first[1], first[0]]
+    ids_by_word: dict[str, list[int]] = {}
+    first = static.token_ids("tenants and migrations", packed_encoder.match, ids_by_word=ids_by_word)
+    assert static.token_ids("migrations and tenants", fail_if_asked, ids_by_word=ids_by_word) == [
+        *first[2:],
+        first[1],
+        first[0],
+    ]
 
 
-def test_lone_surrogates_count_for_nothing(packed: layout.Packed) -> None:
-    assert static.token_ids("tab\ud800le \udfff [MA\ud800SK]", packed.match) == of_library("table [MA\x00SK]")
+def test_lone_surrogates_count_for_nothing(packed_encoder: layout.PackedEncoder) -> None:
+    assert static.token_ids("tab\ud800le \udfff [MA\ud800SK]", packed_encoder.match) == of_library("table [MA\x00SK]")
 
 
-def test_half_a_million_characters_give_what_the_library_gives(packed: layout.Packed, subtests: pytest.Subtests) -> None:
+def test_half_a_million_characters_give_what_the_library_gives(
+    packed_encoder: layout.PackedEncoder, subtests: pytest.Subtests
+) -> None:
     """The library is asked about a part that has as many: a word above a hundred characters is one token, however long."""
     cases = [
         "a",
@@ -127,13 +137,13 @@ def test_half_a_million_characters_give_what_the_library_gives(packed: layout.Pa
     for piece in cases:
         with subtests.test(piece=piece):
             text = piece * (500_000 // len(piece))
-            assert static.token_ids(text, packed.match, 256) == of_library(text[:20_000])[:256]
+            assert static.token_ids(text, packed_encoder.match, 256) == of_library(text[:20_000])[:256]
 
 
-def test_texts_are_cut_into_stretches_only_where_words_end(packed: layout.Packed) -> None:
+def test_texts_are_cut_into_stretches_only_where_words_end(packed_encoder: layout.PackedEncoder) -> None:
     texts = ["".join(material.texts(seed, 400)) for seed in range(2, 4)]
     assert min(map(len, texts)) > 2 * static._STRETCH
-    assert not differing(texts, packed)
+    assert not differing(texts, packed_encoder)
 
 
 def test_an_ascii_text_loads_no_unicode_tables() -> None:

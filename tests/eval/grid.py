@@ -21,7 +21,7 @@ NUMBERS: dict[str, tuple[Value, ...]] = {  # arguments of Tuning
 }
 PRIORS = (1.0, 1.1, 1.2, 1.5, 1.9)  # of the hook alone
 CONSTANTS: dict[str, tuple[float, ...]] = {  # of the modules `lexical` and `query`
-    "FLAT": (0.0, 0.5, 1.0),
+    "FLAT_SHARE": (0.0, 0.5, 1.0),
     "GLUE_BOOST": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     "LABEL_BOOST": (0.0, 0.2, 0.5),
     "STEM_BOOST": (0.5, 0.75, 1.0, 1.5),
@@ -38,7 +38,7 @@ TYPES = {f"{kind}, adaptive": kind for kind in TYPE_SHARES}
 ELSEWHERE = (
     "min_similarity",
     *TYPES,
-    *(name for name in CONSTANTS if name not in {"FLAT", "LABEL_BOOST"}),
+    *(name for name in CONSTANTS if name not in {"FLAT_SHARE", "LABEL_BOOST"}),
 )  # only where asked for
 
 

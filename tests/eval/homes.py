@@ -27,7 +27,7 @@ Encode = Callable[[str], bytes | None]
 def home_of(memories: Path, kept: Path) -> Home:
     """A home with these memories, in the folder `kept`: the one that is there, when the package would make the same today."""
     digest = hashlib.sha256(memories.read_bytes())
-    digest.update(f"{models.made_by(PACKAGED)} {index.INDEX_FORMAT} {vector_file.VECTORS_FORMAT}".encode())
+    digest.update(f"{models.vector_makers(PACKAGED)} {index.INDEX_FORMAT} {vector_file.VECTORS_FORMAT}".encode())
     target = kept / f"{memories.parent.name}-{digest.hexdigest()[:12]}"
     stamp = target.with_suffix(".indexed")  # which sources made its index: vectors take minutes, the index seconds
     if not target.is_dir():
@@ -71,7 +71,7 @@ class NeuralQueries:
     """The neural model's vectors of queries, each made once and kept in a file; `save` when there are new ones."""
 
     def __init__(self, kept: Path) -> None:
-        recipe = hashlib.sha256(repr(models.made_by(PACKAGED)).encode()).hexdigest()[:12]
+        recipe = hashlib.sha256(repr(models.vector_makers(PACKAGED)).encode()).hexdigest()[:12]
         self._path = kept / f"queries-{recipe}.json"
         self._known = self._read()
         self._embed: Encode | None = None

@@ -124,7 +124,7 @@ def about() -> dict[str, object]:
     """What the figures depend on besides the data."""
     return {
         "commit": commit(),
-        "machine": f"{platform.machine()}, {documents.cores()} cores, {platform.system()}",
+        "machine": f"{platform.machine()}, {documents.count_cores()} cores, {platform.system()}",
         "python": platform.python_version(),
         "clock": datetime.fromtimestamp(FROZEN_MS / 1e3, UTC).date().isoformat(),
         "day": datetime.now(UTC).date().isoformat(),
@@ -152,7 +152,7 @@ def _arguments() -> argparse.Namespace:
         nargs="*",
         help=f"only these dimensions; none after it: the defaults and the ablation alone; only if named: {OPTIONAL}",
     )
-    parser.add_argument("--jobs", type=int, default=documents.cores(), help="processes at once (one for each core)")
+    parser.add_argument("--jobs", type=int, default=documents.count_cores(), help="processes at once (one for each core)")
     parser.add_argument("--no-gate", action="store_true", help="without the gate's prompts")
     parser.add_argument("--out", type=Path, help="the JSON file; tables and plot lie beside it (tests/eval/results)")
     return parser.parse_args()

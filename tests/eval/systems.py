@@ -19,7 +19,7 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.recall import pipeline, relevance, words
 from subcog_hooks.recall import query as terms_of_query
 from subcog_hooks.recall import search as recall_search
-from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
+from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Request, Sources, Strictness, gather_candidates
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC, Answer
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.recall.vectors import SearchSpace
@@ -32,7 +32,7 @@ from tests.eval.homes import Encode
 
 DEPTH = 10  # hits that are looked at
 PATIENCE_MS = 600_000.0  # no result may depend on how busy the machine is
-EXACT, RELAXED, NO_WORDS = Net(1.0, words.ExactWords), Net(1.0, words.Relaxed), Net(1.0)
+EXACT, RELAXED, NO_WORDS = Strictness(1.0, words.ExactWords), Strictness(1.0, words.Relaxed), Strictness(1.0)
 FROZEN_MS = 1_795_219_200_000  # 2026-11-21, midnight UTC, after every memory: ages do not depend on the day of a measurement
 
 
@@ -40,15 +40,15 @@ FROZEN_MS = 1_795_219_200_000  # 2026-11-21, midnight UTC, after every memory: a
 class System:
     """What is changed of the package's defaults.
 
-    numbers: arguments of Tuning; is_typed: words that no memory has are taken for misspelt ones; net: how closely a memory has
-    to match, None as `search` does it, which casts a wider one when nothing is found; constants: of `lexical` and `query`.
+    numbers: arguments of Tuning; is_typed: words that no memory has are taken for misspelt ones; strictness: how closely a
+    memory has to match, None for the stages of `search`; constants: of `words` and `query`.
     """
 
     numbers: Mapping[str, Value] = field(default_factory=dict)
     mode: str = HYBRID
     by_labels: bool = True
     is_typed: bool = True
-    net: Net | None = None
+    strictness: Strictness | None = None
     constants: Mapping[str, float] = field(default_factory=dict)
 
     def tuning(self) -> Tuning:
@@ -59,7 +59,7 @@ class System:
         """The same for systems that do the same."""
         changed = {name: value for name, value in self.numbers.items() if value != default_of(name)}
         constants = sorted(self.constants.items())
-        return (tuple(sorted(changed.items())), self.mode, self.by_labels, self.is_typed, id(self.net), tuple(constants))
+        return (tuple(sorted(changed.items())), self.mode, self.by_labels, self.is_typed, id(self.strictness), tuple(constants))
 
 
 DEFAULT = System()
@@ -120,7 +120,7 @@ class Engine:
         nothing = dict.fromkeys(relevance.NAMES, 0.0)  # no order depends on relevance, which takes half of the time
         with (
             _as(system),
-            patch.object(pipeline, "gather", self._remembered(system)),
+            patch.object(pipeline, "gather_candidates", self._remembered(system)),
             patch.object(relevance.AskedTerms, "found_in", lambda *_: nothing),
         ):
             answers = {query.id: self._answer(query, system) for query in queries}
@@ -149,9 +149,9 @@ class Engine:
             mode=system.mode,
             is_typed=system.is_typed,
             by_labels=system.by_labels,
-            net=system.net or PRIMARY,
+            strictness=system.strictness or PRIMARY,
         )
-        search = recall_search.search if system.net is None else pipeline.search
+        search = recall_search.search_memories if system.strictness is None else pipeline.search_page
         with patch.object(pipeline, "now_ms", self._now):
             answer = search(asked, self._sources(system), Deadline(PATIENCE_MS), DEPTH)
         if answer.is_degraded:
@@ -165,11 +165,11 @@ class Engine:
         """`gather`, asked once for each request as long as neither the channels nor their words are changed."""
 
         def remembered(request: Request, sources: Sources, deadline: Deadline, deeper: int = 1) -> Candidates:
-            if system.constants or request.net is not PRIMARY or _channels(sources.tuning) != self._kept_of:
-                return gather(request, sources, deadline, deeper)
+            if system.constants or request.strictness is not PRIMARY or _channels(sources.tuning) != self._kept_of:
+                return gather_candidates(request, sources, deadline, deeper)
             key = (request.text, request.scope.audiences, request.mode, request.is_typed, request.by_labels, deeper)
             if key not in self._kept:
-                self._kept[key] = gather(request, sources, deadline, deeper)
+                self._kept[key] = gather_candidates(request, sources, deadline, deeper)
             return self._kept[key]
 
         return remembered
@@ -197,8 +197,8 @@ def _module_of(constant: str) -> ModuleType:
 def alone() -> dict[str, System]:
     """Each channel by itself, as a system."""
     return {
-        "exact words": System(mode=LEXICAL, by_labels=False, net=EXACT),
-        "relaxed words": System(mode=LEXICAL, by_labels=False, net=RELAXED),
-        "meaning": System(mode=SEMANTIC, by_labels=False, net=PRIMARY),
-        "labels": System(mode=LEXICAL, by_labels=False, net=NO_WORDS),
+        "exact words": System(mode=LEXICAL, by_labels=False, strictness=EXACT),
+        "relaxed words": System(mode=LEXICAL, by_labels=False, strictness=RELAXED),
+        "meaning": System(mode=SEMANTIC, by_labels=False, strictness=PRIMARY),
+        "labels": System(mode=LEXICAL, by_labels=False, strictness=NO_WORDS),
     }

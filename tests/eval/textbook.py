@@ -82,15 +82,12 @@ class Textbook:
 
 def _embedded(texts: list[str], kept: Path) -> Vectors:
     """Unit vectors of the whole texts."""
-    recipe = repr((models.made_by(PACKAGED)[0], texts))
+    recipe = repr((models.vector_makers(PACKAGED)[0], texts))
     path = kept / f"documents-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}.npy"
     if not path.is_file():
-        from subcog_hooks.embed.documents import (
-            DocumentEmbedder,
-            cores,  # .6 s that kept vectors save
-        )
+        from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
 
-        made = DocumentEmbedder(PACKAGED, cores()).embed(texts)
+        made = DocumentEmbedder(PACKAGED, count_cores()).embed(texts)
         kept.mkdir(parents=True, exist_ok=True)
         partial = kept / f"{path.stem}.{os.getpid()}.npy"
         np.save(partial, np.array([np.frombuffer(vector, np.int8) for vector in made]))

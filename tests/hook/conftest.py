@@ -19,7 +19,7 @@ def follow(home: Home, store: Store) -> None:
     index_sync.catch_up(home, store)
     space = PACKAGED
     vector_sync.open_following(
-        home, store, space.name, space.dimension, spaces.provisional(space), made_by=models.made_by(space)
+        home, store, space.name, space.dimension, spaces.provisional_encoder(space), made_by=models.vector_makers(space)
     ).close()
 
 

@@ -13,7 +13,7 @@ from subcog_hooks.hook import deliver as hook_deliver
 from subcog_hooks.hook import record
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
-from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
 from subcog_hooks.settings.loading import load
 from subcog_hooks.store import decision_log, ledger, sessions
@@ -35,8 +35,10 @@ def make_call(home: Home) -> Opened:
     return call
 
 
-def exact_of(*ids: str, channel: str = PATH) -> Exact:
-    return Exact({channel: [Memory(id=id_, content=f"Rule of {id_}.", seq=ord(id_[0])) for id_ in ids]}, "some were left out")
+def exact_of(*ids: str, channel: str = PATH) -> ExactMatches:
+    return ExactMatches(
+        {channel: [Memory(id=id_, content=f"Rule of {id_}.", seq=ord(id_[0])) for id_ in ids]}, "some were left out"
+    )
 
 
 def terms(
@@ -45,7 +47,7 @@ def terms(
     return OfferTerms(min_relevance, max_memories, max_units, repeats_given=repeats_given)
 
 
-def deliver(call: HookCall, exact: Exact, on: OfferTerms, write: Callable[[bytes], None]) -> tuple[str, ...]:
+def deliver(call: HookCall, exact: ExactMatches, on: OfferTerms, write: Callable[[bytes], None]) -> tuple[str, ...]:
     """Offer, deliver and record as at a tool call."""
     verdict = offer_exact(call, exact, on, "Edit")
     hook_deliver.deliver(call, EVENT, verdict, write)
@@ -54,7 +56,7 @@ def deliver(call: HookCall, exact: Exact, on: OfferTerms, write: Callable[[bytes
     return verdict.ids
 
 
-def hand_over(call: HookCall, exact: Exact, on: OfferTerms) -> list[str]:
+def hand_over(call: HookCall, exact: ExactMatches, on: OfferTerms) -> list[str]:
     """Deliver, and return the printed ids; the verdict has the same ids."""
     printed: list[bytes] = []
     ids = deliver(call, exact, on, printed.append)
@@ -133,7 +135,7 @@ def test_two_hooks_do_not_spend_the_account_twice(make_call: Opened, home: Home,
 def test_a_preview_has_the_room_of_a_session(make_call: Opened, home: Home) -> None:
     home.create()
     Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
-    exact = Exact({PATH: [Memory(id=f"m{n}", content=f"Rule {n} " + "of the quay " * 30, seq=n + 1) for n in range(3)]})
+    exact = ExactMatches({PATH: [Memory(id=f"m{n}", content=f"Rule {n} " + "of the quay " * 30, seq=n + 1) for n in range(3)]})
     preview, verdict = (offer_exact(make_call(""), exact, terms(), "Edit") for _ in range(2))
     hook_deliver.preview_delivery(make_call(""), preview)
     assert 0 < preview.units <= 500
@@ -150,7 +152,7 @@ def test_repeats_are_neither_printed_nor_recorded(make_call: Opened, home: Home)
 
 def test_a_pinned_memory_needs_no_relevance_and_comes_first(make_call: Opened) -> None:
     pinned = Memory(id="pinned", content="x", seq=1, priority=90)
-    exact = Exact({PATH: exact_of("anchor").channels[PATH], PATTERN: [pinned]})
+    exact = ExactMatches({PATH: exact_of("anchor").channels[PATH], PATTERN: [pinned]})
     assert hand_over(make_call(), exact, terms(0.85)) == ["pinned", "anchor"]
     assert hand_over(make_call("2"), exact, terms(0.95)) == ["pinned"]
 

@@ -294,8 +294,8 @@ def test_a_cached_answer_needs_neither_thread_nor_socket(home: Home, server: Llm
     provider = providers.provider_of(loading.load(home), home)
     assert provider is not None
     state = State.open(home, 1_000)
-    answer = classifier.to_text(classifier.Classification("comparison", 0.9))
-    breaker.keep_answer(state, breaker.answer_key(provider, classifier.question(QUESTION)), answer, now_ms(), HOUR_MS)
+    answer = classifier.answer_to_text(classifier.Classification("comparison", 0.9))
+    breaker.cache_answer(state, breaker.answer_key(provider, classifier.build_question(QUESTION)), answer, now_ms(), HOUR_MS)
     state.close()
     done = speaking()
     assert b'intent=\\"comparison' in done.out

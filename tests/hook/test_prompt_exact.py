@@ -139,7 +139,7 @@ def test_what_comes_next_makes_room_of_what_was_given(ask: Ask, remember: Callab
 
 def test_a_memory_marked_bad_for_an_order_stays_away(ask: Ask, home: Home, store: Store) -> None:
     assert ask(session="1") == ["push"]
-    terms = marks.to_text(marks.terms(ORDER, LexicalIndex.open(home)))
+    terms = marks.terms_to_text(marks.prompt_terms(ORDER, LexicalIndex.open(home)))
     store.mark(Mark(store.get("push").seq, "d", terms, 1))
     assert ask(session="2") == []
     assert outcomes(decisions(home)[0]) == {"push": BAD}

@@ -217,7 +217,7 @@ def test_a_recall_that_fails_is_told(decide: Decide, home: Home, monkeypatch: py
     def fail(*_: object, **__: object) -> NoReturn:
         raise StoreError("memories.db cannot be read")
 
-    monkeypatch.setattr(pipeline, "for_prompt", fail)
+    monkeypatch.setattr(pipeline, "recall_for_prompt", fail)
     with pytest.raises(StoreError):
         decide()
     (decision,) = decisions(home)
@@ -229,7 +229,7 @@ def test_where_recall_fails_no_llm_is_waited_for_or_blamed(decide: Decide, home:
     def fail(*_: object, **__: object) -> NoReturn:
         raise StoreError("memories.db cannot be read")
 
-    monkeypatch.setattr(pipeline, "for_prompt", fail)
+    monkeypatch.setattr(pipeline, "recall_for_prompt", fail)
     with LlmServer(llm_server.never()) as server:
         llm = f'provider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
         configure(home, f"[llm]\n{llm}[search_intent]\nllm_timeout_ms = 10000\nllm_skip_confidence = 1.0\n")

@@ -419,14 +419,14 @@ def test_a_failed_second_recall_leaves_the_first_answer(
 ) -> None:
     llm.play(says("howto", 0.95), says("howto", 0.95, ["QXYZZY"]))
     first = ask_anew(session="1")
-    recall = pipeline.for_prompt
+    recall = pipeline.recall_for_prompt
 
     def failing(text: str, *others: Any, **more: Any) -> Any:
         if "QXYZZY" in text:
             raise StoreBusy("memories.db is locked")
         return recall(text, *others, **more)
 
-    monkeypatch.setattr(pipeline, "for_prompt", failing)
+    monkeypatch.setattr(pipeline, "recall_for_prompt", failing)
     assert ask_anew(session="2") == first != []
     assert "recall with the topics of the LLM: memories.db is locked" in Path(home.log, "hook.log").read_text()
     assert intent_metrics(home)[f'{COMPLETED}{{status="success"}}'] == 2

@@ -1,11 +1,11 @@
-"""An LLM that is asked about a prompt, for the tests of detection: the settings, the run, and what it leaves behind."""
+"""An LLM that is asked about a prompt, for the tests of detection: the settings, the run, and its traces."""
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
 from subcog_hooks.intent.detector import COMPLETED, DURATION, STARTED, TIMEOUTS, Examined
-from subcog_hooks.intent.topics import topics
+from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.llm import providers
-from subcog_hooks.llm.disclosure import shown as may_be_shown
+from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Value
@@ -24,7 +24,7 @@ SHORT_MS = 40  # where none is
 
 
 def asking(server: LlmServer, **others: Value) -> loading.Settings:
-    """Settings with which this server is asked whatever the words say. others: settings, with __ for the dot."""
+    """Settings with which this server is always asked. others: settings, with __ for the dot."""
     values: dict[str, Value] = {
         "llm.provider": "openai",
         "llm.model": "a-model",
@@ -35,22 +35,22 @@ def asking(server: LlmServer, **others: Value) -> loading.Settings:
     return loading.Settings({**values, **{name.replace("__", "."): value for name, value in others.items()}})
 
 
-def examined(
+def examine_with(
     home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
 ) -> Examined:
-    """The intent as the hook finds it, but for the hook's deadline, and what is kept of it."""
-    begun = detector.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
-    told = begun.settle(topics(begun.reading.words()), settings, LONG_MS)
+    """The intent as the hook finds it, without the hook's deadline, and with its traces in the state."""
+    detection = detector.begin_detection(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+    result = detection.settle(extract_topics(detection.reading.words()), settings, LONG_MS)
     if state is not None:
-        begun.count(told, state)
-        begun.learn(state, keeps_answers=keeps_answers)
-    return told
+        detection.record_metrics(result, state)
+        detection.learn(state, keeps_answers=keeps_answers)
+    return result
 
 
 def status(
     home: Home, state: State | None, settings: loading.Settings, prompt: str = QUESTION, *, keeps_answers: bool = True
 ) -> str:
-    return examined(home, state, settings, prompt, keeps_answers=keeps_answers).intent.llm_status
+    return examine_with(home, state, settings, prompt, keeps_answers=keeps_answers).intent.llm_status
 
 
 def provider_of(settings: loading.Settings, home: Home) -> Provider:
@@ -59,20 +59,20 @@ def provider_of(settings: loading.Settings, home: Home) -> Provider:
     return provider
 
 
-def counted(state: State) -> dict[str, float]:
+def metric_values(state: State) -> dict[str, float]:
     """The metrics: how often each was counted or observed."""
-    found = {}
+    values = {}
     for metric in metrics.read(state):
         name = f"{metric.name}{{{metric.labels}}}" if metric.labels else metric.name
-        found[name] = metric.value if isinstance(metric, Counter) else metric.count
-    return found
+        values[name] = metric.value if isinstance(metric, Counter) else metric.count
+    return values
 
 
 BY_WORDS = {f'{DURATION}{{source="keyword"}}': 1}
 
 
 def call(status: str, reason: str = "") -> dict[str, float]:
-    """What one call leaves in the metrics."""
+    """The metrics of one call."""
     source = "hybrid" if status == "success" else "keyword"
     timeouts = {f'{TIMEOUTS}{{reason="{reason}"}}': 1} if reason else {}
     return {f'{DURATION}{{source="{source}"}}': 1, STARTED: 1, f'{COMPLETED}{{status="{status}"}}': 1, **timeouts}

@@ -1,4 +1,4 @@
-"""What the tests of intents share with those of LLMs: a state.db, and an environment without keys."""
+"""Fixtures that the tests of intents share with the tests of LLMs: a state.db, and an environment without keys."""
 
 from tests.llm.conftest import no_keys, state
 

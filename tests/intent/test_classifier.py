@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.classifier import MAX_END, Classification, parse, question, to_text
+from subcog_hooks.intent.classifier import MAX_END, Classification, answer_to_text, build_question, parse_answer
 from subcog_hooks.intent.kinds import MAX_TOPICS, TYPES
 
 GOOD = '{"intent_type": "howto", "confidence": 0.8, "topics": ["deploy", "staging"]}'
 
 
 def read(text: str) -> tuple[str, float, tuple[str, ...]] | None:
-    answer = parse(text)
+    answer = parse_answer(text)
     return None if answer is None else (answer.type, answer.confidence, answer.topics)
 
 
-def said(**fields: object) -> str:
+def answer_text(**fields: object) -> str:
     return json.dumps({"intent_type": "howto", "confidence": 0.8, "topics": ["deploy"], **fields})
 
 
@@ -27,7 +27,7 @@ def said(**fields: object) -> str:
 
 
 def test_the_question_shows_the_prompt_between_tags() -> None:
-    asked = question("Why does <b>db.py</b> fail?")
+    asked = build_question("Why does <b>db.py</b> fail?")
     system, user = asked.system, asked.user
     assert all(label in system for label in TYPES)
     assert user.startswith("<typed-prompt>\nWhy does <b>db.py</b> fail?\n</typed-prompt>\n")
@@ -42,7 +42,7 @@ def test_the_question_shows_the_prompt_between_tags() -> None:
     ],
 )
 def test_a_prompt_can_not_close_its_tags(prompt: str) -> None:
-    user = question(prompt).user
+    user = build_question(prompt).user
     tag = user[1 : user.index(">")]
     assert tag not in prompt.casefold()
     assert user.split(f"\n</{tag}>\n")[0] == f"<{tag}>\n{prompt}"
@@ -53,7 +53,7 @@ def test_a_prompt_can_not_close_its_tags(prompt: str) -> None:
     st.text() | st.lists(st.sampled_from(["<", "</", "typed-prompt", "TYPED-prompt", "-2", "-3", ">", "\n", "ſ"])).map("".join)
 )
 def test_no_prompt_can_forge_the_tags(prompt: str) -> None:
-    user = question(prompt).user
+    user = build_question(prompt).user
     tag = user[1 : user.index(">")]
     assert user.casefold().count(tag) == 2
     user.encode("utf-8")
@@ -61,18 +61,18 @@ def test_no_prompt_can_forge_the_tags(prompt: str) -> None:
 
 def test_of_a_long_prompt_head_and_tail_are_shown() -> None:
     prompt = "a" * MAX_END + "b" * 500_000 + "c" * MAX_END
-    assert f"\n{'a' * MAX_END}{classifier.CUT}{'c' * MAX_END}\n" in question(prompt).user
+    assert f"\n{'a' * MAX_END}{classifier.CUT}{'c' * MAX_END}\n" in build_question(prompt).user
     whole = "a" * MAX_END + "c" * MAX_END
-    assert f"\n{whole}\n" in question(whole).user
+    assert f"\n{whole}\n" in build_question(whole).user
 
 
 def test_what_a_server_could_refuse_is_not_sent() -> None:
-    assert "a  b?\tc\nd" in question("a\0\x1bb\ud800\tc\nd").user
+    assert "a  b?\tc\nd" in build_question("a\0\x1bb\ud800\tc\nd").user
 
 
 def test_equal_prompts_give_equal_questions() -> None:
-    one, other = question("Where is the config?"), question("Where is the config?")
-    assert (one.system, one.user, one.schema) == (other.system, other.user, other.schema)
+    first, second = build_question("Where is the config?"), build_question("Where is the config?")
+    assert (first.system, first.user, first.schema) == (second.system, second.user, second.schema)
 
 
 # the answer: what surrounds it
@@ -121,7 +121,7 @@ def test_what_is_no_answer_is_none() -> None:
         '{"a":' * 100_000,
         '{"intent_type": "howto", "confidence": ' + "9" * 6_000 + "}",
     ]
-    assert [(text, actual) for text in cases if (actual := parse(text)) is not None] == []
+    assert [(text, actual) for text in cases if (actual := parse_answer(text)) is not None] == []
 
 
 # the answer: its fields
@@ -139,14 +139,16 @@ def test_a_label_may_be_spelled_in_several_ways() -> None:
         ("no intent", "none"),
     ]
     failures = [
-        (label, kind, actual) for label, kind in cases if (actual := read(said(intent_type=label))) != (kind, 0.8, ("deploy",))
+        (label, kind, actual)
+        for label, kind in cases
+        if (actual := read(answer_text(intent_type=label))) != (kind, 0.8, ("deploy",))
     ]
     assert failures == []
 
 
 def test_an_unknown_label_is_no_answer() -> None:
     cases = ["refactoring", "howto|location", "", "7", None, 7, True, ["howto"], {"howto": 1}, "x" * 9999]
-    assert [(label, actual) for label in cases if (actual := parse(said(intent_type=label))) is not None] == []
+    assert [(label, actual) for label in cases if (actual := parse_answer(answer_text(intent_type=label))) is not None] == []
 
 
 @pytest.mark.parametrize("key", ["intent", "type", "label", "Intent Type", "intent-type", "intentType"])
@@ -175,7 +177,7 @@ def test_a_confidence_may_be_written_in_several_ways() -> None:
     failures = [
         (written, confidence, actual)
         for written, confidence in cases
-        if (actual := read(said(confidence=written))) != ("howto", confidence, ("deploy",))
+        if (actual := read(answer_text(confidence=written))) != ("howto", confidence, ("deploy",))
     ]
     assert failures == []
 
@@ -204,7 +206,9 @@ def test_without_a_confidence_there_is_no_answer() -> None:
         "-inf",
         "1e999",
     ]
-    assert [(written, actual) for written in cases if (actual := parse(said(confidence=written))) is not None] == []
+    assert [
+        (written, actual) for written in cases if (actual := parse_answer(answer_text(confidence=written))) is not None
+    ] == []
 
 
 def test_topics_may_be_written_in_several_ways() -> None:
@@ -226,14 +230,14 @@ def test_topics_may_be_written_in_several_ways() -> None:
     failures = [
         (written, topics, actual)
         for written, topics in cases
-        if (actual := read(said(topics=written))) != ("howto", 0.8, topics)
+        if (actual := read(answer_text(topics=written))) != ("howto", 0.8, topics)
     ]
     assert failures == []
 
 
 @pytest.mark.parametrize("bare", ["NaN", "Infinity", "-Infinity"])
 def test_numbers_that_are_none_are_survived(bare: str) -> None:
-    assert parse(GOOD.replace("0.8", bare)) is None
+    assert parse_answer(GOOD.replace("0.8", bare)) is None
     assert read(GOOD.replace('"deploy"', f'{bare}, "deploy"'))
 
 
@@ -267,19 +271,19 @@ def is_sound(answer: Classification | None) -> bool:
 @settings(deadline=None)
 @given(st.text() | st.lists(st.sampled_from([GOOD, "{", "}", "[", '"', ":", "```", "NaN", "\\", "</think>", "é"])).map("".join))
 def test_no_text_is_too_much(text: str) -> None:
-    assert is_sound(parse(text))
+    assert is_sound(parse_answer(text))
 
 
 @settings(deadline=None)
 @given(answers_like, st.text(max_size=20), st.text(max_size=20))
 def test_no_object_is_too_much(value: dict[str, object], before: str, after: str) -> None:
-    assert is_sound(parse(json.dumps(value)))
-    assert is_sound(parse(before + json.dumps(value, ensure_ascii=False) + after))
+    assert is_sound(parse_answer(json.dumps(value)))
+    assert is_sound(parse_answer(before + json.dumps(value, ensure_ascii=False) + after))
 
 
 @settings(deadline=None)
 @given(st.sampled_from(TYPES), st.floats(0.0, 1.0), st.lists(st.text(), max_size=5))
 def test_an_answer_is_read_again_as_it_was(kind: str, confidence: float, topics: list[str]) -> None:
-    once = parse(json.dumps({"intent_type": kind, "confidence": confidence, "topics": topics}))
+    once = parse_answer(json.dumps({"intent_type": kind, "confidence": confidence, "topics": topics}))
     assert once is not None
-    assert read(to_text(once)) == (once.type, once.confidence, once.topics)
+    assert read(answer_to_text(once)) == (once.type, once.confidence, once.topics)

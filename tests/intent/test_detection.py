@@ -1,12 +1,12 @@
-"""From a prompt to its intent with real settings, a real state.db and a real local server: what is asked, kept and counted."""
+"""From a prompt to its intent with real settings, a real state.db and a real local server: calls, storage and metrics."""
 
 import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector, keywords
 from subcog_hooks.intent.detector import COMPLETED, DURATION, MAX_PROMPT_SHOWN, STARTED, Detection
-from subcog_hooks.intent.topics import topics
-from subcog_hooks.llm.disclosure import shown as may_be_shown
+from subcog_hooks.intent.topics import extract_topics
+from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Value
 from subcog_hooks.store.state import State
@@ -22,8 +22,8 @@ from tests.intent.asked import (
     YES,
     asking,
     call,
-    counted,
-    examined,
+    examine_with,
+    metric_values,
     status,
 )
 from tests.llm_server import Behaviour, LlmServer, says
@@ -36,25 +36,25 @@ from tests.llm_server import Behaviour, LlmServer, says
 )
 def test_without_an_llm_the_words_alone_tell(home: Home, state: State, setting: dict[str, Value]) -> None:
     with LlmServer(NO) as server:
-        found = examined(home, state, asking(server, **setting))
+        result = examine_with(home, state, asking(server, **setting))
     assert server.requests == []
-    assert (found.intent.llm_status, found.intent.source, found.intent.type) == ("off", "keyword", "howto")
-    assert found.intent.confidence == keywords.read(QUESTION).intent.confidence
-    assert (found.answer, found.llm_seconds, found.llm_reason) == (None, None, "")
-    assert counted(state) == BY_WORDS
+    assert (result.intent.llm_status, result.intent.source, result.intent.type) == ("off", "keyword", "howto")
+    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert (result.answer, result.llm_seconds, result.llm_reason) == (None, None, "")
+    assert metric_values(state) == BY_WORDS
 
 
 def test_words_that_are_sure_are_taken_as_they_are(home: Home, state: State) -> None:
     with LlmServer(NO) as server:
         settings = asking(server, search_intent__llm_skip_confidence=0.8)
-        found = examined(home, state, settings)
+        result = examine_with(home, state, settings)
         assert server.requests == []
         assert status(home, state, settings, ORDER) == "success"
-    assert (found.intent.llm_status, found.intent.source, found.intent.type) == ("skipped", "keyword", "howto")
+    assert (result.intent.llm_status, result.intent.source, result.intent.type) == ("skipped", "keyword", "howto")
 
 
 def test_the_bar_for_asking_is_a_setting(home: Home, state: State) -> None:
-    sure = keywords.read(QUESTION).intent.confidence
+    sure = keywords.read_prompt(QUESTION).intent.confidence
     with LlmServer(YES) as server:
         assert status(home, state, asking(server, search_intent__llm_skip_confidence=sure)) == "skipped"
         assert status(home, state, asking(server, search_intent__llm_skip_confidence=sure + 0.001)) == "success"
@@ -63,30 +63,30 @@ def test_the_bar_for_asking_is_a_setting(home: Home, state: State) -> None:
 @pytest.mark.parametrize("prompt", ["", " \n", "/compact", "!ls", "<task-notification>Why does the build fail?"])
 def test_of_a_prompt_that_nobody_typed_nobody_is_asked(home: Home, state: State, prompt: str) -> None:
     with LlmServer(YES) as server:
-        found = examined(home, state, asking(server), prompt)
+        result = examine_with(home, state, asking(server), prompt)
     assert server.requests == []
-    assert (found.intent.type, found.intent.confidence, found.intent.llm_status) == ("none", 0.0, "off")
-    assert counted(state) == BY_WORDS
+    assert (result.intent.type, result.intent.confidence, result.intent.llm_status) == ("none", 0.0, "off")
+    assert metric_values(state) == BY_WORDS
 
 
-def test_of_a_prompt_too_long_to_look_for_secrets_in_nobody_is_asked(home: Home, state: State) -> None:
+def test_a_prompt_too_long_for_the_secret_check_is_not_sent(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
-        found = examined(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN + 1, "."))
+        result = examine_with(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN + 1, "."))
         assert server.requests == []
-        assert (found.intent.llm_status, found.llm_reason) == ("skipped", "the prompt is too long")
+        assert (result.intent.llm_status, result.llm_reason) == ("skipped", "the prompt is too long")
         assert status(home, state, asking(server), QUESTION.ljust(MAX_PROMPT_SHOWN, ".")) == "success"
 
 
 def test_with_no_time_left_nobody_is_asked_and_nobody_has_failed(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        begun = detector.begin(QUESTION, settings, home, state, may_be_shown, 0.0)
-        told = begun.settle(("session",), settings, 0.0)
-        begun.count(told, state)
+        begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, 0.0)
+        result = begun.settle(("session",), settings, 0.0)
+        begun.record_metrics(result, state)
     assert server.requests == []
-    assert (told.intent.llm_status, told.llm_reason) == ("skipped", "no time was left")
-    assert told.intent.confidence == keywords.read(QUESTION).intent.confidence
-    assert counted(state) == BY_WORDS
+    assert (result.intent.llm_status, result.llm_reason) == ("skipped", "no time was left")
+    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert metric_values(state) == BY_WORDS
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_with_no_time_left_nobody_is_asked_and_nobody_has_failed(home: Home, sta
 )
 def test_over_an_acknowledgement_nobody_is_asked(home: Home, state: State, prompt: str, reason: str) -> None:
     with LlmServer(llm_server.never()) as server:
-        found = examined(home, state, asking(server), prompt)
+        result = examine_with(home, state, asking(server), prompt)
         assert server.requests == []
-    assert (found.intent.llm_status, found.llm_reason, found.intent.type) == ("skipped", reason, "none")
-    assert counted(state) == BY_WORDS
+    assert (result.intent.llm_status, result.llm_reason, result.intent.type) == ("skipped", reason, "none")
+    assert metric_values(state) == BY_WORDS
 
 
 # ---- somebody is asked ----------------------------------------------------------------------------------------------------
@@ -111,33 +111,33 @@ def test_over_an_acknowledgement_nobody_is_asked(home: Home, state: State, promp
 
 def test_an_answer_is_merged_and_counted(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
-        found = examined(home, state, asking(server))
-    words = keywords.read(QUESTION).intent
-    assert (found.intent.type, found.intent.source, found.intent.llm_status) == ("troubleshoot", "hybrid", "success")
-    assert found.intent.confidence == pytest.approx(0.7 * 0.9 + 0.3 * words.confidence, abs=1e-4)
-    assert found.intent.topics[:2] == ("session token", "cookie")
-    assert found.answer is not None
-    assert found.llm_seconds is not None
-    assert (found.answer.type, found.llm_reason, found.timed_out_by) == ("troubleshoot", "", "")
-    assert 0.0 < found.llm_seconds <= found.seconds
-    assert counted(state) == call("success")
+        result = examine_with(home, state, asking(server))
+    words = keywords.read_prompt(QUESTION).intent
+    assert (result.intent.type, result.intent.source, result.intent.llm_status) == ("troubleshoot", "hybrid", "success")
+    assert result.intent.confidence == pytest.approx(0.7 * 0.9 + 0.3 * words.confidence, abs=1e-4)
+    assert result.intent.topics[:2] == ("session token", "cookie")
+    assert result.answer is not None
+    assert result.llm_seconds is not None
+    assert (result.answer.type, result.llm_reason, result.timed_out_by) == ("troubleshoot", "", "")
+    assert 0.0 < result.llm_seconds <= result.seconds
+    assert metric_values(state) == call("success")
 
 
-def test_a_late_yes_speaks_for_a_prompt_whose_words_ask_for_nothing(home: Home, state: State) -> None:
-    assert keywords.read(ORDER).intent.type == "none"
+def test_a_yes_counts_for_a_prompt_whose_words_ask_nothing(home: Home, state: State) -> None:
+    assert keywords.read_prompt(ORDER).intent.type == "none"
     with LlmServer(YES) as server:
-        found = examined(home, state, asking(server), ORDER)
-    assert found.intent.type == "troubleshoot"
-    assert found.intent.confidence > 0.5
+        result = examine_with(home, state, asking(server), ORDER)
+    assert result.intent.type == "troubleshoot"
+    assert result.intent.confidence > 0.5
 
 
 def test_where_no_signal_of_a_type_fired_the_answer_stands_alone(home: Home, state: State) -> None:
-    assert all(signal.family == "none" for signal in keywords.read(ORDER).fired)
+    assert all(signal.family == "none" for signal in keywords.read_prompt(ORDER).fired)
     with LlmServer(says("howto", 0.66)) as server:
-        found = examined(home, state, asking(server), ORDER)
-    assert (found.intent.source, found.intent.confidence) == ("llm", 0.66)
-    assert found.intent.topics == topics(keywords.read(ORDER).words())
-    assert counted(state)[f'{DURATION}{{source="llm"}}'] == 1
+        result = examine_with(home, state, asking(server), ORDER)
+    assert (result.intent.source, result.intent.confidence) == ("llm", 0.66)
+    assert result.intent.topics == extract_topics(keywords.read_prompt(ORDER).words())
+    assert metric_values(state)[f'{DURATION}{{source="llm"}}'] == 1
 
 
 NO_TYPE = "the lighthouse lamp relay of the tide sensor"
@@ -162,17 +162,17 @@ def test_an_unsure_answer_silences_nothing_and_a_sure_no_does(
 ) -> None:
     with LlmServer(says(kind, confidence, ["topic"])) as server:
         settings = asking(server)
-        found = examined(home, state, settings, prompt)
-    assert found.intent.llm_status == "success"
-    assert found.is_vetoed is (kind == "none" and confidence >= 0.5)
-    assert (found.is_enough(settings) and found.may_speak(settings)) is speaks
+        result = examine_with(home, state, settings, prompt)
+    assert result.intent.llm_status == "success"
+    assert result.is_vetoed is (kind == "none" and confidence >= 0.5)
+    assert (result.is_enough(settings) and result.may_speak(settings)) is speaks
 
 
 def test_a_no_that_is_sure_silences_a_prompt_whose_words_ask(home: Home, state: State) -> None:
     with LlmServer(NO) as server:
-        found = examined(home, state, asking(server))
-    assert found.intent.type == "none"
-    assert found.intent.confidence < 0.5
+        result = examine_with(home, state, asking(server))
+    assert result.intent.type == "none"
+    assert result.intent.confidence < 0.5
 
 
 @pytest.mark.parametrize(
@@ -189,63 +189,63 @@ def test_a_no_that_is_sure_silences_a_prompt_whose_words_ask(home: Home, state: 
 )
 def test_a_failure_leaves_what_the_words_say(home: Home, state: State, behaviour: Behaviour, expected: str) -> None:
     with LlmServer(behaviour) as server:
-        found = examined(home, state, asking(server))
-    words = keywords.read(QUESTION).intent
-    assert (found.intent.llm_status, found.intent.source) == (expected, "keyword")
-    assert (found.intent.type, found.intent.confidence) == (words.type, words.confidence)
-    assert found.intent.topics == topics(keywords.read(QUESTION).words())
-    assert found.answer is None
-    assert found.llm_reason
-    assert counted(state) == call(expected)
+        result = examine_with(home, state, asking(server))
+    words = keywords.read_prompt(QUESTION).intent
+    assert (result.intent.llm_status, result.intent.source) == (expected, "keyword")
+    assert (result.intent.type, result.intent.confidence) == (words.type, words.confidence)
+    assert result.intent.topics == extract_topics(keywords.read_prompt(QUESTION).words())
+    assert result.answer is None
+    assert result.llm_reason
+    assert metric_values(state) == call(expected)
 
 
 @pytest.mark.parametrize("behaviour", [llm_server.never(), llm_server.drips()], ids=["never", "drips"])
 def test_the_setting_ends_the_wait(home: Home, state: State, behaviour: Behaviour) -> None:
     with LlmServer(behaviour) as server:
-        found = examined(home, state, asking(server, search_intent__llm_timeout_ms=SHORT_MS))
-    assert (found.intent.llm_status, found.intent.type, found.timed_out_by) == ("timeout", "howto", "llm_timeout_ms")
-    assert found.llm_seconds is not None
-    assert found.llm_seconds >= SHORT_MS / 1000.0
-    assert counted(state) == call("timeout", "llm_timeout_ms")
+        result = examine_with(home, state, asking(server, search_intent__llm_timeout_ms=SHORT_MS))
+    assert (result.intent.llm_status, result.intent.type, result.timed_out_by) == ("timeout", "howto", "llm_timeout_ms")
+    assert result.llm_seconds is not None
+    assert result.llm_seconds >= SHORT_MS / 1000.0
+    assert metric_values(state) == call("timeout", "llm_timeout_ms")
 
 
 @pytest.mark.parametrize("left_ms", [SHORT_MS, 0.0, -7.0])
 def test_the_deadline_ends_the_wait_where_it_is_nearer(home: Home, state: State, left_ms: float) -> None:
     with LlmServer(llm_server.never()) as server:
         settings = asking(server)
-        begun = detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
-        told = begun.settle(topics(begun.reading.words()), settings, left_ms)
-        begun.count(told, state)
-    assert (told.intent.llm_status, told.intent.type, told.timed_out_by) == ("timeout", "howto", "deadline")
-    assert counted(state) == call("timeout", "deadline")
+        begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        result = begun.settle(extract_topics(begun.reading.words()), settings, left_ms)
+        begun.record_metrics(result, state)
+    assert (result.intent.llm_status, result.intent.type, result.timed_out_by) == ("timeout", "howto", "deadline")
+    assert metric_values(state) == call("timeout", "deadline")
 
 
 def test_nothing_is_written_before_it_is_kept(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        begun = detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
-        told = begun.settle(("session",), settings, LONG_MS)
-        assert counted(state) == {}
-        begun.count(told, state)
-        assert counted(state) == call("success")
+        begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+        result = begun.settle(("session",), settings, LONG_MS)
+        assert metric_values(state) == {}
+        begun.record_metrics(result, state)
+        assert metric_values(state) == call("success")
 
 
 def test_the_terminal_learns_from_an_answer_and_counts_nothing(home: Home, state: State) -> None:
     with LlmServer(YES, llm_server.fails(500)) as server:
         settings = asking(server)
         statuses = [
-            detector.examine(prompt, settings, home, state, may_be_shown).intent.llm_status
+            detector.examine_prompt(prompt, settings, home, state, may_be_shown).intent.llm_status
             for prompt in (QUESTION, QUESTION, *[ANOTHER] * 4)
         ]
     assert statuses == ["success", "cached", "error", "error", "error", "resting"]
-    assert counted(state) == {}
+    assert metric_values(state) == {}
 
 
 def test_several_calls_add_up(home: Home, state: State) -> None:
     with LlmServer(YES, llm_server.fails(500), llm_server.resets()) as server:
         settings = asking(server)
         assert [status(home, state, settings, keeps_answers=False) for _ in range(3)] == ["success", "error", "disconnected"]
-    assert counted(state) == {
+    assert metric_values(state) == {
         STARTED: 3,
         **{f'{COMPLETED}{{status="{status}"}}': 1 for status in ("success", "error", "disconnected")},
         f'{DURATION}{{source="hybrid"}}': 1,
@@ -263,7 +263,7 @@ def test_without_a_state_it_is_asked_all_the_same(home: Home) -> None:
 
 
 def may_change(home: Home, state: State, settings: loading.Settings, prompt: str = QUESTION) -> bool:
-    begun: Detection = detector.begin(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+    begun: Detection = detector.begin_detection(prompt, settings, home, state, may_be_shown, LONG_MS / 1000.0)
     changes = begun.may_change
     begun.settle((), settings, LONG_MS)
     return changes
@@ -274,13 +274,13 @@ def test_it_may_change_as_long_as_an_llm_has_a_say(home: Home, state: State) -> 
         assert may_change(home, state, asking(server), ORDER)
         assert not may_change(home, state, asking(server, search_intent__use_llm=False), ORDER)
         assert not may_change(home, state, asking(server), "/compact")
-        examined(home, state, asking(server), ORDER)
+        examine_with(home, state, asking(server), ORDER)
         assert may_change(home, state, asking(server), ORDER)  # by the answer that was kept
 
 
 def test_with_no_topics_at_all_there_is_nothing_to_search_for(home: Home, state: State) -> None:
     with LlmServer(says("howto", 0.9)) as server:
         for settings in (asking(server), asking(server, search_intent__use_llm=False)):
-            begun = detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
-            told = begun.settle((), settings, LONG_MS)
-            assert (told.intent.type, told.intent.confidence, told.intent.topics) == ("none", 0.0, ())
+            begun = detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0)
+            result = begun.settle((), settings, LONG_MS)
+            assert (result.intent.type, result.intent.confidence, result.intent.topics) == ("none", 0.0, ())

@@ -1,10 +1,10 @@
-"""Follow-ups: what goes on from the prompt before, and what it takes over of it."""
+"""Follow-ups: prompts that continue the earlier one, and the topics they borrow."""
 
 import pytest
 
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.follow_up import borrowed, confidence_of, is_follow_up, own_topics
-from subcog_hooks.intent.topics import topics
+from subcog_hooks.intent.follow_up import borrowed_topics, follow_up_confidence, is_follow_up, own_topics
+from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.store.sessions import Earlier
 
 RELAY = Earlier(("lamp", "relay", "Tide"), 0.8)
@@ -12,8 +12,8 @@ RELAY = Earlier(("lamp", "relay", "Tide"), 0.8)
 
 def goes_on(prompt: str) -> bool:
     """Whether a prompt is a follow-up, as the hook reads it."""
-    reading = keywords.read(prompt)
-    return is_follow_up(reading.words(), topics(reading.words()), reading.intent.confidence)
+    reading = keywords.read_prompt(prompt)
+    return is_follow_up(reading.words(), extract_topics(reading.words()), reading.intent.confidence)
 
 
 def test_goes_on_from_the_prompt_before() -> None:
@@ -52,8 +52,8 @@ def test_stands_for_itself() -> None:
 
 
 def test_what_it_names_itself_is_not_borrowed() -> None:
-    assert borrowed(("tide",), RELAY) == ("lamp", "relay")
-    assert borrowed((), RELAY) == RELAY.topics
+    assert borrowed_topics(("tide",), RELAY) == ("lamp", "relay")
+    assert borrowed_topics((), RELAY) == RELAY.topics
 
 
 def test_words_that_only_point_are_no_topics() -> None:
@@ -65,4 +65,4 @@ def test_words_that_only_point_are_no_topics() -> None:
     [(0.3, 0.8, 0.8), (0.9, 0.8, 0.9), (0.3, 0.5, 0.5), (0.3, 0.49, 0.3), (0.7, 0.4, 0.7)],
 )
 def test_is_as_sure_as_the_prompt_before_if_that_was_sure_enough(own: float, earlier: float, confidence: float) -> None:
-    assert confidence_of(own, Earlier(("relay",), earlier), 0.5) == confidence
+    assert follow_up_confidence(own, Earlier(("relay",), earlier), 0.5) == confidence

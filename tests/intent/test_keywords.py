@@ -1,4 +1,4 @@
-"""The keyword detector: what asks for something, and for what, and what does not."""
+"""The keyword detector: prompts that ask for something, their types, and prompts that do not."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.keywords import read
+from subcog_hooks.intent.keywords import read_prompt
 from subcog_hooks.intent.kinds import (
     COMPARISON,
     EXPLANATION,
@@ -61,8 +61,8 @@ def test_a_prompt_that_asks_for_something_has_its_type(subtests: pytest.Subtests
     ]
     for prompt, kind in cases:
         with subtests.test(prompt=prompt):
-            intent = read(prompt).intent
-            assert (intent.type, intent.confidence >= keywords.NEEDED) == (kind, True)
+            intent = read_prompt(prompt).intent
+            assert (intent.type, intent.confidence >= keywords.MIN_TYPE_CONFIDENCE) == (kind, True)
 
 
 FLOOR = (  # the forms that the seeds name, and their short siblings
@@ -118,7 +118,7 @@ FLOOR = (  # the forms that the seeds name, and their short siblings
 
 def test_a_short_form_has_its_type() -> None:
     cases = [(kind, prompt) for kind, *prompts in FLOOR for prompt in prompts]
-    assert [(prompt, actual) for kind, prompt in cases if (actual := read(prompt).intent.type) != kind] == []
+    assert [(prompt, actual) for kind, prompt in cases if (actual := read_prompt(prompt).intent.type) != kind] == []
 
 
 def test_a_prompt_that_asks_for_nothing_has_none() -> None:
@@ -127,7 +127,7 @@ def test_a_prompt_that_asks_for_nothing_has_none() -> None:
         *("ok", "Thanks!", "yes, please", "go on", "hm", "ok thanks, now commit and push everything", "please run the tests"),
         *("yes do that", "option 2", "the second one", "stop", "try again", "continue", "\u597d\u7684", "npm run build", "k"),
     ]
-    assert [(prompt, actual) for prompt in cases if (actual := read(prompt).intent.type) != NONE] == []
+    assert [(prompt, actual) for prompt in cases if (actual := read_prompt(prompt).intent.type) != NONE] == []
 
 
 def test_what_nobody_has_typed_is_not_read(subtests: pytest.Subtests) -> None:
@@ -140,7 +140,7 @@ def test_what_nobody_has_typed_is_not_read(subtests: pytest.Subtests) -> None:
     ]
     for prompt in cases:
         with subtests.test(prompt=prompt):
-            reading = read(prompt)
+            reading = read_prompt(prompt)
             assert (reading.intent.type, reading.intent.confidence, reading.prompt) == (NONE, 0.0, None)
             assert (reading.fired, reading.words()) == ([], [])
 
@@ -155,8 +155,8 @@ def test_what_nobody_has_typed_is_not_read(subtests: pytest.Subtests) -> None:
     ],
 )
 def test_asking_for_what_was_decided_raises_the_confidence(plain: str, seeking: str) -> None:
-    assert read(seeking).intent.confidence > read(plain).intent.confidence
-    assert SEEKING in {signal.family for signal in read(seeking).fired}
+    assert read_prompt(seeking).intent.confidence > read_prompt(plain).intent.confidence
+    assert SEEKING in {signal.family for signal in read_prompt(seeking).fired}
 
 
 @pytest.mark.parametrize("first", range(len(TYPES) - 1))
@@ -167,32 +167,32 @@ def test_equal_types_are_told_in_the_order_of_ties(first: int, monkeypatch: pyte
         keywords, "BIAS", tuple(5.0 if first <= kind < TYPES.index(NONE) else 0.0 for kind in range(len(TYPES)))
     )
     monkeypatch.setattr(keywords, "CUES", dict.fromkeys(keywords.CUES, (0.0,) * len(TYPES)))
-    reading = read("lighthouse\n```\nerror: no lamp\n```")
+    reading = read_prompt("lighthouse\n```\nerror: no lamp\n```")
     assert reading.fired == []
     assert reading.intent.type == TYPES[first]
 
 
 def test_a_shape_alone_names_no_type() -> None:
-    reading = read("Wie deployen wir auf Staging?")
+    reading = read_prompt("Wie deployen wir auf Staging?")
     assert reading.fired == []
     assert reading.intent.type == GENERAL
 
 
 def test_a_type_is_told_from_the_confidence_on_that_is_needed() -> None:
     for prompt in (json.loads(line)["prompt"] for line in OWN.read_text(encoding="utf-8").splitlines()):
-        intent = read(prompt).intent
-        assert (intent.type == NONE) == (intent.confidence < keywords.NEEDED)
+        intent = read_prompt(prompt).intent
+        assert (intent.type == NONE) == (intent.confidence < keywords.MIN_TYPE_CONFIDENCE)
 
 
 def test_the_signals_of_the_type_come_first() -> None:
-    reading = read("why is the build broken, how do we fix the error?")
+    reading = read_prompt("why is the build broken, how do we fix the error?")
     families = [signal.family == reading.intent.type for signal in reading.fired]
     assert families == sorted(families, reverse=True)
     assert reading.fired[0].family == reading.intent.type
 
 
 def test_a_reading_says_what_it_has_read() -> None:
-    reading = read("Why does parse_args fail?\n```\nTypeError: no\n```")
+    reading = read_prompt("Why does parse_args fail?\n```\nTypeError: no\n```")
     assert reading.prompt is not None
     assert (reading.prompt.text, reading.prompt.error) == ("Why does parse_args fail?", "TypeError: no")
     assert reading.words() == ["Why", "does", "parse_args", "fail", "?", "TypeError", ".", "no", "."]
@@ -209,10 +209,10 @@ def test_an_order_says_no_more_for_being_repeated(subtests: pytest.Subtests) -> 
     for order in ORDERS:
         for times in [2, 5, 20, 100]:
             with subtests.test(order=order, times=times):
-                once = read(order).intent.confidence
-                assert read(". ".join([order] * times)).intent.confidence == once
-                assert read("\n".join([order] * times)).intent.confidence == once
-                assert read(" ".join([order] * times)).intent.type == NONE
+                once = read_prompt(order).intent.confidence
+                assert read_prompt(". ".join([order] * times)).intent.confidence == once
+                assert read_prompt("\n".join([order] * times)).intent.confidence == once
+                assert read_prompt(" ".join([order] * times)).intent.type == NONE
 
 
 def test_an_order_is_no_request_for_idle_talk_behind_it() -> None:
@@ -221,28 +221,28 @@ def test_an_order_is_no_request_for_idle_talk_behind_it() -> None:
         (order, count, actual)
         for order in orders
         for count in range(1, len(FILLERS) + 1)
-        if (actual := read(" ".join([f"{order}.", *FILLERS[:count]])).intent.type) != NONE
+        if (actual := read_prompt(" ".join([f"{order}.", *FILLERS[:count]])).intent.type) != NONE
     ]
     assert failures == []
 
 
 @pytest.mark.parametrize("order", ["make it blue", "commit this", "push it to origin", "rename foo to bar"])
 def test_an_order_is_no_request_for_blanks_and_newlines(order: str) -> None:
-    assert read(f"\n\n  {order}  \n\n\n").intent.confidence == read(order).intent.confidence
+    assert read_prompt(f"\n\n  {order}  \n\n\n").intent.confidence == read_prompt(order).intent.confidence
 
 
 def test_a_word_counts_once() -> None:
-    one, many = read("the build is broken"), read("the build is broken broken broken")
-    assert {signal.name for signal in one.fired} == {signal.name for signal in many.fired}
+    once, repeated = read_prompt("the build is broken"), read_prompt("the build is broken broken broken")
+    assert {signal.name for signal in once.fired} == {signal.name for signal in repeated.fired}
 
 
 @given(anything)
 def test_any_text_has_an_intent(text: str) -> None:
-    reading = read(text)
+    reading = read_prompt(text)
     assert reading.intent.type in TYPES
     assert 0.0 <= reading.intent.confidence <= MAX_CONFIDENCE
     assert abs(sum(reading.probabilities) - 1.0) < 1e-9
-    again = read(text)
+    again = read_prompt(text)
     assert (again.intent.type, again.intent.confidence, again.intent.keywords) == (
         reading.intent.type,
         reading.intent.confidence,
@@ -252,15 +252,15 @@ def test_any_text_has_an_intent(text: str) -> None:
 
 @given(st.lists(st.sampled_from([example for _, example, _ in signal_examples()]), max_size=40).map("\n".join))
 def test_any_mixture_of_examples_has_a_confidence_within_bounds(prompt: str) -> None:
-    assert 0.0 <= read(prompt).intent.confidence <= MAX_CONFIDENCE
+    assert 0.0 <= read_prompt(prompt).intent.confidence <= MAX_CONFIDENCE
 
 
 # --- figures
 
 
-def f1(kind: str, told: list[str], labels: list[str]) -> float:
-    hits = sum(one == label == kind for one, label in zip(told, labels, strict=True))
-    return 2 * hits / max(1, told.count(kind) + labels.count(kind))
+def f1(kind: str, predictions: list[str], labels: list[str]) -> float:
+    hits = sum(predicted == label == kind for predicted, label in zip(predictions, labels, strict=True))
+    return 2 * hits / max(1, predictions.count(kind) + labels.count(kind))
 
 
 def calibration_error(intents: list[Intent], asks: list[bool], bins: int = 10) -> float:
@@ -274,18 +274,18 @@ def test_the_projects_own_prompts_are_told_as_well_as_before() -> None:
     """The weights are fitted to these prompts among others: this guards against breakage and proves nothing about quality."""
     rows = [json.loads(line) for line in OWN.read_text(encoding="utf-8").splitlines()]
     labels = [row["label"] for row in rows]
-    intents = [read(row["prompt"]).intent for row in rows]
-    told = [intent.type for intent in intents]
+    intents = [read_prompt(row["prompt"]).intent for row in rows]
+    predictions = [intent.type for intent in intents]
     asks = [label != NONE for label in labels]
-    heard = [kind != NONE for kind in told]
+    heard = [kind != NONE for kind in predictions]
     figures = {
         "recall": sum(a and h for a, h in zip(asks, heard, strict=True)) / sum(asks),
         "specificity": sum(not a and not h for a, h in zip(asks, heard, strict=True)) / (len(asks) - sum(asks)),
-        "accuracy": sum(one == label for one, label in zip(told, labels, strict=True)) / len(labels),
-        "macro-F1": sum(f1(kind, told, labels) for kind in TYPES) / len(TYPES),
+        "accuracy": sum(predicted == label for predicted, label in zip(predictions, labels, strict=True)) / len(labels),
+        "macro-F1": sum(f1(kind, predictions, labels) for kind in TYPES) / len(TYPES),
     }
-    least = {"recall": 0.81, "specificity": 0.93, "accuracy": 0.71, "macro-F1": 0.71}
-    assert {name: round(value, 3) for name, value in figures.items() if value < least[name]} == {}
+    minimums = {"recall": 0.81, "specificity": 0.93, "accuracy": 0.71, "macro-F1": 0.71}
+    assert {name: round(value, 3) for name, value in figures.items() if value < minimums[name]} == {}
     assert calibration_error(intents, asks) <= 0.09
 
 
@@ -318,12 +318,12 @@ def test_prompts_of_unseen_people_reach_the_wanted_accuracy() -> None:
     ],
 )
 def test_a_prompt_in_another_script_is_left_to_recall(prompt: str) -> None:
-    intent = read(prompt).intent
+    intent = read_prompt(prompt).intent
     assert (intent.type, intent.confidence) == (GENERAL, float(KEYS["search_intent.min_confidence"].default))
 
 
 @pytest.mark.parametrize("prompt", ["继续", "はい", "谢谢！", "спасибо", "👍"])
 def test_an_acknowledgement_in_another_script_is_none(prompt: str) -> None:
-    intent = read(prompt).intent
+    intent = read_prompt(prompt).intent
     assert intent.type == NONE
     assert intent.confidence < float(KEYS["search_intent.min_confidence"].default)

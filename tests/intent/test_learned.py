@@ -1,4 +1,4 @@
-"""What one prompt teaches the next: an answer is asked for once, and an LLM that fails again and again is left alone."""
+"""The effects of one prompt on the next: a cached answer, and a failing LLM that is left alone."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier, detector, keywords
 from subcog_hooks.intent.detector import ANSWER_KEPT_MS, DURATION, HOUR_MS, STARTED
 from subcog_hooks.llm import breaker
-from subcog_hooks.llm.disclosure import shown as may_be_shown
+from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
 from subcog_hooks.settings import loading
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
@@ -20,8 +20,8 @@ from tests.intent.asked import (
     YES,
     asking,
     call,
-    counted,
-    examined,
+    examine_with,
+    metric_values,
     provider_of,
     status,
 )
@@ -30,14 +30,14 @@ from tests.llm_server import LlmServer
 
 def test_an_answer_is_asked_for_once(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
-        first = examined(home, state, asking(server))
-        second = examined(home, state, asking(server))
+        first = examine_with(home, state, asking(server))
+        second = examine_with(home, state, asking(server))
         assert len(server.requests) == 1
     assert (first.intent.llm_status, second.intent.llm_status) == ("success", "cached")
     for name in ("type", "confidence", "topics", "keywords", "source"):
         assert getattr(second.intent, name) == getattr(first.intent, name)
     assert (second.llm_seconds, second.llm_reason) == (None, "")
-    assert counted(state) == {**call("success"), f'{DURATION}{{source="hybrid"}}': 2}
+    assert metric_values(state) == {**call("success"), f'{DURATION}{{source="hybrid"}}': 2}
 
 
 def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) -> None:
@@ -54,8 +54,10 @@ def test_another_prompt_or_model_or_server_asks_again(home: Home, state: State) 
 def test_an_answer_is_kept_for_its_hours(home: Home, state: State, age_ms: int, expected: str) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        key = breaker.answer_key(provider_of(settings, home), classifier.question(QUESTION))
-        breaker.keep_answer(state, key, classifier.to_text(classifier.Classification("howto", 0.9)), now_ms() - age_ms, HOUR_MS)
+        key = breaker.answer_key(provider_of(settings, home), classifier.build_question(QUESTION))
+        breaker.cache_answer(
+            state, key, classifier.answer_to_text(classifier.Classification("howto", 0.9)), now_ms() - age_ms, HOUR_MS
+        )
         assert status(home, state, settings) == expected
         assert len(server.requests) == (expected == "success")
 
@@ -64,9 +66,9 @@ def test_an_answer_is_kept_for_a_day(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
         assert status(home, state, settings) == "success"
-        key = breaker.answer_key(provider_of(settings, home), classifier.question(QUESTION))
-    assert breaker.find_answer(state, key, now_ms() + ANSWER_KEPT_MS - HOUR_MS) is not None
-    assert breaker.find_answer(state, key, now_ms() + ANSWER_KEPT_MS) is None
+        key = breaker.answer_key(provider_of(settings, home), classifier.build_question(QUESTION))
+    assert breaker.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS - HOUR_MS) is not None
+    assert breaker.find_cached_answer(state, key, now_ms() + ANSWER_KEPT_MS) is None
 
 
 def test_an_answer_is_not_kept_where_no_texts_are(home: Home, state: State) -> None:
@@ -81,12 +83,12 @@ def test_a_failure_is_not_kept_as_an_answer(home: Home, state: State) -> None:
         assert [status(home, state, asking(server)) for _ in range(2)] == ["error", "success"]
 
 
-def test_an_answer_that_can_not_be_read_any_more_is_asked_for_again(home: Home, state: State) -> None:
+def test_an_unreadable_cached_answer_is_asked_for_again(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
-        breaker.keep_answer(
+        breaker.cache_answer(
             state,
-            breaker.answer_key(provider_of(settings, home), classifier.question(QUESTION)),
+            breaker.answer_key(provider_of(settings, home), classifier.build_question(QUESTION)),
             "not JSON",
             now_ms(),
             HOUR_MS,
@@ -97,9 +99,9 @@ def test_an_answer_that_can_not_be_read_any_more_is_asked_for_again(home: Home, 
 # ---- a provider that fails again and again --------------------------------------------------------------------------------
 
 
-def rested(state: State, settings: loading.Settings, home: Home) -> None:
+def end_rest(state: State, settings: loading.Settings, home: Home) -> None:
     """Let the provider's rest be over."""
-    breaker.open_it(state, provider_of(settings, home).identity, now_ms() - 1)
+    breaker.open_breaker(state, provider_of(settings, home).identity, now_ms() - 1)
 
 
 def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None:
@@ -107,11 +109,11 @@ def test_after_three_failures_it_is_left_alone(home: Home, state: State) -> None
         settings = asking(server)
         assert [status(home, state, settings) for _ in range(4)] == ["error", "disconnected", "error", "resting"]
         assert len(server.requests) == breaker.FAILURES
-        found = examined(home, state, settings)
+        result = examine_with(home, state, settings)
         assert len(server.requests) == breaker.FAILURES
-    assert found.llm_reason == "it failed too often lately"
-    assert found.intent.confidence == keywords.read(QUESTION).intent.confidence
-    assert counted(state)[STARTED] == breaker.FAILURES
+    assert result.llm_reason == "it failed too often lately"
+    assert result.intent.confidence == keywords.read_prompt(QUESTION).intent.confidence
+    assert metric_values(state)[STARTED] == breaker.FAILURES
 
 
 def test_timeouts_are_failures(home: Home, state: State) -> None:
@@ -139,7 +141,7 @@ def test_a_try_that_fails_begins_another_rest(home: Home, state: State) -> None:
         settings = asking(server)
         for _ in range(3):
             status(home, state, settings)
-        rested(state, settings, home)
+        end_rest(state, settings, home)
         assert [status(home, state, settings) for _ in range(3)] == ["error", "resting", "resting"]
         assert len(server.requests) == breaker.FAILURES + 1
 
@@ -148,11 +150,11 @@ def test_a_try_that_can_not_be_noted_is_none(home: Home, state: State) -> None:
     with LlmServer(YES) as server:
         settings = asking(server)
         for _ in range(3):
-            breaker.note_failure(state, provider_of(settings, home).identity, now_ms())
-        rested(state, settings, home)
+            breaker.record_call_failure(state, provider_of(settings, home).identity, now_ms())
+        end_rest(state, settings, home)
         other = State.open(home, 1_000)
         other.begin()
-        assert not detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0).may_change
+        assert not detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0).may_change
         other.commit()
         assert status(home, state, settings) == "success"
 
@@ -161,10 +163,10 @@ def test_while_one_tries_the_others_do_not(home: Home, state: State) -> None:
     with LlmServer(llm_server.never()) as server:
         settings = asking(server)
         for _ in range(3):
-            breaker.note_failure(state, provider_of(settings, home).identity, now_ms())
-        rested(state, settings, home)
-        begun = [detector.begin(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
-        assert [one.may_change for one in begun] == [True, False, False]
+            breaker.record_call_failure(state, provider_of(settings, home).identity, now_ms())
+        end_rest(state, settings, home)
+        begun = [detector.begin_detection(QUESTION, settings, home, state, may_be_shown, LONG_MS / 1000.0) for _ in range(3)]
+        assert [detection.may_change for detection in begun] == [True, False, False]
         begun[0].settle((), settings, 0.0)
 
 
@@ -173,5 +175,5 @@ def test_a_try_that_succeeds_ends_the_rest(home: Home, state: State) -> None:
         settings = asking(server)
         for _ in range(3):
             status(home, state, settings)
-        rested(state, settings, home)
+        end_rest(state, settings, home)
         assert [status(home, state, settings, keeps_answers=False) for _ in range(3)] == ["success"] * 3

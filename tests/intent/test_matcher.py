@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_words, words_of
+from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_words, split_prompt
 from subcog_hooks.text import vocabulary
 from tests.intent.signal_examples import signal_examples
 
@@ -15,9 +15,9 @@ CLASSES = {"fault": frozenset({"error", "fails"}), "want": frozenset({"want", "n
 OPENERS = frozenset({"please", "can", "you", "ok"})
 
 
-def found(pattern: str, text: str) -> str | None:
+def first_fit(pattern: str, text: str) -> str | None:
     """The words of the pattern's first fit, None when it fits nowhere."""
-    return Matcher([pattern], CLASSES, OPENERS).find(words_of(text)).get(0)
+    return Matcher([pattern], CLASSES, OPENERS).find(split_prompt(text)).get(0)
 
 
 def test_elements() -> None:
@@ -42,7 +42,7 @@ def test_elements() -> None:
         ("no .", "no, never", None),
         ("no .", "no? ok", None),
     ]
-    assert [(pattern, text, actual) for pattern, text, fit in cases if (actual := found(pattern, text)) != fit] == []
+    assert [(pattern, text, actual) for pattern, text, fit in cases if (actual := first_fit(pattern, text)) != fit] == []
 
 
 def test_a_contracted_question_is_two_words(subtests: pytest.Subtests) -> None:
@@ -57,36 +57,36 @@ def test_a_contracted_question_is_two_words(subtests: pytest.Subtests) -> None:
     ]
     for asked, words in cases:
         with subtests.test(asked=asked):
-            assert words_of(asked) == [*words, "."]
-            assert words_of(asked.replace("'", "")) == [*words, "."]
-            assert words_of(f"**{asked}**, x") == [*words, "x", "."]
+            assert split_prompt(asked) == [*words, "."]
+            assert split_prompt(asked.replace("'", "")) == [*words, "."]
+            assert split_prompt(f"**{asked}**, x") == [*words, "x", "."]
 
 
 def test_a_pattern_fits_a_contracted_question() -> None:
-    assert found("where is|are|did the", "so where's the cache") == "where is the"
+    assert first_fit("where is|are|did the", "so where's the cache") == "where is the"
 
 
 @pytest.mark.parametrize("between", range(MAX_GAP + 3))
 def test_a_gap_has_room_for_so_many_words(between: int) -> None:
     text = " ".join(["not", *("x" for _ in range(between)), "error"])
-    assert found("not .. @fault", text) == (text if between <= MAX_GAP else None)
+    assert first_fit("not .. @fault", text) == (text if between <= MAX_GAP else None)
 
 
 def test_a_gap_does_not_cross_the_end_of_a_sentence(subtests: pytest.Subtests) -> None:
     for end in [".", "!", "?", ":", ";", "\n", '."', "?)", ".**"]:
         with subtests.test(end=end):
-            assert found("not .. @fault", f"not here{end} error") is None
-            assert found("not @fault", f"not{end} error") is None
+            assert first_fit("not .. @fault", f"not here{end} error") is None
+            assert first_fit("not @fault", f"not{end} error") is None
 
 
 def test_a_gap_may_reach_the_end_of_its_sentence() -> None:
-    assert found("can .. ?", "can you see it?") == "can you see it ?"
-    assert found("can .. ?", "can you see it. really?") is None
+    assert first_fit("can .. ?", "can you see it?") == "can you see it ?"
+    assert first_fit("can .. ?", "can you see it. really?") is None
 
 
 def test_behind_a_gap_the_first_word_that_fits_is_taken() -> None:
-    assert found("a .. b", "a x b y b") == "a x b"
-    assert found("a .. b c", "a b d b c") is None
+    assert first_fit("a .. b", "a x b y b") == "a x b"
+    assert first_fit("a .. b c", "a b d b c") is None
 
 
 @pytest.mark.parametrize(
@@ -94,16 +94,16 @@ def test_behind_a_gap_the_first_word_that_fits_is_taken() -> None:
     ["add it", "Please add it", "ok, can you please add it", "it is red. add it", "why? add it", "see:\nadd it", "- add it"],
 )
 def test_a_head_stands_where_a_request_begins(text: str) -> None:
-    assert found("^add it", text.lower()) == "add it"
+    assert first_fit("^add it", text.lower()) == "add it"
 
 
 @pytest.mark.parametrize("text", ["we add it", "please do add it", "a, add it", "to add it"])
 def test_a_head_stands_nowhere_else(text: str) -> None:
-    assert found("^add it", text) is None
+    assert first_fit("^add it", text) is None
 
 
 def test_an_opener_may_be_the_head() -> None:
-    assert found("^can you", "please can you go") == "can you"
+    assert first_fit("^can you", "please can you go") == "can you"
 
 
 @pytest.mark.parametrize(
@@ -111,26 +111,26 @@ def test_an_opener_may_be_the_head() -> None:
     [("again", True), ("a b again", True), ("a b c again", False), ("a. b. again?", True), ("again a again b again", True)],
 )
 def test_a_pattern_may_want_a_prompt_of_fewer_words(text: str, fits: bool) -> None:
-    assert (found("<4 again", text) is not None) == fits
+    assert (first_fit("<4 again", text) is not None) == fits
 
 
 def test_a_short_head_in_a_short_prompt() -> None:
-    assert found("<4 ^add", "please add it") == "add"
-    assert found("<4 ^add", "please add it now") is None
+    assert first_fit("<4 ^add", "please add it") == "add"
+    assert first_fit("<4 ^add", "please add it now") is None
 
 
 def test_the_text_is_that_of_the_first_fit() -> None:
-    assert found("a x|y", "a y. a x") == "a y"
+    assert first_fit("a x|y", "a y. a x") == "a y"
 
 
 def test_every_pattern_is_found_once_by_its_place() -> None:
     matcher = Matcher(["a", "^a b", "b", "z"], CLASSES, OPENERS)
-    assert matcher.find(words_of("a b a b")) == {0: "a", 1: "a b", 2: "b"}
+    assert matcher.find(split_prompt("a b a b")) == {0: "a", 1: "a b", 2: "b"}
 
 
 def test_a_matcher_keeps_nothing_of_what_it_has_read() -> None:
     matcher = Matcher(["a .. b"], CLASSES, OPENERS)
-    assert [matcher.find(words_of(text)) for text in ("a b", "b a", "a b")] == [{0: "a b"}, {}, {0: "a b"}]
+    assert [matcher.find(split_prompt(text)) for text in ("a b", "b a", "a b")] == [{0: "a b"}, {}, {0: "a b"}]
 
 
 def test_words() -> None:
@@ -156,11 +156,11 @@ def test_words() -> None:
         ("\u8a8d\u8a3c\u306f? \u306f\u3044.", ["\u8a8d\u8a3c\u306f", "?", "\u306f\u3044", "."]),
         ("\U0001f680 ship", ["\U0001f680", "ship", "."]),
     ]
-    assert [(text, actual) for text, words in cases if (actual := words_of(text)) != words] == []
+    assert [(text, actual) for text, words in cases if (actual := split_prompt(text)) != words] == []
 
 
 def test_only_different_words_are_counted() -> None:
-    assert count_words(words_of("a b. c? a!")) == 3
+    assert count_words(split_prompt("a b. c? a!")) == 3
 
 
 # --- against a plain reading of the language
@@ -172,23 +172,23 @@ def stands(choice: str, word: str, classes: Mapping[str, frozenset[str]]) -> boo
 
 def fit_at(parts: Sequence[str], words: Sequence[str], start: int, classes: Mapping[str, frozenset[str]]) -> int | None:
     """Where a fit of `parts` that begins exactly at `start` ends: part by part, as the language is described."""
-    place = start
+    position = start
     reach = 0  # words that may be skipped
     for part in parts:
         if part == GAP:
             reach = MAX_GAP
             continue
         for skipped in range(reach + 1):
-            at = place + skipped
-            if at >= len(words) or (set(words[place:at]) & {END, QUESTION}):
+            index = position + skipped
+            if index >= len(words) or (set(words[position:index]) & {END, QUESTION}):
                 return None
-            if any(stands(choice, words[at], classes) for choice in part.split("|")):
-                place = at + 1
+            if any(stands(choice, words[index], classes) for choice in part.split("|")):
+                position = index + 1
                 break
         else:
             return None
         reach = 0
-    return place
+    return position
 
 
 def is_head(words: Sequence[str], start: int, openers: frozenset[str]) -> bool:
@@ -240,7 +240,7 @@ def test_patterns_are_found_as_the_language_is_described(patterns: list[str], wo
     assert Matcher(patterns, SMALL, openers).find(words) == plainly_found(patterns, words, SMALL, openers)
 
 
-examples = sorted({word for _, *texts in signal_examples() for word in words_of(" ".join(texts).lower())})
+examples = sorted({word for _, *texts in signal_examples() for word in split_prompt(" ".join(texts).lower())})
 
 
 @given(st.lists(st.sampled_from(examples), max_size=25))
@@ -252,6 +252,6 @@ def test_the_table_is_found_as_the_language_is_described(words: list[str]) -> No
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_words_have_no_blanks_and_every_line_ends(text: str) -> None:
-    words = words_of(text)
+    words = split_prompt(text)
     assert all(word and not any(map(str.isspace, word)) for word in words)
     assert not words or words[-1] in {END, QUESTION}

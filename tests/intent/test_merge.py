@@ -1,11 +1,11 @@
-"""The merge of keywords and LLM: S0's table row by row, and what holds for whatever comes in."""
+"""The merge of keywords and LLM: S0's table row by row, and its invariants."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.classifier import Classification, merged
+from subcog_hooks.intent.classifier import Classification, merge_intents
 from subcog_hooks.intent.kinds import (
     GENERAL,
     HOWTO,
@@ -37,7 +37,7 @@ answers = st.builds(
 )
 
 
-def shown(result: classifier.Merged) -> tuple[object, ...]:
+def fields_of(result: classifier.MergedIntent) -> tuple[object, ...]:
     intent = result.intent
     return (intent.type, intent.confidence, intent.topics, intent.keywords, intent.source, intent.llm_status, result.row)
 
@@ -71,7 +71,7 @@ def test_the_table_of_s0(
     row: str,
 ) -> None:
     answer = None if theirs is None else Classification(HOWTO, SOME, theirs)
-    result = merged(Intent(HOWTO, confidence, ours), answer, attempted=True, min_confidence=MIN)
+    result = merge_intents(Intent(HOWTO, confidence, ours), answer, attempted=True, min_confidence=MIN)
     assert (result.intent.topics, result.intent.confidence, result.row) == (topics, expected, row)
     assert result.intent.type == (HOWTO if topics else NONE)
 
@@ -80,7 +80,9 @@ def test_the_table_of_s0(
 
 
 def test_the_llm_weighs_seven_tenths() -> None:
-    result = merged(Intent(HOWTO, 0.4, ("a",)), Classification(LOCATION, 0.9, ("b",)), attempted=True, min_confidence=MIN)
+    result = merge_intents(
+        Intent(HOWTO, 0.4, ("a",)), Classification(LOCATION, 0.9, ("b",)), attempted=True, min_confidence=MIN
+    )
     assert result.intent.confidence == 0.75
 
 
@@ -95,13 +97,13 @@ def test_the_llm_weighs_seven_tenths() -> None:
     ],
 )
 def test_the_bonus_is_for_topics_of_which_half_are_shared(theirs: tuple[str, ...], ours: tuple[str, ...], bonus: float) -> None:
-    result = merged(Intent(HOWTO, 0.6, ours), Classification(HOWTO, 0.6, theirs), attempted=True, min_confidence=MIN)
+    result = merge_intents(Intent(HOWTO, 0.6, ours), Classification(HOWTO, 0.6, theirs), attempted=True, min_confidence=MIN)
     assert result.intent.confidence == pytest.approx(0.6 + bonus)
 
 
 def test_nothing_is_surer_than_the_cap() -> None:
-    both = merged(Intent(HOWTO, 0.95, ("a",)), Classification(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
-    alone = merged(None, Classification(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
+    both = merge_intents(Intent(HOWTO, 0.95, ("a",)), Classification(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
+    alone = merge_intents(None, Classification(HOWTO, 1.0, ("a",)), attempted=True, min_confidence=MIN)
     assert (both.intent.confidence, alone.intent.confidence) == (MAX_CONFIDENCE, MAX_CONFIDENCE)
 
 
@@ -110,14 +112,14 @@ def test_a_failed_llm_costs_a_tenth_but_never_the_threshold() -> None:
     failures = [
         (before, actual)
         for before, after in cases
-        if (actual := merged(Intent(HOWTO, before, ("a",)), None, attempted=True, min_confidence=MIN).intent.confidence)
+        if (actual := merge_intents(Intent(HOWTO, before, ("a",)), None, attempted=True, min_confidence=MIN).intent.confidence)
         != after
     ]
     assert failures == []
 
 
 def test_an_llm_that_was_not_asked_costs_nothing() -> None:
-    result = merged(Intent(HOWTO, 0.6, ("a",)), None, attempted=False, min_confidence=MIN)
+    result = merge_intents(Intent(HOWTO, 0.6, ("a",)), None, attempted=False, min_confidence=MIN)
     assert (result.intent.confidence, result.row) == (0.6, classifier.NOT_ASKED)
 
 
@@ -126,31 +128,33 @@ def test_an_llm_that_was_not_asked_costs_nothing() -> None:
 
 @pytest.mark.parametrize(("confidence", "kind"), [(0.5, TROUBLESHOOT), (0.49, HOWTO)])
 def test_the_llm_decides_the_type_from_min_confidence_on(confidence: float, kind: str) -> None:
-    result = merged(
+    result = merge_intents(
         Intent(HOWTO, 0.6, ("a",)), Classification(TROUBLESHOOT, confidence, ("b",)), attempted=True, min_confidence=MIN
     )
     assert (result.intent.type, result.intent.source) == (kind, HYBRID)
 
 
 def test_a_sure_no_of_the_llm_silences_the_keywords() -> None:
-    result = merged(Intent(HOWTO, 0.7, ("a",)), Classification(NONE, 0.9, ()), attempted=True, min_confidence=MIN)
+    result = merge_intents(Intent(HOWTO, 0.7, ("a",)), Classification(NONE, 0.9, ()), attempted=True, min_confidence=MIN)
     assert (result.intent.type, result.intent.confidence) == (NONE, 0.28)
 
 
 def test_an_unsure_no_of_the_llm_leaves_the_type_to_the_keywords() -> None:
-    result = merged(Intent(HOWTO, 0.7, ("a",)), Classification(NONE, 0.4, ()), attempted=True, min_confidence=MIN)
+    result = merge_intents(Intent(HOWTO, 0.7, ("a",)), Classification(NONE, 0.4, ()), attempted=True, min_confidence=MIN)
     assert (result.intent.type, result.intent.confidence) == (HOWTO, 0.63)
 
 
 def test_a_yes_of_the_llm_overrules_keywords_that_found_nothing() -> None:
-    result = merged(
+    result = merge_intents(
         Intent(NONE, 0.1, ("async",)), Classification(TROUBLESHOOT, 0.9, ("async", "tokio")), attempted=True, min_confidence=MIN
     )
     assert (result.intent.type, result.intent.confidence) == (TROUBLESHOOT, 0.76)
 
 
 def test_a_weak_yes_of_the_llm_does_not() -> None:
-    result = merged(Intent(NONE, 0.1, ("async",)), Classification(GENERAL, 0.4, ("tokio",)), attempted=True, min_confidence=MIN)
+    result = merge_intents(
+        Intent(NONE, 0.1, ("async",)), Classification(GENERAL, 0.4, ("tokio",)), attempted=True, min_confidence=MIN
+    )
     assert (result.intent.type, result.intent.confidence) == (NONE, 0.31)
 
 
@@ -163,23 +167,23 @@ def test_a_veto_is_a_none_that_the_llm_is_sure_of(subtests: pytest.Subtests) -> 
     for kind, confidence, is_vetoed in kinds:
         for keyword in keywords:
             with subtests.test(kind=kind, confidence=confidence):
-                result = merged(keyword, Classification(kind, confidence, ("a",)), attempted=True, min_confidence=MIN)
+                result = merge_intents(keyword, Classification(kind, confidence, ("a",)), attempted=True, min_confidence=MIN)
                 assert result.is_vetoed is is_vetoed
 
 
 def test_keywords_that_found_no_type_are_no_veto() -> None:
     keyword = Intent(NONE, 0.6, ("a",))
-    assert not merged(keyword, None, attempted=True, min_confidence=MIN).is_vetoed
-    assert not merged(keyword, Classification(GENERAL, 0.45, ("a",)), attempted=True, min_confidence=MIN).is_vetoed
+    assert not merge_intents(keyword, None, attempted=True, min_confidence=MIN).is_vetoed
+    assert not merge_intents(keyword, Classification(GENERAL, 0.45, ("a",)), attempted=True, min_confidence=MIN).is_vetoed
 
 
 @pytest.mark.parametrize("before", [0.95, 0.79, 0.66, 0.55])
 def test_a_failure_leaves_the_certainty_as_it_was(before: float) -> None:
-    assert merged(Intent(HOWTO, before, ("a",)), None, attempted=True, min_confidence=MIN).certainty == before
+    assert merge_intents(Intent(HOWTO, before, ("a",)), None, attempted=True, min_confidence=MIN).certainty == before
 
 
 def test_an_answer_is_as_certain_as_the_intent_that_it_makes() -> None:
-    result = merged(Intent(HOWTO, 0.6, ("a",)), Classification(HOWTO, 0.8, ("b",)), attempted=True, min_confidence=MIN)
+    result = merge_intents(Intent(HOWTO, 0.6, ("a",)), Classification(HOWTO, 0.8, ("b",)), attempted=True, min_confidence=MIN)
     assert result.certainty == result.intent.confidence == 0.74
 
 
@@ -187,27 +191,29 @@ def test_an_answer_is_as_certain_as_the_intent_that_it_makes() -> None:
 
 
 def test_an_answer_stands_alone_without_a_keyword_result() -> None:
-    result = merged(None, Classification(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN)
-    assert shown(result)[:5] == (LOCATION, 0.6, ("db",), (), LLM)
-    assert merged(None, Classification(NONE, 0.6, ("db",)), attempted=True, min_confidence=MIN).intent.confidence == 0.4
+    result = merge_intents(None, Classification(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN)
+    assert fields_of(result)[:5] == (LOCATION, 0.6, ("db",), (), LLM)
+    assert merge_intents(None, Classification(NONE, 0.6, ("db",)), attempted=True, min_confidence=MIN).intent.confidence == 0.4
 
 
 def test_the_words_have_topics_also_where_they_say_nothing() -> None:
-    result = merged(None, Classification(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN, words=("tokio", "DB"))
+    result = merge_intents(
+        None, Classification(LOCATION, 0.6, ("db",)), attempted=True, min_confidence=MIN, words=("tokio", "DB")
+    )
     assert (result.intent.topics, result.intent.confidence, result.intent.source) == (("db", "tokio"), 0.6, LLM)
-    alone = merged(None, Classification(LOCATION, 0.6), attempted=True, min_confidence=MIN, words=("tokio",))
+    alone = merge_intents(None, Classification(LOCATION, 0.6), attempted=True, min_confidence=MIN, words=("tokio",))
     assert (alone.intent.type, alone.intent.topics) == (LOCATION, ("tokio",))
 
 
 @pytest.mark.parametrize("attempted", [True, False])
 def test_of_nothing_comes_none(attempted: bool) -> None:
-    result = merged(None, None, attempted=attempted, min_confidence=MIN)
-    assert shown(result)[:5] == (NONE, 0.0, (), (), KEYWORD)
+    result = merge_intents(None, None, attempted=attempted, min_confidence=MIN)
+    assert fields_of(result)[:5] == (NONE, 0.0, (), (), KEYWORD)
 
 
 def test_signals_and_status_are_passed_on() -> None:
     keyword = Intent(HOWTO, 0.6, ("a",), ("how-do-i",))
-    result = merged(keyword, None, attempted=True, min_confidence=MIN, llm_status=TIMEOUT)
+    result = merge_intents(keyword, None, attempted=True, min_confidence=MIN, llm_status=TIMEOUT)
     assert (result.intent.keywords, result.intent.llm_status, result.intent.source) == (("how-do-i",), TIMEOUT, KEYWORD)
 
 
@@ -217,8 +223,8 @@ def test_signals_and_status_are_passed_on() -> None:
 @settings(deadline=None)
 @given(intents, shares)
 def test_a_failed_call_never_removes_a_keyword_result(keyword: Intent, threshold: float) -> None:
-    failed = merged(keyword, None, attempted=True, min_confidence=threshold).intent
-    unasked = merged(keyword, None, attempted=False, min_confidence=threshold).intent
+    failed = merge_intents(keyword, None, attempted=True, min_confidence=threshold).intent
+    unasked = merge_intents(keyword, None, attempted=False, min_confidence=threshold).intent
     assert (failed.type, failed.topics, failed.keywords, failed.source) == (
         unasked.type,
         unasked.topics,
@@ -234,8 +240,8 @@ def test_a_failed_call_never_removes_a_keyword_result(keyword: Intent, threshold
 def test_the_merge_is_deterministic_and_within_its_bounds(
     keyword: Intent | None, answer: Classification | None, attempted: bool, threshold: float
 ) -> None:
-    result = merged(keyword, answer, attempted=attempted, min_confidence=threshold)
-    assert shown(result) == shown(merged(keyword, answer, attempted=attempted, min_confidence=threshold))
+    result = merge_intents(keyword, answer, attempted=attempted, min_confidence=threshold)
+    assert fields_of(result) == fields_of(merge_intents(keyword, answer, attempted=attempted, min_confidence=threshold))
     intent = result.intent
     assert 0.0 <= intent.confidence <= MAX_CONFIDENCE
     assert intent.type in TYPES
@@ -248,7 +254,7 @@ def test_the_merge_is_deterministic_and_within_its_bounds(
 @settings(deadline=None)
 @given(intents, answers, shares)
 def test_topics_of_the_llm_come_first(keyword: Intent, answer: Classification, threshold: float) -> None:
-    topics = merged(keyword, answer, attempted=True, min_confidence=threshold).intent.topics
+    topics = merge_intents(keyword, answer, attempted=True, min_confidence=threshold).intent.topics
     theirs = {topic.casefold() for topic in answer.topics}
     are_theirs = [topic.casefold() in theirs for topic in topics]
     assert are_theirs == sorted(are_theirs, reverse=True)
@@ -260,5 +266,5 @@ def test_topics_of_the_llm_come_first(keyword: Intent, answer: Classification, t
 def test_a_surer_llm_never_lowers_the_confidence(keyword: Intent, answer: Classification, threshold: float) -> None:
     if answer.type != NONE:
         surer = Classification(answer.type, min(1.0, answer.confidence + 0.1), answer.topics)
-        results = [merged(keyword, each, attempted=True, min_confidence=threshold) for each in (answer, surer)]
+        results = [merge_intents(keyword, each, attempted=True, min_confidence=threshold) for each in (answer, surer)]
         assert results[0].intent.confidence <= results[1].intent.confidence

@@ -1,4 +1,4 @@
-"""Which of S1's five types a query has, and what stands in its quotes."""
+"""The type of a query, one of S1's five, and the phrases in its quotes."""
 
 import ast
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL, classify
+from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL, classify_query
 from subcog_hooks.text.quotes import phrases
 
 IN_ORDER = (EXACT_QUOTE, ENTITY, CONCEPTUAL, FACTUAL, EXPLORATORY)
@@ -190,7 +190,7 @@ ROWS = QUOTED + NAMED + CODE + UNDERSTANDING + VALUES + OTHER
 def test_the_type_of_a_query(subtests: pytest.Subtests) -> None:
     for text, type_, why in ROWS:
         with subtests.test(text=text):
-            assert classify(text) == type_, why
+            assert classify_query(text) == type_, why
 
 
 def test_phrases_are_what_stands_in_balanced_double_quotes() -> None:
@@ -215,7 +215,7 @@ def test_phrases_are_what_stands_in_balanced_double_quotes() -> None:
         ('an escaped \\"not this\\" mark', []),
         ("it's the users' 'own' word", []),
     ]
-    assert [(text, actual) for text, found in cases if (actual := phrases(text)) != found] == []
+    assert [(text, actual) for text, expected in cases if (actual := phrases(text)) != expected] == []
 
 
 BITS = st.lists(
@@ -231,39 +231,39 @@ LINES = (st.text() | BITS | BITS.map(lambda text: text.replace(" ", ""))).map(
 
 @given(LINES)
 def test_any_text_has_one_of_the_five_types(text: str) -> None:
-    assert classify(text) in IN_ORDER
+    assert classify_query(text) in IN_ORDER
 
 
 @given(LINES)
 def test_a_text_is_an_exact_quote_just_when_it_has_a_phrase(text: str) -> None:
-    assert (classify(text) == EXACT_QUOTE) == bool(phrases(text))
+    assert (classify_query(text) == EXACT_QUOTE) == bool(phrases(text))
 
 
 @given(LINES, LINES)
 def test_of_two_lines_the_first_type_in_order_counts(above: str, below: str) -> None:
     both = f"{above}\n{below}"
-    assert classify(both) == min(classify(above), classify(below), key=IN_ORDER.index)
+    assert classify_query(both) == min(classify_query(above), classify_query(below), key=IN_ORDER.index)
     assert phrases(both) == phrases(above) + phrases(below)
 
 
 @given(LINES, st.integers(2, 5))
 def test_a_line_said_again_and_again_keeps_its_type(text: str, times: int) -> None:
-    assert classify("\n".join([text] * times)) == classify(text)
+    assert classify_query("\n".join([text] * times)) == classify_query(text)
 
 
 def _steps(text: str) -> int:
-    """How many lines of the module run to classify `text`: what it costs, without a clock."""
+    """The number of the module's lines that run to classify `text`: its cost without a clock."""
     count = 0
 
-    def traced(_frame: FrameType, event: str, _argument: object) -> object:
+    def count_line(_frame: FrameType, event: str, _argument: object) -> object:
         nonlocal count
         count += event == "line"
-        return traced
+        return count_line
 
     before = sys.gettrace()
-    sys.settrace(traced)  # type: ignore[arg-type]  # a protocol of typeshed only
+    sys.settrace(count_line)  # type: ignore[arg-type]  # a protocol of typeshed only
     try:
-        classify(text)
+        classify_query(text)
     finally:
         sys.settrace(before)
     return count
@@ -300,8 +300,8 @@ def test_the_work_grows_no_faster_than_the_text(subtests: pytest.Subtests) -> No
 
 
 def test_a_hundred_thousand_characters_have_a_type() -> None:
-    assert classify("the build is slow " * 5_556) == EXPLORATORY
-    assert classify("the build is slow " * 5_556 + "at Contoso") == ENTITY
+    assert classify_query("the build is slow " * 5_556) == EXPLORATORY
+    assert classify_query("the build is slow " * 5_556 + "at Contoso") == ENTITY
 
 
 def test_it_loads_only_quotes_and_the_vocabulary() -> None:

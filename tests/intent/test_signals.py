@@ -9,7 +9,7 @@ from subcog_hooks.core.tables import read_rows
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.keywords import NAMES
 from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
-from subcog_hooks.intent.matcher import GAP, words_of
+from subcog_hooks.intent.matcher import GAP, split_prompt
 from subcog_hooks.text import vocabulary
 from subcog_hooks.text.typed import prepare
 from tests.intent.signal_examples import signal_examples
@@ -23,8 +23,8 @@ PATTERNS = [row[0] for row in ROWS]
 STRENGTHS = {"3.5", "1.5", "1.0", "0.5"}
 
 
-def fired(prompt: str) -> set[str]:
-    return {signal.name for signal in keywords.read(prompt).fired}
+def signals_of(prompt: str) -> set[str]:
+    return {signal.name for signal in keywords.read_prompt(prompt).fired}
 
 
 def choices(pattern: str) -> set[str]:
@@ -42,16 +42,18 @@ def test_every_signal_has_an_example_and_a_counter_example() -> None:
 
 
 def test_a_signal_fires_on_its_example_alone() -> None:
-    assert [pattern for pattern, example, _ in signal_examples() if pattern not in fired(example)] == []
-    assert [pattern for pattern, _, counter_example in signal_examples() if pattern in fired(counter_example)] == []
+    assert [pattern for pattern, example, _ in signal_examples() if pattern not in signals_of(example)] == []
+    assert [pattern for pattern, _, counter_example in signal_examples() if pattern in signals_of(counter_example)] == []
 
 
 def test_a_counter_example_is_a_near_miss() -> None:
     """It shares a word with the pattern or the example, or the beginning of one."""
     far = []
     for pattern, example, counter_example in signal_examples():
-        near = {word[:4] for word in words_of(example.lower()) if len(word) > 1} | {choice[:4] for choice in choices(pattern)}
-        if not near & {word[:4] for word in words_of(counter_example.lower())}:
+        near = {word[:4] for word in split_prompt(example.lower()) if len(word) > 1} | {
+            choice[:4] for choice in choices(pattern)
+        }
+        if not near & {word[:4] for word in split_prompt(counter_example.lower())}:
             far.append(pattern)
     assert far == []
 
@@ -69,21 +71,21 @@ def test_no_pattern_stands_twice() -> None:
 def test_the_words_of_a_pattern_are_such_as_a_prompt_can_have() -> None:
     """Lower case, no apostrophes, nothing that words_of takes off: else the choice never fits."""
     words = {choice for pattern in PATTERNS for choice in choices(pattern) if choice[0] != "@"} - {"?", "."}
-    assert {word for word in words if words_of(word)[:-1] != [word]} == set()
+    assert {word for word in words if split_prompt(word)[:-1] != [word]} == set()
 
 
-def test_the_words_of_classes_openers_and_fillers_are_such_as_a_prompt_can_have() -> None:
+def test_every_word_of_a_class_can_occur_in_a_prompt() -> None:
     words = frozenset().union(*vocabulary.CLASSES.values(), vocabulary.OPENERS, vocabulary.FILLERS)
-    assert {word for word in words if word != word.lower() or words_of(word)[:-1] != [word]} == set()
+    assert {word for word in words if word != word.lower() or split_prompt(word)[:-1] != [word]} == set()
 
 
-def test_every_class_that_a_pattern_names_is_there_and_every_class_is_named() -> None:
+def test_patterns_and_classes_name_each_other() -> None:
     named = {choice[1:] for pattern in PATTERNS for choice in choices(pattern) if choice[0] == "@"}
     assert named == set(vocabulary.CLASSES)
 
 
 def test_a_weight_is_at_most_three_times_its_strength() -> None:
-    """Fitted weights stay near the strengths that were judged: the table says what it does."""
+    """Fitted weights stay near the strengths that people judged, so the table describes its effect."""
     assert [pattern for pattern, _, strength, weight in ROWS if float(weight) > 3 * float(strength)] == []
 
 
@@ -99,8 +101,8 @@ def test_the_bias_alone_speaks_for_none() -> None:
 @pytest.mark.skipif(not DEVELOPMENT.exists(), reason="the development set is not at hand")
 def test_no_signal_is_dead_on_real_prompts_and_the_projects_own() -> None:
     """A short form that the seeds name may be too rare to be among a thousand real prompts."""
-    found: set[int] = set()
+    positions: set[int] = set()
     for path in (DEVELOPMENT, OWN):
         for line in path.read_text(encoding="utf-8").splitlines():
-            found.update(keywords.MATCHER.find(words_of(prepare(json.loads(line)["prompt"]).text.lower())))
-    assert [pattern for place, pattern in enumerate(PATTERNS) if place not in found] == []
+            positions.update(keywords.MATCHER.find(split_prompt(prepare(json.loads(line)["prompt"]).text.lower())))
+    assert [pattern for position, pattern in enumerate(PATTERNS) if position not in positions] == []

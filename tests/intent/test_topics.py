@@ -6,18 +6,20 @@ from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.kinds import MAX_TOPICS
-from subcog_hooks.intent.topics import LONGEST_TOPIC, MAX_ASKED, topics
+from subcog_hooks.intent.topics import LONGEST_TOPIC, MAX_ASKED, extract_topics
 
 anything = st.text(st.characters(exclude_categories=()))
 
 
 def of(prompt: str, rarity: dict[str, float] | None = None) -> tuple[str, ...]:
     """The topics of a prompt as it was typed; rarity: of the words that a store has, without a store None."""
-    return topics(keywords.read(prompt).words(), None if rarity is None else lambda word: rarity.get(word.lower()))
+    return extract_topics(
+        keywords.read_prompt(prompt).words(), None if rarity is None else lambda word: rarity.get(word.lower())
+    )
 
 
 @pytest.mark.parametrize(
-    ("prompt", "found"),
+    ("prompt", "expected"),
     [
         ("why does parse_args drop --timeout in src/cli/app.py?", ("parse_args", "src/cli/app.py", "drop", "timeout")),
         ("the useEffect in ProfileCard.tsx fires twice", ("useEffect", "ProfileCard.tsx", "twice", "fires")),
@@ -26,8 +28,8 @@ def of(prompt: str, rarity: dict[str, float] | None = None) -> tuple[str, ...]:
         ("What did we decide about caching in the Gateway?", ("decide", "caching", "gateway")),
     ],
 )
-def test_the_telling_words_of_a_prompt(prompt: str, found: tuple[str, ...]) -> None:
-    assert of(prompt) == found
+def test_the_telling_words_of_a_prompt(prompt: str, expected: tuple[str, ...]) -> None:
+    assert of(prompt) == expected
 
 
 def test_an_identifier_stays_whole_and_as_it_is_written() -> None:
@@ -44,7 +46,7 @@ def test_a_name_with_signs_stays_as_it_is_written(subtests: pytest.Subtests) -> 
 
 
 @pytest.mark.parametrize(
-    ("prompt", "found"),
+    ("prompt", "expected"),
     [
         ("what's the difference between redis and memcached", ("redis", "memcached")),
         ("how did the retry work last time", ("retry", "work", "time")),
@@ -53,20 +55,20 @@ def test_a_name_with_signs_stays_as_it_is_written(subtests: pytest.Subtests) -> 
         ("why'd we take redis", ("redis",)),
     ],
 )
-def test_what_many_prompts_say_is_left_out_or_comes_last(prompt: str, found: tuple[str, ...]) -> None:
-    assert of(prompt) == found
+def test_what_many_prompts_say_is_left_out_or_comes_last(prompt: str, expected: tuple[str, ...]) -> None:
+    assert of(prompt) == expected
 
 
 @pytest.mark.parametrize(
-    ("prompt", "found"),
+    ("prompt", "expected"),
     [
         ("what's next?", ("next",)),
         ("what's the difference?", ("difference",)),
         ("what happens between them?", ("happens", "between")),
     ],
 )
-def test_a_poor_topic_is_better_than_none(prompt: str, found: tuple[str, ...]) -> None:
-    assert of(prompt) == found
+def test_a_poor_topic_is_better_than_none(prompt: str, expected: tuple[str, ...]) -> None:
+    assert of(prompt) == expected
 
 
 @pytest.mark.parametrize("prompt", ["what's it?", "where's that", "how's it", "who's there", "when's it", "why'd you do it"])
@@ -132,23 +134,23 @@ def test_the_rarity_of_a_long_prompt_is_asked_for_at_once() -> None:
     def rarity(word: str) -> None:
         asked.append(word)
 
-    topics([f"word{number}" for number in range(1_000)], rarity)
+    extract_topics([f"word{number}" for number in range(1_000)], rarity)
     assert len(asked) == MAX_ASKED
 
 
 @given(anything)
 def test_any_text_has_at_most_five_topics_that_stand_in_it(text: str) -> None:
-    words = keywords.read(text).words()
-    found = topics(words)
-    assert len(found) <= MAX_TOPICS
-    assert len({topic.lower() for topic in found}) == len(found)
-    assert {topic.lower() for topic in found} <= {word.lower() for word in words}
-    assert all(len(topic) <= LONGEST_TOPIC for topic in found)
+    words = keywords.read_prompt(text).words()
+    topics = extract_topics(words)
+    assert len(topics) <= MAX_TOPICS
+    assert len({topic.lower() for topic in topics}) == len(topics)
+    assert {topic.lower() for topic in topics} <= {word.lower() for word in words}
+    assert all(len(topic) <= LONGEST_TOPIC for topic in topics)
 
 
 @given(st.lists(st.sampled_from("lighthouse tide relay parse_args E0308 fix add the of".split()), max_size=12))
 def test_the_order_is_that_of_the_prompt_among_equals(words: list[str]) -> None:
-    found = topics(words)
+    topics = extract_topics(words)
     names = [word for word in dict.fromkeys(words) if word in {"parse_args", "E0308"}]
     plain = [word for word in dict.fromkeys(words) if word in {"lighthouse", "tide", "relay"}]
-    assert list(found[: len(names) + len(plain)]) == [*names, *plain][:MAX_TOPICS]
+    assert list(topics[: len(names) + len(plain)]) == [*names, *plain][:MAX_TOPICS]

@@ -1,4 +1,4 @@
-"""What the tests of LLMs share: settings, and providers with a key that nobody else may see."""
+"""Settings for the tests of LLMs, and providers with a secret key."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the tests of LLMs share: a state.db, and an environment without keys."""
+"""Fixtures of the tests of LLMs: a state.db, and an environment without keys."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where an LLM is: what counts as an address, and to which host a key may travel."""
+"""The address of an LLM: valid forms, and the hosts to which a key may travel."""
 
 from pathlib import Path
 
@@ -34,9 +34,9 @@ def test_what_is_no_address_is_said_in_one_line(home: Home, base_url: str, fact:
 
 @pytest.mark.parametrize("base_url", ["http://localhost:11434/v1", "https://llm.example.org/v1", "http://10.0.0.7:8000/v1"])
 def test_a_server_of_ones_own_needs_no_key(home: Home, base_url: str) -> None:
-    found = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
-    assert found is not None
-    assert (found.base_url, found.key) == (base_url, "")
+    provider = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
+    assert provider is not None
+    assert (provider.base_url, provider.key) == (base_url, "")
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_a_key_of_the_environment_is_for_the_providers_own_host(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_url: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    found = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
-    assert found is not None
-    assert found.key == ""
+    provider = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
+    assert provider is not None
+    assert provider.key == ""
     if base_url != "http://llm.example.org/v1":
         mine = providers.provider_of(
             settings(provider="openai", model="m", base_url=base_url, key_file=key_file(tmp_path)), home
@@ -66,15 +66,15 @@ def test_a_key_of_the_environment_is_for_the_providers_own_host(
 )
 def test_its_own_host_is_given_the_environments(home: Home, monkeypatch: pytest.MonkeyPatch, base_url: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    found = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
-    assert found is not None
-    assert found.key == KEY
+    provider = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
+    assert provider is not None
+    assert provider.key == KEY
 
 
 def test_a_base_url_of_anthropic_may_end_as_the_other_ones_do(home: Home) -> None:
-    found = providers.provider_of(settings(provider="anthropic", base_url="http://localhost:4000/v1/"), home)
-    assert found is not None
-    assert found.base_url == "http://localhost:4000"
+    provider = providers.provider_of(settings(provider="anthropic", base_url="http://localhost:4000/v1/"), home)
+    assert provider is not None
+    assert provider.base_url == "http://localhost:4000"
 
 
 @pytest.mark.parametrize(

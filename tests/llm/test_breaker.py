@@ -11,9 +11,9 @@ from subcog_hooks.llm.breaker import (
     _reopen,
     count_failures,
     may_call,
-    note_failure,
-    note_success,
     open_until,
+    record_call_failure,
+    record_call_success,
 )
 from subcog_hooks.store.state import State
 
@@ -24,29 +24,29 @@ NOW = 1_800_000_000_000
 @pytest.fixture
 def resting(state: State) -> State:
     """Three failures, the last one NOW."""
-    for at in (NOW - 20, NOW - 10, NOW):
-        note_failure(state, LLM, at)
+    for now_ms in (NOW - 20, NOW - 10, NOW):
+        record_call_failure(state, LLM, now_ms)
     return state
 
 
 def test_two_failures_are_forgiven(state: State) -> None:
-    note_failure(state, LLM, NOW)
-    note_failure(state, LLM, NOW)
+    record_call_failure(state, LLM, NOW)
+    record_call_failure(state, LLM, NOW)
     assert may_call(state, LLM, NOW)
 
 
 @pytest.mark.parametrize(("spread", "may"), [(WINDOW_MS, False), (WINDOW_MS + 1, True)])
 def test_three_failures_within_five_minutes_bring_a_rest(state: State, spread: int, may: bool) -> None:
-    for at in (NOW - spread, NOW - 10, NOW):
-        note_failure(state, LLM, at)
+    for now_ms in (NOW - spread, NOW - 10, NOW):
+        record_call_failure(state, LLM, now_ms)
     assert may_call(state, LLM, NOW) is may
 
 
 def test_a_success_between_failures_does_not_hide_them(state: State) -> None:
-    note_failure(state, LLM, NOW)
-    note_failure(state, LLM, NOW)
-    note_success(state, LLM)
-    note_failure(state, LLM, NOW)
+    record_call_failure(state, LLM, NOW)
+    record_call_failure(state, LLM, NOW)
+    record_call_success(state, LLM)
+    record_call_failure(state, LLM, NOW)
     assert not may_call(state, LLM, NOW)
 
 
@@ -61,16 +61,16 @@ def test_after_a_rest_there_is_one_try(resting: State) -> None:
 
 def test_a_try_that_succeeds_ends_it(resting: State) -> None:
     assert may_call(resting, LLM, NOW + OPEN_MS)
-    note_success(resting, LLM)
+    record_call_success(resting, LLM)
     assert [may_call(resting, LLM, NOW + OPEN_MS) for _ in range(2)] == [True, True]
-    note_failure(resting, LLM, NOW + OPEN_MS)  # the old ones count no more
+    record_call_failure(resting, LLM, NOW + OPEN_MS)  # the old ones count no more
     assert may_call(resting, LLM, NOW + OPEN_MS)
 
 
 def test_a_try_that_fails_brings_another_rest(resting: State) -> None:
     tried = NOW + 3 * OPEN_MS  # alone in its five minutes
     assert may_call(resting, LLM, tried)
-    note_failure(resting, LLM, tried + 200)
+    record_call_failure(resting, LLM, tried + 200)
     assert [may_call(resting, LLM, tried + after) for after in (OPEN_MS, OPEN_MS + 200)] == [False, True]
 
 
@@ -82,12 +82,12 @@ def test_a_try_that_is_killed_counts_as_failed(resting: State) -> None:
 def test_of_many_hooks_at_once_one_tries(resting: State, home: Home) -> None:
     count = 8
     together = threading.Barrier(count)
-    told: list[bool] = []
+    answers: list[bool] = []
 
     def hook() -> None:
         state = State.open(home, 5_000)
         together.wait()
-        told.append(may_call(state, LLM, NOW + OPEN_MS))
+        answers.append(may_call(state, LLM, NOW + OPEN_MS))
         state.close()
 
     threads = [threading.Thread(target=hook) for _ in range(count)]
@@ -95,19 +95,19 @@ def test_of_many_hooks_at_once_one_tries(resting: State, home: Home) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(told) == [False] * (count - 1) + [True]
+    assert sorted(answers) == [False] * (count - 1) + [True]
 
 
 def test_another_provider_is_not_concerned(resting: State) -> None:
     assert may_call(resting, OTHER, NOW)
-    note_success(resting, OTHER)
+    record_call_success(resting, OTHER)
     assert not may_call(resting, LLM, NOW)
 
 
 def test_a_clock_that_was_set_back_does_not_rest_for_ever(resting: State) -> None:
     year = 365 * 86_400_000
     assert may_call(resting, LLM, NOW - year)
-    note_failure(resting, LLM, NOW - year)
+    record_call_failure(resting, LLM, NOW - year)
     assert not may_call(resting, LLM, NOW - year)
 
 
@@ -118,25 +118,25 @@ def test_it_lasts_for_other_processes(resting: State, home: Home) -> None:
 
 def test_a_provider_has_failures_of_its_own(state: State) -> None:
     for at_ms in (100, 200, 200, 300):
-        note_failure(state, "one", at_ms)
-    note_failure(state, "two", 200)
+        record_call_failure(state, "one", at_ms)
+    record_call_failure(state, "two", 200)
     assert count_failures(state, "one", 200, 250) == 2
     assert count_failures(state, "one", 0, 1000) == 3  # the first is forgotten
     assert count_failures(state, "two", 0, 1000) == 1
-    note_success(state, "one")
+    record_call_success(state, "one")
     assert (count_failures(state, "one", 0, 1000), count_failures(state, "two", 0, 1000)) == (0, 1)
 
 
 def test_of_two_processes_one_opens_it_again(state: State, home: Home) -> None:
     assert open_until(state, "one") is None
     assert not _reopen(state, "one", 1000, 2000)
-    for at in range(998, 1001):
-        note_failure(state, "one", at - OPEN_MS)
+    for now_ms in range(998, 1001):
+        record_call_failure(state, "one", now_ms - OPEN_MS)
     other = State.open(home, 100)
     seen, seen_by_other = open_until(state, "one"), open_until(other, "one")
     assert seen is not None
     assert seen == seen_by_other == 1000
     assert [_reopen(each, "one", seen, 2000) for each in (state, other)] == [True, False]
     assert open_until(other, "one") == 2000
-    note_success(state, "one")
+    record_call_success(state, "one")
     assert open_until(other, "one") is None

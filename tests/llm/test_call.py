@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.intent.classifier import parse, question
+from subcog_hooks.intent.classifier import build_question, parse_answer
 from subcog_hooks.llm import race
 from subcog_hooks.llm.providers import Provider
 from tests import llm_server
@@ -26,13 +26,13 @@ def provider_at(server: LlmServer, model: str = "m") -> Provider:
     return Provider("openai", server.url_v1, model, "")
 
 
-def asked(provider: Provider, prompt: str = "", seconds: float = SECONDS) -> race.Race:
-    return race.start(provider, question(prompt), parse, seconds)
+def start_call(provider: Provider, prompt: str = "", seconds: float = SECONDS) -> race.Race:
+    return race.start_race(provider, build_question(prompt), parse_answer, seconds)
 
 
 def test_an_answer_in_time_is_a_success() -> None:
     with LlmServer(says("howto", 0.9, ["deploy"], delay_ms=20)) as server:
-        outcome = asked(provider_at(server), "How do we deploy?").join(SECONDS)
+        outcome = start_call(provider_at(server), "How do we deploy?").join(SECONDS)
         assert "How do we deploy?" in server.requests[0].json["messages"][1]["content"]
     assert (outcome.status, outcome.reason) == ("success", "")
     assert outcome.answer is not None
@@ -50,7 +50,7 @@ def test_an_answer_in_time_is_a_success() -> None:
 )
 def test_what_does_not_answer_is_left_behind(behaviour: Behaviour, status: str, reason: str) -> None:
     with LlmServer(behaviour) as server:
-        outcome = asked(provider_at(server), seconds=60.0).join(ENDED)
+        outcome = start_call(provider_at(server), seconds=60.0).join(ENDED)
     assert (outcome.status, outcome.answer, outcome.reason) == (status, None, reason)
     assert ENDED <= outcome.seconds < SECONDS
 
@@ -74,14 +74,14 @@ def test_what_does_not_answer_is_left_behind(behaviour: Behaviour, status: str, 
 )
 def test_every_failure_has_its_status_and_a_reason(behaviour: Behaviour, status: str, reason: str) -> None:
     with LlmServer(behaviour) as server:
-        outcome = asked(provider_at(server)).join(SECONDS)
+        outcome = start_call(provider_at(server)).join(SECONDS)
     assert (outcome.status, outcome.answer) == (status, None)
     assert reason in outcome.reason
 
 
 def test_a_call_gives_up_by_itself_after_its_time() -> None:
     with LlmServer(llm_server.never()) as server:
-        outcome = asked(provider_at(server), seconds=0.1).join(SECONDS)
+        outcome = start_call(provider_at(server), seconds=0.1).join(SECONDS)
     assert outcome.status == "timeout"
     assert outcome.reason.endswith(" did not answer in time")
 
@@ -89,7 +89,7 @@ def test_a_call_gives_up_by_itself_after_its_time() -> None:
 def test_what_comes_after_the_join_is_dropped() -> None:
     may_answer = threading.Event()
     with LlmServer(llm_server.when(may_answer, says("howto", 0.9))) as server:
-        call = asked(provider_at(server))
+        call = start_call(provider_at(server))
         assert call.join(0.0).status == "timeout"
         may_answer.set()
         assert call._ended.acquire(timeout=SECONDS)
@@ -100,14 +100,14 @@ def test_what_comes_after_the_join_is_dropped() -> None:
 
 def test_an_outcome_stays_as_it_was_told() -> None:
     with LlmServer(says("howto", 0.9)) as server:
-        call = asked(provider_at(server))
+        call = start_call(provider_at(server))
         assert call.join(SECONDS) is call.join(0.0)
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0])
 def test_with_no_time_left_the_join_does_not_wait(seconds: float) -> None:
     with LlmServer(llm_server.never()) as server:
-        assert asked(provider_at(server)).join(seconds).status == "timeout"
+        assert start_call(provider_at(server)).join(seconds).status == "timeout"
 
 
 class Deadly(Provider):
@@ -122,7 +122,7 @@ class Deadly(Provider):
 
 
 def test_a_thread_that_dies_without_an_outcome_is_disconnected() -> None:
-    outcome = asked(Deadly("openai", "http://127.0.0.1:1", "m", "")).join(SECONDS)
+    outcome = start_call(Deadly("openai", "http://127.0.0.1:1", "m", "")).join(SECONDS)
     assert (outcome.status, outcome.answer, outcome.reason) == ("disconnected", None, "the call died")
 
 
@@ -130,7 +130,7 @@ def test_a_thread_that_dies_without_an_outcome_is_disconnected() -> None:
 def test_without_a_thread_it_is_disconnected() -> None:
     usual = _thread.stack_size(1 << 47)  # more than there are addresses
     try:
-        call = asked(Provider("openai", "http://127.0.0.1:1", "m", ""))
+        call = start_call(Provider("openai", "http://127.0.0.1:1", "m", ""))
     finally:
         _thread.stack_size(usual)
     assert call.join(SECONDS).status == "disconnected"
@@ -138,7 +138,7 @@ def test_without_a_thread_it_is_disconnected() -> None:
 
 def test_a_mistake_of_ours_is_an_outcome() -> None:
     nothing: Any = None
-    outcome = race.start(Provider("openai", "http://127.0.0.1:1", "m", ""), nothing, parse, SECONDS).join(SECONDS)
+    outcome = race.start_race(Provider("openai", "http://127.0.0.1:1", "m", ""), nothing, parse_answer, SECONDS).join(SECONDS)
     assert (outcome.status, outcome.reason) == ("error", "an internal error: AttributeError")
 
 
@@ -148,7 +148,7 @@ def test_many_calls_at_once_do_not_mix() -> None:
         says("howto", 0.9, [model])(handler)
 
     with LlmServer(answer) as server:
-        calls = [asked(provider_at(server, f"model {number}")) for number in range(8)]
+        calls = [start_call(provider_at(server, f"model {number}")) for number in range(8)]
         answers = [call.join(SECONDS).answer for call in calls]
     assert [answer.topics for answer in answers if answer] == [(f"model {number}",) for number in range(8)]
 
@@ -164,8 +164,8 @@ from subcog_hooks.intent import classifier
 from subcog_hooks.llm import race
 from subcog_hooks.llm.providers import Provider
 before = set(sys.modules) - bare
-under_way = race.start(Provider("openai", sys.argv[2], "m", ""), classifier.question(""), classifier.parse, 60.0)
-print([sorted(before), under_way.join(float(sys.argv[3])).status], flush=True)
+call = race.start_race(Provider("openai", sys.argv[2], "m", ""), classifier.build_question(""), classifier.parse_answer, 60.0)
+print([sorted(before), call.join(float(sys.argv[3])).status], flush=True)
 """
 
 

@@ -1,4 +1,4 @@
-"""The user's own client as a model, where it does what it should not: a program of the test's stands in for it."""
+"""The user's own client as a model, where it misbehaves: a program of the test replaces it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def client(tmp_path: Path, home: Home) -> Path:
 def says(client: Path, script: str, seconds: float = LONG_S) -> str:
     client.write_text(f"#!/bin/sh\n{script}\n")
     client.chmod(0o755)
-    return claude_client.ask(str(client), "haiku", ASKED, seconds)
+    return claude_client.ask_claude(str(client), "haiku", ASKED, seconds)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def _is_there(group: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("echo 'Input must be a terminal' >&2; exit 1", "ended with 1 and no answer"),
         ("kill -9 $$", "and no answer"),
@@ -142,8 +142,8 @@ def _is_there(group: int) -> bool:
         ("yes", "printed more than"),
     ],
 )
-def test_what_is_no_answer_is_said_in_our_words(client: Path, script: str, said: str) -> None:
-    with pytest.raises(ProviderError, match=said) as caught:
+def test_what_is_no_answer_is_said_in_our_words(client: Path, script: str, message: str) -> None:
+    with pytest.raises(ProviderError, match=message) as caught:
         says(client, script)
     assert "ignore" not in str(caught.value)
     assert "terminal" not in str(caught.value)
@@ -152,11 +152,11 @@ def test_what_is_no_answer_is_said_in_our_words(client: Path, script: str, said:
 def test_one_that_can_not_be_run_is_gone(client: Path) -> None:
     client.write_bytes(b"\x7fELF no program")
     client.chmod(0o755)
-    with pytest.raises(ProviderGone, match="can not be run"):
-        claude_client.ask(str(client), "haiku", ASKED, LONG_S)
+    with pytest.raises(ProviderGone, match="cannot be run"):
+        claude_client.ask_claude(str(client), "haiku", ASKED, LONG_S)
 
 
-def test_it_ends_with_us_when_we_are_killed_and_so_does_what_it_has_started(client: Path, tmp_path: Path) -> None:
+def test_when_we_are_killed_it_ends_with_all_its_processes(client: Path, tmp_path: Path) -> None:
     client.write_text(f"#!/bin/sh\nsleep 60 &\necho $$ $! > {client}.started\nmv {client}.started {client}.pids\nwait\n")
     client.chmod(0o755)
     process = asking(client, tmp_path)
@@ -174,13 +174,17 @@ def test_it_ends_with_us_when_we_are_killed_and_so_does_what_it_has_started(clie
 def asking(client: Path, home: Path) -> subprocess.Popen[bytes]:
     """A process of ours that asks the client."""
     code = "from subcog_hooks.llm import claude_client, question\n"
-    code += f"asked = question.Question('', '', '', '', {{}})\nclaude_client.ask({str(client)!r}, 'haiku', asked, {LONG_S})"
+    code += (
+        f"asked = question.Question('', '', '', '', {{}})\nclaude_client.ask_claude({str(client)!r}, 'haiku', asked, {LONG_S})"
+    )
     return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "SUBCOG_HOME": str(home)})
 
 
 def _is_running(process: int) -> bool:
-    told = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False).stdout.strip()
-    return bool(told) and not told.startswith("Z")  # what is over waits for whoever has taken it over
+    process_state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return bool(process_state) and not process_state.startswith("Z")  # what is over waits for whoever has taken it over
 
 
 def wait_until(holds: Callable[[], bool], seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What of a prompt may be shown to an LLM: nothing that `redact` takes for a secret. The secrets are those of its own tests."""
+"""The part of a prompt that an LLM may see: nothing that `redact` finds in the secrets of its own tests."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.llm.disclosure import may_hold_secret, shown
+from subcog_hooks.llm.disclosure import disclosable_text, may_hold_secret
 from subcog_hooks.redaction.leaks import MASK
 from subcog_hooks.redaction.redact import redact
 from tests.redaction import test_leaks as leaks
@@ -42,16 +42,16 @@ OTHERS = [  # more of what people paste
 
 
 def secret_in(text: str, redacted: str) -> str:
-    """What `redact` has taken out of a text."""
+    """The part of a text that `redact` has replaced."""
     before, _, behind = redacted.partition("[redacted: ")
     return text[len(before) : len(text) - len(behind.partition("]")[2])]
 
 
 def test_a_known_token_is_not_shown(subtests: pytest.Subtests) -> None:
-    for place in PLACES:
+    for context in PLACES:
         for name, token in TOKENS.items():
-            with subtests.test(place=place, name=name):
-                seen = shown(place.format(token))
+            with subtests.test(place=context, name=name):
+                seen = disclosable_text(context.format(token))
                 assert seen is None or token not in seen
 
 
@@ -59,7 +59,7 @@ def test_what_is_assigned_to_a_secret_name_is_not_shown(subtests: pytest.Subtest
     for text, redacted in ASSIGNED:
         with subtests.test(text=text):
             for prompt in (text, f"Why does this fail?\n{text}\nIt worked."):
-                seen = shown(prompt)
+                seen = disclosable_text(prompt)
                 assert seen is None or secret_in(text, redacted) not in seen
 
 
@@ -67,21 +67,21 @@ def test_what_people_paste_is_not_shown(subtests: pytest.Subtests) -> None:
     for text in OTHERS:
         with subtests.test(text=text):
             for prompt in (text, f"How do we rotate this? {text}, say."):
-                seen = shown(prompt)
+                seen = disclosable_text(prompt)
                 assert seen is None or (MASK in seen and redact(seen).removed == () and text not in seen)
 
 
 @pytest.mark.parametrize("kind", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "PRIVATE KEY"])
 def test_a_private_key_is_not_shown(kind: str) -> None:
     for block in (secrets.key_block(kind), secrets.key_block(kind, body=f"Version: GnuPG v2\n\n{MIXED[:64]}\n")):
-        seen = shown(f"Why is it refused?\n{block}\nIt worked.")
+        seen = disclosable_text(f"Why is it refused?\n{block}\nIt worked.")
         assert seen is None or MIXED[:40] not in seen
 
 
 def test_a_shown_text_holds_nothing_that_redact_removes(subtests: pytest.Subtests) -> None:
     for text in secrets.HARMLESS:
         with subtests.test(text=text):
-            seen = shown(text)
+            seen = disclosable_text(text)
             assert seen is None or redact(seen).removed == ()
 
 
@@ -89,7 +89,7 @@ def test_a_shown_text_holds_nothing_that_redact_removes(subtests: pytest.Subtest
 @given(st.lists(secrets.PIECES | st.text(max_size=5), max_size=14).map("".join))
 @example("password: " + "[redacted: password]" + "hunter2")
 def test_no_text_that_is_shown_holds_what_redact_would_take_out(text: str) -> None:
-    seen = shown(text)
+    seen = disclosable_text(text)
     assert seen is None or redact(seen).removed == ()
 
 
@@ -98,7 +98,7 @@ def test_no_text_that_is_shown_holds_what_redact_would_take_out(text: str) -> No
 @given(data=st.data())
 def test_nothing_is_shown_that_detect_secrets_matches(kind: str, pattern: re.Pattern[str], data: st.DataObject) -> None:
     text = " " + data.draw(st.from_regex(pattern, alphabet=st.characters(codec="ascii"))) + " "
-    seen = shown(text)
+    seen = disclosable_text(text)
     assert seen is None or redact(seen).removed == ()
 
 
@@ -115,20 +115,20 @@ def test_ordinary_prompts_are_shown_as_they_are() -> None:
         "task-runner, disk-usage and risk-register",
         "",
     ]
-    assert [actual for text in cases if (actual := shown(text)) is not text] == []
+    assert [actual for text in cases if (actual := disclosable_text(text)) is not text] == []
 
 
 def test_what_is_masked_does_not_keep_the_rest_from_being_shown() -> None:
-    assert shown(f"Why does git push with {TOKENS['GitHub token']} fail? <private>4711</private> It worked.") == (
+    assert disclosable_text(f"Why does git push with {TOKENS['GitHub token']} fail? <private>4711</private> It worked.") == (
         "Why does git push with [redacted] fail? It worked."
     )
-    assert shown("postgres://app:hunter2@db/shop is slow") == "postgres://app:[redacted]@db/shop is slow"
+    assert disclosable_text("postgres://app:hunter2@db/shop is slow") == "postgres://app:[redacted]@db/shop is slow"
 
 
 @pytest.mark.parametrize("variable", ["$DB_PASSWORD", "${DB_PASSWORD}", "{password}", "%DB_PASSWORD%"])
 def test_a_url_that_names_a_variable_is_shown(variable: str) -> None:
     text = f"Why does postgres://app:{variable}@db/shop time out?"
-    assert shown(text) == text
+    assert disclosable_text(text) == text
 
 
 def test_a_url_whose_password_only_begins_like_a_variable_is_not() -> None:
@@ -136,7 +136,7 @@ def test_a_url_whose_password_only_begins_like_a_variable_is_not() -> None:
     failures = [
         (password, actual)
         for password in cases
-        if (actual := shown(f"Why does postgres://0:{password}@db/shop time out?")) is not None
+        if (actual := disclosable_text(f"Why does postgres://0:{password}@db/shop time out?")) is not None
     ]
     assert failures == []
 
@@ -150,7 +150,7 @@ def test_any_text_is_survived(text: str) -> None:
 def test_importing_it_loads_no_regular_expressions() -> None:
     program = (
         f"import sys; sys.path.insert(0, {leaks.project()!r}); from subcog_hooks.llm import disclosure;"
-        "disclosure.shown('Why is the session token refused?');"
+        "disclosure.disclosable_text('Why is the session token refused?');"
         "print({'re', 'typing', 'functools', 'detect_secrets'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-S", "-E", "-c", program], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""One POST within its time, against real servers that do whatever servers do, and with real certificates."""
+"""One POST within its deadline, against real misbehaving servers, and with real certificates."""
 
 import shutil
 import socket
@@ -10,8 +10,8 @@ import pytest
 
 from subcog_hooks.core.errors import ProviderError, ProviderGone, ProviderTimeout
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.classifier import question
-from subcog_hooks.llm.providers import Provider, ask
+from subcog_hooks.intent.classifier import build_question
+from subcog_hooks.llm.providers import Provider, ask_provider
 from tests import llm_server
 from tests.llm.asked import ENDED, KEY, SECONDS, provider_at
 from tests.llm_server import Behaviour, LlmServer, says
@@ -21,7 +21,7 @@ from tests.llm_server import Behaviour, LlmServer, says
 def test_a_redirect_is_refused_and_the_key_is_not_sent_on(status: int) -> None:
     with LlmServer(says("howto", 0.9)) as other, LlmServer(llm_server.redirects(other.url_v1, status)) as server:
         with pytest.raises(ProviderError, match=f"redirects \\({status}\\), which is not followed"):
-            ask(provider_at(server), question(""), SECONDS)
+            ask_provider(provider_at(server), build_question(""), SECONDS)
         assert len(server.requests) == 1
         assert other.requests == []
 
@@ -30,7 +30,7 @@ def test_a_redirect_is_refused_and_the_key_is_not_sent_on(status: int) -> None:
 def test_a_flood_is_cut_off(tells_length: bool) -> None:
     flood = llm_server.floods(tells_length=tells_length)
     with LlmServer(flood) as server, pytest.raises(ProviderError, match="answered more than 64 KB"):
-        ask(provider_at(server), question(""), SECONDS)
+        ask_provider(provider_at(server), build_question(""), SECONDS)
 
 
 def test_bytes_that_are_no_http_are_an_error() -> None:
@@ -44,26 +44,26 @@ def test_bytes_that_are_no_http_are_an_error() -> None:
             LlmServer(llm_server.garbage(data)) as server,
             pytest.raises(ProviderError, match="did not answer in HTTP") as raised,
         ):
-            ask(provider_at(server), question(""), SECONDS)
+            ask_provider(provider_at(server), build_question(""), SECONDS)
         assert type(raised.value) is ProviderError
 
 
 @pytest.mark.parametrize("behaviour", [llm_server.resets(), llm_server.hangs_up(), llm_server.breaks_off()])
 def test_a_connection_that_breaks_is_told_apart(behaviour: Behaviour) -> None:
     with LlmServer(behaviour) as server, pytest.raises(ProviderGone, match="broke the connection"):
-        ask(provider_at(server), question(""), SECONDS)
+        ask_provider(provider_at(server), build_question(""), SECONDS)
 
 
 @pytest.mark.parametrize("behaviour", [llm_server.never(), llm_server.drips(), says("howto", 0.9, delay_ms=60_000)])
 def test_no_answer_in_time_is_a_timeout_even_while_bytes_arrive(behaviour: Behaviour) -> None:
     with LlmServer(behaviour) as server, pytest.raises(ProviderTimeout, match="did not answer in time"):
-        ask(provider_at(server), question(""), ENDED)
+        ask_provider(provider_at(server), build_question(""), ENDED)
 
 
 def test_with_no_time_nothing_is_sent() -> None:
     with LlmServer(says("howto", 0.9)) as server:
         with pytest.raises(ProviderTimeout):
-            ask(provider_at(server), question(""), 0.0)
+            ask_provider(provider_at(server), build_question(""), 0.0)
         assert server.requests == []
 
 
@@ -71,8 +71,8 @@ def test_a_server_that_is_not_there_is_an_error() -> None:
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))  # and nobody listens
         address = f"http://127.0.0.1:{unheard.getsockname()[1]}"
-        with pytest.raises(ProviderError, match="can not be reached: ") as raised:
-            ask(Provider("openai", address, "m", KEY), question(""), SECONDS)
+        with pytest.raises(ProviderError, match="cannot be reached: ") as raised:
+            ask_provider(Provider("openai", address, "m", KEY), build_question(""), SECONDS)
     assert type(raised.value) is ProviderError
 
 
@@ -80,7 +80,7 @@ def test_a_server_that_speaks_no_tls_is_an_error() -> None:
     with LlmServer(llm_server.garbage()) as server:
         secure = Provider("openai", server.url_v1.replace("http:", "https:"), "m", KEY)
         with pytest.raises(ProviderError):
-            ask(secure, question(""), SECONDS)
+            ask_provider(secure, build_question(""), SECONDS)
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_https_works_with_a_certificate_that_is_trusted(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
     with LlmServer(says("howto", 0.9), tls=certificate[1]) as server:
-        answer = classifier.parse(ask(provider_at(server, name), question(""), SECONDS))
+        answer = classifier.parse_answer(ask_provider(provider_at(server, name), build_question(""), SECONDS))
     assert answer is not None
     assert answer.type == "howto"
 
@@ -113,16 +113,16 @@ def test_https_works_with_a_certificate_that_is_trusted(
 def test_https_keeps_its_time(certificate: tuple[str, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
     with LlmServer(llm_server.drips(), tls=certificate[1]) as server, pytest.raises(ProviderTimeout):
-        ask(provider_at(server), question(""), ENDED)
+        ask_provider(provider_at(server), build_question(""), ENDED)
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: tuple[str, ssl.SSLContext]) -> None:
     with LlmServer(says("howto", 0.9), tls=certificate[1]) as server:
-        with pytest.raises(ProviderError, match=r"can not be reached: .*certificate verify failed"):
-            ask(provider_at(server), question(""), SECONDS)
+        with pytest.raises(ProviderError, match=r"cannot be reached: .*certificate verify failed"):
+            ask_provider(provider_at(server), build_question(""), SECONDS)
         assert server.requests == []
 
 
 def test_a_host_that_can_not_be_one_is_an_error() -> None:
     with pytest.raises(ProviderError):
-        ask(Provider("openai", f"http://{'x' * 70}.invalid", "m", KEY), question(""), SECONDS)
+        ask_provider(Provider("openai", f"http://{'x' * 70}.invalid", "m", KEY), build_question(""), SECONDS)

@@ -1,4 +1,4 @@
-"""From settings and a key to a request and the text of its answer, against real HTTP servers that do whatever servers do."""
+"""From settings and a key to a request and the text of its answer, against real misbehaving HTTP servers."""
 
 import os
 import stat
@@ -11,9 +11,9 @@ from subcog_hooks import __version__
 from subcog_hooks.core.errors import ConfigError, ProviderError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import classifier
-from subcog_hooks.intent.classifier import ANSWER_SCHEMA, question
+from subcog_hooks.intent.classifier import ANSWER_SCHEMA, build_question
 from subcog_hooks.llm import providers
-from subcog_hooks.llm.providers import Provider, ask
+from subcog_hooks.llm.providers import Provider, ask_provider
 from subcog_hooks.llm.question import Question
 from subcog_hooks.settings import defaults, loading
 from tests import llm_server
@@ -34,32 +34,37 @@ def test_a_config_file_names_the_provider(home: Home, tmp_path: Path) -> None:
     Path(home.config).write_text(
         f'[llm]\nprovider = "openai"\nmodel = "qwen3:4b"\nbase_url = "http://localhost:11434/v1/"\nkey_file = "{path}"\n'
     )
-    found = providers.provider_of(loading.load(home), home)
-    assert found is not None
-    assert (found.name, found.base_url, found.model, found.key) == ("openai", "http://localhost:11434/v1", "qwen3:4b", KEY)
+    provider = providers.provider_of(loading.load(home), home)
+    assert provider is not None
+    assert (provider.name, provider.base_url, provider.model, provider.key) == (
+        "openai",
+        "http://localhost:11434/v1",
+        "qwen3:4b",
+        KEY,
+    )
 
 
 def test_anthropic_needs_a_key_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
-    found = providers.provider_of(settings(provider="anthropic"), home)
-    assert found is not None
-    assert (found.base_url, found.model, found.key) == ("https://api.anthropic.com", "claude-haiku-4-5", KEY)
+    provider = providers.provider_of(settings(provider="anthropic"), home)
+    assert provider is not None
+    assert (provider.base_url, provider.model, provider.key) == ("https://api.anthropic.com", "claude-haiku-4-5", KEY)
 
 
 def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "another")
-    found = providers.provider_of(settings(provider="openai", model="gpt-4.1-nano", key_file=key_file(tmp_path)), home)
-    assert found is not None
-    assert (found.base_url, found.key) == ("https://api.openai.com/v1", KEY)
+    provider = providers.provider_of(settings(provider="openai", model="gpt-4.1-nano", key_file=key_file(tmp_path)), home)
+    assert provider is not None
+    assert (provider.base_url, provider.key) == ("https://api.openai.com/v1", KEY)
 
 
 @pytest.mark.parametrize("path", ["~/key", "../key"])
 def test_a_key_file_may_lie_in_the_users_home_or_in_subcogs(home: Home, tmp_path: Path, path: str) -> None:
     home.create()
     key_file(tmp_path)
-    found = providers.provider_of(settings(provider="anthropic", key_file=path), home)
-    assert found is not None
-    assert found.key == KEY
+    provider = providers.provider_of(settings(provider="anthropic", key_file=path), home)
+    assert provider is not None
+    assert provider.key == KEY
 
 
 def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, subtests: pytest.Subtests) -> None:
@@ -82,12 +87,12 @@ def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, subtests:
                 "llm.model": "m",
                 "llm.base_url": "http://localhost/v1",
             }
-            found = loading.Settings(values, ("a problem",), frozenset({left_out}))
+            provider = loading.Settings(values, ("a problem",), frozenset({left_out}))
             if may_be_asked:
-                assert providers.provider_of(found, home)
+                assert providers.provider_of(provider, home)
             else:
-                with pytest.raises(ConfigError, match=f"{left_out} can not be used as it is set"):
-                    providers.provider_of(found, home)
+                with pytest.raises(ConfigError, match=f"{left_out} cannot be used as it is set"):
+                    providers.provider_of(provider, home)
             assert providers.provider_of(loading.Settings({}, ("a problem",), frozenset({left_out})), home) is None
 
 
@@ -174,7 +179,7 @@ def put(system: str, user: str) -> Question:
 
 def test_what_anthropic_is_sent() -> None:
     with LlmServer(says("howto", 0.9, ["deploy"])) as server:
-        text = ask(provider_at(server, "anthropic"), put("the system", "the user"), SECONDS)
+        text = ask_provider(provider_at(server, "anthropic"), put("the system", "the user"), SECONDS)
         (request,) = server.requests
     assert (request.method, request.path) == ("POST", "/v1/messages")
     assert {name: request.headers.get(name) for name in ("x-api-key", "anthropic-version", "content-type", "user-agent")} == {
@@ -189,14 +194,14 @@ def test_what_anthropic_is_sent() -> None:
     assert sent["messages"] == [{"role": "user", "content": "the user"}]
     assert [tool["input_schema"] for tool in sent["tools"]] == [ANSWER_SCHEMA]
     assert sent["tool_choice"] == {"type": "tool", "name": sent["tools"][0]["name"]}
-    answer = classifier.parse(text)
+    answer = classifier.parse_answer(text)
     assert answer is not None
     assert (answer.type, answer.confidence, answer.topics) == ("howto", 0.9, ("deploy",))
 
 
 def test_what_an_openai_compatible_server_is_sent() -> None:
     with LlmServer(says("location", 0.7, ["db"])) as server:
-        text = ask(provider_at(server), put("the system", "the user: ü"), SECONDS)
+        text = ask_provider(provider_at(server), put("the system", "the user: ü"), SECONDS)
         (request,) = server.requests
     assert (request.method, request.path) == ("POST", "/v1/chat/completions")
     assert request.headers["authorization"] == f"Bearer {KEY}"
@@ -210,7 +215,7 @@ def test_what_an_openai_compatible_server_is_sent() -> None:
         True,
         ANSWER_SCHEMA,
     )
-    answer = classifier.parse(text)
+    answer = classifier.parse_answer(text)
     assert answer is not None
     assert (answer.type, answer.confidence, answer.topics) == ("location", 0.7, ("db",))
 
@@ -218,14 +223,14 @@ def test_what_an_openai_compatible_server_is_sent() -> None:
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 def test_without_a_key_none_is_sent(name: str) -> None:
     with LlmServer(says("none", 0.9)) as server:
-        ask(provider_at(server, name, key=""), question(""), SECONDS)
+        ask_provider(provider_at(server, name, key=""), build_question(""), SECONDS)
         (request,) = server.requests
     assert not {"x-api-key", "authorization"} & set(request.headers)
 
 
 def content_for(name: str, base_url: str, model: str) -> dict[str, object]:
     provider = Provider(name, base_url, model, KEY)
-    return (providers._anthropic if name == "anthropic" else providers._openai)(provider, question(""))[2]
+    return (providers._anthropic_request if name == "anthropic" else providers._openai_request)(provider, build_question(""))[2]
 
 
 @pytest.mark.parametrize(
@@ -255,13 +260,13 @@ def test_openai_itself_knows_the_limit_by_its_new_name() -> None:
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 def test_a_text_is_taken_as_the_model_wrote_it(name: str) -> None:
     with LlmServer(says_text("```json\n{}\n```")) as server:
-        assert ask(provider_at(server, name), question(""), SECONDS) == "```json\n{}\n```"
+        assert ask_provider(provider_at(server, name), build_question(""), SECONDS) == "```json\n{}\n```"
 
 
 def test_texts_in_parts_are_joined() -> None:
     body = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
     with LlmServer(says_raw(body)) as server:
-        assert ask(provider_at(server), question(""), SECONDS) == "ab"
+        assert ask_provider(provider_at(server), build_question(""), SECONDS) == "ab"
 
 
 def test_an_answer_of_another_shape_is_an_error(subtests: pytest.Subtests) -> None:
@@ -287,7 +292,7 @@ def test_an_answer_of_another_shape_is_an_error(subtests: pytest.Subtests) -> No
                     LlmServer(says_raw(body)) as server,
                     pytest.raises(ProviderError, match="without a text that can be read") as raised,
                 ):
-                    ask(provider_at(server, name), question(""), SECONDS)
+                    ask_provider(provider_at(server, name), build_question(""), SECONDS)
                 assert type(raised.value) is ProviderError
 
 
@@ -305,7 +310,7 @@ def test_a_status_is_told_in_a_few_words(subtests: pytest.Subtests) -> None:
         for status, reason in status_cases:
             with subtests.test(name=name, status=status):
                 with LlmServer(llm_server.fails(status)) as server, pytest.raises(ProviderError) as raised:
-                    ask(provider_at(server, name), question(""), SECONDS)
+                    ask_provider(provider_at(server, name), build_question(""), SECONDS)
                 assert raised.value.message.endswith(f" answered {reason}")
                 assert raised.value.exit_code == 5
 
@@ -324,7 +329,7 @@ def test_a_status_is_told_in_a_few_words(subtests: pytest.Subtests) -> None:
 def test_what_a_server_writes_into_an_error_is_not_repeated(body: bytes) -> None:
     key = "plainkey" if b"plainkey" in body else KEY
     with LlmServer(llm_server.fails(401, body)) as server, pytest.raises(ProviderError) as raised:
-        ask(provider_at(server, key=key), question(""), SECONDS)
+        ask_provider(provider_at(server, key=key), build_question(""), SECONDS)
     assert raised.value.message.endswith(" answered 401: the key is refused")
 
 
@@ -342,5 +347,5 @@ def test_what_a_server_writes_into_an_error_is_not_repeated(body: bytes) -> None
 )
 def test_no_error_holds_the_key(behaviour: Behaviour) -> None:
     with LlmServer(behaviour) as server, pytest.raises(ProviderError) as raised:
-        ask(provider_at(server), question(""), ENDED)
+        ask_provider(provider_at(server), build_question(""), ENDED)
     assert KEY not in "".join(traceback.format_exception(raised.value)) + repr(raised.value)

@@ -1,6 +1,6 @@
 """A shelf of memories for the tests of this folder: a real store, its index and, where meaning counts, its vectors.
 
-Meaning is that of the packaged encoder, or a place that a test chooses: then a memory has the cosine to the query that it says.
+Vectors come from the packaged encoder, or from a test's own cosines to every query.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.recall import pipeline
 from subcog_hooks.recall import vectors as recall_vectors
-from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Net, Request, Sources, gather
-from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Request, Sources, Strictness, gather_candidates
+from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.hits import Answer, Eligibility, Hit
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.store import index_sync, vector_sync
@@ -59,14 +59,14 @@ class Held(Deadline):
         return self
 
 
-def tuned(**numbers: object) -> Tuning:
+def tuning_of(**numbers: object) -> Tuning:
     """A tuning with everything off that is not named, so that a test shows one thing at a time."""
     values: dict[str, object] = {"alpha": 0.6, "tags": 0.0, "agreement": 0.0, "decay": 0.0, "near_duplicate": 1.0, "mmr": 1.0}
     return Tuning(**{**values, "min_similarity": 0.25, **numbers})  # type: ignore[arg-type]  # a test's own numbers
 
 
 class Shelf:
-    """Opens what recall reads of a store."""
+    """A store with its index and vectors, opened for recall."""
 
     def __init__(self, home: Home, store: Store) -> None:
         self.home = home
@@ -89,30 +89,30 @@ class Shelf:
         return index_sync.in_memory(self.store)
 
     def by_words(self, **numbers: object) -> Sources:
-        return Sources(self.index(), self.store, None, tuned(**numbers))
+        return Sources(self.index(), self.store, None, tuning_of(**numbers))
 
     def by_meaning_too(self, **numbers: object) -> Sources:
-        """With the packaged encoder, as the hook has it."""
+        """Sources with the packaged encoder, like the hook's."""
         space = PACKAGED
-        encode = spaces.provisional(space)
-        made_by = models.made_by(space)
+        encode = spaces.provisional_encoder(space)
+        made_by = models.vector_makers(space)
         vectors = vector_sync.open_following(self.home, self.store, space.name, space.dimension, encode, made_by=made_by)
         self._opened.append(vectors)
         return Sources(
-            self.index(), self.store, recall_vectors.SearchSpace(vectors, StaticEncoder.open().encode), tuned(**numbers)
+            self.index(), self.store, recall_vectors.SearchSpace(vectors, StaticEncoder.open().encode), tuning_of(**numbers)
         )
 
-    def placed(self, cosines: Mapping[str, float], **numbers: object) -> Sources:
-        """With memories that have these cosines, by id, to every query; the others have no vector."""
+    def with_cosines(self, cosines: Mapping[str, float], **numbers: object) -> Sources:
+        """Sources with memories that have these cosines, by id, to every query; the others have no vector."""
         space = recall_vectors.SearchSpace(self.vectors_at(cosines), lambda _: QUERY)
-        return Sources(self.index(), self.store, space, tuned(**numbers))
+        return Sources(self.index(), self.store, space, tuning_of(**numbers))
 
     def vectors_at(self, cosines: Mapping[str, float]) -> VectorStore:
         by_id = self.store.by_ids(list(cosines))
-        at = {by_id[name].content: _at(cosine, axis) for axis, (name, cosine) in enumerate(sorted(cosines.items()))}
+        vector_by_text = {by_id[name].content: _at(cosine, axis) for axis, (name, cosine) in enumerate(sorted(cosines.items()))}
 
         def encode(texts: Sequence[str]) -> list[bytes | None]:
-            return [at.get(text) for text in texts]
+            return [vector_by_text.get(text) for text in texts]
 
         made_by = ("chosen", "chosen")
         vectors = vector_sync.open_following(self.home, self.store, "chosen", DIMENSION, encode, made_by=made_by)
@@ -123,7 +123,7 @@ class Shelf:
 def _at(cosine: float, axis: int) -> bytes:
     """A vector of this cosine to QUERY, to .004: as many signs turned, other ones on each axis."""
     turned = round((1.0 - cosine) / 2.0 * DIMENSION)
-    return bytes([129 if (place - 7 * axis) % DIMENSION < turned else 127 for place in range(DIMENSION)])
+    return bytes([129 if (column - 7 * axis) % DIMENSION < turned else 127 for column in range(DIMENSION)])
 
 
 def find(
@@ -136,30 +136,30 @@ def find(
     mode: str = HYBRID,
     is_typed: bool = False,
     by_labels: bool = True,
-    net: Net = PRIMARY,
+    strictness: Strictness = PRIMARY,
     deadline: Deadline = ENOUGH,
 ) -> Answer:
-    """One page of what pipeline.search finds."""
-    request = Request(text, scope or Filter(), mode=mode, is_typed=is_typed, by_labels=by_labels, net=net)
-    return pipeline.search(request, sources, deadline, limit, offset)
+    """One page of the hits of pipeline.search_page."""
+    request = Request(text, scope or Filter(), mode=mode, is_typed=is_typed, by_labels=by_labels, strictness=strictness)
+    return pipeline.search_page(request, sources, deadline, limit, offset)
 
 
-def gathered(sources: Sources, text: str, deeper: int = 1, exact: Exact | None = None) -> Candidates:
-    """What the channels bring for a text, before there is an order."""
-    return gather(Request(text, Filter(), further=exact.lists() if exact else ()), sources, ENOUGH, deeper)
+def candidates_for(sources: Sources, text: str, deeper: int = 1, exact: ExactMatches | None = None) -> Candidates:
+    """The candidates of all channels for a text, without an order."""
+    return gather_candidates(Request(text, Filter(), further=exact.lists() if exact else ()), sources, ENOUGH, deeper)
 
 
-def handed(
+def recall_for(
     sources: Sources,
     text: str,
     *projects: str,
     deadline: Deadline = ENOUGH,
     given: frozenset[str] = frozenset(),
     prompt: str | None = None,
-    exact: Exact | None = None,
+    exact: ExactMatches | None = None,
 ) -> Answer:
-    """What the hook looks at for a prompt. exact: what triggers and conditions have brought."""
-    return pipeline.for_prompt(
+    """The hook's recall for a prompt. exact: the memories of triggers and conditions."""
+    return pipeline.recall_for_prompt(
         text, sources, Eligibility(audiences_of(*projects), now_ms()), deadline, prompt=prompt, exact=exact, left_out=given
     )
 

@@ -1,4 +1,4 @@
-"""Whatever a text is, it is analysed, searched and answered, and the answer keeps its bounds."""
+"""Any text is analysed, searched and answered, and the answer keeps its bounds."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.hits import HIGH, LOW, MEDIUM, NO_RESULTS, SPECULATIVE, VERY_HIGH
 from subcog_hooks.store.store import Filter, Store
 from subcog_hooks.text.typed import ends_of
-from tests.recall.shelf import ENOUGH, Shelf, handed, memory
+from tests.recall.shelf import ENOUGH, Shelf, memory, recall_for
 
 CONFIDENCES = (VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS)
 WORDS = (
@@ -52,7 +52,7 @@ def of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
 @example(text="-".join("abc" * 60), mode="hybrid")
 @example(text='"" " "', mode="hybrid")
 def test_any_text_is_answered(of: Sources, text: str, mode: str) -> None:
-    answer = search.search(Request(text, Filter(), mode=mode, is_typed=True), of, ENOUGH, 10)
+    answer = search.search_memories(Request(text, Filter(), mode=mode, is_typed=True), of, ENOUGH, 10)
     assert (answer.is_degraded, answer.confidence in CONFIDENCES) == (False, True)
     scores = [hit.score for hit in answer.hits]
     assert all(score >= 0.0 for score in scores)
@@ -66,7 +66,7 @@ def test_any_text_is_answered(of: Sources, text: str, mode: str) -> None:
 @example(text="Redis・Kafka")
 @example(text="\U0003134b")  # not in the Unicode of Python 3.11
 def test_any_prompt_is_answered(of: Sources, text: str) -> None:
-    hits = handed(of, text).hits
+    hits = recall_for(of, text).hits
     relevances = [hit.relevance for hit in hits]
     assert relevances == sorted(relevances, reverse=True)
 
@@ -74,9 +74,9 @@ def test_any_prompt_is_answered(of: Sources, text: str) -> None:
 @given(text=texts)
 @settings(max_examples=100, deadline=None)
 def test_any_text_becomes_few_terms_that_the_store_knows_first(of: Sources, text: str) -> None:
-    asked = query.analyse(text, of.index, within=words.scope(of.index, Filter()), correct=True)
-    known = [term.known for term in asked.terms]
-    assert known == sorted(known, reverse=True)
+    asked = query.analyse_query(text, of.index, within=words.scope_query(of.index, Filter()), correct=True)
+    is_known = [term.is_known for term in asked.terms]
+    assert is_known == sorted(is_known, reverse=True)
     assert len(asked.terms) <= 2 * query.MAX_TERMS
     assert all(0.0 <= term.weight <= query.IDENTIFIER_WEIGHT for term in asked.terms)
     assert asked.meant.startswith(ends_of(text))

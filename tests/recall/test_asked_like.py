@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.recall import query, words
-from subcog_hooks.recall.asked_like import Likeness, most_like
+from subcog_hooks.recall.asked_like import Likeness, most_alike_question
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.recall.hits import LEXICAL, QUESTIONS
 from subcog_hooks.recall.logit import LEARNED_LIKE, LIKE, LIKE_WEIGHT
@@ -11,15 +11,15 @@ from subcog_hooks.recall.relevance import NAMES
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import LEARNED, MODEL, AnsweredQuestion
 from subcog_hooks.store.store import Filter
-from tests.recall.shelf import ENOUGH, Shelf, find, first, handed, ids, memory
+from tests.recall.shelf import ENOUGH, Shelf, find, first, ids, memory, recall_for
 
 
-def asked(*questions: str) -> tuple[AnsweredQuestion, ...]:
+def questions_of(*questions: str) -> tuple[AnsweredQuestion, ...]:
     return tuple(map(AnsweredQuestion, questions))
 
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped."
-LOGIN = asked("how do visitors sign in to the website", "which handshake replaced passwords", "ブラウザでのログイン")
+LOGIN = questions_of("how do visitors sign in to the website", "which handshake replaced passwords", "ブラウザでのログイン")
 
 
 @pytest.fixture
@@ -30,26 +30,26 @@ def notes(shelf: Shelf) -> LexicalIndex:
     return shelf.index()
 
 
-def scored(index: LexicalIndex, text: str) -> dict[int, float]:
-    ranked = words.AskedLike(index).search(query.analyse(text, index), Filter(), 10, ENOUGH)
+def scores_of(index: LexicalIndex, text: str) -> dict[int, float]:
+    ranked = words.AskedLike(index).search(query.analyse_query(text, index), Filter(), 10, ENOUGH)
     return {seq: score for score, seq in ranked}
 
 
 def test_the_words_of_a_question_find_its_memory(notes: LexicalIndex, shelf: Shelf) -> None:
-    (found,) = scored(notes, "visitors signing in")
-    assert shelf.store.by_seqs([found])[found].id == "pkce"
-    assert scored(notes, "implicit flow") == {}
+    (seq,) = scores_of(notes, "visitors signing in")
+    assert shelf.store.by_seqs([seq])[seq].id == "pkce"
+    assert scores_of(notes, "implicit flow") == {}
 
 
 def test_the_best_question_counts_and_not_all_of_them_together(notes: LexicalIndex) -> None:
-    (first_one,) = scored(notes, "visitors website").values()
-    (second_one,) = scored(notes, "handshake").values()
-    (spread_over_two,) = scored(notes, "visitors website handshake").values()
+    (first_one,) = scores_of(notes, "visitors website").values()
+    (second_one,) = scores_of(notes, "handshake").values()
+    (spread_over_two,) = scores_of(notes, "visitors website handshake").values()
     assert spread_over_two == pytest.approx(max(first_one, second_one), abs=1e-4)
 
 
 def test_a_script_without_spaces_finds_it_too(notes: LexicalIndex) -> None:
-    assert len(scored(notes, "ログイン")) == 1
+    assert len(scores_of(notes, "ログイン")) == 1
 
 
 def test_a_search_finds_by_a_question_and_says_so(shelf: Shelf, notes: LexicalIndex) -> None:
@@ -58,7 +58,7 @@ def test_a_search_finds_by_a_question_and_says_so(shelf: Shelf, notes: LexicalIn
     assert (hit.memory.id, hit.found_by) == ("pkce", (QUESTIONS,))
 
 
-def test_where_no_memory_has_questions_nothing_is_searched_for_them(shelf: Shelf) -> None:
+def test_without_questions_their_channel_does_not_run(shelf: Shelf) -> None:
     shelf.add({"a": PKCE})
     sources = shelf.by_words()
     assert sources.index.most_questions == 0
@@ -67,8 +67,10 @@ def test_where_no_memory_has_questions_nothing_is_searched_for_them(shelf: Shelf
     assert set(hit.ranks) <= {"lexical_exact", "lexical_relaxed"}
 
 
-def test_a_word_that_only_questions_have_is_known_and_no_misspelling(shelf: Shelf) -> None:
-    shelf.add({"a": "The handshakes are counted."}, memory(PKCE, id="pkce", questions=asked("which handsheke replaced it")))
+def test_a_word_of_questions_alone_is_known_and_not_corrected(shelf: Shelf) -> None:
+    shelf.add(
+        {"a": "The handshakes are counted."}, memory(PKCE, id="pkce", questions=questions_of("which handsheke replaced it"))
+    )
     answer = find(shelf.by_words(), "handsheke", is_typed=True)
     assert ids(answer) == ["pkce"]
 
@@ -81,7 +83,7 @@ def test_they_go_with_their_memory(shelf: Shelf, notes: LexicalIndex, change: di
 
 
 def test_words_of_text_and_question_are_one_strategy(shelf: Shelf) -> None:
-    shelf.add(None, memory(PKCE, id="pkce", questions=asked("implicit flow of the SPA")))
+    shelf.add(None, memory(PKCE, id="pkce", questions=questions_of("implicit flow of the SPA")))
     shelf.fill()
     answer = find(shelf.by_words(), "implicit flow SPA")
     assert answer.strategies == (LEXICAL,)
@@ -92,32 +94,32 @@ def test_words_of_text_and_question_are_one_strategy(shelf: Shelf) -> None:
 
 
 def likeness(index: LexicalIndex, text: str, *questions: str, cosines: dict[int, float] | None = None) -> Likeness:
-    return most_like(text, asked(*questions), cosines or {}, index.analysers)
+    return most_alike_question(text, questions_of(*questions), cosines or {}, index.analysers)
 
 
 def test_the_share_is_of_the_questions_words_by_their_stems(index: LexicalIndex) -> None:
-    found = likeness(index, "please tell me how visitors were signing in", "how do visitors sign in to the website")
-    assert (found.share, found.cosine, found.value) == (2 / 3, None, 2 / 3)
+    likest = likeness(index, "please tell me how visitors were signing in", "how do visitors sign in to the website")
+    assert (likest.share, likest.cosine, likest.value) == (2 / 3, None, 2 / 3)
 
 
 def test_of_several_questions_the_likest_is_told(index: LexicalIndex) -> None:
-    found = likeness(index, "sign in", "who counts visitors", "sign in", "sign in again")
-    assert (found.question, found.share) == ("sign in", 1.0)
+    likest = likeness(index, "sign in", "who counts visitors", "sign in", "sign in again")
+    assert (likest.question, likest.share) == ("sign in", 1.0)
     nearer = likeness(index, "xyzzy", "who counts visitors", "which gate", cosines={0: 0.2, 1: 0.9})
     assert (nearer.question, nearer.value) == ("which gate", 0.45)
 
 
-def test_a_question_of_function_words_and_one_without_spaces_can_be_asked(index: LexicalIndex) -> None:
+def test_questions_of_function_words_or_without_spaces_match(index: LexicalIndex) -> None:
     assert likeness(index, "what is it", "what is it").share == 1.0
     assert likeness(index, "ログインは何ですか", "ログイン").share == 1.0
     assert likeness(index, "anything", "?").share == 0.0
 
 
-def test_a_query_like_a_question_is_evidence_with_a_term_of_its_own(shelf: Shelf) -> None:
+def test_a_query_like_a_question_has_a_term_of_its_own(shelf: Shelf) -> None:
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
     shelf.fill()
     sources = shelf.by_meaning_too()
-    like = first(handed(sources, "Which handshake replaced the passwords?"))
+    like = first(recall_for(sources, "Which handshake replaced the passwords?"))
     assert (like.memory.id, like.asked_like) == ("pkce", "which handshake replaced passwords")
     ((_, value, adds),) = [term for term in like.terms if term[0] == "asked_like"]
     assert value > LIKE
@@ -126,49 +128,58 @@ def test_a_query_like_a_question_is_evidence_with_a_term_of_its_own(shelf: Shelf
     assert "asked_like" in NAMES
 
 
-def test_what_only_its_question_brought_is_held_back_by_what_the_question_lacks(shelf: Shelf) -> None:
+def test_a_partly_matching_question_lowers_a_hit_of_its_own(shelf: Shelf) -> None:
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
     shelf.fill()
-    unlike = first(handed(shelf.by_meaning_too(), "How many passwords does the database server allow for each connection?"))
+    unlike = first(recall_for(shelf.by_meaning_too(), "How many passwords does the database server allow for each connection?"))
     assert unlike.asked_like is None
     assert [adds < 0.0 for name, _, adds in unlike.terms if name == "asked_like"] == [True]
 
 
 def test_a_question_that_nobody_asks_takes_nothing_from_the_text(shelf: Shelf) -> None:
     shelf.add(
-        None, memory(PKCE, id="with", questions=asked("who counts the visitors of the museum")), memory(PKCE, id="without")
+        None,
+        memory(PKCE, id="with", questions=questions_of("who counts the visitors of the museum")),
+        memory(PKCE, id="without"),
     )
     shelf.fill()
-    hits = {hit.memory.id: hit for hit in handed(shelf.by_meaning_too(), "Why was the implicit flow of OAuth2 dropped?").hits}
+    hits = {
+        hit.memory.id: hit for hit in recall_for(shelf.by_meaning_too(), "Why was the implicit flow of OAuth2 dropped?").hits
+    }
     assert hits["with"].relevance == hits["without"].relevance
     assert hits["with"].terms == hits["without"].terms
 
 
-def test_without_meaning_the_words_of_the_question_are_the_evidence(shelf: Shelf) -> None:
+def test_without_meaning_the_question_counts_by_its_words(shelf: Shelf) -> None:
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
     shelf.fill()
-    like = first(handed(shelf.by_words(), "Which handshake replaced the passwords?"))
+    like = first(recall_for(shelf.by_words(), "Which handshake replaced the passwords?"))
     assert [(value, round(adds, 3)) for name, value, adds in like.terms if name == "asked_like"] == [(1.0, 4.4)]
 
 
-def test_a_memory_that_the_index_has_not_reached_is_found_by_its_question(shelf: Shelf) -> None:
+def test_an_unindexed_memory_is_found_by_its_question(shelf: Shelf) -> None:
     shelf.fill()
     sources = shelf.by_words()
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
-    assert first(handed(sources, "Which handshake replaced the passwords?")).asked_like == "which handshake replaced passwords"
+    assert (
+        first(recall_for(sources, "Which handshake replaced the passwords?")).asked_like == "which handshake replaced passwords"
+    )
 
 
-def test_a_question_in_another_language_is_alike_whatever_the_endings(notes: LexicalIndex) -> None:
-    like = most_like(
+def test_a_question_in_another_language_matches_by_stems(notes: LexicalIndex) -> None:
+    like = most_alike_question(
         "Wie werden die Buchungen der Gäste abgelehnt?",
-        asked("Wie lehnen wir die Buchung eines Gastes ab?"),
+        questions_of("Wie lehnen wir die Buchung eines Gastes ab?"),
         {},
         notes.analysers,
     )
     assert like.share >= 0.5
     assert (
-        most_like(
-            "Wie wird das Boot der Crew abgelehnt?", asked("Wie lehnen wir die Buchung eines Gastes ab?"), {}, notes.analysers
+        most_alike_question(
+            "Wie wird das Boot der Crew abgelehnt?",
+            questions_of("Wie lehnen wir die Buchung eines Gastes ab?"),
+            {},
+            notes.analysers,
         ).share
         == 0.0
     )
@@ -179,8 +190,8 @@ def test_a_word_of_another_language_finds_its_other_forms(shelf: Shelf) -> None:
         {"paid": "Die Überweisungen der Gäste sind vorab zu zahlen und werden nicht erstattet.", "pier": "The pier is closed."}
     )
     shelf.fill()
-    terms = {term.whole: term for term in query.analyse("Wie wird eine Überweisung erstattet?", shelf.index()).terms}
-    assert terms["uberweisung"].known
+    terms = {term.whole: term for term in query.analyse_query("Wie wird eine Überweisung erstattet?", shelf.index()).terms}
+    assert terms["uberweisung"].is_known
     assert "eine" not in terms
 
 
@@ -189,7 +200,7 @@ def test_a_question_that_was_learned_needs_less_likeness(shelf: Shelf) -> None:
     for by in (MODEL, LEARNED):
         shelf.add(None, memory(f"{PKCE} ({by})", id=by, questions=(AnsweredQuestion(question, by),)))
     shelf.fill()
-    answer = handed(shelf.by_words(), "What is it with the handshake and the passwords of 1999?")
+    answer = recall_for(shelf.by_words(), "What is it with the handshake and the passwords of 1999?")
     hits = {hit.memory.id: hit for hit in answer.hits}
     adds = {by: {name: (value, adds) for name, value, adds in hit.terms}["asked_like"] for by, hit in hits.items()}
     assert adds[MODEL][0] == adds[LEARNED][0]

@@ -1,4 +1,4 @@
-"""Words and meaning together: what each brings, what one does when the other fails, and which of them a mode lets run."""
+"""Words and meaning together: their candidates, the answer when one side fails, and the modes."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTI
 from subcog_hooks.recall.vectors import SearchSpace, Semantic
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.store import Filter, audiences_of
-from tests.recall.shelf import Held, Shelf, find, first, gathered, handed, ids, memory
+from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory, recall_for
 
 EXACT, RELAXED = "lexical_exact", "lexical_relaxed"
 NOTES = {
@@ -27,7 +27,7 @@ QUESTION = "which port does the rathole tunnel listen on"
 
 @pytest.fixture
 def of(shelf: Shelf) -> Sources:
-    """What recall reads of NOTES, as the hook does."""
+    """Sources with NOTES, like the hook's."""
     shelf.add(NOTES)
     return shelf.by_meaning_too()
 
@@ -46,7 +46,7 @@ def test_a_chance_word_does_not_outrank_a_paraphrase(shelf: Shelf, monkeypatch: 
     shelf.fill()
     shelf.add({"cat": NOTES["cat"], "chance": "Invoices of recent months are archived."})
     shelf.add({"fed": "Kittens are fed at noon.", "room": "The nap room is locked.", "start": "A cold start takes 30 s."})
-    of = shelf.placed({"cat": 0.6, "chance": 0.3}, alpha=0.7, agreement=0.1)
+    of = shelf.with_cosines({"cat": 0.6, "chance": 0.3}, alpha=0.7, agreement=0.1)
     answer = find(of, PARAPHRASE)
     assert [(hit.memory.id, hit.found_by) for hit in answer.hits[:2]] == [("cat", (SEMANTIC,)), ("chance", (RELAXED, SEMANTIC))]
     monkeypatch.setattr(words, "full_score", lambda *_: 0.0)  # as if a word were the whole question
@@ -81,33 +81,35 @@ def test_a_mode_names_the_channels_that_run(
 )
 def test_a_share_of_everything_leaves_the_other_side_out(shelf: Shelf, alpha: float | str, strategies: tuple[str, ...]) -> None:
     shelf.add(NOTES)
-    assert find(shelf.placed({"cat": 0.9}, alpha=alpha), QUESTION).strategies == strategies
+    assert find(shelf.with_cosines({"cat": 0.9}, alpha=alpha), QUESTION).strategies == strategies
 
 
 def test_the_cosine_of_a_lexical_hit_is_looked_up_at_any_rank(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    hit = first(find(shelf.placed({"bill": 0.1}), "cents per line"))
+    hit = first(find(shelf.with_cosines({"bill": 0.1}), "cents per line"))
     assert (hit.memory.id, hit.found_by) == ("bill", (EXACT, RELAXED))
     assert hit.scores[SEMANTIC] == pytest.approx(0.1, abs=0.01)
 
 
 def test_what_is_only_the_nearest_there_is_is_not_found(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    of = shelf.placed({"cat": 0.2, "pool": 0.1}, min_similarity=0.25)
+    of = shelf.with_cosines({"cat": 0.2, "pool": 0.1}, min_similarity=0.25)
     for mode in (HYBRID, SEMANTIC):
         assert find(of, "quantum chromodynamics", mode=mode).hits == []
 
 
 def test_the_floor_decides_what_is_near(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    of = shelf.placed({"cat": 0.2, "pool": 0.1}, min_similarity=0.15)
+    of = shelf.with_cosines({"cat": 0.2, "pool": 0.1}, min_similarity=0.15)
     assert ids(find(of, "quantum chromodynamics")) == ["cat"]
 
 
 def test_a_channel_gives_a_rank_to_what_it_has_listed_only(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    found = gathered(shelf.placed({"cat": 0.3, "port": 0.9}, semantic_depth=1, lexical_depth=1), "the cat sleeps on the rack")
-    hits = {one.id: found.hit(one) for one in shelf.store.by_seqs(list(found)).values()}
+    candidates = candidates_for(
+        shelf.with_cosines({"cat": 0.3, "port": 0.9}, semantic_depth=1, lexical_depth=1), "the cat sleeps on the rack"
+    )
+    hits = {row.id: candidates.hit(row) for row in shelf.store.by_seqs(list(candidates)).values()}
     assert {name: hit.ranks for name, hit in hits.items()} == {"cat": {EXACT: 1, RELAXED: 1}, "port": {SEMANTIC: 1}}
     assert all(SEMANTIC in hit.scores for hit in hits.values())
 
@@ -136,7 +138,7 @@ def test_filters_hold_for_what_is_found_by_meaning(shelf: Shelf) -> None:
         (scope, mode, actual)
         for scope, expected in scopes
         for mode in [HYBRID, SEMANTIC]
-        if (actual := sorted(ids(find(shelf.placed({"mine": 0.8}), PARAPHRASE, mode=mode, scope=scope)))) != expected
+        if (actual := sorted(ids(find(shelf.with_cosines({"mine": 0.8}), PARAPHRASE, mode=mode, scope=scope)))) != expected
     ]
     assert failures == []
 
@@ -178,14 +180,14 @@ def test_when_meaning_fails_words_answer_and_it_is_said(of: Sources, failure: Ca
 @pytest.mark.parametrize("failure", [broken_encoder, lost_table, another_dimension])
 def test_when_meaning_fails_the_hook_has_the_words(of: Sources, failure: Callable[[Sources], None]) -> None:
     failure(of)
-    answer = handed(of, QUESTION)
+    answer = recall_for(of, QUESTION)
     assert (ids(answer)[0], answer.is_degraded) == ("port", True)
 
 
 def test_a_failure_caps_what_two_strategies_agree_on_at_medium(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({}, memory(NOTES["port"], id="port", tags=("rathole",)))
-    of = shelf.placed({"port": 0.9}, tags=0.1)
+    of = shelf.with_cosines({"port": 0.9}, tags=0.1)
     assert find(of, QUESTION).confidence in (VERY_HIGH, HIGH)
     broken_encoder(of)
     answer = find(of, QUESTION)
@@ -204,7 +206,7 @@ def test_words_alone_say_why(shelf: Shelf) -> None:
 
 def test_a_lesser_space_that_answers_says_what_was_missing(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    of = shelf.placed({"cat": 0.9})
+    of = shelf.with_cosines({"cat": 0.9})
     of.note = "the model big lacks model.onnx"
     assert "the model big lacks model.onnx" in (find(of, PARAPHRASE).note or "")
 
@@ -255,7 +257,7 @@ def test_the_index_is_not_asked_for_meaning_alone(of: Sources, monkeypatch: pyte
 
 def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> None:
     shelf.add({"east": "東京リージョンでは認証サーバーを二重化している。"})
-    of = shelf.placed({"east": 0.9})
+    of = shelf.with_cosines({"east": 0.9})
     assert of.space
     of.space = SearchSpace(of.space.vectors, lambda _: b"")
     answer = find(of, "認証")
@@ -265,15 +267,15 @@ def test_a_text_with_nothing_to_embed_is_searched_by_its_words(shelf: Shelf) -> 
 
 def test_memories_without_a_vector_are_found_by_words(shelf: Shelf) -> None:
     shelf.add({**NOTES, "new": "The heron nests behind the sluice."})
-    hit = first(find(shelf.placed({"cat": 0.2}), "heron sluice"))
+    hit = first(find(shelf.with_cosines({"cat": 0.2}), "heron sluice"))
     assert (hit.memory.id, list(hit.scores)) == ("new", [EXACT, RELAXED])
 
 
 def test_each_side_lists_a_hundred_memories(shelf: Shelf) -> None:
     """Among 130 that all score differently."""
     shelf.add({f"m{i:03}": "crane " * (1 + i // 30) + "berth " * (i % 30) for i in range(130)})
-    found = gathered(shelf.placed({f"m{i:03}": 0.95 - i * 0.005 for i in range(130)}), "crane")
-    assert [len(found.lists[name]) for name in (RELAXED, SEMANTIC)] == [100, 100]
+    candidates = candidates_for(shelf.with_cosines({f"m{i:03}": 0.95 - i * 0.005 for i in range(130)}), "crane")
+    assert [len(candidates.lists[name]) for name in (RELAXED, SEMANTIC)] == [100, 100]
 
 
 # ---- agreement and completeness -------------------------------------------------------------------------------------------
@@ -281,10 +283,10 @@ def test_each_side_lists_a_hundred_memories(shelf: Shelf) -> None:
 
 def test_exact_and_relaxed_words_are_one_strategy(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    found = gathered(shelf.placed({"port": 0.9, "cat": 0.8}), QUESTION)
+    candidates = candidates_for(shelf.with_cosines({"port": 0.9, "cat": 0.8}), QUESTION)
     by_id = shelf.store.by_ids(list(NOTES))
-    assert (EXACT in found.lists, RELAXED in found.lists) == (True, True)
-    assert {name: found.agreement(by_id[name].seq) for name in ("port", "cat", "bill")} == {
+    assert (EXACT in candidates.lists, RELAXED in candidates.lists) == (True, True)
+    assert {name: candidates.agreement(by_id[name].seq) for name in ("port", "cat", "bill")} == {
         "port": 1.0,
         "cat": 0.5,
         "bill": 0.0,
@@ -293,10 +295,10 @@ def test_exact_and_relaxed_words_are_one_strategy(shelf: Shelf) -> None:
 
 def test_strategies_agree_on_what_each_has_among_its_first(shelf: Shelf) -> None:
     shelf.add({f"m{i:02}": f"crane {'and berth ' * i}" for i in range(14)})
-    found = gathered(shelf.placed({f"m{i:02}": 0.9 - i / 100 for i in range(14)}), "crane")
-    seqs = {name: one.seq for name, one in shelf.store.by_ids(["m00", "m04", "m05", "m13"]).items()}
-    assert {name: found.agreement(seq) for name, seq in seqs.items()} == {"m00": 1.0, "m04": 1.0, "m05": 0.0, "m13": 0.0}
-    assert found.lists[SEMANTIC][seqs["m13"]] == 14
+    candidates = candidates_for(shelf.with_cosines({f"m{i:02}": 0.9 - i / 100 for i in range(14)}), "crane")
+    seqs = {name: row.seq for name, row in shelf.store.by_ids(["m00", "m04", "m05", "m13"]).items()}
+    assert {name: candidates.agreement(seq) for name, seq in seqs.items()} == {"m00": 1.0, "m04": 1.0, "m05": 0.0, "m13": 0.0}
+    assert candidates.lists[SEMANTIC][seqs["m13"]] == 14
 
 
 @pytest.mark.parametrize(
@@ -309,22 +311,22 @@ def test_strategies_agree_on_what_each_has_among_its_first(shelf: Shelf) -> None
 )
 def test_lists_are_complete_when_longer_lists_add_nothing(shelf: Shelf, depths: dict[str, int], is_complete: bool) -> None:
     shelf.add({f"m{i:02}": f"crane {i}" for i in range(20)})
-    of = shelf.placed({f"m{i:02}": 0.9 for i in range(20)}, **depths)
-    assert gathered(of, "crane").is_complete is is_complete
-    assert gathered(of, "crane", deeper=8).is_complete
+    of = shelf.with_cosines({f"m{i:02}": 0.9 for i in range(20)}, **depths)
+    assert candidates_for(of, "crane").is_complete is is_complete
+    assert candidates_for(of, "crane", deeper=8).is_complete
 
 
 def test_the_pool_is_every_memory_of_any_list_once(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    found = gathered(shelf.placed({"cat": 0.9, "port": 0.8}), QUESTION)
-    seqs = list(found)
+    candidates = candidates_for(shelf.with_cosines({"cat": 0.9, "port": 0.8}), QUESTION)
+    seqs = list(candidates)
     assert len(seqs) == len(set(seqs))
-    assert {one.id for one in shelf.store.by_seqs(seqs).values()} == {"cat", "port"}
+    assert {row.id for row in shelf.store.by_seqs(seqs).values()} == {"cat", "port"}
 
 
 def test_a_net_sets_the_lexical_channels_and_the_min_cosine(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    of = shelf.placed({"cat": 0.2}, min_similarity=0.25)
-    wide = candidates.Net(0.5, words.Beginnings)
-    hits = {hit.memory.id: hit.found_by for hit in find(of, "tunneling", net=wide).hits}
+    of = shelf.with_cosines({"cat": 0.2}, min_similarity=0.25)
+    wide = candidates.Strictness(0.5, words.Beginnings)
+    hits = {hit.memory.id: hit.found_by for hit in find(of, "tunneling", strictness=wide).hits}
     assert hits == {"port": ("lexical_beginnings",), "cat": (SEMANTIC,)}

@@ -1,4 +1,4 @@
-"""Never nothing without a word: which stage answers which query, what it says, and how the time is shared."""
+"""The stages of search: which stage answers a query, its notes, and its share of the time."""
 
 import time
 
@@ -12,7 +12,7 @@ from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
 from subcog_hooks.recall.vectors import SearchSpace
 from subcog_hooks.store.store import Filter, audiences_of
-from tests.recall.shelf import ENOUGH, Shelf, handed, ids, memory
+from tests.recall.shelf import ENOUGH, Shelf, ids, memory, recall_for
 
 NOTES = {
     "config": "The scheduler is configured in settings.toml.",
@@ -31,7 +31,9 @@ def search(
     scope: Filter | None = None,
     deadline: Deadline = ENOUGH,
 ) -> Answer:
-    return recall_search.search(Request(text, scope or Filter(), mode=mode, is_typed=True), of, deadline, limit, offset)
+    return recall_search.search_memories(
+        Request(text, scope or Filter(), mode=mode, is_typed=True), of, deadline, limit, offset
+    )
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def test_words_that_begin_alike_are_found_and_labelled_low(words: Sources) -> No
     assert "these come near" in (answer.note or "")
 
 
-def test_pieces_of_words_are_found_and_labelled_speculative_with_suggestions(shelf: Shelf) -> None:
+def test_pieces_of_words_are_speculative_with_suggestions(shelf: Shelf) -> None:
     shelf.add(NOTES, memory("Quiet water.", tags=("backup",)))
     answer = search(shelf.by_words(), "tabase")
     assert (ids(answer), answer.confidence) == (["data"], SPECULATIVE)
@@ -74,24 +76,24 @@ def test_where_nothing_is_like_it_there_are_suggestions(words: Sources) -> None:
 @pytest.mark.parametrize(("cosine", "stage"), [(0.45, VERY_HIGH), (0.3, LOW), (0.22, SPECULATIVE)])
 def test_meaning_may_be_farther_stage_by_stage(shelf: Shelf, cosine: float, stage: str) -> None:
     shelf.add(NOTES)
-    answer = search(shelf.placed({"cat": cosine}, min_similarity=0.4), "zzkitten qqnap")
+    answer = search(shelf.with_cosines({"cat": cosine}, min_similarity=0.4), "zzkitten qqnap")
     assert (ids(answer), answer.stage) == (["cat"], stage)
 
 
 def test_what_is_farther_than_every_stage_allows_is_not_found(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    assert search(shelf.placed({"cat": 0.18}, min_similarity=0.4), "zzkitten qqnap").confidence == NO_RESULTS
+    assert search(shelf.with_cosines({"cat": 0.18}, min_similarity=0.4), "zzkitten qqnap").confidence == NO_RESULTS
 
 
 def test_a_stage_that_finds_something_is_the_last(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
-    whole = pipeline.search
+    whole = pipeline.search_page
 
-    def counted(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-        asked.append(request.net.nearness)
+    def count_stage(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+        asked.append(request.strictness.nearness)
         return whole(request, of, deadline, limit, offset)
 
-    monkeypatch.setattr(pipeline, "search", counted)
+    monkeypatch.setattr(pipeline, "search_page", count_stage)
     for text, stages in (("scheduler", 1), ("schedulist", 2), ("tabase", 3), ("schexyzqwv", 3)):
         asked.clear()
         search(words, text)
@@ -105,7 +107,7 @@ def test_the_type_of_the_query_is_said_at_every_stage(words: Sources) -> None:
 
 def test_a_mode_holds_at_every_stage(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    of = shelf.placed({"cat": 0.3}, min_similarity=0.4)
+    of = shelf.with_cosines({"cat": 0.3}, min_similarity=0.4)
     assert ids(search(of, "schedulist", mode=LEXICAL)) == ["config"]
     assert ids(search(of, "schedulist", mode=SEMANTIC)) == ["cat"]
     assert set(ids(search(of, "schedulist"))) == {"config", "cat"}
@@ -121,7 +123,7 @@ def test_the_scope_holds_at_every_stage(shelf: Shelf) -> None:
 
 
 def test_a_prompt_that_nothing_answers_is_answered_by_silence(words: Sources) -> None:
-    assert [ids(handed(words, text)) for text in ("schedulist", "tabase", "schexyzqwv")] == [[], [], []]
+    assert [ids(recall_for(words, text)) for text in ("schedulist", "tabase", "schexyzqwv")] == [[], [], []]
 
 
 # ---- failures and time ----------------------------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ def test_a_failure_is_said_at_every_stage(shelf: Shelf, text: str) -> None:
         raise ModelError("query-encoder.bin is damaged", "reinstall subcog")
 
     shelf.add(NOTES)
-    of = shelf.placed({"cat": 0.9})
+    of = shelf.with_cosines({"cat": 0.9})
     assert of.space
     of.space = SearchSpace(of.space.vectors, fail)
     answer = search(of, text)
@@ -146,12 +148,12 @@ def test_the_stages_share_the_time_as_in_s1(words: Sources, monkeypatch: pytest.
     clock = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
-    def spent(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+    def spend_share(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
         shares.append(deadline.left_ms())
         clock[0] += deadline.left_ms() / 1_000.0  # all that it was given
         return Answer([], ())
 
-    monkeypatch.setattr(pipeline, "search", spent)
+    monkeypatch.setattr(pipeline, "search_page", spend_share)
     search(words, "schexyzqwv", deadline=Deadline(300.0))
     assert shares == pytest.approx([150.0, 100.0, 50.0])
 
@@ -159,27 +161,27 @@ def test_the_stages_share_the_time_as_in_s1(words: Sources, monkeypatch: pytest.
 def test_a_stage_that_had_no_time_is_not_one_that_found_nothing(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    whole = pipeline.search
+    whole = pipeline.search_page
 
     def slow(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
         answer = whole(request, of, deadline, limit, offset)
         clock[0] += 10.0
         return answer
 
-    monkeypatch.setattr(pipeline, "search", slow)
+    monkeypatch.setattr(pipeline, "search_page", slow)
     answer = search(words, "schedulist", deadline=Deadline(300.0))
     assert (answer.hits, answer.is_degraded) == ([], True)
     assert "lexical_beginnings: no time was left for it" in (answer.note or "")
 
 
-def test_without_any_time_words_answer_with_no_more_than_medium_confidence(words: Sources) -> None:
+def test_without_time_words_answer_with_medium_confidence(words: Sources) -> None:
     answer = search(words, "scheduler", deadline=Deadline(0.0))
     assert (ids(answer), answer.is_degraded, answer.confidence) == (["config"], True, MEDIUM)
     assert "no time was left" in (answer.note or "")
 
 
 @pytest.mark.parametrize("text", ["schedulist", "schexyzqwv"])
-def test_without_any_time_nothing_is_widened_and_nothing_suggested(words: Sources, text: str) -> None:
+def test_without_time_no_stage_is_wider_and_none_suggests(words: Sources, text: str) -> None:
     answer = search(words, text, deadline=Deadline(0.0))
     assert (answer.hits, answer.suggestions, answer.is_degraded, answer.confidence) == ([], [], True, NO_RESULTS)
 
@@ -188,10 +190,10 @@ def test_without_any_time_nothing_is_widened_and_nothing_suggested(words: Source
 
 
 def pages(of: Sources, text: str, size: int) -> list[Answer]:
-    found = [search(of, text, size)]
-    while found[-1].hits:
-        found.append(search(of, text, size, sum(len(page.hits) for page in found)))
-    return found
+    pages = [search(of, text, size)]
+    while pages[-1].hits:
+        pages.append(search(of, text, size, sum(len(page.hits) for page in pages)))
+    return pages
 
 
 @pytest.mark.parametrize(("text", "confidence"), [("schedulist", LOW), ("hedule", SPECULATIVE)])

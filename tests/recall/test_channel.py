@@ -1,10 +1,10 @@
-"""What a channel brought, or why it brought nothing: failures are noted, an index that can not be used is not."""
+"""The result of a channel: its list, or the recorded failure; an unusable index is raised."""
 
 import pytest
 
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.recall import channel, words
-from subcog_hooks.recall.channel import Found
+from subcog_hooks.recall.channel import ChannelResult
 from subcog_hooks.recall.labels import Labels
 from subcog_hooks.recall.query import Query
 from subcog_hooks.recall.vectors import Semantic
@@ -16,7 +16,7 @@ RANKED = [(2.0, 7), (1.0, 3)]
 
 
 class Probe:
-    """A channel that does what a test says."""
+    """A channel with a given result or error."""
 
     name = "lexical_probe"
     strategy = "lexical"
@@ -35,20 +35,20 @@ class Probe:
         return RANKED
 
 
-def run(probe: Probe, *, has_passed: bool = False) -> Found:
+def run(probe: Probe, *, has_passed: bool = False) -> ChannelResult:
     return channel.run_channel(probe, Query("text", ()), Filter(), 5, Held(has_passed=has_passed))  # type: ignore[arg-type]  # with a Held
 
 
 def test_what_a_channel_finds_is_passed_on_with_its_name() -> None:
     probe = Probe()
-    found = run(probe)
-    assert (found.name, found.strategy, found.ranked, found.failure) == ("lexical_probe", "lexical", RANKED, None)
+    result = run(probe)
+    assert (result.name, result.strategy, result.ranked, result.failure) == ("lexical_probe", "lexical", RANKED, None)
     assert probe.asked == [5]
 
 
 def test_a_failure_is_noted_and_names_the_channel() -> None:
-    found = run(Probe(ModelError("query-encoder.bin is damaged", "reinstall subcog")))
-    assert (found.ranked, found.failure) == ([], "lexical_probe: query-encoder.bin is damaged")
+    result = run(Probe(ModelError("query-encoder.bin is damaged", "reinstall subcog")))
+    assert (result.ranked, result.failure) == ([], "lexical_probe: query-encoder.bin is damaged")
 
 
 def test_a_failure_behind_the_deadline_is_said_to_be_one_of_time() -> None:
@@ -61,15 +61,15 @@ def test_what_came_in_late_but_came_is_passed_on() -> None:
 
 def test_without_time_a_channel_is_not_asked() -> None:
     probe = Probe()
-    found = run(probe, has_passed=True)
-    assert (probe.asked, found.ranked) == ([], [])
-    assert found.failure == "lexical_probe: no time was left for it"
+    result = run(probe, has_passed=True)
+    assert (probe.asked, result.ranked) == ([], [])
+    assert result.failure == "lexical_probe: no time was left for it"
 
 
 def test_the_floor_is_asked_whatever_the_time_is() -> None:
     probe = Probe(is_floor=True)
-    found = run(probe, has_passed=True)
-    assert (probe.asked, found.ranked, found.failure) == ([5], RANKED, None)
+    result = run(probe, has_passed=True)
+    assert (probe.asked, result.ranked, result.failure) == ([5], RANKED, None)
 
 
 def test_any_of_the_words_is_the_only_floor() -> None:

@@ -1,4 +1,4 @@
-"""Not saying one thing twice: what is a copy and what is not, and the order that puts like memories apart."""
+"""Near-duplicates are left out, and similar memories are moved apart."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.recall.diversity import apart, distinct, similarity, words_of
+from subcog_hooks.recall.diversity import distinct_positions, diversify_order, similarity, words_and_pairs
 
 texts = st.lists(st.lists(st.sampled_from("red green blue black white".split()), max_size=4).map(" ".join), max_size=12)
 shares = st.floats(0.0, 1.0)
@@ -14,15 +14,15 @@ Ranked = list[tuple[str, float]]
 
 
 @st.composite
-def ranked(draw: st.DrawFn) -> Ranked:
+def ranked_texts(draw: st.DrawFn) -> Ranked:
     """Texts with their scores, best first."""
-    found = draw(texts)
-    scores = draw(st.lists(st.floats(0.0, 1.0), min_size=len(found), max_size=len(found)))
-    return list(zip(found, sorted(scores, reverse=True), strict=True))
+    drawn = draw(texts)
+    scores = draw(st.lists(st.floats(0.0, 1.0), min_size=len(drawn), max_size=len(drawn)))
+    return list(zip(drawn, sorted(scores, reverse=True), strict=True))
 
 
 def order(of: Ranked, share: float) -> list[int]:
-    return apart([text for text, _ in of], [score for _, score in of], share)
+    return diversify_order([text for text, _ in of], [score for _, score in of], share)
 
 
 # ---- copies ---------------------------------------------------------------------------------------------------------------
@@ -43,49 +43,53 @@ def test_a_copy_is_left_out_and_another_number_is_no_copy() -> None:
     failures = [
         (a, b, actual)
         for a, b, are_distinct in cases
-        if (actual := list(distinct([a, b], 0.95))) != ([0, 1] if are_distinct else [0])
+        if (actual := list(distinct_positions([a, b], 0.95))) != ([0, 1] if are_distinct else [0])
     ]
     assert failures == []
 
 
 def test_of_very_long_texts_the_beginnings_are_compared() -> None:
     start = "word " * 800  # 4,000 characters
-    assert list(distinct([start + "one two three", start + "four five six"], 0.95)) == [0]
-    assert list(distinct([start[:-40] + "one two three", start[:-40] + "four five six"], 0.95)) == [0, 1]
+    assert list(distinct_positions([start + "one two three", start + "four five six"], 0.95)) == [0]
+    assert list(distinct_positions([start[:-40] + "one two three", start[:-40] + "four five six"], 0.95)) == [0, 1]
 
 
 def test_a_copy_of_a_copy_is_compared_with_the_kept_hit() -> None:
     chain = ["a b c d e", "b c d e f", "c d e f g"]  # neighbours share 7 of 11 words and pairs, the first and last 5 of 13
-    assert list(distinct(chain, 0.6)) == [0, 2]
+    assert list(distinct_positions(chain, 0.6)) == [0, 2]
 
 
 def test_behind_so_many_memories_none_is_compared() -> None:
     of = [f"note {i}" for i in range(199)]
-    assert list(distinct([*of, of[0], of[0]], 0.95)) == [*range(199), 200]
+    assert list(distinct_positions([*of, of[0], of[0]], 0.95)) == [*range(199), 200]
 
 
 @given(texts)
 def test_at_one_nothing_is_left_out(of: list[str]) -> None:
-    assert list(distinct(of, 1.0)) == list(range(len(of)))
+    assert list(distinct_positions(of, 1.0)) == list(range(len(of)))
 
 
 @given(texts, st.floats(0.5, 0.99))
-def test_kept_hits_differ_and_left_out_hits_copy_a_better_hit(of: list[str], least: float) -> None:
-    kept = list(distinct(of, least))
-    words = [words_of(text) for text in of]
-    for place in range(len(of)):
-        is_like_a_better_one = any(similarity(words[place], words[better]) >= least for better in kept if better < place)
-        assert (place in kept) != is_like_a_better_one
+def test_kept_hits_differ_and_left_out_hits_copy_a_better_hit(of: list[str], max_similarity: float) -> None:
+    kept = list(distinct_positions(of, max_similarity))
+    words = [words_and_pairs(text) for text in of]
+    for position in range(len(of)):
+        is_like_a_better_one = any(
+            similarity(words[position], words[better]) >= max_similarity for better in kept if better < position
+        )
+        assert (position in kept) != is_like_a_better_one
 
 
 @given(texts, texts, st.floats(0.5, 1.0))
-def test_what_stands_below_changes_nothing_above(of: list[str], more: list[str], least: float) -> None:
-    assert list(distinct([*of, *more], least))[: len(list(distinct(of, least)))] == list(distinct(of, least))
+def test_what_stands_below_changes_nothing_above(of: list[str], more: list[str], max_similarity: float) -> None:
+    assert list(distinct_positions([*of, *more], max_similarity))[: len(list(distinct_positions(of, max_similarity)))] == list(
+        distinct_positions(of, max_similarity)
+    )
 
 
 @given(texts.filter(lambda of: len(of) > 1))
 def test_similarity_is_mutual_and_whole_with_oneself(of: list[str]) -> None:
-    a, b = words_of(of[0]), words_of(of[1])
+    a, b = words_and_pairs(of[0]), words_and_pairs(of[1])
     assert similarity(a, b) == similarity(b, a)
     assert 0.0 <= similarity(a, b) <= similarity(a, a) == 1.0
 
@@ -114,38 +118,38 @@ def test_a_poor_one_does_not_come_first_for_being_unlike() -> None:
     assert order(of, 0.2) == [0, 1, 2]
 
 
-@given(ranked())
+@given(ranked_texts())
 def test_a_share_of_one_keeps_the_order(of: Ranked) -> None:
     assert order(of, 1.0) == list(range(len(of)))
 
 
-@given(ranked(), shares)
+@given(ranked_texts(), shares)
 def test_every_memory_is_there_once_and_the_best_is_first(of: Ranked, share: float) -> None:
     places = order(of, share)
     assert sorted(places) == list(range(len(of)))
     assert places[:1] == [0][: len(of)]
 
 
-@given(ranked(), shares)
+@given(ranked_texts(), shares)
 @example([("a b", 1.0), ("a b", 0.9), ("c d", 0.0)], 0.3)
 def test_one_that_scores_nothing_never_passes_one_that_scores(of: Ranked, share: float) -> None:
-    scores = [of[place][1] for place in order(of, share)]
+    scores = [of[position][1] for position in order(of, share)]
     assert all(before for before, after in pairwise(scores) if after)
 
 
-@given(ranked(), shares)
+@given(ranked_texts(), shares)
 @example([("a b", 1.0), ("a b", 0.9), ("a b", 0.5)], 0.3)
 def test_of_two_equal_texts_the_better_one_comes_first(of: Ranked, share: float) -> None:
     places = order(of, share)
     for text in {text for text, _ in of}:
-        scores = [of[place][1] for place in places if of[place][0] == text]
+        scores = [of[position][1] for position in places if of[position][0] == text]
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize(("copies", "place"), [(49, 1), (50, 50)])
-def test_an_unlike_hit_comes_forward_within_the_window_alone(copies: int, place: int) -> None:
+@pytest.mark.parametrize(("copies", "position"), [(49, 1), (50, 50)])
+def test_an_unlike_hit_comes_forward_within_the_window_alone(copies: int, position: int) -> None:
     of = [*(("a b", 1.0 - i / 200) for i in range(copies)), ("c d", 0.7)]
-    assert order(of, 0.5).index(copies) == place
+    assert order(of, 0.5).index(copies) == position
 
 
 def test_hits_behind_the_window_keep_their_rank() -> None:

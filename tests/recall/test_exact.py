@@ -1,4 +1,4 @@
-"""What finds a memory without a search: triggers in a whole text, conditions on facts; whose, how many, in which order."""
+"""Memories found without a search, by triggers and conditions: eligibility, limits and order."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.cues import triggers
 from subcog_hooks.recall import exact
-from subcog_hooks.recall.exact import MATCHED_HEAD, MATCHED_TAIL, Exact, by_patterns, by_states, matched_part
+from subcog_hooks.recall.exact import MATCHED_HEAD, MATCHED_TAIL, ExactMatches, match_conditions, match_triggers, matched_part
 from subcog_hooks.recall.hits import PATH, PATTERN, STATE, Eligibility
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store, audiences_of
@@ -21,15 +21,15 @@ BRANCH: dict[str, str | bool] = {"branch": "main", "clinician_mode": True}
 
 
 def matching(store: Store, text: str, *given: str, deadline: Deadline = ENOUGH) -> list[str]:
-    found, note = by_patterns(text, store, Eligibility(SHOP, NOW, {*given, *(f"t.{id_}" for id_ in given)}), deadline)
+    matches, note = match_triggers(text, store, Eligibility(SHOP, NOW, {*given, *(f"t.{id_}" for id_ in given)}), deadline)
     assert note == ""
-    return [one.id.removeprefix("t.") for one in found]
+    return [match.id.removeprefix("t.") for match in matches]
 
 
 def holding(store: Store, *given: str, naming: tuple[str, ...] = ()) -> list[str]:
-    found, note = by_states(BRANCH, store, Eligibility(SHOP, NOW, {*given, *(f"w.{id_}" for id_ in given)}), naming)
+    matches, note = match_conditions(BRANCH, store, Eligibility(SHOP, NOW, {*given, *(f"w.{id_}" for id_ in given)}), naming)
     assert note == ""
-    return [one.id.removeprefix("w.") for one in found]
+    return [match.id.removeprefix("w.") for match in matches]
 
 
 def add_both(shelf: Shelf, *ids: str, **fields: object) -> None:
@@ -51,7 +51,7 @@ def add_both(shelf: Shelf, *ids: str, **fields: object) -> None:
         "a\0deploy to prod",
     ],
 )
-def test_a_trigger_that_matches_anywhere_brings_its_memory_whatever_the_case(shelf: Shelf, text: str) -> None:
+def test_a_trigger_matches_anywhere_in_any_case(shelf: Shelf, text: str) -> None:
     shelf.add({"freeze": "Look at the calendar."}, triggers=("deploy(ing)? to prod", "rollback"))
     assert matching(shelf.store, text) == ["freeze"]
 
@@ -91,7 +91,7 @@ def test_only_live_memories_of_these_audiences_come(shelf: Shelf, fields: dict[s
     assert holding(shelf.store) == ["later", "mine"]
 
 
-def test_the_most_urgent_come_first_then_the_newest_and_what_was_given_last(shelf: Shelf) -> None:
+def test_new_ones_come_first_then_by_priority_then_the_newest(shelf: Shelf) -> None:
     add_both(shelf, "old", created_at=1)
     add_both(shelf, "new", created_at=2)
     add_both(shelf, "urgent", priority=1)
@@ -112,21 +112,21 @@ def test_expired_ones_take_no_places(shelf: Shelf) -> None:
     assert matching(shelf.store, "deploy") == holding(shelf.store) == ["live"]
 
 
-def test_of_very_many_triggers_the_most_urgent_are_tried_and_the_others_told(shelf: Shelf) -> None:
+def test_too_many_triggers_are_tried_by_priority_with_a_note(shelf: Shelf) -> None:
     number = exact.MAX_TRIED
-    shelf.add({}, *(memory("x", id=f"m{at}", triggers=("deploy +it",), priority=50) for at in range(number)))
+    shelf.add({}, *(memory("x", id=f"m{i}", triggers=("deploy +it",), priority=50) for i in range(number)))
     shelf.add({"late": "x"}, triggers=("deploy",))
-    found, note = by_patterns("deploy: is it late?", shelf.store, Eligibility(SHOP, NOW), ENOUGH)
-    assert (found, note) == ([], f"patterns: of {number + 1} triggers that may match {number} were tried")
+    matches, note = match_triggers("deploy: is it late?", shelf.store, Eligibility(SHOP, NOW), ENOUGH)
+    assert (matches, note) == ([], f"patterns: of {number + 1} triggers that may match {number} were tried")
 
 
 def test_where_no_time_is_left_none_is_tried_and_that_is_told(shelf: Shelf) -> None:
     shelf.add({"freeze": "x"}, triggers=("deploy",))
-    found, note = by_patterns("deploy", shelf.store, Eligibility(SHOP, NOW), Held(has_passed=True))
-    assert (found, note) == ([], "patterns: of 1 triggers that may match 0 were tried")
+    matches, note = match_triggers("deploy", shelf.store, Eligibility(SHOP, NOW), Held(has_passed=True))
+    assert (matches, note) == ([], "patterns: of 1 triggers that may match 0 were tried")
 
 
-def test_a_stored_trigger_that_is_none_brings_nothing_and_keeps_nothing_else(shelf: Shelf) -> None:
+def test_a_damaged_trigger_matches_nothing_and_harms_no_other(shelf: Shelf) -> None:
     shelf.add({"bad": "x", "good": "y"}, triggers=("deploy",))
     shelf.store._connection.execute("UPDATE triggers SET pattern = 'deploy(' WHERE seq = 1")
     assert matching(shelf.store, "deploy") == ["good"]
@@ -138,7 +138,7 @@ def test_a_stored_trigger_that_is_none_brings_nothing_and_keeps_nothing_else(she
         "".join
     )
 )
-def test_whatever_the_text_a_trigger_is_found_just_where_it_matches(store: Store, text: str) -> None:
+def test_in_any_text_a_trigger_is_found_where_it_matches(store: Store, text: str) -> None:
     if not store.by_ids(["m"]):
         store.add([memory("x", id="m", triggers=("a b|ſee|\\dk",))])
     data = text.encode("utf-8", "replace")
@@ -172,22 +172,27 @@ def test_conditions_on_something_else_can_be_left_out(shelf: Shelf) -> None:
 
 
 def test_of_very_many_conditions_the_most_urgent_are_judged(shelf: Shelf) -> None:
-    shelf.add({}, *(memory("x", id=f"m{at}", when={"branch": "other"}, priority=9) for at in range(exact.MAX_JUDGED)))
+    shelf.add({}, *(memory("x", id=f"m{i}", when={"branch": "other"}, priority=9) for i in range(exact.MAX_JUDGED)))
     shelf.add({"late": "x"}, when={"branch": "main"})
     note = f"state: of more than {exact.MAX_JUDGED} memories with conditions the last were not judged"
-    assert by_states(BRANCH, shelf.store, Eligibility(SHOP, NOW)) == ([], note)
-    shelf.store.modify(["late"], lambda one: one.replaced(priority=10))
-    found, told = by_states(BRANCH, shelf.store, Eligibility(SHOP, NOW))
-    assert ([one.id for one in found], told) == (["late"], note)
+    assert match_conditions(BRANCH, shelf.store, Eligibility(SHOP, NOW)) == ([], note)
+    shelf.store.modify(["late"], lambda match: match.replaced(priority=10))
+    matches, actual_note = match_conditions(BRANCH, shelf.store, Eligibility(SHOP, NOW))
+    assert ([match.id for match in matches], actual_note) == (["late"], note)
 
 
-def test_conditions_hold_back_what_has_triggers_or_paths_and_bring_it_not(shelf: Shelf) -> None:
+def test_conditions_alone_bring_no_memory_with_other_cues(shelf: Shelf) -> None:
     shelf.add({"trigger": "x"}, triggers=("deploy",), when={"branch": "main"})
     shelf.add({"path": "x"}, paths=("src/**",), when={"branch": "main"})
     assert holding(shelf.store) == []
     for wanted in (set(), {"trigger"}):
-        found, _ = by_patterns("deploy", shelf.store, Eligibility(SHOP, NOW, holds=lambda memory: memory.id in wanted), ENOUGH)  # noqa: B023 - called at once
-        assert {one.id for one in found} == wanted
+
+        def is_wanted(memory: Memory, ids: frozenset[str] = frozenset(wanted)) -> bool:
+            return memory.id in ids
+
+        eligible = Eligibility(SHOP, NOW, holds=is_wanted)
+        matches, _ = match_triggers("deploy", shelf.store, eligible, ENOUGH)
+        assert {memory.id for memory in matches} == wanted
 
 
 @pytest.mark.parametrize("text", ["don’t panic", "don't panic", "DONʼT PANIC"])
@@ -199,8 +204,8 @@ def test_signs_that_an_editor_puts_in_do_not_hide_a_phrase(shelf: Shelf, text: s
 # ---- both together --------------------------------------------------------------------------------------------------------
 
 
-def of(**channels: list[Memory]) -> Exact:
-    return Exact(channels)
+def of(**channels: list[Memory]) -> ExactMatches:
+    return ExactMatches(channels)
 
 
 def test_channels_without_a_memory_are_left_out() -> None:
@@ -208,39 +213,39 @@ def test_channels_without_a_memory_are_left_out() -> None:
     assert of(pattern=[], state=[memory("x", id="m")]).channels.keys() == {STATE}
 
 
-def test_a_prompt_brings_what_both_channels_have_and_neither_where_it_is_not_wanted(shelf: Shelf) -> None:
+def test_a_prompt_matches_triggers_and_conditions(shelf: Shelf) -> None:
     shelf.add({"freeze": "x"}, triggers=("deploy",))
     shelf.add({"main": "x"}, when={"branch": "main"})
 
-    def brought(text: str, facts: Mapping[str, str | bool] | None) -> dict[str, list[str]]:
-        found = exact.match_prompt(text, facts, shelf.store, Eligibility(SHOP, NOW), ENOUGH)
-        return {name: [one.id for one in memories] for name, memories in found.channels.items()}
+    def ids_by_channel(text: str, facts: Mapping[str, str | bool] | None) -> dict[str, list[str]]:
+        matches = exact.match_prompt(text, facts, shelf.store, Eligibility(SHOP, NOW), ENOUGH)
+        return {name: [match.id for match in memories] for name, memories in matches.channels.items()}
 
-    assert brought("deploy", BRANCH) == {PATTERN: ["freeze"], STATE: ["main"]}
-    assert brought("deploy", None) == {PATTERN: ["freeze"]}
-    assert brought("", BRANCH) == {STATE: ["main"]}
+    assert ids_by_channel("deploy", BRANCH) == {PATTERN: ["freeze"], STATE: ["main"]}
+    assert ids_by_channel("deploy", None) == {PATTERN: ["freeze"]}
+    assert ids_by_channel("", BRANCH) == {STATE: ["main"]}
 
 
 def test_only_a_memory_that_was_not_given_is_news() -> None:
-    found = of(pattern=[memory("x", id="a", seq=1)], state=[memory("y", id="b", seq=2)])
-    assert found.is_news({"a"})
-    assert not found.is_news({"a", "b"})
+    matches = of(pattern=[memory("x", id="a", seq=1)], state=[memory("y", id="b", seq=2)])
+    assert matches.is_news({"a"})
+    assert not matches.is_news({"a", "b"})
     assert not of().is_news(set())
 
 
-def test_a_hit_tells_which_channels_brought_it_and_several_make_it_surer() -> None:
-    both, one = memory("x", id="both", seq=1), memory("y", id="one", seq=2)
-    hits = {hit.memory.id: hit for hit in of(pattern=[one, both], state=[both]).hits()}
+def test_a_hit_names_its_channels_and_several_raise_it() -> None:
+    both, single = memory("x", id="both", seq=1), memory("y", id="one", seq=2)
+    hits = {hit.memory.id: hit for hit in of(pattern=[single, both], state=[both]).hits()}
     assert {id_: hit.ranks for id_, hit in hits.items()} == {"both": {PATTERN: 2, STATE: 1}, "one": {PATTERN: 1}}
     assert hits["both"].relevance > hits["one"].relevance == 0.8
     assert all(hit.is_exact and hit.probability == hit.relevance for hit in hits.values())
 
 
 def test_a_channel_is_a_list_as_that_of_a_search() -> None:
-    found = of(pattern=[memory("x", id="a", seq=7), memory("y", id="b", seq=3)])
-    (one,) = found.lists()
-    assert (one.name, one.strategy, one.failure) == (PATTERN, PATTERN, None)
-    assert one.ranked == [(1.0, 7), (0.5, 3)]
+    matches = of(pattern=[memory("x", id="a", seq=7), memory("y", id="b", seq=3)])
+    (match,) = matches.lists()
+    assert (match.name, match.strategy, match.failure) == (PATTERN, PATTERN, None)
+    assert match.ranked == [(1.0, 7), (0.5, 3)]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
-"""The hook's recall: whose memories, how many, without those that the session has had, and those the index has not reached."""
+"""The hook's recall: audiences, limits, memories that the session has had, and unindexed memories."""
 
 import pytest
 
 from subcog_hooks.recall import marks, pipeline
-from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LEXICAL, PATTERN, SEMANTIC, STATE
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Mark
-from tests.recall.shelf import Held, Shelf, find, first, handed, ids, memory
+from tests.recall.shelf import Held, Shelf, find, first, ids, memory, recall_for
 
 BAR = float(KEYS["surfacing.min_relevance"].default)
 CAT = "The office cat sleeps on the warm server rack in winter."
@@ -20,7 +20,7 @@ QUESTION = "Does the OAuth2 refresh token rotate on every use?"
 
 def test_a_memory_is_given_by_meaning_and_surely_enough(shelf: Shelf) -> None:
     shelf.add({"cat": CAT, "port": "The rathole tunnel listens on port 2333."})
-    hit = first(handed(shelf.by_meaning_too(), PARAPHRASE))
+    hit = first(recall_for(shelf.by_meaning_too(), PARAPHRASE))
     assert (hit.memory.id, hit.found_by) == ("cat", (SEMANTIC,))
     assert hit.relevance >= BAR
 
@@ -29,33 +29,33 @@ def test_no_other_projects_memories_are_given_by_meaning(shelf: Shelf) -> None:
     shelf.add({"cat": CAT})
     for project in ("blog", "yard"):
         shelf.add({f"{project}{i}": CAT for i in range(60)}, project=project)
-    assert ids(handed(shelf.placed({"cat": 0.8}), PARAPHRASE, "shop")) == ["cat"]
+    assert ids(recall_for(shelf.with_cosines({"cat": 0.8}), PARAPHRASE, "shop")) == ["cat"]
 
 
 def test_its_own_project_is_found_behind_a_crowd_of_others(shelf: Shelf) -> None:
     shelf.add({}, *(memory("zebra crossing lights", project=f"other{i}") for i in range(200)))
     shelf.add({"mine": "zebra crossing lights at the long road by the river"}, project="shop")
     shelf.add({"gone": "zebra crossing"}, project="shop", expires_at=1)
-    assert ids(handed(shelf.by_words(), "zebra crossing lights", "shop")) == ["mine"]
+    assert ids(recall_for(shelf.by_words(), "zebra crossing lights", "shop")) == ["mine"]
 
 
 def test_a_live_memory_is_found_behind_a_crowd_of_expired_ones(shelf: Shelf) -> None:
     shelf.add({f"gone{i:02}": "zebra crossing lights" for i in range(30)}, expires_at=1)
     shelf.add({"live": "zebra crossing lights at the long road by the river"})
-    assert ids(handed(shelf.by_words(), "zebra crossing lights")) == ["live"]
+    assert ids(recall_for(shelf.by_words(), "zebra crossing lights")) == ["live"]
 
 
 @pytest.mark.parametrize("fields", [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}])
 def test_what_is_not_live_is_not_given(shelf: Shelf, fields: dict[str, object]) -> None:
     shelf.add({"gone": "zebra crossing"}, **fields)
     shelf.add({"live": "zebra herd"})
-    assert ids(handed(shelf.placed({"gone": 0.9, "live": 0.8}), "zebra")) == ["live"]
+    assert ids(recall_for(shelf.with_cosines({"gone": 0.9, "live": 0.8}), "zebra")) == ["live"]
 
 
 def test_it_looks_at_the_first_of_what_search_finds(shelf: Shelf) -> None:
     shelf.add({f"w{i:02}": f"kittens and cats nap on shelf {i} " + "in winter " * (i % 5) for i in range(40)})
     of = shelf.by_meaning_too()
-    given = handed(of, PARAPHRASE).hits
+    given = recall_for(of, PARAPHRASE).hits
     searched = find(of, PARAPHRASE, limit=15).hits
     assert len(given) == 15
     assert ids(searched) == ids(sorted(given, key=lambda hit: (-hit.score, -hit.memory.created_at, hit.memory.id)))
@@ -67,7 +67,7 @@ def test_it_looks_at_the_first_of_what_search_finds(shelf: Shelf) -> None:
 
 def test_the_most_relevant_comes_first(shelf: Shelf) -> None:
     shelf.add({f"w{i:02}": f"kittens and cats nap on shelf {i} " + "in winter " * (i % 5) for i in range(40)})
-    relevances = [hit.relevance for hit in handed(shelf.by_meaning_too(), PARAPHRASE).hits]
+    relevances = [hit.relevance for hit in recall_for(shelf.by_meaning_too(), PARAPHRASE).hits]
     assert relevances == sorted(relevances, reverse=True)
 
 
@@ -76,8 +76,8 @@ def test_the_share_of_meaning_changes_what_it_looks_at(shelf: Shelf) -> None:
     shelf.add({f"w{i:02}": f"months, months: ledger number {i} of the kittens" for i in range(30)})
     shelf.fill()
     places = {"cat": 0.9, **{f"w{i:02}": 0.3 for i in range(30)}}
-    assert "cat" not in ids(handed(shelf.placed(places, alpha=0.1), PARAPHRASE))
-    assert "cat" in ids(handed(shelf.placed(places, alpha=0.9), PARAPHRASE))
+    assert "cat" not in ids(recall_for(shelf.with_cosines(places, alpha=0.1), PARAPHRASE))
+    assert "cat" in ids(recall_for(shelf.with_cosines(places, alpha=0.9), PARAPHRASE))
 
 
 def test_age_changes_what_it_looks_at(shelf: Shelf) -> None:
@@ -85,13 +85,13 @@ def test_age_changes_what_it_looks_at(shelf: Shelf) -> None:
     shelf.add({"old": "crane turns"}, created_at=now - 4_000 * DAY_MS)
     shelf.add({f"new{i:02}": f"crane, number {i}" for i in range(30)}, created_at=now)
     places = {"old": 0.9, **{f"new{i:02}": 0.8 for i in range(30)}}
-    assert "old" in ids(handed(shelf.placed(places, decay=0.0), "crane"))
-    assert "old" not in ids(handed(shelf.placed(places, decay=0.01, floor=0.1), "crane"))
+    assert "old" in ids(recall_for(shelf.with_cosines(places, decay=0.0), "crane"))
+    assert "old" not in ids(recall_for(shelf.with_cosines(places, decay=0.01, floor=0.1), "crane"))
 
 
 def test_without_meaning_in_time_it_says_so(shelf: Shelf) -> None:
     shelf.add({"cat": CAT})
-    answer = handed(shelf.placed({"cat": 0.9}), "cat", deadline=Held(has_passed=True))
+    answer = recall_for(shelf.with_cosines({"cat": 0.9}), "cat", deadline=Held(has_passed=True))
     assert answer.is_degraded
     assert "semantic: no time was left for it" in (answer.note or "")
 
@@ -101,52 +101,52 @@ def test_without_meaning_in_time_it_says_so(shelf: Shelf) -> None:
 
 def test_what_the_session_has_had_is_left_out(shelf: Shelf) -> None:
     shelf.add({"one": "crane turns", "two": "crane stands"})
-    of = shelf.placed({"one": 0.9, "two": 0.8})
-    assert ids(handed(of, "crane")) == ["one", "two"]
-    assert ids(handed(of, "crane", given=frozenset({"one", "never was"}))) == ["two"]
+    of = shelf.with_cosines({"one": 0.9, "two": 0.8})
+    assert ids(recall_for(of, "crane")) == ["one", "two"]
+    assert ids(recall_for(of, "crane", given=frozenset({"one", "never was"}))) == ["two"]
 
 
 def test_what_the_session_has_had_takes_no_places(shelf: Shelf) -> None:
     had = {f"had{i:02}": "crane turns" for i in range(40)}
     shelf.add({**had, "fresh": "the crane stands on the quay all night"})
-    assert ids(handed(shelf.by_words(), "crane", given=frozenset(had))) == ["fresh"]
+    assert ids(recall_for(shelf.by_words(), "crane", given=frozenset(had))) == ["fresh"]
 
 
 def test_the_lead_of_the_others_is_measured_against_it_too(shelf: Shelf) -> None:
     shelf.add({"had": "crane berth quay", "left": "crane " + "and so on " * 30})
-    of = shelf.placed({"had": 0.9, "left": 0.4})
-    before = {hit.memory.id: hit.relevance for hit in handed(of, "crane berth quay").hits}
-    after = {hit.memory.id: hit.relevance for hit in handed(of, "crane berth quay", given=frozenset({"had"})).hits}
+    of = shelf.with_cosines({"had": 0.9, "left": 0.4})
+    before = {hit.memory.id: hit.relevance for hit in recall_for(of, "crane berth quay").hits}
+    after = {hit.memory.id: hit.relevance for hit in recall_for(of, "crane berth quay", given=frozenset({"had"})).hits}
     assert after == {"left": before["left"]}
 
 
 # ---- what triggers and conditions have brought ------------------------------------------------------------------------------
 
 
-def brought(shelf: Shelf, channel: str, *names: str) -> Exact:
+def exact_matches(shelf: Shelf, channel: str, *names: str) -> ExactMatches:
     """The memories of these ids as a channel of exact evidence brings them."""
     by_id = shelf.store.by_ids(names)
-    return Exact({channel: [by_id[name] for name in names]})
+    return ExactMatches({channel: [by_id[name] for name in names]})
 
 
 @pytest.mark.parametrize("mode", ["weighted", "rrf"])
-def test_what_a_trigger_has_brought_is_among_the_hits_whatever_is_found_besides(shelf: Shelf, mode: str) -> None:
+def test_a_triggered_memory_is_always_among_the_hits(shelf: Shelf, mode: str) -> None:
     shelf.add({f"w{i:02}": f"crane number {i} turns" for i in range(40)})
     shelf.add({f"t{i}": f"harbour rule {i}" for i in range(5)})
     names = [f"t{i}" for i in range(5)]
-    of = shelf.placed({f"w{i:02}": 0.9 for i in range(40)}, mode=mode)
-    answer = handed(of, "crane", exact=brought(shelf, PATTERN, *names))
+    of = shelf.with_cosines({f"w{i:02}": 0.9 for i in range(40)}, mode=mode)
+    answer = recall_for(of, "crane", exact=exact_matches(shelf, PATTERN, *names))
     assert len(answer.hits) == 15
     assert {*names} < {*ids(answer)}
     assert {hit.memory.id for hit in answer.hits if hit.is_exact} == {*names}
     assert PATTERN in answer.strategies
 
 
-def test_a_memory_that_is_found_both_ways_is_surer_and_counts_once(shelf: Shelf) -> None:
+def test_a_memory_found_both_ways_is_surer_and_counts_once(shelf: Shelf) -> None:
     shelf.add({"crane": "the crane turns", "hook": "the hook swings"})
-    of = shelf.placed({"crane": 0.6, "hook": 0.5})
-    alone = {hit.memory.id: hit for hit in handed(of, "crane").hits}
-    both = {hit.memory.id: hit for hit in handed(of, "crane", exact=brought(shelf, PATTERN, "crane")).hits}
+    of = shelf.with_cosines({"crane": 0.6, "hook": 0.5})
+    alone = {hit.memory.id: hit for hit in recall_for(of, "crane").hits}
+    both = {hit.memory.id: hit for hit in recall_for(of, "crane", exact=exact_matches(shelf, PATTERN, "crane")).hits}
     assert both.keys() == alone.keys()
     assert both["crane"].relevance > max(0.8, alone["crane"].relevance)
     assert both["hook"].relevance == alone["hook"].relevance
@@ -156,48 +156,48 @@ def test_a_memory_that_is_found_both_ways_is_surer_and_counts_once(shelf: Shelf)
 def test_what_is_pinned_comes_before_what_is_more_relevant(shelf: Shelf) -> None:
     shelf.add({"crane": "the crane turns"})
     shelf.add({"pinned": "the hook swings"}, priority=90)
-    of = shelf.placed({"crane": 0.95})
-    answer = handed(of, "the crane turns", exact=brought(shelf, PATTERN, "pinned"))
+    of = shelf.with_cosines({"crane": 0.95})
+    answer = recall_for(of, "the crane turns", exact=exact_matches(shelf, PATTERN, "pinned"))
     assert ids(answer) == ["pinned", "crane"]
     assert [hit.is_pinned for hit in answer.hits] == [True, False]
-    by_state = handed(of, "the crane turns", exact=brought(shelf, STATE, "pinned"))
+    by_state = recall_for(of, "the crane turns", exact=exact_matches(shelf, STATE, "pinned"))
     assert not any(hit.is_pinned for hit in by_state.hits)
 
 
-def test_what_the_index_has_not_reached_is_brought_by_a_trigger_once(shelf: Shelf) -> None:
+def test_a_trigger_brings_an_unindexed_memory_once(shelf: Shelf) -> None:
     shelf.add({"first": "nothing of the kind"})
     of = shelf.by_words()
     shelf.add({"new": "the hook swings"})
-    answer = handed(of, "crane", exact=brought(shelf, PATTERN, "new"))
+    answer = recall_for(of, "crane", exact=exact_matches(shelf, PATTERN, "new"))
     assert ids(answer) == ["new"]
     assert first(answer).relevance >= 0.8
 
 
-def test_what_the_user_has_called_wrong_counts_less_also_where_a_trigger_brought_it(shelf: Shelf) -> None:
+def test_a_marked_memory_counts_less_even_with_a_trigger(shelf: Shelf) -> None:
     shelf.add({"hook": "the hook swings", "other": "quay"})
     of = shelf.by_words()
     text = "commit the crane of the harbour"
-    exact = brought(shelf, PATTERN, "hook")
-    assert first(handed(of, text, exact=exact)).relevance >= 0.8
-    terms = marks.to_text(marks.terms(text, of.index))
+    exact = exact_matches(shelf, PATTERN, "hook")
+    assert first(recall_for(of, text, exact=exact)).relevance >= 0.8
+    terms = marks.terms_to_text(marks.prompt_terms(text, of.index))
     shelf.store.mark(Mark(shelf.store.get("hook").seq, "d", terms, 1))
-    (hit,) = [hit for hit in handed(of, text, exact=exact).hits if hit.memory.id == "hook"]
+    (hit,) = [hit for hit in recall_for(of, text, exact=exact).hits if hit.memory.id == "hook"]
     assert (hit.marked, hit.relevance) == (0.0, 0.0)
     alone = exact.hits()
-    pipeline.discount_marked(alone, text, shelf.store, lambda: of.index)
+    pipeline.discount_marked_hits(alone, text, shelf.store, lambda: of.index)
     assert [(hit.marked, hit.relevance) for hit in alone] == [(0.0, 0.0)]
-    pipeline.discount_marked(exact.hits()[:0], text, shelf.store, lambda: pytest.fail("opened"))
+    pipeline.discount_marked_hits(exact.hits()[:0], text, shelf.store, lambda: pytest.fail("opened"))
 
 
 # ---- what the index has not reached ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("by", [SEMANTIC, LEXICAL])
-def test_a_memory_that_the_index_has_not_reached_is_judged_on_its_own_words(shelf: Shelf, by: str) -> None:
+def test_an_unindexed_memory_is_judged_on_its_own_words(shelf: Shelf, by: str) -> None:
     shelf.add({"weak": "Tokens are checked in the gateway."})
     of = shelf.by_meaning_too() if by == SEMANTIC else shelf.by_words()
     shelf.add({"new": TOKEN})
-    hit = first(handed(of, QUESTION))
+    hit = first(recall_for(of, QUESTION))
     assert hit.memory.id == "new"
     assert hit.relevance >= BAR
 
@@ -206,7 +206,7 @@ def test_a_changed_memory_is_given_once_and_as_it_is_now(shelf: Shelf) -> None:
     shelf.add({"changed": "Tokens never rotate.", "other": "Tokens are checked in the gateway."})
     of = shelf.by_words()
     shelf.store.update([shelf.store.get("changed").replaced(content=TOKEN)])
-    hits = handed(of, QUESTION).hits
+    hits = recall_for(of, QUESTION).hits
     assert [hit.memory.content for hit in hits if hit.memory.id == "changed"] == [TOKEN]
 
 
@@ -217,7 +217,7 @@ def test_only_the_newest_of_very_many_are_looked_through(shelf: Shelf, later: in
     shelf.add({"new": TOKEN})
     for i in range(later):
         shelf.add({f"later{i}": "quiet water"}, status="archived")
-    assert ids(handed(of, QUESTION)) == given
+    assert ids(recall_for(of, QUESTION)) == given
 
 
 def test_new_memories_are_given_within_the_same_bounds(shelf: Shelf) -> None:
@@ -227,4 +227,4 @@ def test_new_memories_are_given_within_the_same_bounds(shelf: Shelf) -> None:
     shelf.add({"gone": TOKEN}, expires_at=1)
     shelf.add({"had": TOKEN})
     shelf.add({"mine": TOKEN}, project="shop")
-    assert ids(handed(of, QUESTION, "shop", given=frozenset({"had"}))) == ["mine"]
+    assert ids(recall_for(of, QUESTION, "shop", given=frozenset({"had"}))) == ["mine"]

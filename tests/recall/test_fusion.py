@@ -1,4 +1,4 @@
-"""Lists into one ranking: by weighted scores, by reciprocal ranks, with a list on top; and what must not change it."""
+"""Fusion of lists: weighted scores, reciprocal ranks and further lists; and its invariants."""
 
 import random
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.recall import fusion
-from subcog_hooks.recall.fusion import reciprocal_ranks, weighted, with_list
+from subcog_hooks.recall.fusion import add_list, reciprocal_ranks, weighted_sum
 
 Scores = dict[int, float]
 Ranks = dict[int, int]
@@ -29,17 +29,15 @@ def in_order(scores: Scores) -> list[int]:
 
 
 @given(words, cosines, alphas, fulls)
-def test_every_memory_of_either_side_has_one_score_between_nothing_and_one(
-    words: Scores, cosines: Scores, alpha: float, full: float
-) -> None:
-    fused = weighted(words, cosines, alpha, full)
+def test_every_memory_of_either_side_has_a_score_of_0_to_1(words: Scores, cosines: Scores, alpha: float, full: float) -> None:
+    fused = weighted_sum(words, cosines, alpha, full)
     assert fused.keys() == words.keys() | cosines.keys()
     assert all(0.0 <= score <= 1.0 + 1e-9 for score in fused.values())
 
 
 @given(words, cosines)
-def test_without_a_share_for_meaning_the_order_is_that_of_the_words(words: Scores, cosines: Scores) -> None:
-    fused = weighted(words, cosines, 0.0)
+def test_with_alpha_0_the_order_is_the_words(words: Scores, cosines: Scores) -> None:
+    fused = weighted_sum(words, cosines, 0.0)
     ranked = [fused[seq] for seq in in_order(words)]
     assert ranked == sorted(ranked, reverse=True)  # scores one bit apart may come out equal
     assert all(fused[seq] == 0.0 for seq in cosines.keys() - words.keys())
@@ -47,7 +45,7 @@ def test_without_a_share_for_meaning_the_order_is_that_of_the_words(words: Score
 
 @given(words, cosines)
 def test_without_a_share_for_words_a_score_is_the_cosine(words: Scores, cosines: Scores) -> None:
-    assert weighted(words, cosines, 1.0) == {seq: max(0.0, cosines.get(seq, 0.0)) for seq in words.keys() | cosines.keys()}
+    assert weighted_sum(words, cosines, 1.0) == {seq: max(0.0, cosines.get(seq, 0.0)) for seq in words.keys() | cosines.keys()}
 
 
 @given(words, cosines, alphas, fulls, st.integers(-20, 20))
@@ -55,50 +53,50 @@ def test_only_the_relation_of_the_words_scores_counts(
     words: Scores, cosines: Scores, alpha: float, full: float, power: int
 ) -> None:
     larger = {seq: score * 2.0**power for seq, score in words.items()}
-    assert weighted(larger, cosines, alpha, full * 2.0**power) == weighted(words, cosines, alpha, full)
+    assert weighted_sum(larger, cosines, alpha, full * 2.0**power) == weighted_sum(words, cosines, alpha, full)
 
 
 @given(words, cosines, alphas, st.randoms(use_true_random=False))
 def test_the_order_of_the_lists_does_not_show(words: Scores, cosines: Scores, alpha: float, chance: random.Random) -> None:
-    def turned(scores: Scores) -> Scores:
+    def shuffle(scores: Scores) -> Scores:
         items = list(scores.items())
         chance.shuffle(items)
         return dict(items)
 
-    assert weighted(turned(words), turned(cosines), alpha) == weighted(words, cosines, alpha)
+    assert weighted_sum(shuffle(words), shuffle(cosines), alpha) == weighted_sum(words, cosines, alpha)
 
 
 @given(words, cosines, alphas, seqs, st.floats(0.0, 1.0))
 def test_a_higher_cosine_never_lowers_a_score(words: Scores, cosines: Scores, alpha: float, seq: int, rise: float) -> None:
     before = {**cosines, seq: cosines.get(seq, 0.0)}
     after = {**before, seq: before[seq] + rise}
-    assert weighted(words, after, alpha)[seq] >= weighted(words, before, alpha)[seq]
+    assert weighted_sum(words, after, alpha)[seq] >= weighted_sum(words, before, alpha)[seq]
 
 
 @given(words.filter(bool), cosines, alphas, fulls)
-def test_what_a_memory_with_all_of_the_query_scores_counts_only_where_none_reaches_it(
+def test_the_full_score_counts_only_where_no_memory_reaches_it(
     words: Scores, cosines: Scores, alpha: float, full: float
 ) -> None:
     best = max(words.values())
-    assert weighted(words, cosines, alpha, min(full, best)) == weighted(words, cosines, alpha)
-    usual, lowered = weighted(words, cosines, alpha), weighted(words, cosines, alpha, best + full)
+    assert weighted_sum(words, cosines, alpha, min(full, best)) == weighted_sum(words, cosines, alpha)
+    usual, lowered = weighted_sum(words, cosines, alpha), weighted_sum(words, cosines, alpha, best + full)
     assert all(lowered[seq] <= usual[seq] for seq in usual)
 
 
 def test_a_chance_word_does_not_outrank_a_memory_that_is_meant() -> None:
     words, cosines = {1: 3.0}, {1: 0.2, 2: 0.6}  # 1 has one word of six, 2 none, and lies nearest
-    assert in_order(weighted(words, cosines, 0.7, full=18.0)) == [2, 1]
-    assert in_order(weighted(words, cosines, 0.7)) == [1, 2]  # as if that word were the whole question
+    assert in_order(weighted_sum(words, cosines, 0.7, full=18.0)) == [2, 1]
+    assert in_order(weighted_sum(words, cosines, 0.7)) == [1, 2]  # as if that word were the whole question
 
 
 def test_what_only_one_side_knows_is_worth_that_sides_share() -> None:
-    fused = weighted({1: 8.0, 2: 4.0}, {3: 0.9}, 0.25)
+    fused = weighted_sum({1: 8.0, 2: 4.0}, {3: 0.9}, 0.25)
     assert fused == pytest.approx({1: 0.75, 2: 0.375, 3: 0.225})
 
 
 def test_without_any_score_there_is_nothing_to_fuse() -> None:
-    assert weighted({}, {}, 0.6) == {}
-    assert weighted({1: 0.0}, {}, 0.6) == {1: 0.0}
+    assert weighted_sum({}, {}, 0.6) == {}
+    assert weighted_sum({1: 0.0}, {}, 0.6) == {1: 0.0}
 
 
 # ---- by reciprocal ranks -----------------------------------------------------------------------------------------
@@ -121,7 +119,7 @@ def test_a_list_without_weight_adds_nothing_and_nobody(mine: Ranks, other: Ranks
     assert reciprocal_ranks([(1.0, mine), (0.0, other)], 60) == reciprocal_ranks([(1.0, mine)], 60)
 
 
-def test_a_memory_in_both_lists_is_ahead_of_one_of_the_same_rank_in_one() -> None:
+def test_two_lists_beat_one_list_of_the_same_rank() -> None:
     fused = reciprocal_ranks([(0.5, {1: 1, 2: 2}), (0.5, {3: 1, 2: 2})], 60)
     assert in_order(fused) == [2, 1, 3]
 
@@ -132,7 +130,7 @@ def test_the_heavier_list_decides_between_equal_ranks() -> None:
     assert in_order(reciprocal_ranks([(1.0 - weight, of_one) for weight, of_one in lists], 60)) == [2, 1]
 
 
-def test_a_small_constant_favours_the_first_of_one_list_and_a_large_one_the_middle_of_both() -> None:
+def test_rrf_k_decides_between_one_first_and_two_middle_ranks() -> None:
     lists = [(0.5, {1: 1, 2: 4}), (0.5, {3: 1, 2: 4})]
     assert in_order(reciprocal_ranks(lists, 1))[-1] == 2
     assert in_order(reciprocal_ranks(lists, 60))[0] == 2
@@ -149,7 +147,7 @@ def test_a_better_rank_is_worth_more(of_one: Ranks, weight: float, k: int) -> No
 
 @given(cosines, weights, ranks)
 def test_a_further_list_adds_its_weight_by_the_rank(fused: Scores, weight: float, of_one: Ranks) -> None:
-    raised = with_list(fused, weight, of_one)
+    raised = add_list(fused, weight, of_one)
     assert raised.keys() == fused.keys() | of_one.keys()
     for seq, score in raised.items():
         gained = weight / of_one[seq] if seq in of_one else 0.0
@@ -160,10 +158,10 @@ def test_a_further_list_adds_its_weight_by_the_rank(fused: Scores, weight: float
     ("found_by", "ran", "share"), [(1, 1, 0.0), (0, 2, 0.0), (1, 2, 0.5), (2, 2, 1.0), (2, 3, 2 / 3), (3, 3, 1.0), (0, 0, 0.0)]
 )
 def test_agreement_is_the_share_of_the_strategies_that_ran(found_by: int, ran: int, share: float) -> None:
-    assert fusion.agreement(found_by, ran) == share
+    assert fusion.agreement_share(found_by, ran) == share
 
 
 @given(st.lists(st.sampled_from([0.5, 1.0, 2.5, 4.0]), max_size=20))
 def test_a_rank_counts_those_that_score_better(scores: list[float]) -> None:
     ranked = [(score, seq) for seq, score in enumerate(sorted(scores, reverse=True))]
-    assert fusion.ranks_of(ranked) == {seq: 1 + sum(other > score for other in scores) for score, seq in ranked}
+    assert fusion.ranks_by_row(ranked) == {seq: 1 + sum(other > score for other in scores) for score, seq in ranked}

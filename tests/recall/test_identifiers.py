@@ -33,9 +33,9 @@ def pairs(shelf: Shelf) -> Sources:
     return shelf.by_meaning_too()
 
 
-def handed(sources: Sources, prompt: str, parts: Sequence[str] = ()) -> dict[str, Hit]:
+def recall_for(sources: Sources, prompt: str, parts: Sequence[str] = ()) -> dict[str, Hit]:
     eligible = Eligibility(audiences_of(), now_ms())
-    answer = pipeline.for_needs(prompt, parts, sources, eligible, Deadline(60_000))
+    answer = pipeline.recall_for_parts(prompt, parts, sources, eligible, Deadline(60_000))
     assert not answer.is_degraded, answer.note
     return {hit.memory.id: hit for hit in answer.hits}
 
@@ -54,28 +54,28 @@ def is_lowered(hit: Hit) -> bool:
     ],
 )
 def test_a_sibling_is_something_else(pairs: Sources, prompt: str, asked: str, sibling: str) -> None:
-    hits = handed(pairs, prompt)
+    hits = recall_for(pairs, prompt)
     assert not is_lowered(hits[asked])
     assert is_lowered(hits[sibling])
     assert hits[sibling].relevance < 0.15
     assert hits[asked].relevance > 0.5
 
 
-def test_where_nothing_else_is_known_a_sibling_is_better_than_nothing(pairs: Sources) -> None:
-    hits = handed(pairs, "How is the ROS3 workspace built?")
+def test_without_the_identifier_a_sibling_keeps_its_relevance(pairs: Sources) -> None:
+    hits = recall_for(pairs, "How is the ROS3 workspace built?")
     assert not any(map(is_lowered, hits.values()))
     assert hits["ros2"].relevance > 0.5
 
 
 def test_of_two_that_are_compared_neither_is_lowered(pairs: Sources) -> None:
-    hits = handed(pairs, "Is the workspace of ROS1 or of ROS2 built with colcon?")
+    hits = recall_for(pairs, "Is the workspace of ROS1 or of ROS2 built with colcon?")
     assert not is_lowered(hits["ros1"])
     assert not is_lowered(hits["ros2"])
 
 
 def test_a_part_of_the_prompt_does_not_bring_the_sibling_back(pairs: Sources) -> None:
     part = "How is the workspace built and sourced?"
-    hits = handed(pairs, f"I am on the ROS2 branch today. {part}", [part])
+    hits = recall_for(pairs, f"I am on the ROS2 branch today. {part}", [part])
     assert is_lowered(hits["ros1"])
 
 
@@ -88,7 +88,7 @@ def test_a_sibling_does_not_come_however_like_the_prompt_it_is(shelf: Shelf) -> 
     )
     shelf.fill()
     prompt = "What caused the INC-9002 outage of the search cluster, a full disk on the primary node?"
-    assert handed(shelf.by_meaning_too(), prompt)["like"].relevance < 0.1
+    assert recall_for(shelf.by_meaning_too(), prompt)["like"].relevance < 0.1
 
 
 @pytest.mark.parametrize(
@@ -102,23 +102,23 @@ def test_a_sibling_does_not_come_however_like_the_prompt_it_is(shelf: Shelf) -> 
 def test_what_has_the_identifier_somewhere_is_no_sibling(shelf: Shelf, text: str) -> None:
     shelf.add({"right": text, "other": "ROS2 is installed on the lab machines"})
     shelf.fill()
-    hits = handed(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
+    hits = recall_for(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
     assert not is_lowered(hits["right"])
 
 
-def test_what_answers_a_question_about_the_identifier_is_no_sibling(shelf: Shelf) -> None:
+def test_a_question_with_the_identifier_makes_no_sibling(shelf: Shelf) -> None:
     asked = (AnsweredQuestion("what replaces the controller manager in ROS2"),)
     shelf.add(None, memory("The controller manager of ROS1 is gone", id="right", questions=asked))
     shelf.add({"other": "ROS2 is installed on the lab machines"})
     shelf.fill()
-    hits = handed(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
+    hits = recall_for(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
     assert not is_lowered(hits["right"])
 
 
 def test_a_memorys_relevance_does_not_depend_on_the_page(pairs: Sources) -> None:
     def of_ros1(limit: int, offset: int) -> float:
         request = Request("how is the ROS2 workspace built", Filter())
-        hits = pipeline.search(request, pairs, Deadline(60_000), limit, offset).hits
+        hits = pipeline.search_page(request, pairs, Deadline(60_000), limit, offset).hits
         return next(hit.relevance for hit in hits if hit.memory.id == "ros1")
 
     assert of_ros1(10, 0) == of_ros1(1, 1)
@@ -127,7 +127,7 @@ def test_a_memorys_relevance_does_not_depend_on_the_page(pairs: Sources) -> None
 def test_numbers_and_versions_have_no_siblings(shelf: Shelf) -> None:
     shelf.add({"old": "The runner has 3.11 of the interpreter, 40 workers", "new": "The runner has 3.12 of it, 20 workers"})
     shelf.fill()
-    hits = handed(shelf.by_meaning_too(), "Does the runner have 3.12 of the interpreter and 20 workers?")
+    hits = recall_for(shelf.by_meaning_too(), "Does the runner have 3.12 of the interpreter and 20 workers?")
     assert {"old", "new"} <= hits.keys()
     assert not any(map(is_lowered, hits.values()))
 
@@ -140,7 +140,7 @@ def test_what_a_trigger_brings_is_not_lowered(shelf: Shelf) -> None:
     eligible = Eligibility(audiences_of(), now_ms())
     prompt = "How do we build the ROS2 workspace?"
     brought = exact.match_prompt(prompt, None, sources.store, eligible, Deadline(60_000))
-    hits = pipeline.for_needs(prompt, [], sources, eligible, Deadline(60_000), exact=brought).hits
+    hits = pipeline.recall_for_parts(prompt, [], sources, eligible, Deadline(60_000), exact=brought).hits
     assert {"ros1", "ros2"} <= {hit.memory.id for hit in hits}
     assert not any(map(is_lowered, hits))
 
@@ -151,20 +151,20 @@ def near(shelf: Shelf) -> Shelf:
     return shelf
 
 
-def searched(sources: Sources, query: str) -> list[Hit]:
-    return pipeline.search(Request(query, Filter(), is_explained=True), sources, Deadline(60_000), 10).hits
+def search_hits(sources: Sources, query: str) -> list[Hit]:
+    return pipeline.search_page(Request(query, Filter(), is_explained=True), sources, Deadline(60_000), 10).hits
 
 
 @pytest.mark.parametrize("numbers", [{}, {"mode": "rrf"}], ids=["weighted", "rrf"])
-def test_the_only_memory_with_a_rare_identifier_is_among_the_first_three(near: Shelf, numbers: dict[str, str]) -> None:
+def test_the_only_holder_of_a_rare_identifier_is_in_the_top_3(near: Shelf, numbers: dict[str, str]) -> None:
     near.fill()
-    hits = searched(near.by_meaning_too(**numbers), LONG)
-    place = [hit.memory.id for hit in hits].index("rare")
-    assert place < 3
-    lifted = hits[place]
+    hits = search_hits(near.by_meaning_too(**numbers), LONG)
+    position = [hit.memory.id for hit in hits].index("rare")
+    assert position < 3
+    lifted = hits[position]
     assert lifted.contributions[IDENTIFIER] > 0.0
-    told = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency
-    assert told == pytest.approx(lifted.score, abs=1e-6)
+    total = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency
+    assert total == pytest.approx(lifted.score, abs=1e-6)
 
 
 def test_an_old_one_is_among_the_first_three_too(shelf: Shelf) -> None:
@@ -173,30 +173,30 @@ def test_an_old_one_is_among_the_first_three_too(shelf: Shelf) -> None:
         shelf.add(None, memory(NEAR.format(number=number), id=f"near{number}", created_at=now))
     shelf.add(None, memory(RARE, id="rare", created_at=now - 3 * 365 * 86_400_000))
     shelf.fill()
-    hits = searched(shelf.by_meaning_too(decay=30.0, floor=0.5), LONG)
+    hits = search_hits(shelf.by_meaning_too(decay=30.0, floor=0.5), LONG)
     lifted = next(hit for hit in hits[:3] if hit.memory.id == "rare")
     assert lifted.recency < 0.6
-    told = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency
-    assert told == pytest.approx(lifted.score, abs=1e-6)
+    total = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency
+    assert total == pytest.approx(lifted.score, abs=1e-6)
 
 
 def test_a_memory_with_two_rare_identifiers_takes_one_place(near: Shelf) -> None:
     near.add({"both": "XQA_PORT and XQA_HOST are read from the shelf of the gate"})
     near.fill()
     index = near.index()
-    asked = query.analyse("Are XQA_PORT and XQA_HOST read at the gate?", index)
-    named, sole = identifiers.look_up(asked, index, Filter())
+    asked = query.analyse_query("Are XQA_PORT and XQA_HOST read at the gate?", index)
+    named, sole = identifiers.find_holders(asked, index, Filter())
     assert (sorted(named), len(sole)) == (["xqa_host", "xqa_port"], 1)
 
 
 def test_one_of_several_that_have_it_is_not_lifted(near: Shelf) -> None:
     near.add({"other": "QXF_TIMEOUT_MS is read once at the start of the gate"})
     near.fill()
-    assert all(IDENTIFIER not in hit.contributions for hit in searched(near.by_meaning_too(), LONG))
+    assert all(IDENTIFIER not in hit.contributions for hit in search_hits(near.by_meaning_too(), LONG))
 
 
 def test_nothing_is_lifted_for_a_query_of_words(near: Shelf) -> None:
     near.fill()
     assert all(
-        IDENTIFIER not in hit.contributions for hit in searched(near.by_meaning_too(), "session token of the web client")
+        IDENTIFIER not in hit.contributions for hit in search_hits(near.by_meaning_too(), "session token of the web client")
     )

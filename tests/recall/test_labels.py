@@ -43,7 +43,9 @@ def test_a_text_names_the_labels_that_some_memory_carries(shelf: Shelf) -> None:
         ("", set()),
     ]
     failures = [
-        (text, actual) for text, named in cases if (actual := set(labels.named_by(text, shelf.index(), Filter()))) != named
+        (text, actual)
+        for text, named in cases
+        if (actual := set(labels.labels_named_in(text, shelf.index(), Filter()))) != named
     ]
     assert failures == []
 
@@ -64,7 +66,7 @@ def test_a_text_names_the_labels_that_some_memory_carries(shelf: Shelf) -> None:
 )
 def test_a_label_is_named_whatever_its_script_and_its_marks(shelf: Shelf, tag: str, text: str, named: str) -> None:
     shelf.add({}, memory("tagged", id="one", tags=(tag,)))
-    assert list(labels.named_by(text, shelf.index(), Filter())) == [named]
+    assert list(labels.labels_named_in(text, shelf.index(), Filter())) == [named]
     hit = first(find(shelf.by_words(tags=0.1), text))
     assert (hit.memory.id, hit.ranks[LABELS], hit.labels) == ("one", 1, (tag,))
 
@@ -72,7 +74,7 @@ def test_a_label_is_named_whatever_its_script_and_its_marks(shelf: Shelf, tag: s
 def test_the_rare_labels_come_first_and_no_more_than_some(shelf: Shelf) -> None:
     names = [f"tag{chr(97 + i)}" for i in range(12)]
     shelf.add({}, *(memory(f"note {i}", tags=tuple(names[i:])) for i in range(len(names))))
-    named = labels.named_by(" ".join(reversed(names)), shelf.index(), Filter())
+    named = labels.labels_named_in(" ".join(reversed(names)), shelf.index(), Filter())
     assert list(named) == names[:8]  # the later a tag in the list, the more memories carry it
     assert list(named.values()) == sorted(named.values(), reverse=True)
     assert all(0.0 <= rarity <= 1.0 for rarity in named.values())
@@ -83,16 +85,16 @@ def test_only_labels_of_the_scope_are_named(shelf: Shelf) -> None:
     shelf.add({}, memory("theirs", project="blog", tags=tuple(rarer)))
     shelf.add({}, *(memory(f"mine {i}", project="shop", tags=("rathole",)) for i in range(3)))
     index, text = shelf.index(), " ".join(["rathole", *rarer])
-    assert list(labels.named_by(text, index, Filter(audiences=audiences_of("shop")))) == ["rathole"]
-    assert set(labels.named_by(text, index, Filter(audiences=audiences_of("blog")))) == set(rarer)
-    assert "rathole" not in labels.named_by(text, index, Filter())
+    assert list(labels.labels_named_in(text, index, Filter(audiences=audiences_of("shop")))) == ["rathole"]
+    assert set(labels.labels_named_in(text, index, Filter(audiences=audiences_of("blog")))) == set(rarer)
+    assert "rathole" not in labels.labels_named_in(text, index, Filter())
 
 
 def test_a_memory_is_found_by_a_tag_its_text_never_has(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"cachekit": "Project architecture of the cache, and its codebase."})
     shelf.add({}, memory("Restart the tunnel by hand when it hangs.", id="tunnel", tags=("rathole",)))
-    of = shelf.placed({"cachekit": 0.8, "tunnel": 0.3}, tags=1.0)
+    of = shelf.with_cosines({"cachekit": 0.8, "tunnel": 0.3}, tags=1.0)
     answer = find(of, "rathole project codebase architecture")
     hit = first(answer)
     assert (hit.memory.id, hit.ranks[LABELS], hit.labels) == ("tunnel", 1, ("rathole",))
@@ -120,7 +122,7 @@ def test_the_words_of_a_memory_never_outweigh_a_label(shelf: Shelf) -> None:
 @pytest.mark.parametrize(("before", "named"), [(59, ["rathole"]), (60, [])])
 def test_labels_are_looked_for_among_the_first_sixty_words(shelf: Shelf, before: int, named: list[str]) -> None:
     shelf.add({}, memory("tagged", tags=("rathole",)))
-    assert list(labels.named_by("word " * before + "rathole", shelf.index(), Filter())) == named
+    assert list(labels.labels_named_in("word " * before + "rathole", shelf.index(), Filter())) == named
 
 
 def test_labels_lift_the_five_memories_with_most_named_labels(shelf: Shelf) -> None:
@@ -137,7 +139,7 @@ def test_memories_tied_with_the_last_are_listed_too(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "found"),
+    ("scope", "expected"),
     [
         (Filter(audiences=audiences_of("shop")), ["mine"]),
         (Filter(statuses=("archived",)), ["old"]),
@@ -145,7 +147,7 @@ def test_memories_tied_with_the_last_are_listed_too(shelf: Shelf) -> None:
         (Filter(), ["mine", "theirs"]),
     ],
 )
-def test_what_carries_a_label_is_found_in_scope_alone(shelf: Shelf, scope: Filter, found: list[str]) -> None:
+def test_what_carries_a_label_is_found_in_scope_alone(shelf: Shelf, scope: Filter, expected: list[str]) -> None:
     tags = ("rathole",)
     shelf.add(
         {},
@@ -154,24 +156,24 @@ def test_what_carries_a_label_is_found_in_scope_alone(shelf: Shelf, scope: Filte
         memory("tunnel three", id="old", project="shop", tags=tags, status="archived"),
         memory("tunnel four", id="expired", project="shop", tags=tags, expires_at=1),
     )
-    assert sorted(ids(find(shelf.by_words(tags=0.1), "rathole", scope=scope))) == found
+    assert sorted(ids(find(shelf.by_words(tags=0.1), "rathole", scope=scope))) == expected
 
 
 def test_a_tag_that_only_another_project_has_changes_nothing(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"mine": "The rathole tunnel listens on port 2333."}, project="shop")
     places, scope = {"mine": 0.9}, Filter(audiences=audiences_of("shop"))
-    before = find(shelf.placed(places, tags=0.1), "rathole tunnel port", scope=scope)
+    before = find(shelf.with_cosines(places, tags=0.1), "rathole tunnel port", scope=scope)
     shelf.add({}, memory("Quiet water.", project="blog", tags=("rathole",)))
-    after = find(shelf.placed(places, tags=0.1), "rathole tunnel port", scope=scope)
+    after = find(shelf.with_cosines(places, tags=0.1), "rathole tunnel port", scope=scope)
     assert (ids(before), before.strategies, before.confidence) == (ids(after), after.strategies, after.confidence)
 
 
 def gain(shelf: Shelf, text: str, of: str) -> float:
-    """What a memory has more when labels count."""
+    """The gain of a memory's score when labels count."""
 
     def score(tags: float) -> float:
-        answer = find(shelf.placed({of: 0.5}, tags=tags), text)
+        answer = find(shelf.with_cosines({of: 0.5}, tags=tags), text)
         return next(hit.score for hit in answer.hits if hit.memory.id == of)
 
     return score(0.2) - score(0.0)

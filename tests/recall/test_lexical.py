@@ -1,4 +1,4 @@
-"""The channels of words: what each of them finds, what adds to a score, and what is fetched past a cut."""
+"""The channels of words: their matches, the parts of a score, and ties at the cut."""
 
 from collections.abc import Callable
 
@@ -32,19 +32,19 @@ def notes(shelf: Shelf) -> LexicalIndex:
 
 
 @pytest.fixture
-def found(shelf: Shelf, notes: LexicalIndex) -> Callable[..., list[str]]:
+def find_ids(shelf: Shelf, notes: LexicalIndex) -> Callable[..., list[str]]:
     """The ids that a channel finds, best first."""
 
-    def listed(kind: Kind, text: str, k: int = 10) -> list[str]:
-        ranked = kind(notes).search(query.analyse(text, notes), Filter(), k, ENOUGH)
+    def find_with(kind: Kind, text: str, k: int = 10) -> list[str]:
+        ranked = kind(notes).search(query.analyse_query(text, notes), Filter(), k, ENOUGH)
         assert [score for score, _ in ranked] == sorted((score for score, _ in ranked), reverse=True)
         by_seq = shelf.store.by_seqs([seq for _, seq in ranked])
         return [by_seq[seq].id for _, seq in ranked]
 
-    return listed
+    return find_with
 
 
-def test_exact_finds_what_has_all_of_it(found: Callable[..., list[str]], subtests: pytest.Subtests) -> None:
+def test_exact_finds_what_has_all_of_it(find_ids: Callable[..., list[str]], subtests: pytest.Subtests) -> None:
     cases = [
         ("flushed commit", ["wal"], "all terms"),
         ("flushing commits", ["wal"], "by their stems"),
@@ -65,7 +65,7 @@ def test_exact_finds_what_has_all_of_it(found: Callable[..., list[str]], subtest
     ]
     for text, expected, why in cases:
         with subtests.test(text=text):
-            assert found(ExactWords, text) == expected, why
+            assert find_ids(ExactWords, text) == expected, why
 
 
 def test_of_a_prompt_nobody_expects_all_terms_in_one_memory(shelf: Shelf) -> None:
@@ -73,10 +73,10 @@ def test_of_a_prompt_nobody_expects_all_terms_in_one_memory(shelf: Shelf) -> Non
     shelf.add({"all": " ".join(words)})
     index = shelf.index()
     for text, count in ((" ".join(words[:-1]), 1), (" ".join(words), 0)):
-        assert len(ExactWords(index).search(query.analyse(text, index), Filter(), 10, ENOUGH)) == count
+        assert len(ExactWords(index).search(query.analyse_query(text, index), Filter(), 10, ENOUGH)) == count
 
 
-def test_relaxed_finds_what_has_any_of_it(found: Callable[..., list[str]], subtests: pytest.Subtests) -> None:
+def test_relaxed_finds_what_has_any_of_it(find_ids: Callable[..., list[str]], subtests: pytest.Subtests) -> None:
     cases = [
         ("flushed queue", {"wal", "pump"}, "any term"),
         ("flushing chromodynamics", {"wal"}, "a term that no memory has is passed over"),
@@ -89,10 +89,10 @@ def test_relaxed_finds_what_has_any_of_it(found: Callable[..., list[str]], subte
     ]
     for text, expected, why in cases:
         with subtests.test(text=text):
-            assert set(found(Relaxed, text)) == expected, why
+            assert set(find_ids(Relaxed, text)) == expected, why
 
 
-def test_beginnings_finds_words_with_another_ending(found: Callable[..., list[str]]) -> None:
+def test_beginnings_finds_words_with_another_ending(find_ids: Callable[..., list[str]]) -> None:
     cases = [
         ("configures", ["base"]),
         ("flusher", ["wal"]),
@@ -105,10 +105,10 @@ def test_beginnings_finds_words_with_another_ending(found: Callable[..., list[st
         ("zonk", []),
         ("", []),
     ]
-    assert [(text, actual) for text, expected in cases if (actual := found(Beginnings, text)) != expected] == []
+    assert [(text, actual) for text, expected in cases if (actual := find_ids(Beginnings, text)) != expected] == []
 
 
-def test_pieces_finds_words_inside_words_and_misspelt_ones(found: Callable[..., list[str]]) -> None:
+def test_pieces_finds_words_inside_words_and_misspelt_ones(find_ids: Callable[..., list[str]]) -> None:
     cases = [
         ("tabas", ["base"]),
         ("chedul", ["base"]),
@@ -121,14 +121,14 @@ def test_pieces_finds_words_inside_words_and_misspelt_ones(found: Callable[..., 
         ("a.*", []),
         ("", []),
     ]
-    assert [(text, actual) for text, expected in cases if (actual := found(Pieces, text)) != expected] == []
+    assert [(text, actual) for text, expected in cases if (actual := find_ids(Pieces, text)) != expected] == []
 
 
 @pytest.mark.parametrize("kind", [Beginnings, Pieces])
-def test_of_a_long_query_a_few_words_are_looked_for_so(found: Callable[..., list[str]], kind: Kind) -> None:
+def test_of_a_long_query_a_few_words_are_looked_for_so(find_ids: Callable[..., list[str]], kind: Kind) -> None:
     many = [f"aaaa{chr(97 + i)}bbbb" for i in range(8)]  # before the other by the alphabet
-    assert found(kind, " ".join(["databa", *many[:7]])) == ["base"]
-    assert found(kind, " ".join(["databa", *many])) == []
+    assert find_ids(kind, " ".join(["databa", *many[:7]])) == ["base"]
+    assert find_ids(kind, " ".join(["databa", *many])) == []
 
 
 # ---- what a score is made of ----------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_of_a_long_query_a_few_words_are_looked_for_so(found: Callable[..., list
 
 def scores(shelf: Shelf, text: str, kind: Kind = Relaxed) -> dict[str, float]:
     index = shelf.index()
-    ranked = kind(index).search(query.analyse(text, index), Filter(), 50, ENOUGH)
+    ranked = kind(index).search(query.analyse_query(text, index), Filter(), 50, ENOUGH)
     by_seq = shelf.store.by_seqs([seq for _, seq in ranked])
     return {by_seq[seq].id: score for score, seq in ranked}
 
@@ -150,7 +150,7 @@ def test_all_words_in_a_long_memory_beat_one_repeated_word(shelf: Shelf) -> None
 
 
 def test_a_flat_score_knows_no_length_and_no_repetition(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall_words, "FLAT", 1.0)
+    monkeypatch.setattr(recall_words, "FLAT_SHARE", 1.0)
     shelf.fill()
     shelf.add({"short": "crane crane", "long": "a crane that stands " + "far away " * 20})
     of = scores(shelf, "crane")
@@ -226,17 +226,18 @@ def test_each_known_word_once_gives_the_full_score(shelf: Shelf, text: str) -> N
     shelf.add({"all": "how crane at berth seven sees number 41"})
     of = scores(shelf, text)
     index = shelf.index()
-    assert recall_words.full_score(index, query.analyse(text, index)) == pytest.approx(of["all"], rel=0.05)
+    assert recall_words.full_score(index, query.analyse_query(text, index)) == pytest.approx(of["all"], rel=0.05)
 
 
 def test_an_unknown_word_counts_a_quarter_of_the_rarest_word(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"all": "crane at berth seven"})
     index = shelf.index()
-    known, more = (
-        recall_words.full_score(index, query.analyse(text, index)) for text in ("crane berth", "crane berth chromodynamics")
+    known_score, more = (
+        recall_words.full_score(index, query.analyse_query(text, index))
+        for text in ("crane berth", "crane berth chromodynamics")
     )
-    assert more - known == pytest.approx(0.25 * index.rarity("body", "chromodynamics"))
+    assert more - known_score == pytest.approx(0.25 * index.rarity("body", "chromodynamics"))
 
 
 def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shelf: Shelf) -> None:
@@ -245,22 +246,22 @@ def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shel
     index = index_sync.catch_up(home, shelf.store)
     for times in range(3):
         shelf.store.update(
-            [one.replaced(content=f"crane again {times}") for one in shelf.store.by_ids([f"m{i}" for i in range(6)]).values()]
+            [row.replaced(content=f"crane again {times}") for row in shelf.store.by_ids([f"m{i}" for i in range(6)]).values()]
         )
         index = index_sync.catch_up(home, shelf.store)
     assert index.document_frequency("body", "crane") > index.documents == 7
-    asked = query.analyse("crane", index)
+    hits_and_full_score = query.analyse_query("crane", index)
     assert index.rarity("body", "crane") > 0.0
-    assert recall_words.full_score(index, asked) > 0.0
-    assert asked.terms[0].weight >= 0.0
-    assert all(score > 0.0 for score, _ in Relaxed(index).search(asked, Filter(), 10, ENOUGH))
+    assert recall_words.full_score(index, hits_and_full_score) > 0.0
+    assert hits_and_full_score.terms[0].weight >= 0.0
+    assert all(score > 0.0 for score, _ in Relaxed(index).search(hits_and_full_score, Filter(), 10, ENOUGH))
 
 
 def test_one_word_of_many_is_far_from_the_full_score(shelf: Shelf) -> None:
     shelf.fill()
     shelf.add({"one": "the crane stands", "rest": "berth quay hawser davit"})
     index = shelf.index()
-    full = recall_words.full_score(index, query.analyse("crane berth quay hawser davit", index))
+    full = recall_words.full_score(index, query.analyse_query("crane berth quay hawser davit", index))
     assert scores(shelf, "crane berth quay hawser davit")["one"] < full / 3
 
 
@@ -273,14 +274,14 @@ def test_whatever_scores_as_the_last_one_is_fetched_too(shelf: Shelf, k: int, fe
     shelf.add({f"b{i:02}": "crane and berth and quay" for i in range(30)})
     of = scores(shelf, "crane")
     index = shelf.index()
-    ranked = Relaxed(index).search(query.analyse("crane", index), Filter(), k, ENOUGH)
+    ranked = Relaxed(index).search(query.analyse_query("crane", index), Filter(), k, ENOUGH)
     assert [score for score, _ in ranked] == sorted(of.values(), reverse=True)[:fetched]
 
 
 def test_of_very_many_that_score_alike_some_are_fetched(shelf: Shelf) -> None:
     shelf.add({f"m{i:02}": "same words" for i in range(40)})
     index = shelf.index()
-    assert len(Relaxed(index).search(query.analyse("same words", index), Filter(), 2, ENOUGH)) == 16
+    assert len(Relaxed(index).search(query.analyse_query("same words", index), Filter(), 2, ENOUGH)) == 16
 
 
 def test_only_what_is_in_scope_is_counted(shelf: Shelf) -> None:
@@ -288,33 +289,35 @@ def test_only_what_is_in_scope_is_counted(shelf: Shelf) -> None:
     shelf.add({"theirs": "crane"}, project="blog")
     shelf.add({}, memory("crane", status="archived"), memory("crane", tags=("Blue",), namespace="decisions"))
     index = shelf.index()
-    assert recall_words.count(index, Filter()) == 4
-    assert recall_words.count(index, Filter(audiences=audiences_of("shop"))) == 3
-    assert recall_words.count(index, Filter(statuses=())) == 5
-    assert recall_words.count(index, Filter(tags=("blue",), namespaces=("decisions",))) == 1
+    assert recall_words.count_memories(index, Filter()) == 4
+    assert recall_words.count_memories(index, Filter(audiences=audiences_of("shop"))) == 3
+    assert recall_words.count_memories(index, Filter(statuses=())) == 5
+    assert recall_words.count_memories(index, Filter(tags=("blue",), namespaces=("decisions",))) == 1
 
 
 def test_a_filter_has_no_say_in_a_score(shelf: Shelf) -> None:
     shelf.add({"mine": "crane and berth"}, project="shop", namespace="decisions", created_at=9_000)
     shelf.fill()
     index = shelf.index()
-    asked = query.analyse("crane", index)
+    hits_and_full_score = query.analyse_query("crane", index)
     narrow = Filter(audiences=audiences_of("shop"), namespaces=("decisions",), since=5_000)
-    assert Relaxed(index).search(asked, narrow, 5, ENOUGH) == Relaxed(index).search(asked, Filter(), 5, ENOUGH)
+    assert Relaxed(index).search(hits_and_full_score, narrow, 5, ENOUGH) == Relaxed(index).search(
+        hits_and_full_score, Filter(), 5, ENOUGH
+    )
 
 
 def test_a_function_word_of_all_memories_adds_no_score_or_cost(
     shelf: Shelf, notes: LexicalIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def asked() -> tuple[list[float], float]:
-        query_of = query.analyse("the log is flushed", notes)
+    def hits_and_full_score() -> tuple[list[float], float]:
+        query_of = query.analyse_query("the log is flushed", notes)
         hits = Relaxed(notes).search(query_of, Filter(), 10, ENOUGH)
         return [score for score, _ in hits], recall_words.full_score(notes, query_of)
 
-    with_all, full = asked()
+    with_all, full = hits_and_full_score()
     monkeypatch.setattr(recall_words, "VERY_MANY", 2)
     monkeypatch.setattr(recall_words, "EVERYWHERE", 20)  # "the" is in 3 of 45 memories, "is" in one
-    without, of_the_rest = asked()
+    without, of_the_rest = hits_and_full_score()
     assert len(without) == len(with_all)
     assert without[0] < with_all[0]
     assert of_the_rest < full  # so that a memory which has all of the query keeps its share

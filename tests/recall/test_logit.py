@@ -1,4 +1,4 @@
-"""Probabilities as sums of logits: what a channel that is sure of a memory makes of its probability."""
+"""Probabilities as sums of logits: the effect of a sure channel on a memory's probability."""
 
 import random
 
@@ -18,9 +18,7 @@ def before(adds: float) -> tuple[tuple[str, float, float], ...]:
 
 
 @given(logits, names)
-def test_a_channel_never_makes_a_memory_less_probable_and_none_makes_it_certain_beyond_bounds(
-    adds: float, channels: list[str]
-) -> None:
+def test_a_channel_raises_a_probability_within_bounds(adds: float, channels: list[str]) -> None:
     usual = logit.probability(before(adds))
     assert usual <= logit.probability(logit.with_channels(before(adds), channels)) + 1e-4 <= 1.0 + 1e-4
 
@@ -43,7 +41,7 @@ def test_channels_that_are_only_likely_add_nothing() -> None:
     assert logit.with_channels(before(0.0), ["exact", "relaxed", "semantic", "labels"]) == before(0.0)
 
 
-def test_each_channel_that_is_sure_has_its_term_and_a_meaning_for_it() -> None:
+def test_each_sure_channel_has_a_term_with_a_meaning() -> None:
     terms = logit.terms_of_channels(sorted(hits.EXACT_CHANNELS))
     assert [name for name, _, _ in terms] == ["intercept", *sorted(hits.EXACT_CHANNELS)]
     assert hits.EXACT_CHANNELS == logit.CHANNELS.keys() <= NAMES.keys()

@@ -1,4 +1,4 @@
-"""The relevance of a second look: the same evidence as the hook's, weighed anew; what else is known of a memory stays."""
+"""The relevance of a second look: the hook's evidence with other weights; the other factors stay."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks.recall import logit, neural_relevance, relevance
 from subcog_hooks.recall.hits import Hit
-from subcog_hooks.recall.notes import terms_of_note
+from subcog_hooks.recall.notes import weigh_note
 from subcog_hooks.store.memory import Memory
 
 EVIDENCE = {name: 0.5 for name in relevance.WITH_MEANING if name != "intercept"}
@@ -20,10 +20,10 @@ def test_it_weighs_the_evidence_that_the_hook_weighs() -> None:
     assert neural_relevance.WITH_NEURAL_QUERY.keys() == relevance.WITH_MEANING.keys()
 
 
-def test_what_was_compared_by_meaning_is_weighed_anew_and_the_rest_stays() -> None:
+def test_evidence_of_meaning_is_reweighed_and_the_rest_stays() -> None:
     terms = logit.with_keyword(relevance.weigh_evidence(EVIDENCE), 1.0)
     hit = hit_of(terms)
-    neural_relevance.weigh_anew([hit])
+    neural_relevance.reweigh_hits([hit])
     assert {name: adds for name, _, adds in hit.terms}["margin"] == pytest.approx(
         0.5 * neural_relevance.WITH_NEURAL_QUERY["margin"]
     )
@@ -33,9 +33,9 @@ def test_what_was_compared_by_meaning_is_weighed_anew_and_the_rest_stays() -> No
 
 def test_words_alone_stay_as_they_were() -> None:
     terms = relevance.weigh_evidence({name: 0.5 for name in relevance.WORDS_ALONE if name != "intercept"})
-    assert neural_relevance.terms_of(terms) == terms
+    assert neural_relevance.reweigh_terms(terms) == terms
 
 
 def test_a_note_needs_more_than_at_the_first_look() -> None:
-    note = terms_of_note(relevance.weigh_evidence(EVIDENCE), 0.9, 1)
-    assert logit.probability(neural_relevance.terms_of(note)) < logit.probability(note)
+    note = weigh_note(relevance.weigh_evidence(EVIDENCE), 0.9, 1)
+    assert logit.probability(neural_relevance.reweigh_terms(note)) < logit.probability(note)

@@ -1,36 +1,36 @@
-"""What search makes of the candidates: the order, what each number of the tuning does to it, what the answer says of itself."""
+"""Search results: their order, the effect of each number of the tuning, and the answer's description."""
 
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.recall import pipeline
-from subcog_hooks.recall.candidates import HYBRID, MODES, Candidates, Request, Sources, gather
+from subcog_hooks.recall.candidates import HYBRID, MODES, Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Filter, audiences_of
-from tests.recall.shelf import Held, Shelf, find, first, gathered, ids, memory
+from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_equal_scores_are_ordered_by_newest_then_id_whatever_was_stored_first(shelf: Shelf, mode: str) -> None:
+def test_equal_scores_are_ordered_by_newest_then_id(shelf: Shelf, mode: str) -> None:
     text = "same words"
     shelf.add({"b": text, "a": text})
     shelf.add({"new": text}, created_at=9_000)
-    assert ids(find(shelf.placed({"b": 0.8}), text, mode=mode)) == ["new", "a", "b"]
+    assert ids(find(shelf.with_cosines({"b": 0.8}), text, mode=mode)) == ["new", "a", "b"]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_newest_of_equal_ones_is_first_however_short_the_lists_are(shelf: Shelf, mode: str) -> None:
+def test_the_newest_of_equals_is_first_in_short_lists(shelf: Shelf, mode: str) -> None:
     shelf.add({}, *(memory("same words", id=f"m{i}", created_at=i) for i in range(7)))
-    of = shelf.placed({"m0": 0.8}, lexical_depth=2, semantic_depth=2)
+    of = shelf.with_cosines({"m0": 0.8}, lexical_depth=2, semantic_depth=2)
     assert ids(find(of, "same words", limit=1, mode=mode)) == ["m6"]
 
 
 def test_the_share_of_meaning_changes_the_order(shelf: Shelf) -> None:
     shelf.add({"said": "the crane turns", "meant": "a hoist moves", "both": "the crane of old"})
     places = {"said": 0.3, "meant": 0.9, "both": 0.5}
-    orders = {alpha: ids(find(shelf.placed(places, alpha=alpha), "crane turns")) for alpha in (0.1, 0.5, 0.9)}
+    orders = {alpha: ids(find(shelf.with_cosines(places, alpha=alpha), "crane turns")) for alpha in (0.1, 0.5, 0.9)}
     assert orders[0.1][0] == "said"
     assert orders[0.9][0] == "meant"
     assert set(orders[0.1]) == set(orders[0.5]) == set(orders[0.9])
@@ -44,9 +44,9 @@ def test_age_changes_the_order_and_the_hit_says_by_how_much(shelf: Shelf) -> Non
     shelf.add({"old": "crane turns"}, created_at=now - 400 * DAY_MS)
     shelf.add({"new": "crane stands"}, created_at=now)
     places = {"old": 0.9, "new": 0.8}
-    still = find(shelf.placed(places, decay=0.0), "crane")
+    still = find(shelf.with_cosines(places, decay=0.0), "crane")
     assert (ids(still), {hit.recency for hit in still.hits}) == (["old", "new"], {1.0})
-    faded = find(shelf.placed(places, decay=0.01, floor=0.5), "crane")
+    faded = find(shelf.with_cosines(places, decay=0.01, floor=0.5), "crane")
     assert ids(faded) == ["new", "old"]
     assert [hit.recency for hit in faded.hits] == pytest.approx([1.0, 0.5], abs=0.01)
 
@@ -56,31 +56,33 @@ def test_the_floor_keeps_an_old_memory_that_fits_ahead(shelf: Shelf) -> None:
     shelf.add({"old": "crane turns"}, created_at=now - 4_000 * DAY_MS)
     shelf.add({"new": "quay"}, created_at=now)
     places = {"old": 0.9, "new": 0.6}
-    assert ids(find(shelf.placed(places, decay=0.01, floor=0.7), "crane"))[0] == "old"
-    assert ids(find(shelf.placed(places, decay=0.01, floor=0.0), "crane"))[0] == "new"
+    assert ids(find(shelf.with_cosines(places, decay=0.01, floor=0.7), "crane"))[0] == "old"
+    assert ids(find(shelf.with_cosines(places, decay=0.01, floor=0.0), "crane"))[0] == "new"
 
 
 def test_agreement_changes_the_order(shelf: Shelf) -> None:
     shelf.add({"alone": "a hoist moves", "agreed": "the crane and the quay and the berth"})
     places = {"alone": 0.9, "agreed": 0.3}
     text = "crane"
-    apart = find(shelf.placed(places, alpha=0.68, agreement=0.0), text)
-    raised = find(shelf.placed(places, alpha=0.68, agreement=1.0), text)
+    apart = find(shelf.with_cosines(places, alpha=0.68, agreement=0.0), text)
+    raised = find(shelf.with_cosines(places, alpha=0.68, agreement=1.0), text)
     assert (ids(apart), ids(raised)) == (["alone", "agreed"], ["agreed", "alone"])
     assert {hit.memory.id: hit.agreement for hit in raised.hits} == {"alone": 0.5, "agreed": 1.0}
 
 
 def test_agreement_gives_a_fifth_at_most_where_that_is_set(shelf: Shelf) -> None:
     shelf.add({"agreed": "the crane"})
-    usual = first(find(shelf.placed({"agreed": 0.5}, agreement=0.0), "crane")).score
-    assert first(find(shelf.placed({"agreed": 0.5}, agreement=0.2), "crane")).score == pytest.approx(1.2 * usual, rel=1e-4)
+    usual = first(find(shelf.with_cosines({"agreed": 0.5}, agreement=0.0), "crane")).score
+    assert first(find(shelf.with_cosines({"agreed": 0.5}, agreement=0.2), "crane")).score == pytest.approx(
+        1.2 * usual, rel=1e-4
+    )
 
 
 def test_likeness_changes_the_order_when_that_is_set(shelf: Shelf) -> None:
     shelf.add({"a": "crane on berth one", "b": "crane on berth two", "c": "the crane was painted in spring"})
     places = {"a": 0.9, "b": 0.85, "c": 0.8}
-    assert ids(find(shelf.placed(places, mmr=1.0), "crane")) == ["a", "b", "c"]
-    assert ids(find(shelf.placed(places, mmr=0.6), "crane")) == ["a", "c", "b"]
+    assert ids(find(shelf.with_cosines(places, mmr=1.0), "crane")) == ["a", "b", "c"]
+    assert ids(find(shelf.with_cosines(places, mmr=0.6), "crane")) == ["a", "c", "b"]
 
 
 def test_near_duplicates_are_left_out_and_the_better_one_stays(shelf: Shelf) -> None:
@@ -88,23 +90,23 @@ def test_near_duplicates_are_left_out_and_the_better_one_stays(shelf: Shelf) -> 
     shelf.add({"better": "crane turns"}, created_at=2_000)
     shelf.add({"other": "crane turns 30 degrees"})
     places = {"worse": 0.8, "better": 0.9, "other": 0.7}
-    assert ids(find(shelf.placed(places, near_duplicate=0.95), "crane turns")) == ["better", "other"]
-    assert ids(find(shelf.placed(places, near_duplicate=1.0), "crane turns")) == ["better", "worse", "other"]
+    assert ids(find(shelf.with_cosines(places, near_duplicate=0.95), "crane turns")) == ["better", "other"]
+    assert ids(find(shelf.with_cosines(places, near_duplicate=1.0), "crane turns")) == ["better", "worse", "other"]
     # of the seven words and pairs of the two, three are shared
-    assert ids(find(shelf.placed(places, near_duplicate=0.4), "crane turns")) == ["better"]
+    assert ids(find(shelf.with_cosines(places, near_duplicate=0.4), "crane turns")) == ["better"]
 
 
 def test_the_places_of_near_duplicates_are_filled(shelf: Shelf) -> None:
     shelf.add({f"copy{i}": "crane turns" for i in range(30)}, created_at=9_000)
     shelf.add({f"m{i}": f"crane turns {i} degrees" for i in range(5)})
-    of = shelf.placed({"copy0": 0.9}, near_duplicate=0.95, lexical_depth=4, semantic_depth=4)
+    of = shelf.with_cosines({"copy0": 0.9}, near_duplicate=0.95, lexical_depth=4, semantic_depth=4)
     assert ids(find(of, "crane turns", limit=4)) == ["copy0", "m0", "m1", "m2"]
 
 
 def test_expired_memories_do_not_take_the_places_of_others(shelf: Shelf) -> None:
     shelf.add({f"gone{i:02}": "crane turns" for i in range(30)}, expires_at=1)
     shelf.add({"live": "the crane turns left and right all day"})
-    of = shelf.placed({"gone00": 0.9, "live": 0.5}, lexical_depth=4, semantic_depth=4)
+    of = shelf.with_cosines({"gone00": 0.9, "live": 0.5}, lexical_depth=4, semantic_depth=4)
     assert ids(find(of, "crane turns", limit=1)) == ["live"]
     assert len(ids(find(of, "crane turns", limit=50, scope=Filter(include_expired=True)))) == 31
 
@@ -121,38 +123,36 @@ def test_expired_memories_do_not_take_the_places_of_others(shelf: Shelf) -> None
         ({"expires_at": 1}, Filter()),
     ],
 )
-def test_a_memory_that_has_left_the_scope_is_not_shown_while_the_index_lags(
-    shelf: Shelf, changed: dict[str, object], scope: Filter
-) -> None:
+def test_a_memory_that_left_the_scope_is_hidden_at_once(shelf: Shelf, changed: dict[str, object], scope: Filter) -> None:
     fields: dict[str, object] = {"project": "shop", "namespace": "decisions", "tags": ("crane", "harbour"), "paths": ("src/*",)}
     shelf.add({"moved": "crane turns"}, **fields)
-    of = shelf.placed({"moved": 0.9})
+    of = shelf.with_cosines({"moved": 0.9})
     assert ids(find(of, "crane", scope=scope)) == ["moved"]
     shelf.store.update([shelf.store.get("moved").replaced(**changed)])
     assert of.index.watermark() < shelf.store.revision()
     assert ids(find(of, "crane", scope=scope)) == []
 
 
-def test_an_expired_memory_of_a_path_is_shown_where_expired_ones_are_wanted(shelf: Shelf) -> None:
+def test_include_expired_shows_an_expired_memory_of_a_path(shelf: Shelf) -> None:
     shelf.add({"gone": "crane turns"}, project="shop", paths=("src/*",), expires_at=1)
     of = shelf.by_words()
     assert ids(find(of, "crane", scope=Filter(paths=("src/a.py",), include_expired=True))) == ["gone"]
     assert ids(find(of, "crane", scope=Filter(paths=("src/a.py",)))) == []
 
 
-def test_what_was_found_stays_when_there_is_no_time_to_look_further(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_stay_when_no_time_is_left_for_longer_lists(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.add({f"m{i:02}": "crane " * (12 - i) + "turns in the wind" for i in range(12)})
-    of = shelf.placed({"m00": 0.9, "m01": 0.8}, lexical_depth=4, semantic_depth=4)
+    of = shelf.with_cosines({"m00": 0.9, "m01": 0.8}, lexical_depth=4, semantic_depth=4)
     late = Held()
 
     def slow(request: Request, sources: Sources, deadline: Deadline, deeper: int = 1) -> Candidates:
         late.has_passed = deeper > 1
-        return gather(request, sources, deadline, deeper)
+        return gather_candidates(request, sources, deadline, deeper)
 
-    monkeypatch.setattr(pipeline, "gather", slow)
-    found = gathered(of, "crane")
+    monkeypatch.setattr(pipeline, "gather_candidates", slow)
+    candidates = candidates_for(of, "crane")
     answer = find(of, "crane", limit=10, deadline=late)
-    assert {hit.memory.seq for hit in answer.hits} == set(found)
+    assert {hit.memory.seq for hit in answer.hits} == set(candidates)
     assert (first(answer).memory.id, SEMANTIC in first(answer).found_by) == ("m00", True)
     assert (answer.is_degraded, answer.strategies) == (True, (LEXICAL, SEMANTIC))
     assert f"{SEMANTIC}: no time was left for it" in (answer.note or "")
@@ -163,9 +163,9 @@ def test_what_was_found_stays_when_there_is_no_time_to_look_further(shelf: Shelf
 
 def test_the_share_of_meaning_and_its_reason_are_said(shelf: Shelf) -> None:
     shelf.add({"a": "crane"})
-    answer = find(shelf.placed({"a": 0.5}, alpha=0.6), "how does the crane turn")
+    answer = find(shelf.with_cosines({"a": 0.5}, alpha=0.6), "how does the crane turn")
     assert (answer.query_type, answer.alpha, answer.alpha_reason) == ("conceptual", 0.6, "fusion.alpha")
-    adaptive = find(shelf.placed({"a": 0.5}, alpha="adaptive"), "how does the crane turn")
+    adaptive = find(shelf.with_cosines({"a": 0.5}, alpha="adaptive"), "how does the crane turn")
     assert adaptive.alpha == pytest.approx(0.65)
     assert adaptive.alpha_reason == "conceptual asks for 0.8, a corpus of 1 for 0.5"
 
@@ -173,7 +173,7 @@ def test_the_share_of_meaning_and_its_reason_are_said(shelf: Shelf) -> None:
 def test_the_corpus_is_what_is_searched(shelf: Shelf) -> None:
     shelf.fill(20)
     shelf.add({"a": "crane"}, namespace="decisions")
-    of = shelf.placed({"a": 0.5}, alpha="adaptive", small=10, large=100)
+    of = shelf.with_cosines({"a": 0.5}, alpha="adaptive", small=10, large=100)
     assert "a corpus of 21 for 0.7" in (find(of, "crane").alpha_reason or "")
     assert "a corpus of 1 for 0.5" in (find(of, "crane", scope=Filter(namespaces=("decisions",))).alpha_reason or "")
 
@@ -184,7 +184,7 @@ def test_the_corpus_is_what_is_searched(shelf: Shelf) -> None:
 )
 def test_where_one_side_runs_alone_the_share_is_its_own(shelf: Shelf, mode: str, alpha: float, reason: str) -> None:
     shelf.add({"a": "crane"})
-    answer = find(shelf.placed({"a": 0.5}), "crane", mode=mode)
+    answer = find(shelf.with_cosines({"a": 0.5}), "crane", mode=mode)
     assert (answer.alpha, answer.alpha_reason) == (alpha, reason)
 
 
@@ -197,7 +197,7 @@ def test_what_was_taken_for_misspelt_is_said_and_found(shelf: Shelf) -> None:
     assert (ids(prompt), prompt.corrections) == ([], {})
 
 
-def test_nothing_is_taken_for_a_word_that_only_another_project_has(shelf: Shelf) -> None:
+def test_no_word_is_corrected_to_another_projects_word(shelf: Shelf) -> None:
     shelf.add({"theirs": "The kubernetes scheduler."}, project="blog")
     shelf.add({"mine": "Nothing to see here."}, project="shop")
     answer = find(shelf.by_words(), "kuberntes", is_typed=True, scope=Filter(audiences=audiences_of("shop")))
@@ -209,21 +209,21 @@ def test_nothing_is_taken_for_a_word_that_only_another_project_has(shelf: Shelf)
 
 def test_of_the_hooks_hits_near_repeats_are_left_out(shelf: Shelf) -> None:
     shelf.add({"a": "crane turns", "b": "Crane turns!", "c": "crane turns 30 degrees"})
-    of = shelf.placed({"a": 0.9, "b": 0.8, "c": 0.7}, near_duplicate=0.95)
-    assert ids(pipeline.without_repeats(find(of, "crane").hits, of.tuning)) == ["a", "c"]
+    of = shelf.with_cosines({"a": 0.9, "b": 0.8, "c": 0.7}, near_duplicate=0.95)
+    assert ids(pipeline.remove_repeats(find(of, "crane").hits, of.tuning)) == ["a", "c"]
     of.tuning.near_duplicate = 1.0
-    assert len(pipeline.without_repeats(find(of, "crane").hits, of.tuning)) == 3
+    assert len(pipeline.remove_repeats(find(of, "crane").hits, of.tuning)) == 3
 
 
-def test_of_the_hooks_hits_like_ones_stand_apart_when_that_is_set(shelf: Shelf) -> None:
+def test_mmr_moves_similar_hits_of_the_hook_apart(shelf: Shelf) -> None:
     shelf.add({"a": "crane on berth one", "b": "crane on berth two", "c": "the crane was painted in spring"})
-    of = shelf.placed({"a": 0.9, "b": 0.85, "c": 0.8})
+    of = shelf.with_cosines({"a": 0.9, "b": 0.85, "c": 0.8})
     hits = find(of, "crane").hits
     for hit, relevance in zip(hits, (0.9, 0.8, 0.7), strict=True):
         hit.probability = relevance
-    assert ids(pipeline.without_repeats(hits, of.tuning)) == ["a", "b", "c"]
+    assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "b", "c"]
     of.tuning.mmr = 0.6
-    assert ids(pipeline.without_repeats(hits, of.tuning)) == ["a", "c", "b"]
+    assert ids(pipeline.remove_repeats(hits, of.tuning)) == ["a", "c", "b"]
 
 
 # ---- what the answer says of its scores and its pages ----------------------------------------------------------------------
@@ -231,21 +231,23 @@ def test_of_the_hooks_hits_like_ones_stand_apart_when_that_is_set(shelf: Shelf) 
 
 def test_a_score_of_longer_lists_is_told_by_those_lists(shelf: Shelf) -> None:
     shelf.add({}, *(memory(f"crane turns {i}", id=f"m{i}", created_at=i, tags=("crane",)) for i in range(9)))
-    of = shelf.placed({"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2, tags=0.1, decay=0.01, floor=0.5)
+    of = shelf.with_cosines(
+        {"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2, tags=0.1, decay=0.01, floor=0.5
+    )
     request = Request("crane turns", Filter(audiences=audiences_of()), is_explained=True)
-    pages = [pipeline.search(request, of, Deadline(60_000.0), 3, offset) for offset in (0, 3, 6)]
+    pages = [pipeline.search_page(request, of, Deadline(60_000.0), 3, offset) for offset in (0, 3, 6)]
     assert [(page.total, page.has_more, len(page.hits)) for page in pages] == [(9, True, 3), (9, True, 3), (9, False, 3)]
     for hit in (hit for page in pages for hit in page.hits):
-        told = sum(hit.contributions.values()) * hit.agreement_factor * hit.recency
-        assert hit.score == pytest.approx(told, abs=1e-9)
+        total = sum(hit.contributions.values()) * hit.agreement_factor * hit.recency
+        assert hit.score == pytest.approx(total, abs=1e-9)
 
 
 def test_counting_the_results_changes_nothing_else_of_the_answer(shelf: Shelf) -> None:
     shelf.add({}, *(memory(f"crane turns {i}", id=f"m{i}", created_at=i) for i in range(9)))
-    of = shelf.placed({"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2)
+    of = shelf.with_cosines({"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2)
     for limit in (1, 2, 3, 8, 9, 20):
         plain, counted = (
-            pipeline.search(
+            pipeline.search_page(
                 Request("crane turns", Filter(audiences=audiences_of()), is_explained=counts), of, Deadline(60_000.0), limit
             )
             for counts in (False, True)

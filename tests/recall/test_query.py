@@ -1,4 +1,4 @@
-"""What a text asks for: its type and phrases, acronyms both ways, corrections when they are wanted, the text that is meant."""
+"""The analysis of a query: type, phrases, acronyms, corrections, and the text for embedding."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.recall import query
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.query import Query, Term, analyse
+from subcog_hooks.recall.query import Query, Term, analyse_query
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Shelf, find, ids
@@ -41,32 +41,32 @@ def term(of: Query, whole: str) -> Term:
     ],
 )
 def test_a_query_has_one_of_the_types_of_s1(index: LexicalIndex, text: str, query_type: str) -> None:
-    assert analyse(text, index).type == query_type
+    assert analyse_query(text, index).type == query_type
 
 
 def test_a_quoted_phrase_is_kept_as_stems_in_order(index: LexicalIndex) -> None:
-    assert analyse('notes on "writing migrations" and "the log"', index).phrases == (("write", "migrat"), ("the", "log"))
+    assert analyse_query('notes on "writing migrations" and "the log"', index).phrases == (("write", "migrat"), ("the", "log"))
 
 
-def test_a_compound_counts_word_by_word_and_an_identifier_whole_and_in_parts(index: LexicalIndex) -> None:
-    asked = analyse("error-handling in parse_args", index)
+def test_a_compound_counts_by_words_an_identifier_whole_too(index: LexicalIndex) -> None:
+    asked = analyse_query("error-handling in parse_args", index)
     assert {term.whole for term in asked.terms} == {"error", "handling", "parse_args"}
     assert term(asked, "parse_args").stems == ("pars", "arg")
     assert term(asked, "parse_args").is_identifier
 
 
 def test_function_words_are_glue_beside_others_and_terms_alone(index: LexicalIndex) -> None:
-    asked = analyse("what about the widgets", index)
+    asked = analyse_query("what about the widgets", index)
     assert ([term.whole for term in asked.terms], {term.whole for term in asked.glue}) == (
         ["widgets"],
         {"what", "about", "the"},
     )
-    assert {term.whole for term in analyse("to be or not to be", index).terms} == {"to", "be", "or", "not"}
+    assert {term.whole for term in analyse_query("to be or not to be", index).terms} == {"to", "be", "or", "not"}
 
 
 def test_what_the_store_knows_comes_first_and_the_rarest_of_it(notes: LexicalIndex) -> None:
-    asked = analyse("zonk scheduler widgets gribble", notes)
-    assert [(term.whole, term.known) for term in asked.terms] == [
+    asked = analyse_query("zonk scheduler widgets gribble", notes)
+    assert [(term.whole, term.is_known) for term in asked.terms] == [
         ("scheduler", True),
         ("widgets", True),
         ("gribble", False),
@@ -76,7 +76,7 @@ def test_what_the_store_knows_comes_first_and_the_rarest_of_it(notes: LexicalInd
 
 
 def test_everyday_words_weigh_less_and_known_identifiers_more(notes: LexicalIndex) -> None:
-    asked = analyse("scheduler parse_args error", notes)
+    asked = analyse_query("scheduler parse_args error", notes)
     assert term(asked, "parse_args").weight > term(asked, "scheduler").weight > term(asked, "error").weight
 
 
@@ -88,15 +88,15 @@ def test_a_word_is_the_rarer_the_fewer_memories_have_it(documents: int, frequenc
 # ---- acronyms -------------------------------------------------------------------------------------------------------------
 
 
-def test_an_acronym_finds_what_is_spelled_out_when_one_memory_explains_it(shelf: Shelf, notes: LexicalIndex) -> None:
+def test_an_explained_acronym_finds_its_long_form(shelf: Shelf, notes: LexicalIndex) -> None:
     assert set(ids(find(shelf.by_words(), "FK"))) == {"defined", "short", "long"}
-    assert analyse("FK", notes).meant == "FK forward kinematics"
+    assert analyse_query("FK", notes).meant == "FK forward kinematics"
 
 
-def test_what_is_spelled_out_finds_the_acronym_when_one_memory_explains_it(shelf: Shelf, notes: LexicalIndex) -> None:
+def test_a_long_form_finds_its_explained_acronym(shelf: Shelf, notes: LexicalIndex) -> None:
     assert set(ids(find(shelf.by_words(), "forward kinematics"))) == {"defined", "short", "long"}
-    assert analyse("forward kinematics", notes).meant == "forward kinematics FK"
-    assert analyse("forward kinematics or not forward kinematics", notes).meant.endswith("forward kinematics FK")
+    assert analyse_query("forward kinematics", notes).meant == "forward kinematics FK"
+    assert analyse_query("forward kinematics or not forward kinematics", notes).meant.endswith("forward kinematics FK")
 
 
 def test_without_an_explanation_letters_are_letters(shelf: Shelf) -> None:
@@ -106,47 +106,51 @@ def test_without_an_explanation_letters_are_letters(shelf: Shelf) -> None:
 
 
 def test_other_words_of_the_same_initials_are_not_meant(notes: LexicalIndex) -> None:
-    asked = analyse("foreign keys", notes)
+    asked = analyse_query("foreign keys", notes)
     assert (asked.meant, {term.whole for term in asked.terms}) == ("foreign keys", {"foreign", "keys"})
 
 
 def test_an_acronym_stands_for_what_most_memories_say(shelf: Shelf) -> None:
     shelf.add({"key": "A foreign key (FK) is indexed."})
     shelf.add({f"pose{i}": f"Forward kinematics (FK), part {i}." for i in range(2)})
-    assert analyse("FK", shelf.index()).meant == "FK forward kinematics"
+    assert analyse_query("FK", shelf.index()).meant == "FK forward kinematics"
 
 
 @pytest.mark.parametrize("keys_first", [False, True])
-def test_what_an_acronym_stands_for_does_not_hang_on_what_was_stored_first(shelf: Shelf, keys_first: bool) -> None:
+def test_an_acronyms_long_form_ignores_the_stored_order(shelf: Shelf, keys_first: bool) -> None:
     keys = {f"key{i:02}": f"A foreign key (FK) is indexed, number {i}." for i in range(20)}
     poses = {f"pose{i:02}": f"A forward kinematics (FK) is cheap, number {i}." for i in range(21)}
     for texts in (keys, poses) if keys_first else (poses, keys):
         shelf.add(texts)
-    assert analyse("FK", shelf.index()).meant == "FK forward kinematics"
+    assert analyse_query("FK", shelf.index()).meant == "FK forward kinematics"
 
 
-def test_an_acronym_stands_for_what_the_memories_of_the_scope_say(shelf: Shelf) -> None:
+def test_an_acronym_has_the_long_form_of_its_scope(shelf: Shelf) -> None:
     shelf.add({f"key{i}": f"A foreign key (FK) is indexed, number {i}." for i in range(3)}, project="blog")
     shelf.add({"pose": "Forward kinematics (FK) is cheap."}, project="shop")
     index = shelf.index()
 
-    def meant(text: str, project: str) -> str:
-        return analyse(text, index, within=recall_words.scope(index, Filter(audiences=audiences_of(project)))).meant
+    def meant_text(text: str, project: str) -> str:
+        return analyse_query(text, index, within=recall_words.scope_query(index, Filter(audiences=audiences_of(project)))).meant
 
-    assert [meant("FK", project) for project in ("blog", "shop", "yard")] == ["FK foreign key", "FK forward kinematics", "FK"]
-    assert [meant("foreign key", project) for project in ("blog", "shop")] == ["foreign key FK", "foreign key"]
+    assert [meant_text("FK", project) for project in ("blog", "shop", "yard")] == [
+        "FK foreign key",
+        "FK forward kinematics",
+        "FK",
+    ]
+    assert [meant_text("foreign key", project) for project in ("blog", "shop")] == ["foreign key FK", "foreign key"]
 
 
 # ---- corrections ----------------------------------------------------------------------------------------------------------
 
 
 def corrected_by(text: str, index: LexicalIndex, scope: Filter | None = None) -> Query:
-    """What a person's query is, whose words may be misspelt ones of the memories in scope."""
-    return analyse(text, index, within=recall_words.scope(index, scope or Filter()), correct=True)
+    """A person's query, with words corrected by the memories in scope."""
+    return analyse_query(text, index, within=recall_words.scope_query(index, scope or Filter()), correct=True)
 
 
-def test_a_misspelt_word_is_corrected_only_when_that_is_asked_for(notes: LexicalIndex) -> None:
-    as_typed = analyse("kuberntes upgrade", notes)
+def test_a_misspelt_word_is_corrected_only_on_request(notes: LexicalIndex) -> None:
+    as_typed = analyse_query("kuberntes upgrade", notes)
     corrected = corrected_by("kuberntes upgrade", notes)
     assert ([term.typed for term in as_typed.terms], as_typed.meant) == ([None, None], "kuberntes upgrade")
     assert term(corrected, "kubernetes").typed == "kuberntes"
@@ -155,7 +159,7 @@ def test_a_misspelt_word_is_corrected_only_when_that_is_asked_for(notes: Lexical
 
 def test_a_corrected_word_weighs_less_than_one_that_was_typed_so(notes: LexicalIndex) -> None:
     corrected = term(corrected_by("kuberntes", notes), "kubernetes")
-    typed = term(analyse("kubernetes", notes), "kubernetes")
+    typed = term(analyse_query("kubernetes", notes), "kubernetes")
     assert corrected.weight == pytest.approx(0.8 * typed.weight)
     assert corrected.stems == typed.stems
 
@@ -194,12 +198,12 @@ def test_a_number_finds_what_has_it_inside_a_compound(shelf: Shelf) -> None:
 
 
 def test_of_a_long_text_head_and_tail_are_asked_for(index: LexicalIndex) -> None:
-    asked = analyse("cranes, " + "the " * 1_000 + "berth " + "the " * 1_000 + "quay", index)
+    asked = analyse_query("cranes, " + "the " * 1_000 + "berth " + "the " * 1_000 + "quay", index)
     assert {term.whole for term in asked.terms} == {"cranes", "quay"}
 
 
-def test_a_quoted_phrase_of_a_script_without_spaces_is_no_phrase_of_words(index: LexicalIndex) -> None:
-    assert analyse('"認証サーバー" and "two words"', index).phrases == (("two", "word"),)
+def test_a_quoted_phrase_without_spaces_is_no_phrase(index: LexicalIndex) -> None:
+    assert analyse_query('"認証サーバー" and "two words"', index).phrases == (("two", "word"),)
 
 
 def test_a_form_inside_a_compound_is_found_by_its_base(shelf: Shelf) -> None:

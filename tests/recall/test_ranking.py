@@ -3,12 +3,12 @@
 import pytest
 
 from subcog_hooks.recall import fusion, ranking
-from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LABELS, PATTERN, SEMANTIC, STATE
 from subcog_hooks.settings.defaults import PRESETS
 from subcog_hooks.store.memory import now_ms
-from tests.recall.shelf import Shelf, find, gathered, ids, memory, tuned
+from tests.recall.shelf import Shelf, candidates_for, find, ids, memory, tuning_of
 
 TEXTS = {
     "words": "lamp relay winch",  # all that is asked for, and far in meaning
@@ -36,7 +36,7 @@ def preset(name: str) -> dict[str, object]:
 def test_each_preset_gives_an_order_of_its_own(shelf: Shelf, name: str, order: list[str]) -> None:
     shelf.add(TEXTS)
     shelf.fill()
-    assert ids(find(shelf.placed(PLACES, **preset(name)), TEXT)) == order
+    assert ids(find(shelf.with_cosines(PLACES, **preset(name)), TEXT)) == order
 
 
 def test_the_presets_of_the_design_can_be_set() -> None:
@@ -45,73 +45,71 @@ def test_the_presets_of_the_design_can_be_set() -> None:
 
 def test_an_adaptive_share_moves_with_the_type_of_the_query(shelf: Shelf) -> None:
     shelf.add(TEXTS)
-    of = shelf.placed(PLACES, alpha="adaptive")
+    of = shelf.with_cosines(PLACES, alpha="adaptive")
     texts = ('"lamp relay"', "ask Melanie about the lamp", "lamp 2024", "lamp relay", "how does the lamp work")
-    shares = [ranking.alpha_of(gathered(of, text), of.tuning, lambda: 3)[0] for text in texts]
+    shares = [ranking.choose_alpha(candidates_for(of, text), of.tuning, lambda: 3)[0] for text in texts]
     assert shares == sorted(shares)
     assert len(set(shares)) == len(shares)
 
 
 def test_the_corpus_is_counted_only_when_the_share_hangs_on_it(shelf: Shelf) -> None:
     shelf.add(TEXTS)
-    of = shelf.placed(PLACES)
-    found = gathered(of, TEXT)
-    assert ranking.alpha_of(found, tuned(alpha=0.6), lambda: pytest.fail("counted")) == (0.6, "fusion.alpha")
-    assert "unknown size" in ranking.alpha_of(found, tuned(alpha="adaptive"), lambda: None)[1]
+    of = shelf.with_cosines(PLACES)
+    candidates = candidates_for(of, TEXT)
+    assert ranking.choose_alpha(candidates, tuning_of(alpha=0.6), lambda: pytest.fail("counted")) == (0.6, "fusion.alpha")
+    assert "unknown size" in ranking.choose_alpha(candidates, tuning_of(alpha="adaptive"), lambda: None)[1]
 
 
 def test_a_reciprocal_rank_score_is_the_sum_of_its_lists(shelf: Shelf) -> None:
     shelf.add({name: text for name, text in TEXTS.items() if name != "both"})
     shelf.add({}, memory(TEXTS["both"], id="both", tags=("relay",)))
-    of = shelf.placed(PLACES, mode="rrf", alpha=0.7, rrf_k=60, tags=0.1)
-    found = gathered(of, "lamp relay")
+    of = shelf.with_cosines(PLACES, mode="rrf", alpha=0.7, rrf_k=60, tags=0.1)
+    candidates = candidates_for(of, "lamp relay")
     seq = shelf.store.get("both").seq
-    scores = ranking.fused_scores(found, of.tuning, 0.7)
-    by_words = fusion.ranks_of(sorted(((score, seq) for seq, score in found.words.items()), reverse=True))
-    in_labels = 0.5 * 0.3 * found.named["relay"] / (60 + found.lists[LABELS][seq])
-    assert scores[seq] == pytest.approx(0.7 / (60 + found.lists[SEMANTIC][seq]) + 0.3 / (60 + by_words[seq]) + in_labels)
+    scores = ranking.fused_scores(candidates, of.tuning, 0.7)
+    by_words = fusion.ranks_by_row(sorted(((score, seq) for seq, score in candidates.words.items()), reverse=True))
+    in_labels = 0.5 * 0.3 * candidates.named["relay"] / (60 + candidates.lists[LABELS][seq])
+    assert scores[seq] == pytest.approx(0.7 / (60 + candidates.lists[SEMANTIC][seq]) + 0.3 / (60 + by_words[seq]) + in_labels)
 
 
 @pytest.mark.parametrize("mode", ["weighted", "rrf"])
 def test_without_a_weight_labels_change_no_score(shelf: Shelf, mode: str) -> None:
     shelf.add({}, memory("lamp relay", id="tagged", tags=("relay",)))
-    of = shelf.placed({"tagged": 0.5}, mode=mode, tags=0.0)
+    of = shelf.with_cosines({"tagged": 0.5}, mode=mode, tags=0.0)
     with_labels, without = (find(of, "lamp relay", by_labels=by_labels).hits[0] for by_labels in (True, False))
     assert (LABELS in with_labels.ranks, LABELS in without.ranks) == (True, False)
     assert with_labels.score == without.score
 
 
 @pytest.mark.parametrize(("mode", "pattern", "state"), [("weighted", 0.3, 0.3), ("rrf", 0.8, 1.0)])
-def test_what_triggers_and_conditions_bring_adds_its_weight_by_rank(
-    shelf: Shelf, mode: str, pattern: float, state: float
-) -> None:
+def test_triggers_and_conditions_add_their_weight_by_rank(shelf: Shelf, mode: str, pattern: float, state: float) -> None:
     shelf.add(TEXTS)
     shelf.add({"rule": "harbour", "also": "quay"})
-    of = shelf.placed(PLACES, mode=mode, rrf_k=60)
+    of = shelf.with_cosines(PLACES, mode=mode, rrf_k=60)
     by_id = shelf.store.by_ids(["words", "rule", "also"])
-    exact = Exact({PATTERN: [by_id["words"], by_id["rule"]], STATE: [by_id["also"], by_id["rule"]]})
-    before = ranking.fused_scores(gathered(of, TEXT), of.tuning, 0.6)
-    after = ranking.fused_scores(gathered(of, TEXT, exact=exact), of.tuning, 0.6)
-    added = {name: after[one.seq] - before.get(one.seq, 0.0) for name, one in by_id.items()}
+    exact = ExactMatches({PATTERN: [by_id["words"], by_id["rule"]], STATE: [by_id["also"], by_id["rule"]]})
+    before = ranking.fused_scores(candidates_for(of, TEXT), of.tuning, 0.6)
+    after = ranking.fused_scores(candidates_for(of, TEXT, exact=exact), of.tuning, 0.6)
+    added = {name: after[row.seq] - before.get(row.seq, 0.0) for name, row in by_id.items()}
     first, second = (1.0, 0.5) if mode == "weighted" else (1 / 61, 1 / 62)
     assert added == pytest.approx(
         {"words": pattern * first, "rule": (pattern + state) * second, "also": state * first}, abs=1e-9
     )
 
 
-def test_a_memory_that_a_trigger_finds_too_stands_before_one_that_is_as_near(shelf: Shelf) -> None:
+def test_a_trigger_decides_between_equally_near_memories(shelf: Shelf) -> None:
     shelf.add({"one": "crane turns", "two": "crane stands"})
-    exact = Exact({PATTERN: [shelf.store.get("two")]})
+    exact = ExactMatches({PATTERN: [shelf.store.get("two")]})
     for mode in ("weighted", "rrf"):
-        of = shelf.placed({"one": 0.9, "two": 0.8}, mode=mode, agreement=0.2)
-        plain = ranking.fused_scores(gathered(of, "crane"), of.tuning, 0.6)
-        fused = ranking.fused_scores(gathered(of, "crane", exact=exact), of.tuning, 0.6)
-        one, two = (shelf.store.get(name).seq for name in ("one", "two"))
-        assert plain[one] > plain[two]
-        assert fused[one] < fused[two]
+        of = shelf.with_cosines({"one": 0.9, "two": 0.8}, mode=mode, agreement=0.2)
+        plain = ranking.fused_scores(candidates_for(of, "crane"), of.tuning, 0.6)
+        fused = ranking.fused_scores(candidates_for(of, "crane", exact=exact), of.tuning, 0.6)
+        row, two = (shelf.store.get(name).seq for name in ("one", "two"))
+        assert plain[row] > plain[two]
+        assert fused[row] < fused[two]
 
 
-def test_equal_scores_by_words_have_equal_ranks_in_reciprocal_rank_fusion(shelf: Shelf) -> None:
+def test_equal_word_scores_have_equal_ranks_in_rrf(shelf: Shelf) -> None:
     shelf.add({"a": "crane turns", "b": "crane turns", "c": "crane turns"})
     hits = find(shelf.by_words(mode="rrf"), "crane").hits
     assert {hit.score for hit in hits} == {round(1 / 61, 9)}
@@ -121,14 +119,14 @@ def test_equal_scores_by_words_have_equal_ranks_in_reciprocal_rank_fusion(shelf:
 def test_a_score_has_the_digits_that_tell_reciprocal_ranks_apart(k: int) -> None:
     ranks = {seq: seq for seq in range(1, 101)}
     fused = fusion.reciprocal_ranks([(0.5, ranks)], k)
-    scores = [ranking.aged_score(fused[seq], 1_000, now_ms(), tuned())[0] for seq in ranks]
+    scores = [ranking.apply_recency(fused[seq], 1_000, now_ms(), tuning_of())[0] for seq in ranks]
     assert scores == sorted(set(scores), reverse=True)
 
 
 def test_a_score_is_multiplied_by_the_factor_of_its_age() -> None:
     now = now_ms()
     old = now - 70 * DAY_MS
-    score, factor = ranking.aged_score(0.5, old, now, tuned(decay=0.01, floor=0.0))
+    score, factor = ranking.apply_recency(0.5, old, now, tuning_of(decay=0.01, floor=0.0))
     assert factor == pytest.approx(0.5, abs=0.01)
     assert score == pytest.approx(0.5 * factor, abs=1e-6)
-    assert ranking.aged_score(0.5, old, now, tuned(decay=0.0)) == (0.5, 1.0)
+    assert ranking.apply_recency(0.5, old, now, tuning_of(decay=0.0)) == (0.5, 1.0)

@@ -1,4 +1,4 @@
-"""Recall by words over a real store and a real index: what is found, and by which of its words."""
+"""Recall by words over a real store and a real index: the hits, and the words that match."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.store import Filter, audiences_of
 from subcog_hooks.text.vocabulary import STOP
-from tests.recall.shelf import Shelf, find, handed, ids, memory, tuned
+from tests.recall.shelf import Shelf, find, ids, memory, recall_for, tuning_of
 
 NOTES = {
     "pkce": "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.",
@@ -56,14 +56,16 @@ def test_a_memory_is_found_by(notes: Sources) -> None:
         ("quantum chromodynamics", None),
     ]
     failures = [
-        (text, found, actual) for text, found in cases if (actual := ids(find(notes, text))[:1]) != ([found] if found else [])
+        (text, expected, actual)
+        for text, expected in cases
+        if (actual := ids(find(notes, text))[:1]) != ([expected] if expected else [])
     ]
     assert failures == []
 
 
 def test_what_was_written_to_the_index_on_disk_is_found(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    of = Sources(index_sync.catch_up(shelf.home, shelf.store), shelf.store, None, tuned())
+    of = Sources(index_sync.catch_up(shelf.home, shelf.store), shelf.store, None, tuning_of())
     assert ids(find(of, "parse_args")) == ["e0308"]
 
 
@@ -72,7 +74,7 @@ def test_a_query_of_function_words_alone_is_searched(notes: Sources) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "found"),
+    ("scope", "expected"),
     [
         (Filter(audiences=audiences_of("shop")), {"mine", "user"}),
         (Filter(audiences=audiences_of()), {"user"}),
@@ -85,7 +87,7 @@ def test_a_query_of_function_words_alone_is_searched(notes: Sources) -> None:
         (Filter(since=5_000), {"theirs"}),
     ],
 )
-def test_filters_hold_in_search(shelf: Shelf, scope: Filter, found: set[str]) -> None:
+def test_filters_hold_in_search(shelf: Shelf, scope: Filter, expected: set[str]) -> None:
     word = "zebra crossing"
     shelf.add(
         {},
@@ -95,15 +97,15 @@ def test_filters_hold_in_search(shelf: Shelf, scope: Filter, found: set[str]) ->
         memory(word, id="old", status="superseded"),
         memory(word, id="expired", expires_at=1),
     )
-    assert set(ids(find(shelf.by_words(), word, scope=scope))) == found
+    assert set(ids(find(shelf.by_words(), word, scope=scope))) == expected
 
 
 def test_a_long_prompt_is_searched_by_its_rarest_known_terms(notes: Sources) -> None:
     text = " ".join(f"unheard{i}" for i in range(500)) + " PKCE " + " ".join(["widgets"] * 50)
-    asked = query.analyse(text, notes.index)
+    asked = query.analyse_query(text, notes.index)
     assert [term.whole for term in asked.terms[:2]] == ["pkce", "widgets"]
     assert len(asked.terms) == 2 + 24
-    assert ids(handed(notes, text))[0] == "pkce"
+    assert ids(recall_for(notes, text))[0] == "pkce"
 
 
 def test_function_words_decide_between_equal_terms(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,13 +123,13 @@ def test_function_words_find_nothing_beside_an_unknown_term(notes: Sources) -> N
 
 
 def test_no_more_function_words_than_a_dozen_have_a_say(notes: Sources) -> None:
-    asked = query.analyse("widgets " + " ".join(sorted(STOP)), notes.index)
+    asked = query.analyse_query("widgets " + " ".join(sorted(STOP)), notes.index)
     assert (len(asked.terms), len(asked.glue)) == (1, 12)
 
 
 @pytest.mark.parametrize("text", ["the client's retries", "the client\u2019s retries"])
 def test_a_possessive_is_found_by_the_word(notes: Sources, text: str) -> None:
-    assert "client" in {term.whole for term in query.analyse(text, notes.index).terms}
+    assert "client" in {term.whole for term in query.analyse_query(text, notes.index).terms}
 
 
 def test_parts_of_an_identifier_count_where_the_whole_is_absent(shelf: Shelf) -> None:
@@ -140,6 +142,6 @@ def test_parts_of_an_identifier_count_where_the_whole_is_absent(shelf: Shelf) ->
 def test_a_whole_identifier_finds_its_memory_first(shelf: Shelf) -> None:
     shelf.add({"a": "The address was unknown.", "b": f"{'x ' * 30}filler", "whole": "unknown/suspicious"})
     of = shelf.by_words()
-    (term,) = [term for term in query.analyse("unknown/suspicious", of.index).terms if term.is_identifier]
+    (term,) = [term for term in query.analyse_query("unknown/suspicious", of.index).terms if term.is_identifier]
     assert term.is_whole_known
     assert ids(find(of, "unknown/suspicious"))[0] == "whole"

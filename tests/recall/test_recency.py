@@ -1,4 +1,4 @@
-"""What age does to a score: S2's half-life, the floor, the switch, dates that are not there yet."""
+"""The effect of age on a score: S2's half-life, the floor, the switch, future dates."""
 
 from math import exp
 

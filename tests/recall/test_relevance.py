@@ -1,4 +1,4 @@
-"""How sure we are that a memory answers: what it has of the query, how it stands among the others, what the intent adds."""
+"""The relevance of a memory: its terms of the query, its standing among the others, the intent."""
 
 import pytest
 from hypothesis import given
@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.hits import BEGUN
-from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, PART, SIBLING
+from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, PART_OF_PROMPT, SIBLING
 from subcog_hooks.recall.relevance import NAMES, OF_NOTES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
 from subcog_hooks.store.index import LexicalIndex
-from tests.recall.shelf import Shelf, handed, memory, tuned
+from tests.recall.shelf import Shelf, memory, recall_for, tuning_of
 
 PKCE = "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit."
 KIOSK = "The café kiosk build runs on Raspberry Pi 4."
@@ -23,24 +23,24 @@ def notes(shelf: Shelf) -> LexicalIndex:
     return shelf.index()
 
 
-def found(index: LexicalIndex, text: str, content: str, **fields: object) -> dict[str, float]:
+def evidence_in(index: LexicalIndex, text: str, content: str, **fields: object) -> dict[str, float]:
     """The evidence in a memory for a query."""
-    return AskedTerms(query.analyse(text, index), index.analysers).found_in(
+    return AskedTerms(query.analyse_query(text, index), index.analysers).found_in(
         MemoryText(memory(content, **fields), index.analysers)
     )
 
 
 def relevances(shelf: Shelf, text: str) -> dict[str, float]:
-    return {hit.memory.id: hit.relevance for hit in handed(shelf.by_words(), text).hits}
+    return {hit.memory.id: hit.relevance for hit in recall_for(shelf.by_words(), text).hits}
 
 
 # ---- what a memory has of a query -----------------------------------------------------------------------------------------
 
 
 def test_what_is_covered_counts_by_how_rare_it_is(notes: LexicalIndex) -> None:
-    whole = found(notes, "does the SPA use OAuth2 with PKCE or the implicit flow", PKCE)
-    half = found(notes, "does the SPA render charts with OAuth2 labels on dashboards", PKCE)
-    none = found(notes, "Raspberry Pi kiosk", PKCE)
+    whole = evidence_in(notes, "does the SPA use OAuth2 with PKCE or the implicit flow", PKCE)
+    half = evidence_in(notes, "does the SPA render charts with OAuth2 labels on dashboards", PKCE)
+    none = evidence_in(notes, "Raspberry Pi kiosk", PKCE)
     assert whole["covered"] == pytest.approx(whole["asked"])
     assert whole["covered"] > half["covered"] > none["covered"] == 0.0
     assert (whole["found"], none["found"]) == (6.0, 0.0)
@@ -48,41 +48,41 @@ def test_what_is_covered_counts_by_how_rare_it_is(notes: LexicalIndex) -> None:
 
 def test_the_parts_of_an_identifier_cover_seven_tenths_of_it(shelf: Shelf) -> None:
     shelf.add({"one": "parse_args is slow"})
-    both = found(shelf.index(), "parse_args", "We parse the args again.")
+    both = evidence_in(shelf.index(), "parse_args", "We parse the args again.")
     assert both["covered"] == pytest.approx(0.7 * both["asked"])
-    assert found(shelf.index(), "parse_args", "We parse the lines.")["covered"] == pytest.approx(0.35 * both["asked"])
+    assert evidence_in(shelf.index(), "parse_args", "We parse the lines.")["covered"] == pytest.approx(0.35 * both["asked"])
 
 
 def test_of_a_very_long_memory_the_beginning_is_evidence(notes: LexicalIndex) -> None:
     start = "word " * 799  # 3,995 characters
-    assert found(notes, "PKCE", f"{start}PKCE")["covered"] > 0.0
-    assert found(notes, "PKCE", f"{start}word PKCE")["covered"] == 0.0
+    assert evidence_in(notes, "PKCE", f"{start}PKCE")["covered"] > 0.0
+    assert evidence_in(notes, "PKCE", f"{start}word PKCE")["covered"] == 0.0
 
 
 def test_the_opening_is_the_first_fifty_words(notes: LexicalIndex) -> None:
-    assert found(notes, "PKCE", "word " * 49 + "PKCE")["opening"] > 0.0
-    assert found(notes, "PKCE", "word " * 50 + "PKCE")["opening"] == 0.0
+    assert evidence_in(notes, "PKCE", "word " * 49 + "PKCE")["opening"] > 0.0
+    assert evidence_in(notes, "PKCE", "word " * 50 + "PKCE")["opening"] == 0.0
 
 
 def test_a_title_is_a_short_first_line_with_something_below(notes: LexicalIndex) -> None:
-    assert found(notes, "PKCE", "PKCE\nWe use it.")["title"] > 0.0
-    assert found(notes, "PKCE", "PKCE, we use it.")["title"] == 0.0
-    assert found(notes, "PKCE", "PKCE " + "is used " * 4 + "\nbelow")["title"] == 0.0
+    assert evidence_in(notes, "PKCE", "PKCE\nWe use it.")["title"] > 0.0
+    assert evidence_in(notes, "PKCE", "PKCE, we use it.")["title"] == 0.0
+    assert evidence_in(notes, "PKCE", "PKCE " + "is used " * 4 + "\nbelow")["title"] == 0.0
 
 
 def test_phrases_are_pairs_of_words_side_by_side(notes: LexicalIndex) -> None:
     text = "implicit flow audit"
-    assert found(notes, text, "The implicit flow went with the audit.")["phrases"] == pytest.approx(0.5, abs=0.1)
-    assert found(notes, text, "An implicit flow audit.")["phrases"] == pytest.approx(1.0)
-    assert found(notes, text, "The flow is implicit, said the audit.")["phrases"] == 0.0
-    assert found(notes, "PKCE", PKCE)["phrases"] == 0.0
+    assert evidence_in(notes, text, "The implicit flow went with the audit.")["phrases"] == pytest.approx(0.5, abs=0.1)
+    assert evidence_in(notes, text, "An implicit flow audit.")["phrases"] == pytest.approx(1.0)
+    assert evidence_in(notes, text, "The flow is implicit, said the audit.")["phrases"] == 0.0
+    assert evidence_in(notes, "PKCE", PKCE)["phrases"] == 0.0
 
 
 @pytest.mark.parametrize(
     ("namespace", "is_one"), [("changelog", True), ("Changes", True), ("progress", False), ("decisions", False), ("", False)]
 )
 def test_a_chronicle_is_known_by_its_namespace(notes: LexicalIndex, namespace: str, is_one: bool) -> None:
-    assert found(notes, "PKCE", PKCE, namespace=namespace)["chronicle"] == float(is_one)
+    assert evidence_in(notes, "PKCE", PKCE, namespace=namespace)["chronicle"] == float(is_one)
 
 
 def test_a_chronicle_is_less_relevant(shelf: Shelf) -> None:
@@ -151,7 +151,7 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
 
 
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
-    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {ASKED_LIKE, BEGUN, KEYWORD, PART, SIBLING}
+    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {ASKED_LIKE, BEGUN, KEYWORD, PART_OF_PROMPT, SIBLING}
     assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
     assert len(WITH_MEANING) <= 24
     assert OF_NOTES.keys() <= NAMES.keys()
@@ -167,18 +167,18 @@ def test_what_speaks_for_a_memory_raises_its_relevance() -> None:
 
 def test_the_terms_add_up_to_the_relevance_of_a_hit(shelf: Shelf) -> None:
     shelf.add({"near": "the crane turns", "far": "a crane turns"})
-    for of in (shelf.by_words(), shelf.placed({"near": 0.9, "far": 0.4})):
-        for hit in handed(of, "turn the crane").hits:
+    for of in (shelf.by_words(), shelf.with_cosines({"near": 0.9, "far": 0.4})):
+        for hit in recall_for(of, "turn the crane").hits:
             assert hit.relevance == logit.probability(hit.terms)
             assert {name for name, _, _ in hit.terms} == set(WITH_MEANING if "semantic" in hit.scores else WORDS_ALONE)
 
 
 def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
     shelf.add({"pkce": PKCE})
-    hits = handed(shelf.by_words(), "does the SPA use PKCE or the implicit flow").hits
+    hits = recall_for(shelf.by_words(), "does the SPA use PKCE or the implicit flow").hits
     of = []
     for sure in (0.0, 0.5, 0.9, 0.0):
-        pipeline.weigh_for_prompt(hits, Intent("general", sure), 1, tuned())
+        pipeline.weigh_for_prompt(hits, Intent("general", sure), 1, tuning_of())
         of.append(hits[0].relevance)
     assert of[0] < of[1] < of[2]
     assert of[3] == of[0]  # of the last intent alone
@@ -186,7 +186,9 @@ def test_a_surer_intent_makes_all_more_relevant(shelf: Shelf) -> None:
 
 def test_of_equally_covered_memories_the_nearer_leads(shelf: Shelf) -> None:
     shelf.add({"near": "the crane turns", "far": "a crane turns"})
-    of_id = {hit.memory.id: hit.relevance for hit in handed(shelf.placed({"near": 0.9, "far": 0.4}), "turn the crane").hits}
+    of_id = {
+        hit.memory.id: hit.relevance for hit in recall_for(shelf.with_cosines({"near": 0.9, "far": 0.4}), "turn the crane").hits
+    }
     assert of_id["near"] > of_id["far"]
 
 
@@ -210,19 +212,19 @@ EXPLAINED = "Forward kinematics (FK) gives the pose of the hand from the joints.
 def test_an_acronym_is_covered_by_itself_or_its_full_expansion(shelf: Shelf, content: str, is_covered: bool) -> None:
     shelf.add({"explained": EXPLAINED})
     shelf.fill()
-    evidence = found(shelf.index(), "FK", content)
+    evidence = evidence_in(shelf.index(), "FK", content)
     assert evidence["asked"] > 0.0
     assert evidence["covered"] == (evidence["asked"] if is_covered else 0.0)
 
 
 def test_an_unexplained_acronym_is_covered_by_its_letters_alone(index: LexicalIndex) -> None:
-    assert found(index, "FK", "Our forward kinematics is written in plain floats.")["covered"] == 0.0
-    assert found(index, "FK", "The FK calculation runs at 1 kHz.")["covered"] > 0.0
+    assert evidence_in(index, "FK", "Our forward kinematics is written in plain floats.")["covered"] == 0.0
+    assert evidence_in(index, "FK", "The FK calculation runs at 1 kHz.")["covered"] > 0.0
 
 
 def test_what_an_acronym_stands_for_may_stand_in_the_tags(shelf: Shelf) -> None:
     shelf.add({"explained": EXPLAINED})
-    evidence = found(shelf.index(), "FK", "Written in plain floats.", tags=("forward-kinematics",))
+    evidence = evidence_in(shelf.index(), "FK", "Written in plain floats.", tags=("forward-kinematics",))
     assert evidence["covered"] == evidence["asked"] > 0.0
 
 
@@ -230,7 +232,7 @@ def test_a_spelled_out_acronym_covers_as_much_as_the_short_form(shelf: Shelf) ->
     shelf.add({"explained": EXPLAINED})
     shelf.fill()
     contents = ("FK uses plain floats.", "Forward kinematics uses plain floats.", "Plain floats are used.")
-    short, long, bare = (found(shelf.index(), "which floats does FK use", content)["covered"] for content in contents)
+    short, long, bare = (evidence_in(shelf.index(), "which floats does FK use", content)["covered"] for content in contents)
     assert short == long > bare
 
 
@@ -238,7 +240,7 @@ def test_a_spelled_out_acronym_covers_as_much_as_the_short_form(shelf: Shelf) ->
 
 
 def relevance_of(shelf: Shelf, prompt: str) -> dict[str, float]:
-    return {hit.memory.id: hit.relevance for hit in handed(shelf.by_words(), prompt).hits}
+    return {hit.memory.id: hit.relevance for hit in recall_for(shelf.by_words(), prompt).hits}
 
 
 def test_a_named_keyword_alone_raises_the_relevance(shelf: Shelf) -> None:
@@ -248,7 +250,7 @@ def test_a_named_keyword_alone_raises_the_relevance(shelf: Shelf) -> None:
     of = relevance_of(shelf, "help me gray rock when he calls about the weekend")
     assert of["named"] > 0.3
     assert of["tagged"] < 0.05  # a tag sorts memories, it does not say when one is wanted
-    assert "keyword" in [term[0] for hit in handed(shelf.by_words(), "gray rock").hits for term in hit.terms]
+    assert "keyword" in [term[0] for hit in recall_for(shelf.by_words(), "gray rock").hits for term in hit.terms]
 
 
 def test_an_everyday_word_is_a_weaker_keyword_than_a_name(shelf: Shelf) -> None:

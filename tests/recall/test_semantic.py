@@ -1,4 +1,4 @@
-"""The channel of meaning: what is near, what is too far, filters, the deadline, and the query's one vector."""
+"""The channel of meaning: near and far memories, filters, the deadline, and the query's one vector."""
 
 import _thread
 import sys
@@ -12,7 +12,7 @@ from subcog_hooks.recall import channel
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.recall.query import Query
-from subcog_hooks.recall.vectors import SearchSpace, Semantic, in_latin
+from subcog_hooks.recall.vectors import SearchSpace, Semantic, latin_only
 from subcog_hooks.store import vector_store
 from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, QUERY, Held, Shelf, find, ids, memory
@@ -28,24 +28,24 @@ def space(shelf: Shelf) -> SearchSpace:
     return SearchSpace(shelf.vectors_at(PLACES), lambda _: QUERY)
 
 
-def found(shelf: Shelf, of: Semantic, scope: Filter | None = None, k: int = 10) -> dict[str, float]:
-    """The cosines of what it finds, by id, nearest first."""
+def cosines_of(shelf: Shelf, of: Semantic, scope: Filter | None = None, k: int = 10) -> dict[str, float]:
+    """The cosines of the channel's hits, by id, nearest first."""
     ranked = of.search(ASKED, scope or Filter(), k, ENOUGH)
     by_seq = shelf.store.by_seqs([seq for _, seq in ranked])
     return {by_seq[seq].id: cosine for cosine, seq in ranked}
 
 
 def test_memories_are_ranked_by_their_cosine(shelf: Shelf, space: SearchSpace) -> None:
-    cosines = found(shelf, Semantic(space, shelf.store, 0.0))
+    cosines = cosines_of(shelf, Semantic(space, shelf.store, 0.0))
     assert list(cosines) == ["near", "middle", "far"]
     assert cosines == pytest.approx(PLACES, abs=0.01)
 
 
-@pytest.mark.parametrize(("least", "names"), [(0.1, ["near", "middle", "far"]), (0.3, ["near", "middle"]), (0.95, [])])
+@pytest.mark.parametrize(("min_cosine", "names"), [(0.1, ["near", "middle", "far"]), (0.3, ["near", "middle"]), (0.95, [])])
 def test_what_is_farther_than_the_least_cosine_is_not_found(
-    shelf: Shelf, space: SearchSpace, least: float, names: list[str]
+    shelf: Shelf, space: SearchSpace, min_cosine: float, names: list[str]
 ) -> None:
-    assert list(found(shelf, Semantic(space, shelf.store, least))) == names
+    assert list(cosines_of(shelf, Semantic(space, shelf.store, min_cosine))) == names
 
 
 @pytest.mark.parametrize("nothing", [None, b""])
@@ -71,9 +71,9 @@ def test_what_is_meant_is_embedded_and_only_once(shelf: Shelf, space: SearchSpac
     assert embedded == ["FK forward kinematics"]
 
 
-def test_cosines_are_looked_up_of_memories_too_far_to_be_found_too(shelf: Shelf, space: SearchSpace) -> None:
+def test_cosines_of_far_memories_are_looked_up(shelf: Shelf, space: SearchSpace) -> None:
     shelf.add({"none": "has no vector"})
-    seqs = {name: one.seq for name, one in shelf.store.by_ids([*PLACES, "none"]).items()}
+    seqs = {name: row.seq for name, row in shelf.store.by_ids([*PLACES, "none"]).items()}
     cosines = Semantic(space, shelf.store, 0.95).cosines(ASKED, list(seqs.values()))
     assert cosines == pytest.approx({seqs[name]: cosine for name, cosine in PLACES.items()}, abs=0.01)
 
@@ -102,7 +102,7 @@ def test_only_what_is_in_scope_is_compared(shelf: Shelf, scope: Filter, names: l
     )
     every = ["decided", "blue", "source", "late", "mine", "old"]
     space = SearchSpace(shelf.vectors_at(dict.fromkeys(every, 0.8)), lambda _: QUERY)
-    assert list(found(shelf, Semantic(space, shelf.store, 0.0), scope)) == names
+    assert list(cosines_of(shelf, Semantic(space, shelf.store, 0.0), scope)) == names
 
 
 @pytest.mark.parametrize("scope", [Filter(), Filter(since=1)])
@@ -110,7 +110,7 @@ def test_only_what_is_in_scope_is_compared(shelf: Shelf, scope: Filter, names: l
 def test_whatever_lies_as_near_as_the_last_one_is_found_too(shelf: Shelf, scope: Filter, k: int) -> None:
     shelf.add({f"m{i}": "same words" for i in range(6)})
     space = SearchSpace(shelf.vectors_at({"m0": 0.8}), lambda _: QUERY)
-    assert sorted(found(shelf, Semantic(space, shelf.store, 0.0), scope, k)) == [f"m{i}" for i in range(6)]
+    assert sorted(cosines_of(shelf, Semantic(space, shelf.store, 0.0), scope, k)) == [f"m{i}" for i in range(6)]
 
 
 def test_a_search_is_broken_off_when_its_deadline_passes(
@@ -135,7 +135,7 @@ def test_a_search_that_was_broken_off_does_not_hinder_the_next(
     late = Held()
     with pytest.raises(StoreError):
         Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0).search(ASKED, Filter(), 10, late)
-    assert list(found(shelf, Semantic(space, shelf.store, 0.0))) == ["near", "middle", "far"]
+    assert list(cosines_of(shelf, Semantic(space, shelf.store, 0.0))) == ["near", "middle", "far"]
 
 
 def _spend(deadline: Held) -> bytes:
@@ -168,7 +168,7 @@ def test_a_model_of_latin_letters_reads_what_is_mostly_of_them(text: str, is_rea
         read.append(asked)
         return QUERY
 
-    assert in_latin(encode)(text) == (QUERY if is_read else None)
+    assert latin_only(encode)(text) == (QUERY if is_read else None)
     assert read == [text] * is_read
 
 
@@ -177,11 +177,11 @@ def test_what_the_packaged_model_can_not_read_is_near_to_nothing(shelf: Shelf, t
     shelf.add({"near": "The office cat sleeps.", "east": "別の話をする。"})
     of = shelf.by_meaning_too(min_similarity=0.01)
     assert of.space
-    of.space = SearchSpace(of.space.vectors, in_latin(StaticEncoder.open().encode))
+    of.space = SearchSpace(of.space.vectors, latin_only(StaticEncoder.open().encode))
     assert ids(find(of, text, mode="semantic")) == []
 
 
-def begun(shelf: Shelf, space: SearchSpace, text: str = ASKED.text, scope: Filter | None = None) -> Semantic:
+def begin_search(shelf: Shelf, space: SearchSpace, text: str = ASKED.text, scope: Filter | None = None) -> Semantic:
     """A channel whose search for a text goes on in a thread of its own."""
     of = Semantic(space, shelf.store, 0.0)
     of.begin(text, scope or Filter(), 10, ENOUGH)
@@ -190,8 +190,8 @@ def begun(shelf: Shelf, space: SearchSpace, text: str = ASKED.text, scope: Filte
 
 @pytest.mark.parametrize("text", [ASKED.text, "a text that the query turns out not to mean"])
 def test_what_was_begun_beside_other_work_finds_the_same(shelf: Shelf, space: SearchSpace, text: str) -> None:
-    of = begun(shelf, space, text)
-    assert found(shelf, of) == found(shelf, Semantic(space, shelf.store, 0.0))
+    of = begin_search(shelf, space, text)
+    assert cosines_of(shelf, of) == cosines_of(shelf, Semantic(space, shelf.store, 0.0))
     of.end()
 
 
@@ -206,19 +206,17 @@ def test_it_is_begun_once_for_a_text_and_anew_for_another(
         return start(run, given)
 
     monkeypatch.setattr(_thread, "start_new_thread", count)
-    of = begun(shelf, space)
+    of = begin_search(shelf, space)
     for text in (ASKED.text, "another", "another"):
         of.begin(text, Filter(), 10, ENOUGH)
     of.end()
     assert len(threads) == 2
 
 
-def test_a_scope_that_the_store_has_to_tell_is_not_searched_in_a_thread(
-    shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_narrow_scope_is_not_searched_in_a_thread(shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_thread, "start_new_thread", lambda *_: pytest.fail("the store is read by two threads"))
-    of = begun(shelf, space, scope=Filter(tags=("blue",)))
-    assert found(shelf, of, Filter(tags=("blue",))) == {}
+    of = begin_search(shelf, space, scope=Filter(tags=("blue",)))
+    assert cosines_of(shelf, of, Filter(tags=("blue",))) == {}
 
 
 def test_without_a_thread_to_be_had_it_is_searched_at_once(
@@ -228,12 +226,12 @@ def test_without_a_thread_to_be_had_it_is_searched_at_once(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(_thread, "start_new_thread", refuse)
-    assert list(found(shelf, begun(shelf, space))) == [*PLACES]
+    assert list(cosines_of(shelf, begin_search(shelf, space))) == [*PLACES]
 
 
 def test_what_fails_in_the_thread_fails_where_it_is_wanted(shelf: Shelf, space: SearchSpace) -> None:
     space.vectors._run("DROP TABLE codes")
-    of = begun(shelf, space)
+    of = begin_search(shelf, space)
     with pytest.raises(StoreError):
         of.search(ASKED, Filter(), 10, ENOUGH)
     of.end()
@@ -249,9 +247,9 @@ def test_a_thread_ends_at_the_deadline(shelf: Shelf, space: SearchSpace, monkeyp
 
 def test_the_interpreter_switches_as_before_when_it_has_ended(shelf: Shelf, space: SearchSpace) -> None:
     usual = recall_vectors._USUAL_SECONDS
-    of = begun(shelf, space)
+    of = begin_search(shelf, space)
     assert sys.getswitchinterval() < usual
     of.end()
     of.end()
     assert sys.getswitchinterval() == usual
-    assert list(found(shelf, of)) == [*PLACES]
+    assert list(cosines_of(shelf, of)) == [*PLACES]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.spelling import distance, nearest, similar
+from subcog_hooks.recall.spelling import edit_distance, nearest_word, similar_words
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Shelf
@@ -24,13 +24,13 @@ def edits(a: str, b: str) -> int:
 
 
 @given(letters.filter(lambda word: len(word) < 6), letters.filter(lambda word: len(word) < 6), st.integers(0, 3))
-def test_the_distance_is_the_number_of_edits_up_to_the_most(a: str, b: str, most: int) -> None:
-    assert distance(a, b, most) == min(edits(a, b), most + 1)
+def test_the_distance_is_the_number_of_edits_up_to_the_most(a: str, b: str, max_edits: int) -> None:
+    assert edit_distance(a, b, max_edits) == min(edits(a, b), max_edits + 1)
 
 
 @given(letters, letters, st.integers(0, 3))
-def test_a_distance_is_the_same_from_both_sides(a: str, b: str, most: int) -> None:
-    assert distance(a, b, most) == distance(b, a, most)
+def test_a_distance_is_the_same_from_both_sides(a: str, b: str, max_edits: int) -> None:
+    assert edit_distance(a, b, max_edits) == edit_distance(b, a, max_edits)
 
 
 @pytest.fixture
@@ -68,12 +68,12 @@ def test_a_word_is_taken_for(words: LexicalIndex, subtests: pytest.Subtests) -> 
     ]
     for typed, meant, why in cases:
         with subtests.test(typed=typed):
-            assert nearest(typed, words) == meant, why
+            assert nearest_word(typed, words) == meant, why
 
 
 def test_two_edits_are_allowed_from_twelve_letters_on(shelf: Shelf) -> None:
     shelf.add({"a": "elevenletter twelveletters"})  # of which the first lacks two below
-    assert (nearest("elevenlettxy", shelf.index()), nearest("elevenlettx", shelf.index())) == ("elevenletter", None)
+    assert (nearest_word("elevenlettxy", shelf.index()), nearest_word("elevenlettx", shelf.index())) == ("elevenletter", None)
 
 
 @pytest.mark.parametrize(("nearer", "meant"), [("carb card carp cars", "cary"), ("carb card carp cars cart", None)])
@@ -81,35 +81,35 @@ def test_five_words_are_tried_for_a_word_in_scope(shelf: Shelf, nearer: str, mea
     shelf.add({"theirs": nearer}, project="blog")
     shelf.add({"mine": "cary"}, project="shop")
     index = shelf.index()
-    assert nearest("carx", index, recall_words.scope(index, Filter(audiences=audiences_of("shop")))) == meant
+    assert nearest_word("carx", index, recall_words.scope_query(index, Filter(audiences=audiences_of("shop")))) == meant
 
 
 def test_a_word_is_found_behind_hundreds_that_begin_alike(shelf: Shelf) -> None:
     many = " ".join(f"ca{a}{b}{c}" for a in "fghijk" for b in "aeiou" for c in "qwrtzpsdfghk")
     shelf.add({"a": many, "b": many, "c": "cable"})
-    assert nearest("cabel", shelf.index()) == "cable"
+    assert nearest_word("cabel", shelf.index()) == "cable"
 
 
 def test_fewer_edits_count_more_than_more_memories(shelf: Shelf) -> None:
     shelf.add({f"s{i}": "the schedulers" for i in range(5)})
     shelf.add({"one": "the scheduler"})
-    assert nearest("schedulre", shelf.index()) == "scheduler"
+    assert nearest_word("schedulre", shelf.index()) == "scheduler"
 
 
 def test_of_equal_words_the_alphabetically_first_is_meant(shelf: Shelf) -> None:
     shelf.add({"b": "carp", "a": "card", "c": "cart"})
-    assert nearest("carx", shelf.index()) == "card"
+    assert nearest_word("carx", shelf.index()) == "card"
 
 
 def test_the_words_within_some_edits_come_nearest_first(words: LexicalIndex) -> None:
-    assert similar("carts", words, 2) == ["cart", "card"]
+    assert similar_words("carts", words, 2) == ["cart", "card"]
 
 
 def test_only_words_of_memories_in_scope_are_meant_and_counted(shelf: Shelf) -> None:
     shelf.add({"cart": "a cart", "also": "the cart", "kube": "kubernetes"}, project="blog")
     shelf.add({"card": "a card"}, project="shop")
     index = shelf.index()
-    within = recall_words.scope(index, Filter(audiences=audiences_of("shop")))
-    assert (nearest("carx", index), nearest("carx", index, within)) == ("cart", "card")
-    assert (nearest("kuberntes", index), nearest("kuberntes", index, within)) == ("kubernetes", None)
-    assert similar("carx", index, 1, within) == ["card"]
+    within = recall_words.scope_query(index, Filter(audiences=audiences_of("shop")))
+    assert (nearest_word("carx", index), nearest_word("carx", index, within)) == ("cart", "card")
+    assert (nearest_word("kuberntes", index), nearest_word("kuberntes", index, within)) == ("kubernetes", None)
+    assert similar_words("carx", index, 1, within) == ["card"]

@@ -1,4 +1,4 @@
-"""The same store gives the same answer: in whatever order it was filled, with something irrelevant in it, page by page."""
+"""Stability of answers: the order of insertion, irrelevant memories and pages do not change them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Filter, Store
-from tests.recall.shelf import ENOUGH, Shelf, find, handed, ids, memory, tuned
+from tests.recall.shelf import ENOUGH, Shelf, find, ids, memory, recall_for, tuning_of
 
 TEXTS = (
     "Forward kinematics (FK) gives the pose of the hand from the joint angles.",
@@ -71,7 +71,7 @@ def notes() -> list[Memory]:
 
 
 def dump(answer: Answer) -> str:
-    """All that an answer says."""
+    """An answer with all its fields as JSON."""
     hits = [
         {
             **{
@@ -86,29 +86,29 @@ def dump(answer: Answer) -> str:
     return json.dumps({**of_all, "hits": hits}, sort_keys=True, indent=1)
 
 
-class Said(dict[str, str]):
-    """What is said, by what was asked."""
+class Answers(dict[str, str]):
+    """Answers by query."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} answers>"
 
-    def differing(self, other: Said) -> list[str]:
+    def differing(self, other: Answers) -> list[str]:
         return [asked for asked in self if self[asked] != other[asked]]
 
 
-def everything(of: Sources) -> Said:
-    """What each query gives under each tuning, in each mode, and to the hook."""
-    said = Said()
+def everything(of: Sources) -> Answers:
+    """The answers to each query under each tuning, in each mode, and of the hook."""
+    answers = Answers()
     for name, numbers in TUNINGS.items():
         of.tuning = numbers
         for text in QUERIES:
             request = Request(text, Filter(), is_typed=True)
-            said[f"{name}: {text}"] = dump(search.search(request, of, ENOUGH, 10))
-            said[f"{name}, hook: {text}"] = dump(handed(of, text))
+            answers[f"{name}: {text}"] = dump(search.search_memories(request, of, ENOUGH, 10))
+            answers[f"{name}, hook: {text}"] = dump(recall_for(of, text))
     of.tuning = TUNINGS["by default"]
     for mode in MODES:
-        said.update({f"{mode}: {text}": dump(find(of, text, 25, mode=mode)) for text in QUERIES})
-    return said
+        answers.update({f"{mode}: {text}": dump(find(of, text, 25, mode=mode)) for text in QUERIES})
+    return answers
 
 
 class Homes:
@@ -117,7 +117,7 @@ class Homes:
     def __init__(self, folder: pytest.TempPathFactory) -> None:
         self._folder = folder
 
-    def filled(self, *batches: Sequence[Memory], purged: Sequence[str] = ()) -> Iterator[Shelf]:
+    def fill_home(self, *batches: Sequence[Memory], purged: Sequence[str] = ()) -> Iterator[Shelf]:
         """A shelf that is filled in batches; after each the index on disk follows."""
         home = Home(str(self._folder.mktemp("home") / "subcog"))
         with Store.writer(home) as store:
@@ -137,10 +137,10 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
 
 
 @pytest.fixture(scope="module")
-def usual(homes: Homes) -> Said:
-    """What is said of the memories when they are stored at once and in order."""
-    (said,) = [everything(on_disk(shelf)) for shelf in homes.filled(notes())]
-    return said
+def usual(homes: Homes) -> Answers:
+    """The answers for memories that are stored at once and in order."""
+    (answers,) = [everything(on_disk(shelf)) for shelf in homes.fill_home(notes())]
+    return answers
 
 
 def on_disk(shelf: Shelf) -> Sources:
@@ -155,56 +155,56 @@ def on_disk(shelf: Shelf) -> Sources:
 @given(order=st.permutations(range(25)))
 @settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate])  # a shrunk order tells nothing
 @example(order=list(range(25))[::-1])
-def test_the_order_of_insertion_does_not_show(homes: Homes, usual: Said, order: list[int]) -> None:
+def test_the_order_of_insertion_does_not_show(homes: Homes, usual: Answers, order: list[int]) -> None:
     every = notes()
-    for shelf in homes.filled([every[place] for place in order]):
+    for shelf in homes.fill_home([every[position] for position in order]):
         assert usual.differing(everything(on_disk(shelf))) == []
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_order_of_insertion_does_not_show_at_the_end_of_short_lists(homes: Homes, mode: str) -> None:
-    said = []
+def test_the_order_of_insertion_does_not_show_in_short_lists(homes: Homes, mode: str) -> None:
+    answers = []
     for every in (notes(), notes()[::-1]):
-        for shelf in homes.filled(every):
+        for shelf in homes.fill_home(every):
             of = on_disk(shelf)
             of.tuning = Tuning(lexical_depth=4, semantic_depth=4, near_duplicate=1.0)
-            said.append(ids(find(of, "idle sockets", 25, mode=mode)))
-    assert said[0] == said[1]
+            answers.append(ids(find(of, "idle sockets", 25, mode=mode)))
+    assert answers[0] == answers[1]
 
 
-def test_a_query_asked_twice_gives_the_same_bytes(homes: Homes, usual: Said) -> None:
-    for shelf in homes.filled(notes()):
+def test_a_query_asked_twice_gives_the_same_bytes(homes: Homes, usual: Answers) -> None:
+    for shelf in homes.fill_home(notes()):
         of = on_disk(shelf)
         assert usual.differing(everything(of)) == usual.differing(everything(of)) == []
 
 
 @pytest.mark.parametrize("at_once", [13, 4])
-def test_how_many_commands_wrote_the_memories_does_not_show(homes: Homes, usual: Said, at_once: int) -> None:
+def test_how_many_commands_wrote_the_memories_does_not_show(homes: Homes, usual: Answers, at_once: int) -> None:
     every = notes()
-    for shelf in homes.filled(*(every[start : start + at_once] for start in range(0, len(every), at_once))):
+    for shelf in homes.fill_home(*(every[start : start + at_once] for start in range(0, len(every), at_once))):
         assert usual.differing(everything(on_disk(shelf))) == []
 
 
-def test_a_memory_that_was_erased_hardly_shows_in_an_answer(homes: Homes, usual: Said) -> None:
+def test_a_memory_that_was_erased_hardly_shows_in_an_answer(homes: Homes, usual: Answers) -> None:
     """tantivy's BM25 counts documents that are deleted and not yet merged away: there are more of them, of another length."""
     gone = memory("Basil wilts without sunshine.", id="gone")
-    for shelf in homes.filled([gone, *notes()], purged=["gone"]):
+    for shelf in homes.fill_home([gone, *notes()], purged=["gone"]):
         assert_alike(usual, everything(on_disk(shelf)), rel=0.01)
 
 
-def test_memories_that_were_erased_change_no_order_and_leave_no_trace_in_a_new_index(homes: Homes, usual: Said) -> None:
+def test_erased_memories_change_no_order_after_a_rebuild(homes: Homes, usual: Answers) -> None:
     """Until they are merged away, tantivy's BM25 takes their words for more common than they are: scores fall by a third."""
     gone = [memory("Forward sockets of the load balancer for the database token.", id=f"gone{i}") for i in range(5)]
-    for shelf in homes.filled([*gone, *notes()], purged=[one.id for one in gone]):
+    for shelf in homes.fill_home([*gone, *notes()], purged=[row.id for row in gone]):
         assert_alike(usual, everything(on_disk(shelf)), rel=0.34)
         index_sync.rebuild(shelf.home, shelf.store)
         assert usual.differing(everything(on_disk(shelf))) == []
 
 
-def assert_alike(usual: Said, said: Said, rel: float) -> None:
+def assert_alike(usual: Answers, answers: Answers, rel: float) -> None:
     """The same memories in the same order, with about the same scores."""
     for asked, answer in usual.items():
-        mine, other = json.loads(answer)["hits"], json.loads(said[asked])["hits"]
+        mine, other = json.loads(answer)["hits"], json.loads(answers[asked])["hits"]
         assert [hit["id"] for hit in other] == [hit["id"] for hit in mine], asked
         assert [hit["score"] for hit in other] == pytest.approx([hit["score"] for hit in mine], rel=rel), asked
 
@@ -230,39 +230,39 @@ IRRELEVANT = (
 @settings(max_examples=6, deadline=None)
 def test_something_irrelevant_never_takes_a_first_one_away(homes: Homes, kept: set[int], added: list[tuple[str, int]]) -> None:
     every = notes()
-    for shelf in homes.filled([every[place] for place in sorted(kept)]):
+    for shelf in homes.fill_home([every[position] for position in sorted(kept)]):
         of = shelf.by_meaning_too()
         before = first_ten(of)
         shelf.add({}, *(memory(f"{text} " * times) for text, times in added))
         again = shelf.by_meaning_too()
         after = first_ten(again)
-        for asked, found in before.items():
-            assert set(found[:3]) <= set(after[asked]), asked
+        for asked, first in before.items():
+            assert set(first[:3]) <= set(after[asked]), asked
 
 
 def first_ten(of: Sources) -> dict[str, list[str]]:
-    said: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = {}
     for name, numbers in TUNINGS.items():
         of.tuning = numbers
         for text in QUERIES:
-            said[f"{name}: {text}"] = ids(find(of, text, 10))
-            said[f"{name}, hook: {text}"] = ids(handed(of, text))[:10]
-    return said
+            answers[f"{name}: {text}"] = ids(find(of, text, 10))
+            answers[f"{name}, hook: {text}"] = ids(recall_for(of, text))[:10]
+    return answers
 
 
 # ---- pages ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def paged(homes: Homes) -> Iterator[Sources]:
-    """90 memories on two subjects: every fourth has expired, every fifth nearly repeats the one before it."""
+def paged_sources(homes: Homes) -> Iterator[Sources]:
+    """90 memories on two subjects: every fourth has expired, every fifth nearly repeats its predecessor."""
     animals = ("cat", "kitten", "dog", "heron", "seal", "otter")
     kept: list[Memory] = []
     for i in range(90):
         text = f"The {animals[i % 6]} naps in basket {i - (i % 5 == 4)}" + " during the winter" * (i % 3)
         kept.append(memory(text + "!" * (i % 2), id=f"p{i:02}", created_at=1_000 + i, expires_at=1 if i % 4 == 1 else None))
-    for shelf in homes.filled(kept):
-        yield shelf.placed({f"p{i:02}": 0.3 + (37 * i % 90) / 150 for i in range(90)})
+    for shelf in homes.fill_home(kept):
+        yield shelf.with_cosines({f"p{i:02}": 0.3 + (37 * i % 90) / 150 for i in range(90)})
 
 
 @given(
@@ -274,13 +274,13 @@ def paged(homes: Homes) -> Iterator[Sources]:
 )
 @settings(max_examples=25, deadline=None)
 def test_pages_never_overlap_and_together_are_the_long_page(
-    paged: Sources, size: int, mode: str, mmr: float, near_duplicate: float, depth: int
+    paged_sources: Sources, size: int, mode: str, mmr: float, near_duplicate: float, depth: int
 ) -> None:
-    paged.tuning = tuned(mmr=mmr, near_duplicate=near_duplicate, lexical_depth=depth, semantic_depth=depth)
+    paged_sources.tuning = tuning_of(mmr=mmr, near_duplicate=near_duplicate, lexical_depth=depth, semantic_depth=depth)
     text = "kitten naps in winter"
     together: list[tuple[str, float]] = []
-    while page := find(paged, text, size, len(together), mode=mode).hits:
+    while page := find(paged_sources, text, size, len(together), mode=mode).hits:
         together += [(hit.memory.id, hit.score) for hit in page]
         assert len(page) <= size
     assert len({name for name, _ in together}) == len(together) > 1
-    assert together == [(hit.memory.id, hit.score) for hit in find(paged, text, 200, mode=mode).hits]
+    assert together == [(hit.memory.id, hit.score) for hit in find(paged_sources, text, 200, mode=mode).hits]

@@ -1,4 +1,4 @@
-"""What to try instead: near words and tags, common tags, and never a word of memories that were not searched."""
+"""Suggestions: near words and tags, common tags, and never a word of memories outside the scope."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.recall.shelf import Shelf, memory
 
 
 def near(shelf: Shelf, text: str, scope: Filter | None = None) -> list[str]:
-    return search.nearby_words(Request(text, scope or Filter(), is_typed=True), shelf.index())
+    return search.suggest_words(Request(text, scope or Filter(), is_typed=True), shelf.index())
 
 
 def test_a_misspelt_word_gives_the_word(shelf: Shelf) -> None:
@@ -17,7 +17,7 @@ def test_a_misspelt_word_gives_the_word(shelf: Shelf) -> None:
     assert near(shelf, "kuberntes") == ["kubernetes"]
 
 
-def test_the_nearest_word_is_given_though_a_longer_one_is_more_common(shelf: Shelf) -> None:
+def test_the_nearest_word_beats_a_more_common_longer_one(shelf: Shelf) -> None:
     shelf.add({"one": "the cache", "two": "the caches", "three": "other caches"})
     assert near(shelf, "cahce")[0] == "cache"
 
@@ -37,12 +37,12 @@ def test_words_that_begin_alike_are_given(shelf: Shelf) -> None:
         ("convex", []),
     ],
 )
-def test_words_of_two_edits_or_four_first_letters_alike_are_given(shelf: Shelf, text: str, given: list[str]) -> None:
+def test_words_within_2_edits_or_with_4_equal_letters_are_given(shelf: Shelf, text: str, given: list[str]) -> None:
     shelf.add({}, memory("kubernetes configures itself", tags=("harbour",)))
     assert near(shelf, text) == [*given, "harbour"]
 
 
-def test_the_nearest_of_many_words_that_begin_alike_is_given_though_it_is_rare(shelf: Shelf) -> None:
+def test_the_nearest_word_is_given_though_it_is_rare(shelf: Shelf) -> None:
     more = " ".join(f"configurationally{a}{b}" for a in "abcdefgh" for b in "stuvwx")
     shelf.add({"a": more, "b": more, "c": "configures"})
     assert near(shelf, "configxyz")[0] == "configures"
@@ -79,7 +79,7 @@ def test_an_empty_store_and_an_empty_query_give_nothing(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     "fields", [{"project": "blog"}, {"status": "archived"}, {"namespace": "decisions"}, {"created_at": 1}, {"expires_at": 1}]
 )
-def test_no_word_or_tag_of_a_memory_that_was_not_searched_is_given(shelf: Shelf, fields: dict[str, object]) -> None:
+def test_no_word_or_tag_outside_the_scope_is_given(shelf: Shelf, fields: dict[str, object]) -> None:
     shelf.add({}, memory("The kubernetes secret.", **{"tags": ("kubernetes-secret",), "created_at": 5_000, **fields}))
     shelf.add({"own": "Nothing to see here."}, project="shop", namespace="learnings", created_at=5_000)
     scope = Filter(audiences=audiences_of("shop"), namespaces=("learnings",), since=1_000)
@@ -87,7 +87,7 @@ def test_no_word_or_tag_of_a_memory_that_was_not_searched_is_given(shelf: Shelf,
         assert near(shelf, text, scope) == []
 
 
-def test_what_is_given_is_ordered_the_same_whatever_was_stored_first(shelf: Shelf) -> None:
+def test_suggestions_ignore_the_stored_order(shelf: Shelf) -> None:
     shelf.add({"a": "harbour harbours", "b": "harbinger"})
     given = near(shelf, "harbor")
     shelf.store.purge(["a", "b"])

@@ -1,4 +1,4 @@
-"""Every setting of the ranking, read from config.toml as a user writes it, changes what a search gives."""
+"""Every setting of the ranking in config.toml changes the result of a search."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import pipeline, tuning
 from subcog_hooks.recall.candidates import Request
-from subcog_hooks.recall.exact import Exact
+from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import PATTERN, STATE
 from subcog_hooks.settings import loading
@@ -47,7 +47,7 @@ QUERIES = {  # one of each type
 
 
 @pytest.fixture
-def mixed(shelf: Shelf) -> Shelf:
+def mixed_shelf(shelf: Shelf) -> Shelf:
     """Like texts, a tag that the query names, an old memory, one that only meaning finds."""
     now = now_ms()
     shelf.add({"one": "crane on berth one", "two": "crane on berth two", "far": "a hoist moves"}, created_at=now)
@@ -57,7 +57,7 @@ def mixed(shelf: Shelf) -> Shelf:
 
 
 def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list[tuple[str, float]]:
-    """What is found, with its scores, under these settings in config.toml. A trigger and a condition hold."""
+    """The hits with their scores under these settings in config.toml. A trigger and a condition hold."""
     shelf.home.create()
     sections: dict[str, list[str]] = {}
     for name, value in settings.items():
@@ -67,46 +67,46 @@ def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list
     Path(shelf.home.config).write_text(text)
     read = loading.load(shelf.home)
     assert read.problems == ()
-    of = shelf.placed({"one": 0.8, "two": 0.78, "old": 0.7, "far": 0.5, "tagged": 0.3})
-    of.tuning = tuning.from_settings(read)
+    of = shelf.with_cosines({"one": 0.8, "two": 0.78, "old": 0.7, "far": 0.5, "tagged": 0.3})
+    of.tuning = tuning.tuning_from_settings(read)
     by_id = shelf.store.by_ids(["one", "far"])
-    exact = Exact({PATTERN: [by_id["far"]], STATE: [by_id["one"]]})
-    found = pipeline.search(Request(query, Filter(), further=exact.lists()), of, ENOUGH, 10)
-    return [(hit.memory.id, hit.score) for hit in found.hits]
+    exact = ExactMatches({PATTERN: [by_id["far"]], STATE: [by_id["one"]]})
+    answer = pipeline.search_page(Request(query, Filter(), further=exact.lists()), of, ENOUGH, 10)
+    return [(hit.memory.id, hit.score) for hit in answer.hits]
 
 
 @pytest.mark.usefixtures("usual_settings")
-def test_each_ranking_setting_changes_hits_or_scores(mixed: Shelf, subtests: pytest.Subtests) -> None:
+def test_each_ranking_setting_changes_hits_or_scores(mixed_shelf: Shelf, subtests: pytest.Subtests) -> None:
     for name in OF_RANKING:
         with subtests.test(name=name):
             value, beside = CHANGES[name]
             query = QUERIES.get(name.removeprefix("fusion."), "crane")
-            assert answer(mixed, {**beside, name: value}, query) != answer(mixed, beside, query)
+            assert answer(mixed_shelf, {**beside, name: value}, query) != answer(mixed_shelf, beside, query)
 
 
 @pytest.mark.parametrize("kind", QUERIES)
-def test_the_share_of_a_type_changes_nothing_for_another(mixed: Shelf, kind: str) -> None:
+def test_the_share_of_a_type_changes_nothing_for_another(mixed_shelf: Shelf, kind: str) -> None:
     for other in QUERIES.keys() - {kind}:
         changed = {"fusion.alpha": '"adaptive"', f"fusion.{other}": "0.95"}
-        assert answer(mixed, changed, QUERIES[kind]) == answer(mixed, {"fusion.alpha": '"adaptive"'}, QUERIES[kind])
+        assert answer(mixed_shelf, changed, QUERIES[kind]) == answer(mixed_shelf, {"fusion.alpha": '"adaptive"'}, QUERIES[kind])
 
 
-def test_what_is_set_by_itself_counts_more_than_a_preset(mixed: Shelf) -> None:
-    by_words = answer(mixed, {"fusion.alpha": "0.0"})
-    assert answer(mixed, {"fusion.preset": '"vector-only"', "fusion.alpha": "0.0"}) == by_words
-    assert answer(mixed, {"fusion.preset": '"lexical-only"'}) == by_words
+def test_what_is_set_by_itself_counts_more_than_a_preset(mixed_shelf: Shelf) -> None:
+    by_words = answer(mixed_shelf, {"fusion.alpha": "0.0"})
+    assert answer(mixed_shelf, {"fusion.preset": '"vector-only"', "fusion.alpha": "0.0"}) == by_words
+    assert answer(mixed_shelf, {"fusion.preset": '"lexical-only"'}) == by_words
 
 
-def test_weights_in_the_environment_set_the_share_of_meaning(mixed: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_setting = answer(mixed, {"fusion.alpha": "0.2"})
+def test_weights_in_the_environment_set_the_share_of_meaning(mixed_shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_setting = answer(mixed_shelf, {"fusion.alpha": "0.2"})
     monkeypatch.setenv("SUBCOG_SEMANTIC_WEIGHT", "0.2")
     monkeypatch.setenv("SUBCOG_KEYWORD_WEIGHT", "0.8")
-    assert answer(mixed, {}) == by_setting
+    assert answer(mixed_shelf, {}) == by_setting
 
 
 @pytest.mark.usefixtures("usual_settings")
 def test_who_has_set_nothing_has_the_defaults(home: Home) -> None:
-    by_settings, by_default = tuning.from_settings(loading.load(home)), tuning.Tuning()
+    by_settings, by_default = tuning.tuning_from_settings(loading.load(home)), tuning.Tuning()
     for name in tuning.Tuning.__slots__:
         assert getattr(by_settings, name) == getattr(by_default, name)
 

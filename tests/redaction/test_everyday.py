@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.llm.disclosure import shown
+from subcog_hooks.llm.disclosure import disclosable_text
 from subcog_hooks.redaction import everyday, prefixes
 from subcog_hooks.redaction.redact import redact
 from tests.redaction.everyday import find_wrong, read_examples
@@ -21,7 +21,7 @@ def test_most_everyday_secrets_go_and_look_alikes_stay(group: str) -> None:
 
 @pytest.mark.parametrize("group", BARS)
 def test_an_llm_is_shown_none_of_what_is_not_stored(group: str) -> None:
-    seen = [shown(example.text) for example in read_examples(group)]
+    seen = [disclosable_text(example.text) for example in read_examples(group)]
     assert [text for text in seen if text is not None and redact(text).removed] == []
 
 
@@ -47,7 +47,7 @@ SIGNS = st.sampled_from(
 @settings(max_examples=500, deadline=None)
 @given(st.lists(NOUNS | VALUES | SIGNS, min_size=2, max_size=9).map("".join))
 def test_whatever_an_llm_is_shown_holds_no_everyday_secret(text: str) -> None:
-    seen = shown(text)
+    seen = disclosable_text(text)
     assert seen is None or redact(seen).removed == ()
     once = redact(text).text
     assert redact(once) == (once, ())

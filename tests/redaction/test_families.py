@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from subcog_hooks.llm.disclosure import shown
+from subcog_hooks.llm.disclosure import disclosable_text
 from subcog_hooks.redaction import patterns
 from subcog_hooks.redaction.redact import holds_known_secret, redact
 
@@ -126,7 +126,7 @@ def test_hashes_names_and_versions_stay() -> None:
 def test_nothing_of_them_is_shown_to_an_llm(subtests: pytest.Subtests) -> None:
     for text, secret in FAMILIES:
         with subtests.test(text=text):
-            seen = shown(text)
+            seen = disclosable_text(text)
             assert seen is None or (secret not in seen and redact(seen).removed == ())
 
 

@@ -82,7 +82,7 @@ def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, at
     asked = team_search.TeamRequest("connections pool", [SHOP], None)
     with server_connection.opened(ada.url) as opened:
         hits = team_search.search(
-            opened, server_schema.require(opened), asked, tuning.from_settings(loading.load(ada.home)), 0.5, now_ms()
+            opened, server_schema.require(opened), asked, tuning.tuning_from_settings(loading.load(ada.home)), 0.5, now_ms()
         )
     assert "the pool of connections" in {hit.memory.content for hit in hits}
     assert "the pool of connections, as it was" not in {hit.memory.content for hit in hits}

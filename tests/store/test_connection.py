@@ -220,13 +220,13 @@ def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pyt
     for number in range(5):
         decision_log.keep(state, made(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
     sessions.keep_topics(state, "one", Earlier(("XYZZY",), 0.7), 1001)
-    breaker.keep_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
+    breaker.cache_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
     left = []
     while decision_log.may_hold_texts(state):
         decision_log.forget_some_texts(state)
         left.append(sum(decision.prompt is not None for decision in decision_log.latest(state, 10)))
         assert sessions.last_topics(state, "one", 1001) is None
-        assert breaker.find_answer(state, "key", 1002) is None
+        assert breaker.find_cached_answer(state, "key", 1002) is None
     assert left == [3, 1, 0]
 
 

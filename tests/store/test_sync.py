@@ -56,7 +56,7 @@ def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store
     index = index_sync.catch_up(home, store)
     store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
     text = "which port does the rathole tunnel listen on"
-    hits = pipeline.for_prompt(text, Sources(index, store), Eligibility(audiences_of(), now_ms()), Deadline(60_000)).hits
+    hits = pipeline.recall_for_prompt(text, Sources(index, store), Eligibility(audiences_of(), now_ms()), Deadline(60_000)).hits
     assert hits[0].memory.id == "new"
     assert "other" not in {hit.memory.id for hit in hits}
 

@@ -165,7 +165,7 @@ def _started(
             stderr=subprocess.PIPE,
             env={**child_environment.environment_of_git(environment), **_ENVIRONMENT},
             start_new_session=True,
-            pass_fds=lifeline.inherited,
+            pass_fds=lifeline.descriptors,
         )
     except OSError as error:
         raise UsageError(f"git cannot be run: {error.strerror}", "look whether `git log` works here") from error

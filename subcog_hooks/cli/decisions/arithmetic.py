@@ -77,7 +77,7 @@ def view(decision: Decision) -> Iterator[RenderableType]:
     most = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
     bar = decision.bars.needed if decision.bars else 0.0
     for candidate in explained:
-        weights = relevance.weights_of(candidate.terms)
+        weights = relevance.model_weights(candidate.terms)
         yield ""
         yield Text.assemble((safe(candidate.id), ACCENT), f"  relevance {candidate.relevance:.4f}, {bar:.4f} needed")
         yield Text(f"  {'evidence':<{NAME}} {'value':>8}   {'weight':>8}   {'adds':>8}", style=DIM)

@@ -104,12 +104,12 @@ def _asked_like(decision: Decision, memory: Memory, index: LexicalIndex) -> str 
     finally:
         encoder.close()
     near = {place: sum(map(operator.mul, asked, vector)) for place, vector in enumerate(theirs)}
-    return asked_like.most_like(text, memory.questions, near, index.analysers).question
+    return asked_like.most_alike_question(text, memory.questions, near, index.analysers).question
 
 
 def _split(decision: Decision, memory: Memory, index: LexicalIndex) -> tuple[list[Term], list[Term]]:
     text = "\n".join((asked_in(decision.prompt or ""), *decision.borrowed))
-    return Comparison(query.analyse(text, index), index.analysers).split_by(memory, index.analysers)
+    return Comparison(query.analyse_query(text, index), index.analysers).split_by(memory, index.analysers)
 
 
 def _shown(term: Term) -> str:

@@ -45,12 +45,12 @@ class Trial:
         """Return what the hook's recall finds in the copy for each text, the best first. Raises StoreError."""
         if not texts:
             return []
-        numbers = tuning.from_settings(context.settings())
+        numbers = tuning.tuning_from_settings(context.settings())
         with Store.reader(self.home) as store:
             space = self._space(store)
             try:
                 sources = Sources(LexicalIndex.open(self.home), store, space, numbers)
-                answers = [pipeline.search(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts]
+                answers = [pipeline.search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts]
             finally:
                 if space:
                     space.vectors.close()
@@ -59,10 +59,10 @@ class Trial:
     def _space(self, store: Store) -> recall_vectors.SearchSpace | None:
         """Return the vectors of the copy, with the static encoder for a text; None where there are none to be had."""
         try:
-            vectors = spaces.open_following(self.home, store, PACKAGED)
+            vectors = spaces.open_vectors(self.home, store, PACKAGED)
         except ExtensionMissing:
             return None
-        return recall_vectors.SearchSpace(vectors, recall_vectors.in_latin(StaticEncoder.open().encode))
+        return recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(StaticEncoder.open().encode))
 
     def change_all(self, ids: Iterable[str], changes: Mapping[str, object]) -> None:
         """Give memories of the copy these fields, and let the copy's index follow. Raises SubcogError."""
@@ -76,7 +76,7 @@ def let_follow(home: Home, store: Store) -> None:
     """Let the index and the vectors of a copy follow its store. Raises SubcogError."""
     index_sync.catch_up(home, store)
     try:
-        spaces.open_following(home, store, PACKAGED).close()
+        spaces.open_vectors(home, store, PACKAGED).close()
     except ExtensionMissing:
         pass  # as in the hook, words alone decide
 

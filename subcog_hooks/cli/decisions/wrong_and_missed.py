@@ -44,7 +44,7 @@ def mark_bad(id_: str, decision: str | None) -> None:
         asked = _terms(found, store)
         if not asked:
             raise UsageError(f"the prompt of {found.id} has no words to know it by", "nothing was marked")
-        store.mark(Mark(memory.seq, found.id, marks.to_text(asked), now_ms()))
+        store.mark(Mark(memory.seq, found.id, marks.terms_to_text(asked), now_ms()))
     if memory.id not in [candidate.id for candidate in found.candidates]:
         terminal.say(f"{memory.id} was not among what was found there")
     terminal.say(f"marked as wrong for prompts like {lookup.prompt_of(found, lookup.WORDS)!r}: {lookup.named(memory)}")
@@ -97,7 +97,9 @@ def _choose_marks(store: Store, made: list[Mark], decision: str | None) -> list[
     with lookup.opened() as state:
         found = lookup.find_prompt(state, decision, f"it is marked for those of {_ids(made)}: name one of them")
     asked = _terms(found, store)
-    left = {mark.decision: marks.factor(marks.overlap(asked, marks.from_text(mark.terms))) for mark in made}
+    left = {
+        mark.decision: marks.remaining_share(marks.terms_overlap(asked, marks.terms_from_text(mark.terms))) for mark in made
+    }
     of_it = [mark for mark in made if mark.decision == found.id or not left[mark.decision]]
     return of_it or [mark for mark in made if left[mark.decision] < 1.0]
 
@@ -110,7 +112,7 @@ def _terms(decision: Decision, store: Store) -> dict[str, float]:
     """Return what was asked there: a prompt that goes on from the one before is known by what it borrowed, too."""
     if decision.prompt is None:
         return {}
-    return marks.terms("\n".join((asked_in(decision.prompt), *decision.borrowed)), context.index_of(store))
+    return marks.prompt_terms("\n".join((asked_in(decision.prompt), *decision.borrowed)), context.index_of(store))
 
 
 ONLY_PROMPTS = "a memory is missed at a prompt; `subcog why --list` shows them"

@@ -85,7 +85,7 @@ def ask(
                     report.is_out_of_calls = True
                     break
                 with calls.watched():
-                    answer = providers.ask(provider, quoting.question_about(unasked.shown), CALL_S)
+                    answer = providers.ask_provider(provider, quoting.question_about(unasked.shown), CALL_S)
                 proposed = quoting.read_proposals(answer)
                 if proposed is None:
                     _note_unusable(provider, report)
@@ -247,7 +247,7 @@ def at_rest(home: Home, pace: Pace) -> str:
     Returns what came of it, "" for nothing.
     """
     settings = context.settings()
-    provider = providers.provider_at_rest(settings, home) if settings[LLM_LEARNS] else None
+    provider = providers.background_provider(settings, home) if settings[LLM_LEARNS] else None
     if provider is None:
         return ""
     with opened_state() as state:

@@ -11,7 +11,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.llm import disclosure
-from subcog_hooks.llm.answer_texts import is_plain, texts_in, usable_questions
+from subcog_hooks.llm.answer_texts import is_plain, list_texts, select_questions
 from subcog_hooks.llm.question import SHORT_ANSWER, Question
 from subcog_hooks.store import state_values, suggestions
 from subcog_hooks.store.index import LexicalIndex
@@ -96,7 +96,7 @@ class Checked(NamedTuple):
 
 def shown(memory: Memory) -> str | None:
     """Return what a model is shown of a memory, None where it may hold a secret."""
-    text = disclosure.shown(memory.content)  # before it is cut: half a secret may look like none
+    text = disclosure.disclosable_text(memory.content)  # before it is cut: half a secret may look like none
     return text[:MAX_TEXT] if text else text
 
 
@@ -135,8 +135,8 @@ def read_answer(text: str, count: int) -> list[Written] | None:
 
 def _written(note: Mapping[str, object]) -> Written:
     standing = {"yes": True, "no": False}.get(str(note.get("standing")))
-    questions = usable_questions(texts_in(note.get("questions")), MOST_WRITTEN)
-    return Written(questions, texts_in(note.get("keywords")), texts_in(note.get("files")), standing)
+    questions = select_questions(list_texts(note.get("questions")), MOST_WRITTEN)
+    return Written(questions, list_texts(note.get("keywords")), list_texts(note.get("files")), standing)
 
 
 def check_all(memory: Memory, written: Written, copy: Trial) -> Checked:

@@ -54,9 +54,9 @@ class Calls:
         try:
             yield
         except SubcogError:
-            breaker.note_failure(self._state, self._provider.identity, now_ms())
+            breaker.record_call_failure(self._state, self._provider.identity, now_ms())
             raise
-        breaker.note_success(self._state, self._provider.identity)
+        breaker.record_call_success(self._state, self._provider.identity)
 
 
 CALLS_WAIT_MS = 2_000.0
@@ -93,7 +93,7 @@ def batches_of(memories: Sequence[Memory]) -> list[Batch]:
 def ask_about(batch: Batch, provider: providers.Provider, copy: trial.Trial) -> Iterator[Checked]:
     """Yield what a model has written for each memory, as far as it holds. Raises ProviderError, StoreError."""
     question = enriching.question_about([text for _, text in batch])
-    answer = enriching.read_answer(providers.ask(provider, question, CALL_S), len(batch))
+    answer = enriching.read_answer(providers.ask_provider(provider, question, CALL_S), len(batch))
     if answer is None:
         raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
     for (memory, _), written in zip(batch, answer, strict=True):
@@ -130,7 +130,7 @@ def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
     Returns what came of it, "" for nothing. It ends when the calls of the day are made, or at the first failure.
     """
     settings = context.settings()
-    provider = providers.provider_at_rest(settings, home) if settings[ENRICH] else None
+    provider = providers.background_provider(settings, home) if settings[ENRICH] else None
     if provider is None or not context.has_store(home):
         return ""
     asked = 0

@@ -143,7 +143,7 @@ def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | Non
     if not os.access(at.root, os.W_OK):
         return VectorStore.reader(at, space.name, space.dimension)
     try:
-        return spaces.open_following(at, store, space, progress, parts=True)
+        return spaces.open_vectors(at, store, space, progress, parts=True)
     except StoreBusy:
         return VectorStore.reader(at, space.name, space.dimension)
 

@@ -23,7 +23,7 @@ def now(store: Store, *, afresh: bool = False) -> int:
     """
     home = context.home()
     try:
-        done = sum(_finish(home, store, space, afresh=afresh) for space in spaces.in_use(home, context.settings()))
+        done = sum(_finish(home, store, space, afresh=afresh) for space in spaces.spaces_in_use(home, context.settings()))
     except ExtensionMissing as error:
         terminal.say(str(error))
         return 0
@@ -32,12 +32,9 @@ def now(store: Store, *, afresh: bool = False) -> int:
 
 
 def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
-    from subcog_hooks.embed.documents import (
-        DocumentEmbedder,
-        cores,  # pulls in nothing heavy until a text is embedded
-    )
+    from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
 
-    with spaces.open_following(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
+    with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
         with progress.of_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
@@ -46,7 +43,7 @@ def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
                 store,
                 vectors,
                 space,
-                lambda: DocumentEmbedder(space, cores()),
+                lambda: DocumentEmbedder(space, count_cores()),
                 progress=advance,
             )
         vector_sync.part_anew(home, space.name, vectors)

@@ -50,7 +50,7 @@ class ModelRanking:
         answer.end = min(answer.end, count)
 
     def _named(self, query: str, hits: list[Hit]) -> list[Hit] | None:
-        asked = disclosure.shown(query)
+        asked = disclosure.disclosable_text(query)
         if asked is None:
             self.note = "not ranked: the query may hold a secret"
             return None
@@ -68,9 +68,9 @@ class ModelRanking:
                 return None
             texts = [text for _, text in shown]
             numbers = second_look.ask_for_numbers(provider, _SYSTEM, "Query", asked, texts, RANK_S, len(texts))
-            breaker.note_success(state, provider.identity)
+            breaker.record_call_success(state, provider.identity)
         except ProviderError as error:
-            breaker.note_failure(state, provider.identity, now_ms())
+            breaker.record_call_failure(state, provider.identity, now_ms())
             self.note = f"not ranked: {provider.name}: {error.message}"
             return None
         finally:
@@ -80,7 +80,7 @@ class ModelRanking:
 
 def ranking() -> ModelRanking:
     """Return the ranking by the model of `llm.at_rest`. Raises ProviderError where none is chosen, ConfigError."""
-    provider = providers.provider_at_rest(context.settings(), context.home())
+    provider = providers.background_provider(context.settings(), context.home())
     if provider is None:
         raise ProviderError("llm.at_rest is none, so no model can rank", "choose one: subcog config set llm.at_rest claude")
     return ModelRanking(provider)

@@ -50,7 +50,7 @@ def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> 
             include_expired=True,
         )
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
-        hits = pipeline.search(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), LOOKED_AT).hits
+        hits = pipeline.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), LOOKED_AT).hits
         found += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
     return found
 

@@ -10,7 +10,7 @@ from subcog_hooks.cli.support import context, inputs, results, sources
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.intent.query_type import classify
+from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall.candidates import MODES, Request
 from subcog_hooks.recall.hits import LEXICAL, Answer
 from subcog_hooks.store.project import identity_of
@@ -94,7 +94,7 @@ def run(asked: SearchOptions, show: Callable[[results.ResultPage], None], meanwh
             return 0
         offset = (asked.page - 1) * count
         answer = Answer([], ())
-        answer.query_type = classify(text)
+        answer.query_type = classify_query(text)
         if store:
             look = Look(request, store, settings, max(count, ranking.depth) if ranking else count, offset)
             if asked.progressive:

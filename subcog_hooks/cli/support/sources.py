@@ -52,7 +52,7 @@ def opened(
     that there is answers, and the answer says what was missing.
     """
     index = context.index_of(store)
-    numbers = tuning.from_settings(settings)
+    numbers = tuning.tuning_from_settings(settings)
     if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # no model is loaded for what has no share
         yield Sources(index, store, None, numbers)
         return
@@ -72,7 +72,7 @@ def _space(
     ways: list[Callable[[], recall_vectors.SearchSpace]] = []
     if not fast:
         try:
-            chosen = models.find(context.home(), str(settings[models.SETTING]))
+            chosen = models.find_space(context.home(), str(settings[models.SETTING]))
         except ModelError as error:
             missed.append(error.message)
             chosen = PACKAGED
@@ -101,7 +101,7 @@ def _neural(store: Store, space: Space, loading: Loading | None) -> recall_vecto
 
     Raises StoreError, ModelError: of the user's choice also while some memories are not embedded in it.
     """
-    if lacking := models.missing(space):
+    if lacking := models.missing_files(space):
         raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
     vectors = context.vectors_of(store, space)
     try:
@@ -109,7 +109,7 @@ def _neural(store: Store, space: Space, loading: Loading | None) -> recall_vecto
         if pending and not space.is_packaged:  # only there the others have provisional ones
             raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
         encode = _query_of(space) if loading is None else _query_in_time(space, loading)
-        return recall_vectors.SearchSpace(vectors, recall_vectors.in_latin(encode) if space.is_packaged else encode)
+        return recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encode) if space.is_packaged else encode)
     except BaseException:
         vectors.close()
         raise
@@ -157,16 +157,16 @@ def _query_of(space: Space) -> Encode:
 
 def _static(store: Store) -> recall_vectors.SearchSpace:
     encoder = StaticEncoder.open()
-    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), recall_vectors.in_latin(encoder.encode))
+    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), recall_vectors.latin_only(encoder.encode))
 
 
 def search(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
     """Return a page of hits; an index that turns out to be damaged is rebuilt on the way. Raises StoreError."""
     try:
-        answer = recall_search.search(request, of, deadline, limit, offset)
+        answer = recall_search.search_memories(request, of, deadline, limit, offset)
     except IndexUnusable:
         of.index = index_sync.rebuild(context.home(), of.store)
-        answer = recall_search.search(request, of, deadline, limit, offset)
+        answer = recall_search.search_memories(request, of, deadline, limit, offset)
     if of.index.watermark() < of.store.revision():
         lag = "the index is being written by another process; the newest memories may be missing"
         answer.note = "; ".join(filter(None, (answer.note, lag)))

@@ -124,7 +124,7 @@ def _exchange_vectors(
     if not work.arrived and not is_waiting:
         return
     try:
-        with spaces.open_following(context.home(), work.store, PACKAGED) as own:
+        with spaces.open_vectors(context.home(), work.store, PACKAGED) as own:
             for project in projects:
                 if arrived := [memory for memory in work.arrived if memory.project == project]:
                     server_vectors.take(server, found.vector_schema, project, arrived, own, advance)

@@ -9,7 +9,7 @@ from subcog_hooks.cli.team import sharing
 from subcog_hooks.core.control_characters import to_json
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
 from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.intent.query_type import classify
+from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import tuning
 from subcog_hooks.recall.fusion import adaptive_alpha
 from subcog_hooks.recall.hits import HIGH, LEXICAL, LOW, NO_RESULTS, SEMANTIC, VERY_HIGH
@@ -43,7 +43,7 @@ def run(asked: SearchOptions, *, is_fast: bool) -> int:
     if not text.strip():
         raise UsageError("no query was given", "for instance: subcog search --team token refresh")
     count = asked.limit or int(settings["search.limit"])
-    numbers = tuning.from_settings(settings)
+    numbers = tuning.tuning_from_settings(settings)
     vector, note = _vector(text, asked.mode, is_fast=is_fast)
     request = TeamRequest(
         "" if asked.mode == SEMANTIC else text,
@@ -53,7 +53,7 @@ def run(asked: SearchOptions, *, is_fast: bool) -> int:
         limit=count,
         offset=(asked.page - 1) * count,
     )
-    query_type = classify(text)
+    query_type = classify_query(text)
     with sharing.reached(url) as (server, found):
         alpha, why = _alpha(numbers, query_type)
         begun = time.perf_counter()

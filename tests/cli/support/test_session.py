@@ -31,13 +31,13 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.core.paths import Home
 
 space, home = models.PACKAGED, Home.find()
-first = spaces.provisional(space)
+first = spaces.provisional_encoder(space)
 def slowly(texts):
     print("following", flush=True)
     sys.stdin.readline()
     return first(texts)
 with Store.reader(home) as store:
-    made_by = models.made_by(space)
+    made_by = models.vector_makers(space)
     vector_sync.open_following(home, store, space.name, space.dimension, slowly, made_by=made_by).close()
 """
 

@@ -86,7 +86,7 @@ class Hook:
         self._stack.callback(self._store.close)
         self._vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(self._vectors.close)
-        self._space = vectors.SearchSpace(self._vectors, vectors.in_latin(StaticEncoder.open().encode))
+        self._space = vectors.SearchSpace(self._vectors, vectors.latin_only(StaticEncoder.open().encode))
         aside = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         self._state = State.open(Home(str(aside)), PATIENCE_MS)
         self._stack.callback(self._state.close)
@@ -130,8 +130,8 @@ class Hook:
     @contextmanager
     def _instead(self, settings: Settings, prior: float) -> Iterator[None]:
         """The hook with what is open here, and a clock that stands."""
-        for_prompt = pipeline.for_prompt
-        numbers = tuning.from_settings(settings)
+        for_prompt = pipeline.recall_for_prompt
+        numbers = tuning.tuning_from_settings(settings)
         numbers.prior = prior
         sources = Sources(self._index, self._store, self._space, numbers)
 
@@ -148,7 +148,7 @@ class Hook:
 
         with (
             patch.object(recalled, "_open_sources", lambda _: sources),
-            patch.object(pipeline, "for_prompt", kept),
+            patch.object(pipeline, "recall_for_prompt", kept),
         ):
             yield
 
