@@ -1,4 +1,4 @@
-"""The one entry point: `subcog hook`, `block` and a script's search run without typer and rich, all else is the terminal's."""
+"""The entry point of every command. `hook`, `block` and a script's `search` run without typer and rich."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _QUIET = "--quiet"  # an option of every command
 
 
 def main() -> None:
-    """Run the command in sys.argv; ends the process with its exit code."""
+    """Run the command in sys.argv, and end the process with its exit code."""
     import gc
 
-    gc.disable()  # modules stay loaded anyway: a tenth of a command's time
-    os.umask(0o077)  # files are the user's alone
+    gc.disable()  # collecting costs a tenth of a command, and modules stay loaded anyway
+    os.umask(0o077)  # only the user may read the files
     arguments = sys.argv[1:]
     command = next((word for word in arguments if not word.startswith("-")), "")
     if command == "hook":
@@ -35,20 +35,20 @@ def main() -> None:
         if command == "search":
             from subcog_hooks.cli import light_search
 
-            light_search.end_if_asked(arguments)
-        from subcog_hooks.cli.app import run  # 120 ms of typer and rich, for the terminal only
+            light_search.answer_and_exit(arguments)
+        from subcog_hooks.cli.app import run_command_line  # typer and rich take 120 ms to load
 
-        run()
+        run_command_line()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         sys.exit(130)
 
 
 def _run_hook() -> None:
-    """Answer a hook's payload; ends the process with exit code 0."""
+    """Answer a hook's payload, and end the process with exit code 0."""
     try:
         if not sys.flags.isolated and any(name.startswith("PYTHON") for name in os.environ):
-            from subcog_hooks.core import child_environment  # where a variable may lead the interpreter
+            from subcog_hooks.core import child_environment  # a variable may lead the interpreter elsewhere
 
             child_environment.restart_isolated()
         from subcog_hooks.hook import main as hook_main
@@ -60,7 +60,7 @@ def _run_hook() -> None:
 
 
 def _log_broken_installation(error: BaseException) -> None:
-    """Write to the log that the hook cannot be loaded, as far as such an installation is able to."""
+    """Write to the log that the hook cannot be loaded, as far as a broken installation can."""
     try:
         from subcog_hooks.core import log
         from subcog_hooks.core.homes import find_home
@@ -71,7 +71,10 @@ def _log_broken_installation(error: BaseException) -> None:
 
 
 def _read_block_words(words: Sequence[str]) -> tuple[str, bool, bool] | None:
-    """Return the prompt of `subcog block`, and whether JSON and silence are wanted; None where the terminal answers."""
+    """Return the prompt of `subcog block`, and whether JSON and silence are wanted.
+
+    None: the terminal has to answer.
+    """
     rest = [word for word in words if word != _QUIET]
     if len(rest) not in (2, 3) or rest[0] != "block":
         return None

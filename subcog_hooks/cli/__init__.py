@@ -1,1 +1,1 @@
-"""The terminal: typer commands, one module a group, over the same library that the hook uses."""
+"""The terminal: typer commands, one module a command, over the library that the hook uses."""

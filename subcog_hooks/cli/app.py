@@ -16,9 +16,9 @@ from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE
 from subcog_hooks.redaction.leaks import mask
 
-MAX_HELP = 100  # columns of a help page: longer lines are hard to read
-COMPLETING = "_SUBCOG_COMPLETE"  # the variable by which the shell asks for offers: click makes it of the name
-EVERYWHERE = ("--quiet", "--debug")  # accepted before and behind the command's name
+MAX_HELP_COLUMNS = 100  # longer lines are hard to read
+COMPLETION_VARIABLE = "_SUBCOG_COMPLETE"  # click derives this variable from the name; the shell sets it for completion
+COMMON_OPTIONS = ("--quiet", "--debug")  # accepted before and after the command's name
 
 
 def _print_version(wanted: bool) -> None:
@@ -27,17 +27,17 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _everywhere(
+def _accept_common_options(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the result only, no remarks.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when a command fails.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Take the options of every command; `run` has acted on them before."""
+    """Take the options of every command, so that typer lists them; `run_command_line` has acted on them before."""
 
 
-def application(command: str = "") -> typer.Typer:
+def build_app(command: str = "") -> typer.Typer:
     """Return the application: with the module of a known command, else with the names and summaries of all commands."""
     app = typer.Typer(
         name="subcog",
@@ -45,27 +45,27 @@ def application(command: str = "") -> typer.Typer:
         "the hook gives it the few notes that help.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP_COLUMNS},
     )
-    app.callback()(_everywhere)
+    app.callback()(_accept_common_options)
     if command in COMMANDS:
         importlib.import_module(f"subcog_hooks.cli.{COMMANDS[command].module}").register(app)
-        _use_first_sentences(app)
+        set_summaries(app)
     else:
         for name, (_, summary) in COMMANDS.items():
-            app.command(name, short_help=summary, hidden=not summary)(_everywhere)
+            app.command(name, short_help=summary, hidden=not summary)(_accept_common_options)
     return app
 
 
-def _use_first_sentences(app: typer.Typer) -> None:
-    """Give each command below `app` the first sentence of its help as its summary."""
+def set_summaries(app: typer.Typer) -> None:
+    """Give each command below `app` its first sentence as the summary in the list of commands."""
     for command in app.registered_commands:
         command.short_help = first_sentence(command.help or inspect.getdoc(command.callback) or "")
     for group in app.registered_groups:
         inner = group.typer_instance
         if inner is not None:
             group.short_help = first_sentence(str(inner.info.help))
-            _use_first_sentences(inner)
+            set_summaries(inner)
 
 
 def first_sentence(text: str) -> str:
@@ -81,52 +81,51 @@ def first_sentence(text: str) -> str:
     return first + stop.strip()
 
 
-def run() -> None:
+def run_command_line() -> None:
     """Run the command line in sys.argv and end the process with its exit code."""
     prefer_utf8()
-    arguments, flags = _take_out(sys.argv[1:])
+    arguments, flags = _split_common_options(sys.argv[1:])
     terminal.begin_run(quiet="--quiet" in flags)
-    code = guard.guard(lambda: _call(arguments), is_debugged="--debug" in flags)
+    code = guard.guard(lambda: _call_command(arguments), is_debugged="--debug" in flags)
     if terminal.has_left_work:
-        os._exit(code)  # libraries that are being loaded in a thread do not survive being torn down
+        os._exit(code)  # a library that a thread is loading does not survive the teardown
     sys.exit(code)
 
 
-def _call(arguments: list[str]) -> int:
-    """Run the command that the arguments name. Return its exit code; raises whatever stops it."""
+def _call_command(arguments: list[str]) -> int:
+    """Run the command that the arguments name, and return its exit code. Raises the command's own errors."""
     try:
-        app = application(_command(arguments))
-        gc.enable()  # `__main__` has switched it off for what is loaded until now
+        app = build_app(_command_name(arguments))
+        gc.enable()  # `__main__` has switched it off while modules are loaded
         code = app(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except typer.TyperException as error:
-        _complain_of_call(error.format_message(), arguments)
+        _report_usage_error(error.format_message(), arguments)
         return EXIT_USAGE
     return code if isinstance(code, int) else 0
 
 
-def _command(arguments: list[str]) -> str:
-    """Return the name of the command that is called, or, when the shell asks for offers, of the one that stands in its line."""
-    if COMPLETING in os.environ:
+def _command_name(arguments: list[str]) -> str:
+    """Return the name of the command that is called, or that the shell completes."""
+    if COMPLETION_VARIABLE in os.environ:
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
         arguments = line.split()[1:]
     return next((word for word in arguments if not word.startswith("-")), "")
 
 
-def _take_out(arguments: list[str]) -> tuple[list[str], set[str]]:
-    """Return the arguments without the options that are accepted everywhere, and those options."""
+def _split_common_options(arguments: list[str]) -> tuple[list[str], set[str]]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    flags = {argument for argument in arguments[:end] if argument in EVERYWHERE}
-    return [argument for argument in arguments[:end] if argument not in EVERYWHERE] + arguments[end:], flags
+    flags = {argument for argument in arguments[:end] if argument in COMMON_OPTIONS}
+    return [argument for argument in arguments[:end] if argument not in COMMON_OPTIONS] + arguments[end:], flags
 
 
-def _complain_of_call(message: str, arguments: list[str]) -> None:
-    """Print what typer has against the call; its help, when a group was called without a command."""
+def _report_usage_error(message: str, arguments: list[str]) -> None:
+    """Print typer's error, or the help of a group that was called without a command."""
     if message.startswith("Usage:"):
         terminal.result(message)
         return
-    command = _command(arguments)
+    command = _command_name(arguments)
     hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
     if message.startswith("No such option"):
         hint = "put -- before a text that begins with a dash, or " + hint

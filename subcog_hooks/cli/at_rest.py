@@ -30,50 +30,50 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 
-LOOK_WAIT_MS = 50.0
+DUE_CHECK_WAIT_MS = 50.0
 
 
-def has_lessons(home: Home) -> bool:
-    """Return whether second looks, or what was learned from prompts, are to be gone through again."""
+def has_due_lessons(home: Home) -> bool:
+    """Return whether second looks, or questions learned from prompts, have to be checked again."""
     if not os.path.exists(home.state_db):
         return False
     try:
-        state = State.open(home, LOOK_WAIT_MS)
+        state = State.open(home, DUE_CHECK_WAIT_MS)
     except StoreError:
         return False
     try:
-        return _has_lessons(home, state)
+        return _has_lessons_in(home, state)
     except StoreError:
         return False
     finally:
         state.close()
 
 
-def _has_lessons(home: Home, state: State) -> bool:
+def _has_lessons_in(home: Home, state: State) -> bool:
     if suggestions.is_teaching_due(state, now_ms()):
         return True
-    if suggestions.has_taught(state) or _has_learned(home):
+    if suggestions.has_taught(state) or _has_learned_questions(home):
         return not suggestions.has_taught(state)
-    suggestions.take_teaching(state, now_ms())  # all memories were looked through, once for this state
+    suggestions.take_teaching(state, now_ms())  # all memories were checked, once for this state
     return False
 
 
-def _has_learned(home: Home) -> bool:
-    """Return whether memories have questions out of records, which may be gone with the state that had them."""
+def _has_learned_questions(home: Home) -> bool:
+    """Return whether memories have questions from records. Their state may be gone."""
     if not os.path.exists(home.memories_db):
         return False
     with Store.reader(home) as store:
         return bool(store.with_recorded_questions())
 
 
-def has_unasked(home: Home) -> bool:
-    """Return whether the store has changed since a model was asked about all that it holds."""
+def has_unasked_changes(home: Home) -> bool:
+    """Return whether the store has changed since a model was last asked about all memories."""
     if not os.path.exists(home.memories_db):
         return False
     try:
         with Store.reader(home) as store:
             revision = store.revision()
-        state = State.open(home, LOOK_WAIT_MS)
+        state = State.open(home, DUE_CHECK_WAIT_MS)
     except StoreError:
         return False
     try:
@@ -86,22 +86,22 @@ MINUTE_S, HOUR_S = 60.0, 3_600.0
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name=BACKGROUND_COMMAND, hidden=True)(at_rest)
+    app.command(name=BACKGROUND_COMMAND, hidden=True)(run_background_jobs)
 
 
-def at_rest() -> None:
+def run_background_jobs() -> None:
     """Run background work. Sessions that begin and commands that end start it."""
     home = context.home()
     trial_folders.remove_left(home)
     try:
         background_jobs.work(home, JOBS)
     except SubcogError as error:
-        log.write(home, f"the work at rest failed: {error.message}")  # started apart, nobody sees what it says
+        log.write(home, f"the work at rest failed: {error.message}")  # nobody sees the output of a detached process
         raise
 
 
 def start_if_due(home: Home) -> bool:
-    """Start the process at the end of a command, where there is something for it to do. Return whether it was started."""
+    """Start the process at the end of a command if a job is due. Return whether it was started."""
     return background_jobs.start_if_due(home, JOBS)
 
 
@@ -113,64 +113,77 @@ def _always_wanted(_: Settings) -> bool:
     return True
 
 
-def _wants_questions(found: Settings) -> bool:
-    return bool(found[ENRICH]) and found[AT_REST] != NO_LLM
+def _wants_notes(settings: Settings) -> bool:
+    return bool(settings[NOTES_SETTING])
 
 
-def _wants_words(found: Settings) -> bool:
-    is_asked = bool(found[LLM_LEARNS]) and found[AT_REST] != NO_LLM
-    return is_asked and found[SESSIONS_SETTING] == LEARNED_AT_REST
+def _wants_sessions(settings: Settings) -> bool:
+    return settings[SESSIONS_SETTING] != NOT_LEARNED
 
 
-def _take_notes(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.claude_code import claude_notes  # commands that end have no use for what the jobs need
+def _wants_synchronising(settings: Settings) -> bool:
+    return bool(settings[SHARE_URL] and settings[SHARE_AT_REST])
+
+
+def _wants_questions(settings: Settings) -> bool:
+    return bool(settings[ENRICH]) and settings[AT_REST] != NO_LLM
+
+
+def _wants_model_proposals(settings: Settings) -> bool:
+    is_asked = bool(settings[LLM_LEARNS]) and settings[AT_REST] != NO_LLM
+    return is_asked and settings[SESSIONS_SETTING] == LEARNED_AT_REST
+
+
+def _import_notes(home: Home, breath: Breath) -> str:
+    # Each job imports its own modules: a command that ends needs none of them.
+    from subcog_hooks.cli.claude_code import claude_notes
 
     return claude_notes.at_rest(home, breath)
 
 
-def _learn(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.proposals import learning_runs  # as above
+def _learn_sessions(home: Home, breath: Breath) -> str:
+    from subcog_hooks.cli.proposals import learning_runs
 
     return learning_runs.at_rest(home, breath)
 
 
-def _ask(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.proposals import asking  # as above
+def _ask_model(home: Home, breath: Breath) -> str:
+    from subcog_hooks.cli.proposals import asking
 
     return asking.at_rest(home, breath)
 
 
-def _teach(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.proposals import teaching  # as above
+def _teach_questions(home: Home, breath: Breath) -> str:
+    from subcog_hooks.cli.proposals import teaching
 
     return teaching.at_rest(home, breath)
 
 
-def _enrich(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.proposals import enrichment  # as above
+def _write_questions(home: Home, breath: Breath) -> str:
+    from subcog_hooks.cli.proposals import enrichment
 
     return enrichment.at_rest(home, breath)
 
 
-def _share(home: Home, breath: Breath) -> str:
-    from subcog_hooks.cli.support import context
-    from subcog_hooks.cli.team import sharing  # as above
+def _synchronise_team(home: Home, breath: Breath) -> str:
+    from subcog_hooks.cli.team import sharing
 
     sharing.share_quietly(home, context.settings(), breath)
-    return ""  # `share status` tells it
+    return ""  # `share status` shows the result
 
 
-def _embed(home: Home, breath: Breath) -> str:
-    done = background.embed_all_pending(home, breath)
-    return f"{done:,} {'memory or question' if done == 1 else 'memories and questions'} embedded" if done else ""
+def _embed_memories(home: Home, breath: Breath) -> str:
+    count = background.embed_all_pending(home, breath)
+    return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
 
 
-JOBS = (  # in the order in which they are done: what the first ones store is embedded by the last
-    Job("Claude Code's notes", 10 * MINUTE_S, 10 * MINUTE_S, lambda found: bool(found[NOTES_SETTING]), _always, _take_notes),
-    Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, lambda found: found[SESSIONS_SETTING] != NOT_LEARNED, _always, _learn),
-    Job("sessions by a model", 6 * HOUR_S, HOUR_S, _wants_words, _always, _ask),  # after the floor, whose words stand first
-    Job("learned questions", 0.0, MINUTE_S, _always_wanted, has_lessons, _teach),  # it takes back what is not wanted
-    Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked, _enrich),
-    Job("team", 10 * MINUTE_S, 10 * MINUTE_S, lambda found: bool(found[SHARE_URL] and found[SHARE_AT_REST]), _always, _share),
-    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed),
+JOBS = (  # in the order of their runs: the last one embeds the memories that the others store
+    Job("Claude Code's notes", 10 * MINUTE_S, 10 * MINUTE_S, _wants_notes, _always, _import_notes),
+    Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
+    # After the job that needs no model: its proposals in the person's own words come first.
+    Job("sessions by a model", 6 * HOUR_S, HOUR_S, _wants_model_proposals, _always, _ask_model),
+    Job("learned questions", 0.0, MINUTE_S, _always_wanted, has_due_lessons, _teach_questions),
+    Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
+    Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),
+    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories),
 )

@@ -1,4 +1,4 @@
-"""`subcog audit`: what the hook would have done with the prompts that you typed so far."""
+"""`subcog audit`: the hook's decisions for the prompts that you typed so far."""
 
 import os
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from subcog_hooks.learn.turns import TypedTurn
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Filter, audiences_of
 
-OF_STORE, OF_LEARNING = "store", "learned"  # what prompts are replayed against
+AGAINST_STORE, AGAINST_PROPOSALS = "store", "learned"
 
 
-class Typed(NamedTuple):
-    """The turns that the person typed, each once, the oldest first. damaged: rows that can not be read."""
+class TypedTurns(NamedTuple):
+    """The turns that the person typed, each once, the oldest first. damaged: unreadable rows."""
 
     turns: Sequence[TypedTurn]
     damaged: int
@@ -54,9 +54,9 @@ def audit(
     ] = None,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Replay your past prompts, and show the memories that the hook would have added, how often, and at what cost.
+    """Replay your past prompts, and show the memories that the hook would have added, their number and their cost.
 
-    It reads Claude Code's transcripts and its list of prompts (history.jsonl), on this machine, and decides as the hook does,
+    It reads Claude Code's transcripts and its list of prompts (history.jsonl) on this machine. It decides as the hook does,
     against the memories of today. It also shows memories that never came, and repeated questions and corrections. No record
     is kept. The exit code is 1 when there are no prompts.
 
@@ -64,101 +64,107 @@ def audit(
     """
     if author.is_agent() and not as_user:
         raise author.needs_consent("it reads what the person typed in all sessions")
-    first = sessions.age(since, now_ms())
+    since_ms = sessions.age(since, now_ms())
     left_out = sessions.left_out()
     if not learned and not context.has_store(context.home()):
         raise NoMemory("there are no memories to replay against", "--learned replays against what `learn` would propose")
-    every = sessions.found_all(transcripts)
-    found = [one for one in every if one.latest >= first]
-    listed = history.path_in(claude_notes.config_folder()) if transcripts is None else ""
-    _tell_what_is_read(every if learned else found, transcripts or sessions.clients_folder(), listed)
-    typed = _read_typed(found, listed, first)
-    if not typed.turns:
+    all_files = sessions.found_all(transcripts)
+    recent_files = [file for file in all_files if file.latest >= since_ms]
+    history_file = history.path_in(claude_notes.config_folder()) if transcripts is None else ""
+    _announce_sources(all_files if learned else recent_files, transcripts or sessions.clients_folder(), history_file)
+    typed_turns = _read_typed_turns(recent_files, history_file, since_ms)
+    if not typed_turns.turns:
         terminal.say("nothing was typed in these sessions")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    done = _against_learned(typed.turns, every, left_out) if learned else _against_store(typed.turns, left_out)
-    if typed.damaged:
-        terminal.say(f"{counted(typed.damaged, 'row')} can not be read, and were skipped")
-    if done.left_out:
-        terminal.say(f"left out {counted(done.left_out, 'prompt')}, by {sessions.LEFT_OUT}")
+    result = (
+        _replay_against_proposals(typed_turns.turns, all_files, left_out)
+        if learned
+        else _replay_against_store(typed_turns.turns, left_out)
+    )
+    if typed_turns.damaged:
+        terminal.say(f"{counted(typed_turns.damaged, 'row')} cannot be read, and were skipped")
+    if result.left_out:
+        terminal.say(f"left out {counted(result.left_out, 'prompt')}, by {sessions.LEFT_OUT}")
     if html is not None:
         about = "What you typed so far, replayed against " + (
             "what `subcog learn` would have proposed by then, had you kept all of it." if learned else "the memories of today."
         )
-        write_page(audit_view.page_of(done, about), html)
+        write_page(audit_view.page_of(result, about), html)
     if as_json:
-        terminal.json(audit_view.described(done, OF_LEARNING if learned else OF_STORE), indent=1)
+        terminal.json(audit_view.described(result, AGAINST_PROPOSALS if learned else AGAINST_STORE), indent=1)
     elif html is None:
-        terminal.page(audit_view.view(done))
+        terminal.page(audit_view.view(result))
 
 
-def _tell_what_is_read(found: Sequence[TranscriptFile], folder: str, listed: str) -> None:
-    """Say, before anything is read, what will be."""
-    sessions.tell_what_is_read(found, 0, folder)
-    if listed and os.path.isfile(listed):
+def _announce_sources(files: Sequence[TranscriptFile], folder: str, history_file: str) -> None:
+    sessions.tell_what_is_read(files, 0, folder)
+    if history_file and os.path.isfile(history_file):
         terminal.say(
-            f"{'and' if found else 'reading'} the list of your prompts, {safe(listed)}, {os.path.getsize(listed) / 1e6:,.1f} MB"
+            f"{'and' if files else 'reading'} the list of your prompts, {safe(history_file)}, "
+            f"{os.path.getsize(history_file) / 1e6:,.1f} MB"
         )
 
 
-def _read_typed(found: Sequence[TranscriptFile], listed: str, first: int) -> Typed:
-    """Return what was typed at `first` or later: of forks of a session once."""
+def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_ms: int) -> TypedTurns:
+    """Return the turns typed at `since_ms` or later. A turn that forks of a session share comes once."""
     turns: dict[tuple[object, str], TypedTurn] = {}
     damaged = 0
-    with progress.of_items("reading", sum(one.size for one in found)) as advance:
-        for file in found:
-            at, has_more = 0, True
+    with progress.of_items("reading", sum(file.size for file in files)) as advance:
+        for file in files:
+            offset, has_more = 0, True
             while has_more:
                 try:
-                    reading = transcript.read(file.path, at)
+                    reading = transcript.read(file.path, offset)
                 except OSError as error:
-                    terminal.say(f"{safe(file.path)} can not be read: {error.strerror}")
+                    terminal.say(f"{safe(file.path)} cannot be read: {error.strerror}")
                     break
-                except Exception as error:  # noqa: BLE001 - one file must not cost the others; it is told
-                    terminal.say(f"{safe(file.path)} can not be read: an internal error: {type(error).__name__}: {error}")
+                except Exception as error:  # noqa: BLE001 - one file must not cost the others; it is named
+                    terminal.say(f"{safe(file.path)} cannot be read: an internal error: {type(error).__name__}: {error}")
                     break
                 damaged += reading.damaged
                 for turn in reading.turns:
                     turns.setdefault((turn.at or turn.uuid or (file.path, turn.offset), turn.text), turn)
-                at, has_more = reading.end, reading.has_more
+                offset, has_more = reading.end, reading.has_more
             advance(file.size)
-    kept = list(turns.values())
-    if listed and os.path.isfile(listed):
+    typed = list(turns.values())
+    if history_file and os.path.isfile(history_file):
         try:
-            rows, lost = history.read_history(listed)
+            rows, damaged_rows = history.read_history(history_file)
         except OSError as error:
-            terminal.say(f"{safe(listed)} can not be read: {error.strerror}")
+            terminal.say(f"{safe(history_file)} cannot be read: {error.strerror}")
         else:
-            kept += history.only_new(rows, kept)
-            damaged += lost
-    return Typed(sorted((one for one in kept if one.at >= first), key=lambda one: (one.at, one.offset)), damaged)
+            typed += history.only_new(rows, typed)
+            damaged += damaged_rows
+    return TypedTurns(sorted((turn for turn in typed if turn.at >= since_ms), key=lambda turn: (turn.at, turn.offset)), damaged)
 
 
-def _against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit:
-    """Return what comes of prompts with the memories of today. Raises StoreError."""
+def _replay_against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit:
+    """Replay prompts against the memories of today. Raises StoreError."""
     places = Places(left_out)
     with context.reading() as store:
         if store is not None:
-            context.index_of(store)  # a hook that finds none is silent
-            names = {name for one in turns if (at := places.heard_project_of(one.folder)) for name in at.names}
-            memories = {one.id: one for one in store.select(Filter(audiences=audiences_of(*sorted(names))))}
-    return _replay(turns, ReplayStore(context.home()), memories, places)
+            context.index_of(store)  # a hook without an index is silent
+            names = {name for turn in turns if (project := places.heard_project_of(turn.folder)) for name in project.names}
+            memories = {memory.id: memory for memory in store.select(Filter(audiences=audiences_of(*sorted(names))))}
+    return _replay_turns(turns, ReplayStore(context.home()), memories, places)
 
 
-def _against_learned(turns: Sequence[TypedTurn], found: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:
-    """Return what comes of prompts with what `learn` would have proposed by then, all of it being kept. Raises StoreError."""
+def _replay_against_proposals(turns: Sequence[TypedTurn], files: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:
+    """Replay prompts against the proposals of `learn` at that time, as if all were kept. Raises StoreError."""
     places = Places(left_out)
     options = sessions.options(None, dry_run=True)
-    with progress.of_items("learning", sum(one.size for one in found)) as advance:
-        proposed = learning.learn(found, None, None, options, advance).proposed
+    with progress.of_items("learning", sum(file.size for file in files)) as advance:
+        proposed = learning.learn(files, None, None, options, advance).proposed
     with auditing.scratch_home() as home:
         shelf = GrowingStore(home, proposed, places)
-        memories = {one.id: one.row(places.root_of(one.turn.folder), one.turn.at).memory for one in proposed}
-        return _replay(turns, shelf, memories, places)
+        memories = {
+            proposal.id: proposal.row(places.root_of(proposal.turn.folder), proposal.turn.at).memory for proposal in proposed
+        }
+        return _replay_turns(turns, shelf, memories, places)
 
 
-def _replay(turns: Sequence[TypedTurn], shelf: ReplayStore, memories: dict[str, Memory], places: Places) -> Audit:
-    submitted = [one for one in turns if one.kind in auditing.SUBMITTED]
+def _replay_turns(turns: Sequence[TypedTurn], shelf: ReplayStore, memories: dict[str, Memory], places: Places) -> Audit:
+    submitted = [turn for turn in turns if turn.kind in auditing.SUBMITTED]
     with auditing.scratch_home() as scratch, progress.of_items("replaying", len(submitted)) as advance:
         prompts, left_out = auditing.replay_all(submitted, shelf, scratch, places, advance)
     return Audit(prompts, memories, auditing.asked_again(prompts), auditing.said_again(turns, places), left_out)

@@ -1,4 +1,4 @@
-"""`subcog block`: what the hook would hand over with a prompt. `__main__` answers it without this module, but for its help."""
+"""`subcog block`: the text that the hook would give with a prompt. `__main__` answers all calls but `--help`."""
 
 import os
 from typing import Annotated
@@ -26,8 +26,9 @@ def block(
 
     Example: subcog block "How long before they expire are tokens refreshed?"
     """
-    text = one_prompt.read_stdin() if prompt == one_prompt.STDIN else prompt
-    block = one_prompt.block_for_prompt(text, os.getcwd(), terminal.say)
-    if block is None:
+    answer = one_prompt.block_for_prompt(
+        one_prompt.read_stdin() if prompt == one_prompt.STDIN else prompt, os.getcwd(), terminal.say
+    )
+    if answer is None:
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    terminal.raw(one_prompt.block_to_json(block) if as_json else block.verdict.text + "\n")
+    terminal.raw(one_prompt.block_to_json(answer) if as_json else answer.verdict.text + "\n")

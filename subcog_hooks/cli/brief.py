@@ -1,4 +1,4 @@
-"""`subcog brief`: what a session that begins here would be given, why, and what stands next. Nothing is stored or counted."""
+"""`subcog brief`: the brief of a session that begins here, with its scores. Nothing is stored or counted."""
 
 import os
 from pathlib import Path
@@ -24,8 +24,8 @@ from subcog_hooks.store.state import State
 from subcog_hooks.text.sanitise import utf16_units
 
 STATE_WAIT_MS = 2_000.0
-MOST_NEXT = 5  # memories that are told of those that have no room
-LONGEST_SHOWN = 80  # characters of each
+MAX_NEXT = 5  # memories shown that have no room in the brief
+PREVIEW_CHARACTERS = 80  # of each memory
 
 
 def register(app: typer.Typer) -> None:
@@ -62,58 +62,63 @@ def brief(
         call = HookCall(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
         if why := hook_session.silence_reason(call):
             terminal.say(f"none of it is given now: {why}")
-        would_be = hook_session.preview_start(call)
-        worth = list(briefs.rank_scores(briefs.score_memories(call))) if explain or as_json else []
+        delivery = hook_session.preview_start(call)
+        scored = list(briefs.rank_scores(briefs.score_memories(call))) if explain or as_json else []
     finally:
         close_left_open()
         state.close()
-    coming = [one for one in worth if one.memory.id not in would_be.ids][:MOST_NEXT]
+    next_items = [item for item in scored if item.memory.id not in delivery.ids][:MAX_NEXT]
     if as_json:
         terminal.json(
             {
-                "ids": list(would_be.ids),
-                "characters": would_be.units,
-                "memory_characters": _memory_units(would_be.text),
-                "text": would_be.text,
-                "worth": {one.memory.id: _told(one) for one in worth if one.memory.id in would_be.ids},
-                "next": [{"id": one.memory.id, **_told(one)} for one in coming],
+                "ids": list(delivery.ids),
+                "characters": delivery.units,
+                "memory_characters": _memory_units(delivery.text),
+                "text": delivery.text,
+                "worth": {item.memory.id: _score_record(item) for item in scored if item.memory.id in delivery.ids},
+                "next": [{"id": item.memory.id, **_score_record(item)} for item in next_items],
             },
             indent=1,
         )
-    elif would_be.ids:
-        terminal.raw(would_be.text + "\n")
-    if not would_be.ids:
+    elif delivery.ids:
+        terminal.raw(delivery.text + "\n")
+    if not delivery.ids:
         is_off = not settings[hook_session.BRIEF_UNITS_SETTING]
         why = f"{hook_session.BRIEF_UNITS_SETTING} is 0" if is_off else "no memory is for all sessions here"
         terminal.say(f"a session would begin with nothing: {why}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     if explain and not as_json:
-        terminal.draw(_explained(worth, would_be, coming))
+        terminal.draw(_explanation_view(scored, delivery, next_items))
 
 
 def _memory_units(block: str) -> int:
-    """Return the UTF-16 units of the memories' texts in a block, which is what the setting bounds."""
+    """Return the UTF-16 units of the memories' texts in a block; the setting bounds these."""
     return sum(utf16_units(line.partition("] ")[2]) for line in block.split("\n")[1:-1])
 
 
-def _told(one: BriefScore) -> dict[str, float]:
-    parts = {name: round(value, 2) for name, value in briefs.score_parts(one).items()}
-    return {"worth": round(one.total, 2), **parts}
+def _score_record(scored: BriefScore) -> dict[str, float]:
+    parts = {name: round(value, 2) for name, value in briefs.score_parts(scored).items()}
+    return {"worth": round(scored.total, 2), **parts}
 
 
-def _explained(worth: list[BriefScore], would_be: Verdict, coming: list[BriefScore]) -> Group:
-    known = {one.memory.id: one for one in worth}
-    given, of_memories = would_be.ids, _memory_units(would_be.text)
-    head = f"{len(given)} memories of {of_memories:,} characters, {would_be.units:,} with what stands before and around them"
+def _explanation_view(scored: list[BriefScore], delivery: Verdict, next_items: list[BriefScore]) -> Group:
+    scored_by_id = {item.memory.id: item for item in scored}
+    given_ids, memory_units = delivery.ids, _memory_units(delivery.text)
+    head = (
+        f"{len(given_ids)} memories of {memory_units:,} characters, {delivery.units:,} with what stands before and around them"
+    )
     rows = [Text(""), Text(head, style=ACCENT)]
-    rows += [_line(known[id_]) if id_ in known else Text(f"{safe(id_)}  pinned, or its conditions hold") for id_ in given]
-    if coming:
+    rows += [
+        _memory_line(scored_by_id[id_]) if id_ in scored_by_id else Text(f"{safe(id_)}  pinned, or its conditions hold")
+        for id_ in given_ids
+    ]
+    if next_items:
         rows += [Text(""), Text("no room, next in line", style=DIM)]
-        rows += [_line(one) for one in coming]
+        rows += [_memory_line(item) for item in next_items]
     return Group(*rows)
 
 
-def _line(one: BriefScore) -> Text:
-    parts = ", ".join(f"{name} {value:+.2f}" for name, value in briefs.score_parts(one).items())
-    shown = " ".join(one.memory.content.split())[:LONGEST_SHOWN]
-    return Text.assemble((f"{safe(one.memory.id)}  ", ACCENT), f"{one.total:+.2f}  ({parts})  ", (safe(shown), DIM))
+def _memory_line(scored: BriefScore) -> Text:
+    parts = ", ".join(f"{name} {value:+.2f}" for name, value in briefs.score_parts(scored).items())
+    preview = " ".join(scored.memory.content.split())[:PREVIEW_CHARACTERS]
+    return Text.assemble((f"{safe(scored.memory.id)}  ", ACCENT), f"{scored.total:+.2f}  ({parts})  ", (safe(preview), DIM))

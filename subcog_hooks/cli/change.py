@@ -7,7 +7,7 @@ import typer
 
 from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.cli import state
-from subcog_hooks.cli.remember import expiry
+from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
 from subcog_hooks.cli.support.amendment import amend, changed, similar_to
 from subcog_hooks.cli.support.editor import Editor
@@ -20,7 +20,7 @@ from subcog_hooks.store import questions
 from subcog_hooks.store.memory import AGENT, PENDING, STATUSES, Memory, now_ms
 from subcog_hooks.store.store import Store
 
-MAX_VERSIONS = 100_000  # beside others, which are looked through
+MAX_VERSIONS = 100_000  # versions of other memories that are searched
 
 
 def register(app: typer.Typer) -> None:
@@ -72,8 +72,7 @@ def edit(
         typer.Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag."),
     ] = None,
     standing: Annotated[
-        bool | None,
-        typer.Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not."),
+        bool | None, typer.Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
     ] = None,
     priority: Annotated[
         int | None, typer.Option("--priority", metavar="NUMBER", min=0, max=100, help="The new priority.")
@@ -126,11 +125,11 @@ def edit(
             for name, value in (
                 ("content", content),
                 ("namespace", namespace),
-                ("tags", _all_of(tag)),
-                ("keywords", _all_of(keyword)),
-                ("triggers", _all_of(trigger)),
-                ("paths", _all_of(path)),
-                ("when", condition_inputs.read(_all_of(when) or ()) if when is not None else None),
+                ("tags", _option_values(tag)),
+                ("keywords", _option_values(keyword)),
+                ("triggers", _option_values(trigger)),
+                ("paths", _option_values(path)),
+                ("when", condition_inputs.read(_option_values(when) or ()) if when is not None else None),
                 ("standing", standing),
                 ("priority", priority),
                 ("trust", trust),
@@ -139,12 +138,12 @@ def edit(
             if value is not None
         }
         if project or user:
-            changes |= _owner(project, user=user)
+            changes |= _owner_fields(project, user=user)
         if question is not None or no_questions:
-            asked = _all_of(question) or ()
-            changes["questions"] = questions.put_by(asked, author.origin(as_user=as_user), before.questions)
+            texts = _option_values(question) or ()
+            changes["questions"] = questions.put_by(texts, author.origin(as_user=as_user), before.questions)
         if expires:
-            changes["expires_at"] = None if expires == "never" else expiry(expires, now_ms())
+            changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
         if namespace:
             context.note_unknown_namespaces(store, [namespace], is_given=True)
         removed: list[Removed] = []
@@ -164,23 +163,23 @@ def edit(
     if total(removed):
         terminal.say(describe(total(removed)))
     if after.when != before.when:
-        state.note_unset(after.when)
+        state.warn_about_unset(after.when)
     terminal.result(after.id)
     embedding.afterwards()
 
 
 def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
-    """Return the memory with the trust that its new text deserves: an agent's words stay an agent's."""
+    """Return the memory with the trust of its new text: a text by an agent has an agent's trust."""
     is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
     return after.replaced(trust=AGENT) if is_agents else after
 
 
-def _all_of(given: list[str] | None) -> tuple[str, ...] | None:
-    """Return what an option that may be repeated gives: None without it, nothing when an empty text is all that it gives."""
-    return None if given is None else () if given == [""] else tuple(given)
+def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
+    """Return the values of a repeatable option: None without the option, none for one empty text."""
+    return None if values is None else () if values == [""] else tuple(values)
 
 
-def _owner(project: str | None, *, user: bool) -> dict[str, object]:
+def _owner_fields(project: str | None, *, user: bool) -> dict[str, object]:
     if not user:
         return author.of_project(project or "")
     if project:
@@ -214,20 +213,20 @@ def forget(
     """
     with context.writing() as store:
         memories = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
-        lost: list[Memory] = []
+        lost_versions: list[Memory] = []
         if everywhere:
-            from subcog_hooks.cli.team import sharing  # psycopg comes with what it does
+            from subcog_hooks.cli.team import sharing  # it loads psycopg
 
             sharing.require_shared(memories)
-            lost = _versions_beside(store, memories, LOST)
-        kept = _versions_beside(store, [*memories, *lost], KEPT_OWN) if purge or everywhere else []
-        author.require_consent([*memories, *lost, *kept], as_user=as_user)
-        if (purge or everywhere) and len(memories) + len(kept) > 1 and not yes:
-            _confirm_purge([*memories, *kept])
-        memories += lost
+            lost_versions = _find_kept_versions(store, memories, LOST)
+        kept_versions = _find_kept_versions(store, [*memories, *lost_versions], KEPT_OWN) if purge or everywhere else []
+        author.require_consent([*memories, *lost_versions, *kept_versions], as_user=as_user)
+        if (purge or everywhere) and len(memories) + len(kept_versions) > 1 and not yes:
+            _confirm_purge([*memories, *kept_versions])
+        memories += lost_versions
         if everywhere:
-            sharing.erase(memories)  # first there: what can not be reached stays here, so that it can be erased again
-        memories += kept
+            sharing.erase(memories)  # the server first: if it fails, the command can be repeated
+        memories += kept_versions
         if purge or everywhere:
             erase(store, memories)
         else:
@@ -239,30 +238,29 @@ def forget(
         terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 
 
-def _versions_beside(store: Store, memories: list[Memory], prefix: str) -> list[Memory]:
-    """Return the versions that are kept beside these memories under ids that begin so: they may have the same text."""
+def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> list[Memory]:
+    """Return the versions kept beside these memories, with ids of this prefix. Their texts may be the same."""
     ids = {memory.id for memory in memories}
     versions = store.newest_with_prefix(prefix, MAX_VERSIONS)
     return [version for version in versions if version.superseded_by in ids and version.id not in ids]
 
 
 def _confirm_purge(memories: list[Memory]) -> None:
-    """Ask whether all these memories may go. Raises UsageError where nobody can be asked, typer.Exit where they may not."""
+    """Ask whether all these memories may go. Raises UsageError if nobody can be asked, typer.Exit after a no."""
     if not terminal.interactive:
         raise UsageError(
-            f"{len(memories)} memories would be purged, which can not be undone", "give --yes, or purge them one by one"
+            f"{len(memories)} memories would be purged, which cannot be undone", "give --yes, or purge them one by one"
         )
     for memory in memories:
         terminal.say(f"  {memory.id} {safe(memory.content)[:80]}")
-    if not typer.confirm(f"Purge these {len(memories)} memories? They can not be brought back.", err=True):
+    if not typer.confirm(f"Purge these {len(memories)} memories? They cannot be brought back.", err=True):
         terminal.say("nothing was purged")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
 def supersede(
     old: Annotated[
-        str,
-        typer.Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids),
+        str, typer.Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
     ],
     new: Annotated[
         str, typer.Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)
@@ -277,7 +275,7 @@ def supersede(
     with context.writing() as store:
         before, after = context.find(store, old), context.find(store, new)
         if before.id == after.id:
-            raise UsageError(f"{before.id} can not supersede itself", "give two ids")
+            raise UsageError(f"{before.id} cannot supersede itself", "give two ids")
         author.require_consent([before], as_user=as_user)
         author.require_say(before, as_user=as_user)
         if after.status == PENDING:
@@ -292,7 +290,7 @@ def supersede(
     embedding.afterwards()
 
 
-FOR_ALL: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
+ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
 
 _Ids = Annotated[
     list[str],
@@ -312,7 +310,7 @@ def promote(ids: _Ids, as_user: _AsUser = False) -> None:
 
     Example: subcog promote 1m7x59
     """
-    _move(ids, FOR_ALL, as_user=as_user)
+    _move_memories(ids, ALL_PROJECTS, as_user=as_user)
 
 
 def demote(
@@ -320,10 +318,7 @@ def demote(
     project: Annotated[
         str,
         typer.Option(
-            "--project",
-            metavar="NAME",
-            help="The project; without it, this folder's.",
-            autocompletion=completion.projects,
+            "--project", metavar="NAME", help="The project; without it, this folder's.", autocompletion=completion.projects
         ),
     ] = author.HERE,
     as_user: _AsUser = False,
@@ -333,10 +328,10 @@ def demote(
 
     Example: subcog demote 1m7x59 --project github.com/acme/shop
     """
-    _move(ids, author.of_project(project), as_user=as_user)
+    _move_memories(ids, author.of_project(project), as_user=as_user)
 
 
-def _move(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None:
+def _move_memories(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None:
     with context.writing() as store:
         memories = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
         author.require_consent(memories, as_user=as_user)
@@ -351,14 +346,14 @@ def _move(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None
         for memory in moved:
             where = safe(memory.project) if memory.project else "all your projects"
             terminal.result(f"{memory.id} is for {where} now: {safe(memory.content)[:80]}")
-            _tell_what_follows(memory, store)
+            _warn_after_move(memory, store)
     if moved:
         embedding.afterwards()
 
 
-def _tell_what_follows(memory: Memory, store: Store) -> None:
-    """Say what comes with the move: globs that now mean files elsewhere, and what is nearly there already."""
+def _warn_after_move(memory: Memory, store: Store) -> None:
+    """Name globs that now match files in all projects, and similar memories that are there already."""
     if memory.paths and memory.project is None:
         terminal.say(f"it still comes at {', '.join(map(safe, memory.paths))}, now in every project")
-    for one in similar_to(memory, store):
-        terminal.say(f"there already, {one.likeness}: {one.memory.id} {safe(one.memory.content)[:80]}")
+    for near in similar_to(memory, store):
+        terminal.say(f"there already, {near.likeness}: {near.memory.id} {safe(near.memory.content)[:80]}")

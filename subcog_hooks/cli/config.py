@@ -1,4 +1,4 @@
-"""`subcog config`: reading and writing config.toml, comments and order kept."""
+"""`subcog config`: reading and writing config.toml. Comments and order stay."""
 
 import os
 from typing import Annotated
@@ -22,10 +22,10 @@ from subcog_hooks.store import decision_log, hook_traces
 from subcog_hooks.store.decision import SPOKE
 from subcog_hooks.store.state import delete_damaged
 
-NOT_SET = "(not set)"  # in a list, where nothing would look like a mistake
+NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
 MIN_RELEVANCE = "surfacing.min_relevance"
 LOG_PROMPTS = "surfacing.log_prompts"
-LOOKED_AT = 100  # of the latest prompts
+MAX_PREVIEWED = 100  # latest prompts
 
 commands = typer.Typer(
     help="Read and change the settings in config.toml. A project's .subcog.toml adjusts some: the hook only gets more silent.",
@@ -72,7 +72,7 @@ def list_() -> None:
     settings = context.settings()
     rows = [(key, _format_value(settings[key.name]) or NOT_SET, settings.source_of(key.name)) for key in KEYS.values()]
     if terminal.is_drawn:
-        from subcog_hooks.cli.support import views  # rich, which the other commands here have no use for
+        from subcog_hooks.cli.support import views  # it loads rich
 
         terminal.page(views.settings_table(rows))
         return
@@ -96,7 +96,7 @@ def set_(
             autocompletion=completion.values,
         ),
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
@@ -110,18 +110,18 @@ def set_(
         raise author.needs_consent(f"{key} is the person's to set")
     new = setting.default if value == "default" else setting.from_text(value)
     if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
-        models.chosen_space(context.home(), loading.Settings({key: new}))  # raises when a file of it is gone
+        models.chosen_space(context.home(), loading.Settings({key: new}))  # raises if a file of the model is gone
     if not dry_run:
-        keep(key, None if value == "default" else new)
+        write_setting(key, None if value == "default" else new)
     terminal.say(f"{key} {'would be' if dry_run else '='} {_format_value(new)}")
     if key == MIN_RELEVANCE:
-        _preview(float(new))
+        _preview_threshold(float(new))
     if dry_run:
         return
     if key == LOG_PROMPTS and not new:
         _forget_prompts()
     if key == LEARN and not new:
-        _forget_learned()
+        _forget_learned_questions()
     if key.startswith("llm.") or key == "search_intent.use_llm":
         try:
             providers.provider_of(loading.load(context.home()), context.home())
@@ -134,7 +134,7 @@ def set_(
 
 
 def _forget_prompts() -> None:
-    """Delete the texts of earlier prompts at once; where that fails, the next run of the hook deletes them."""
+    """Delete the texts of earlier prompts. If that fails, the hook's next run deletes them."""
     home = context.home()
     try:
         delete_damaged(home)
@@ -146,15 +146,15 @@ def _forget_prompts() -> None:
     try:
         with lookup.opened() as state:
             decision_log.forget_texts(state)
-        _forget_learned()
+        _forget_learned_questions()
         terminal.say("what was kept of earlier prompts is forgotten")
     except StoreError as error:
         terminal.say(f"what was kept of earlier prompts is forgotten with the next one ({error.message})")
 
 
-def _forget_learned() -> None:
-    """Take away the questions that memories have learned from prompts without the person's word."""
-    from subcog_hooks.cli.proposals import teaching  # recall and all that it needs, for this and the one below alone
+def _forget_learned_questions() -> None:
+    """Remove the questions that memories learned from prompts without the person's word."""
+    from subcog_hooks.cli.proposals import teaching  # it loads recall
 
     if not os.path.exists(context.home().state_db):
         teaching.forget_all(None)
@@ -163,43 +163,45 @@ def _forget_learned() -> None:
         teaching.forget_all(state)
 
 
-def _preview(min_relevance: float) -> None:
-    """Say how often the hook would have spoken to the last prompts with this threshold; nothing, where there were none."""
+def _preview_threshold(min_relevance: float) -> None:
+    """Say how often the hook would have spoken to the last prompts with this threshold."""
     home = context.home()
     if not os.path.exists(home.state_db):
         return
     try:
         with lookup.opened() as state:
-            asked = decision_log.latest(state, LOOKED_AT, event=PROMPT_EVENT)
-    except StoreError as error:  # the setting is kept all the same
+            decisions = decision_log.latest(state, MAX_PREVIEWED, event=PROMPT_EVENT)
+    except StoreError as error:  # the setting is stored in any case
         terminal.say(error.message)
         return
-    if asked:
-        would = sum(lookup.would_speak(decision, min_relevance) for decision in asked)
-        did = sum(decision.outcome == SPOKE for decision in asked)
-        terminal.say(f"with it the hook would have spoken to {would} of the last {len(asked)} prompts; it did to {did}")
+    if decisions:
+        would_speak_count = sum(lookup.would_speak(decision, min_relevance) for decision in decisions)
+        spoke_count = sum(decision.outcome == SPOKE for decision in decisions)
+        terminal.say(
+            f"with it the hook would have spoken to {would_speak_count} of the last {len(decisions)} prompts; "
+            f"it did to {spoke_count}"
+        )
 
 
-def keep(key: str, value: Value | None) -> None:
-    """Write one setting into the user's file, None to take it out. Raises ConfigError."""
+def write_setting(key: str, value: Value | None) -> None:
+    """Write one setting into the user's file; None removes it. Raises ConfigError."""
     home = context.home()
     home.create()
-    document = _document(home.config)
+    document = _read_document(home.config)
     section, _, name = key.partition(".")
     if value is None:
         if section in document and name in document[section]:
             del document[section][name]
-            if not document[section].as_string().strip():  # else the person's remarks are left in it
+            if not document[section].as_string().strip():  # the person's comments may be left in it
                 del document[section]
     else:
         if section not in document:
             document[section] = tomlkit.table()
         document[section][name] = value
-    _write(home.config, tomlkit.dumps(document))
+    _write_file(home.config, tomlkit.dumps(document))
 
 
 def _find_key(name: str) -> Key:
-    """Return the setting of this name. Raises UsageError."""
     if name not in KEYS:
         raise UsageError(f"{name} is not a setting", "`subcog config list` shows all")
     return KEYS[name]
@@ -209,7 +211,7 @@ def _format_value(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _document(file: str) -> tomlkit.TOMLDocument:
+def _read_document(file: str) -> tomlkit.TOMLDocument:
     try:
         with open(file, encoding="utf-8") as handle:
             return tomlkit.parse(handle.read())
@@ -220,7 +222,7 @@ def _document(file: str) -> tomlkit.TOMLDocument:
         raise ConfigError(problems[0] if problems else f"{file} cannot be read: {error}", "correct it by hand") from error
 
 
-def _write(file: str, text: str) -> None:
+def _write_file(file: str, text: str) -> None:
     target = os.path.realpath(file)  # a link into somebody's dotfiles stays a link
     try:
         with WholeFile(target) as whole:

@@ -1,10 +1,11 @@
-"""`subcog doctor`: is everything as it should be, and what would the model see."""
+"""`subcog doctor`: check the installation, and show the hook's answer to a prompt."""
 
 import json
 import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -51,37 +52,35 @@ from subcog_hooks.store.store import Filter, Store, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
-PROMPT_WORDS = 40  # of the newest memory, for the trial prompt
+PROMPT_WORDS = 40  # words of the newest memory in the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
-NEAREST = 3  # memories that are named when the hook is silent
-MAX_NAMED_IDS = 10  # memories whose files are gone that are named
+MAX_NEAREST = 3  # memories named when the hook is silent
+MAX_NAMED_IDS = 10  # named memories whose files are gone
 WAIT_MS = 2_000
-LAST_LOOKS = 20  # second looks of which is said that they failed
-NO_LLM_NOW = "SUBCOG_SEARCH_INTENT_USE_LLM"
+MAX_SECOND_LOOKS = 20  # latest second looks that are checked for failures
+USE_LLM_VARIABLE = "SUBCOG_SEARCH_INTENT_USE_LLM"
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
 
 
+@dataclass(slots=True)
 class Findings:
-    """The findings of `doctor`: prints each as it comes, and remembers the worst."""
+    """The findings of `doctor`: prints each as it comes, and keeps the first exit code."""
 
-    __slots__ = ("exit_code", "is_silenced")
+    exit_code: int = 0
+    is_silenced: bool = False  # a pause or a setting silences the hook, not the prompt
 
-    def __init__(self) -> None:
-        self.exit_code = 0
-        self.is_silenced = False  # by a pause or a setting: then the prompt is not the reason
+    def good(self, text: str) -> None:
+        self._line(_GOOD, "green", text)
 
-    def good(self, what: str) -> None:
-        self._line(_GOOD, "green", what)
+    def note(self, text: str) -> None:
+        self._line(_WARNING, "yellow", text)
 
-    def note(self, what: str) -> None:
-        self._line(_WARNING, "yellow", what)
-
-    def bad(self, what: str, exit_code: int = EXIT_STORE) -> None:
+    def bad(self, text: str, exit_code: int = EXIT_STORE) -> None:
         self.exit_code = self.exit_code or exit_code
-        self._line(_BAD, "red", what)
+        self._line(_BAD, "red", text)
 
-    def _line(self, word: str, style: str, what: str) -> None:
-        terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(what), ""))
+    def _line(self, word: str, style: str, text: str) -> None:
+        terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""))
 
 
 def register(app: typer.Typer) -> None:
@@ -99,46 +98,46 @@ def doctor(
 ) -> None:
     """Check the store, the index, models, permissions, settings and the hook, and show the hook's answer to a prompt.
 
-    With --memories it names memories that say the same, contradict each other, have expired, are about files that are gone,
-    were not used for a year, or stand in a file that the client loads anyway. Nothing is changed.
+    With --memories it names duplicates, contradictions, and memories that have expired or were not used for a year. It also
+    names memories of missing files, and copies of a file that the client loads anyway. Nothing is changed.
 
-    The exit code is 3 when the store is damaged, 4 when a setting is wrong, and 5 when an embedding model is.
+    The exit code is 3 for a damaged store, 4 for a wrong setting, and 5 for a broken embedding model.
 
     Example: subcog doctor --prompt "how do we log in?"
     """
     if memories:
         if prompt:
             raise UsageError("--memories and --prompt exclude each other", "give one of them")
-        from subcog_hooks.cli.support import inventory  # which compares all memories: the rest of `doctor` does not
+        from subcog_hooks.cli.support import inventory  # only `--memories` needs it
 
         inventory.tell_findings()
         return
     findings = Findings()
     home = context.home()
-    _home(home, findings)
-    _left_texts(home, findings)
-    store = _store(home, findings)
+    _check_home(home, findings)
+    _check_leftovers(home, findings)
+    store = _check_store(home, findings)
     if store is not None:
         with store:
-            _index(home, store, findings)
-            _embedding(home, store, findings)
-            _files(store, findings)
-            trial = prompt or _trial_prompt(store)
+            _check_index(home, store, findings)
+            _check_models(home, store, findings)
+            _check_stale_files(store, findings)
+            trial = prompt or _make_trial_prompt(store)
     else:
         trial = prompt
-    _state(home, findings)
-    _cut_offs(home, findings)
-    settings = _settings(home, findings)
-    _work_at_rest(home, settings, findings)
-    has_llm = _llm(home, settings, findings)
-    _llm_at_rest(home, settings, findings)
-    _left_processes(findings)
-    _second_looks(home, settings, findings)
-    command = _registration(findings)
+    _check_state(home, findings)
+    _check_cut_offs(home, findings)
+    settings = _check_settings(home, findings)
+    _check_background_jobs(home, settings, findings)
+    has_llm = _check_llm(home, settings, findings)
+    _check_background_llm(home, settings, findings)
+    _check_left_processes(findings)
+    _check_second_looks(home, settings, findings)
+    command = _check_registration(findings)
     if trial:
         spoke = _try_hook(command or client.executable(), trial, findings, has_llm=has_llm)
         if not spoke and not findings.is_silenced:
-            _explain(home, trial)
+            _explain_silence(home, trial)
     else:
         terminal.say('no prompt to try: `subcog doctor --prompt "…"` runs the hook')
     if os.path.exists(log.path(home)):
@@ -147,9 +146,9 @@ def doctor(
         raise typer.Exit(findings.exit_code)
 
 
-def _home(home: Home, findings: Findings) -> None:
-    at = context.here()
-    if at is not None and is_inside(home.root, at.root) and not is_accepted_home(home.root):
+def _check_home(home: Home, findings: Findings) -> None:
+    project = context.here()
+    if project is not None and is_inside(home.root, project.root) and not is_accepted_home(home.root):
         findings.is_silenced = True
         findings.note(
             f"{home.root} lies in this repository, which could have named it: the hook leaves it alone and takes ~/.subcog; "
@@ -164,8 +163,8 @@ def _home(home: Home, findings: Findings) -> None:
     findings.good(f"home {home.root}")
 
 
-def _left_texts(home: Home, findings: Findings) -> None:
-    """Name the copies of memories that lie in the home beside the store, and remove the leftovers of killed trials."""
+def _check_leftovers(home: Home, findings: Findings) -> None:
+    """Name the copies of memories beside the store, and remove the leftovers of killed trials."""
     if removed := trial_folders.remove_left(home):
         findings.note(f"{counted(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
     for folder, is_at_work in trial_folders.find_folders(home).items():
@@ -178,7 +177,7 @@ def _left_texts(home: Home, findings: Findings) -> None:
         findings.note(f"the texts of {texts} in {home.edits}: of edits under way, or that failed; delete those you do not need")
 
 
-def _store(home: Home, findings: Findings) -> Store | None:
+def _check_store(home: Home, findings: Findings) -> Store | None:
     try:
         if not context.has_store(home):
             findings.note("no memories yet")
@@ -196,7 +195,7 @@ def _store(home: Home, findings: Findings) -> Store | None:
     return store
 
 
-def _index(home: Home, store: Store, findings: Findings) -> None:
+def _check_index(home: Home, store: Store, findings: Findings) -> None:
     try:
         index = LexicalIndex.open(home)
         behind = index.watermark() < store.revision()
@@ -213,20 +212,19 @@ def _index(home: Home, store: Store, findings: Findings) -> None:
     except StoreError as error:
         findings.bad(str(error))
         return
-    kept = sum(count for status, count in store.counts().items() if status != "deleted")
+    stored = sum(count for status, count in store.counts().items() if status != "deleted")
     if index.watermark() < store.revision():
         findings.note("the index is being written by another process")
-    elif index.documents != kept:
-        findings.bad(f"the index has {index.documents} memories, the store {kept}; run `subcog reindex`")
+    elif index.documents != stored:
+        findings.bad(f"the index has {index.documents} memories, the store {stored}; run `subcog reindex`")
     else:
-        was = ", rebuilt just now" if foreign else ", caught up just now" if behind else ""
-        findings.good(f"index of {index.documents} memories in {index.segments} segments{was}")
+        remark = ", rebuilt just now" if foreign else ", caught up just now" if behind else ""
+        findings.good(f"index of {index.documents} memories in {index.segments} segments{remark}")
     if index.segments > MAX_SEGMENTS:
         findings.note(f"{index.segments} segments slow the hook; run `subcog reindex`")
 
 
-def _work_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    """Tell what came of the last run of each job at rest that is wanted, one line each."""
+def _check_background_jobs(home: Home, settings: loading.Settings, findings: Findings) -> None:
     record = job_record.read(home)
     for job in at_rest.JOBS:
         if not job.is_wanted(settings):
@@ -236,17 +234,16 @@ def _work_at_rest(home: Home, settings: loading.Settings, findings: Findings) ->
             if job.every_s or job.is_due(home):
                 findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
             continue
-        said = f"at rest, {job.name}: {safe(last.told)} ({lookup.moment(last.at)}, {last.took_ms / 1000:.1f} s)"
+        message = f"at rest, {job.name}: {safe(last.told)} ({lookup.moment(last.at)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:
-            findings.good(said)
+            findings.good(message)
         else:
-            findings.note(f"{said}; {last.outcome}, {background_jobs.describe_next(job, last)}")
+            findings.note(f"{message}; {last.outcome}, {background_jobs.describe_next(job, last)}")
     if is_held(home.at_rest_lock):
         findings.good("at rest: a process is at work now")
 
 
-def _embedding(home: Home, store: Store, findings: Findings) -> None:
-    """Check the models, and the vectors of their spaces."""
+def _check_models(home: Home, store: Store, findings: Findings) -> None:
     for path in models.altered_files():
         findings.bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
     settings = loading.load(home)
@@ -260,19 +257,19 @@ def _embedding(home: Home, store: Store, findings: Findings) -> None:
             findings.good(f"model {space.model} ({space.name})")
         except ModelError as error:
             findings.bad(str(error), EXIT_MODEL)
-        _vectors(home, store, space, findings)
+        _check_vectors(home, store, space, findings)
     if failure := background.last_failure(home):
         findings.note(f"the last process that embedded ended early: {failure}")
 
 
-def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None:
-    """Check a space's vectors, caught up as the index is, and say who is at work on them."""
-    was = ""
+def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -> None:
+    """Check a space's vectors, brought up to date first, and report pending work."""
+    remark = ""
     try:
         with VectorStore.reader(home, space.name, space.dimension) as vectors:
-            was = ", caught up just now" if vectors.watermark() < store.revision() else ""
+            remark = ", caught up just now" if vectors.watermark() < store.revision() else ""
     except StoreError as error:
-        was = ", made anew just now"
+        remark = ", made anew just now"
         if not isinstance(error, ExtensionMissing):
             terminal.say(error.message)
     try:
@@ -288,45 +285,45 @@ def _vectors(home: Home, store: Store, space: Space, findings: Findings) -> None
         return
     for problem in problems:
         findings.bad(f"{vectors.path}: {problem}; run `subcog reindex`")
-    kept = sum(count for status, count in store.counts().items() if status != "deleted")
+    stored = sum(count for status, count in store.counts().items() if status != "deleted")
     name = f"vectors ({space.name})"
     if is_behind:
         findings.note(f"{name}: being brought up to date by another process")
-    elif final + pending != kept:
-        findings.bad(f"{name}: of {final + pending} memories, the store has {kept}; run `subcog reindex`")
+    elif final + pending != stored:
+        findings.bad(f"{name}: of {final + pending} memories, the store has {stored}; run `subcog reindex`")
     elif not pending:
-        findings.good(f"{name}: {final} final{was}")
+        findings.good(f"{name}: {final} final{remark}")
     elif is_held(catch_up.lock_of(home, space)):
-        findings.good(f"{name}: {final} final, {pending} pending, being embedded now{was}")
+        findings.good(f"{name}: {final} final, {pending} pending, being embedded now{remark}")
     else:
         is_left = background.is_enabled(loading.load(home)) and detached.may_start()
-        by = "the next session or writing command" if is_left else "`subcog reindex`"
-        findings.note(f"{name}: {final} final, {pending} pending; {by} goes on with it{was}")
+        next_step = "the next session or writing command" if is_left else "`subcog reindex`"
+        findings.note(f"{name}: {final} final, {pending} pending; {next_step} goes on with it{remark}")
 
 
-def _files(store: Store, findings: Findings) -> None:
-    """Name the memories of this project whose files are gone: nothing that the agent touches brings them any more."""
-    at = context.here()
-    found = stale_files.find(store, at) if at else None
-    if found is None:
+def _check_stale_files(store: Store, findings: Findings) -> None:
+    """Name the memories of this project whose globs match no file any more."""
+    project = context.here()
+    stale = stale_files.find(store, project) if project else None
+    if stale is None:
         return
-    if found.gone:
-        ids = [memory.id for memory in found.gone]
+    if stale.gone:
+        ids = [memory.id for memory in stale.gone]
         more = f" and {len(ids) - MAX_NAMED_IDS} more" if len(ids) > MAX_NAMED_IDS else ""
-        what = (
+        subject = (
             "1 memory is stale: no file matches its"
             if len(ids) == 1
             else f"{len(ids)} memories are stale: no file matches their"
         )
         findings.note(
-            f"{what} paths, {' '.join(ids[:MAX_NAMED_IDS])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
+            f"{subject} paths, {' '.join(ids[:MAX_NAMED_IDS])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
         )
-    if found.unknown:
-        many = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
-        findings.note(f"{many}: whether {found.unknown} more {'is' if found.unknown == 1 else 'are'} stale is not known")
+    if stale.unknown:
+        reason = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
+        findings.note(f"{reason}: whether {stale.unknown} more {'is' if stale.unknown == 1 else 'are'} stale is not known")
 
 
-def _state(home: Home, findings: Findings) -> None:
+def _check_state(home: Home, findings: Findings) -> None:
     if not os.path.exists(home.state_db):
         return
     aside: list[str] = []
@@ -334,7 +331,7 @@ def _state(home: Home, findings: Findings) -> None:
         state = State.open(home, WAIT_MS, aside.append)
         damaged = bool(state.problems())
         if not damaged:
-            state.begin()  # whoever holds the lock keeps every hook silent
+            state.begin()  # a process that holds the lock keeps every hook silent
             state.commit()
         paused = not damaged and state_values.is_paused(state, now_ms())
         state.close()
@@ -357,27 +354,26 @@ def _state(home: Home, findings: Findings) -> None:
         findings.good("state.db")
 
 
-def _cut_offs(home: Home, findings: Findings) -> None:
-    """Name the runs that were cut off, among the latest that are known of."""
+def _check_cut_offs(home: Home, findings: Findings) -> None:
     cut_off = hook_traces.read_cut_offs(home, now_ms())
     if not cut_off:
         return
-    kept: list[Decision] = []
+    decisions: list[Decision] = []
     if os.path.exists(home.state_db):
         try:
             state = State.open(home, WAIT_MS)
-            kept = decision_log.latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at)
+            decisions = decision_log.latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at)
             state.close()
         except StoreError:
-            pass  # state.db has been looked at
-    known = len(cut_off) + len(kept)
+            pass  # `_check_state` has reported it
+    total = len(cut_off) + len(decisions)
     were = "was" if len(cut_off) == 1 else "were"
-    findings.note(f"{len(cut_off)} of the last {known} runs of the hook {were} cut off: this machine was busy")
+    findings.note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
 
 
-def _settings(home: Home, findings: Findings) -> loading.Settings:
-    at = context.here()
-    settings = loading.load(home, at.root if at else None)
+def _check_settings(home: Home, findings: Findings) -> loading.Settings:
+    project = context.here()
+    settings = loading.load(home, project.root if project else None)
     for problem in settings.problems:
         findings.bad(problem, EXIT_CONFIG)
     for line in settings.ignored:
@@ -397,8 +393,8 @@ def _settings(home: Home, findings: Findings) -> loading.Settings:
     return settings
 
 
-def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
-    """Say which LLM helps to tell what a prompt asks for, where its key is from, and whether it rests.
+def _check_llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
+    """Show which LLM classifies prompts, the source of its key, and whether its circuit is open.
 
     Return whether one is asked.
     """
@@ -415,15 +411,15 @@ def _llm(home: Home, settings: loading.Settings, findings: Findings) -> bool:
     if not settings["search_intent.use_llm"]:
         findings.note(f"{name}; not asked, search_intent.use_llm is false")
         return False
-    if seconds := _rest(home, provider):
+    if seconds := _open_circuit_s(home, provider):
         findings.note(f"{name}; it failed too often and is left alone for {seconds:.0f} s more")
     else:
         findings.good(name)
     return True
 
 
-def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    """Say which LLM is asked at rest, what it is sent, and how often it was asked today."""
+def _check_background_llm(home: Home, settings: loading.Settings, findings: Findings) -> None:
+    """Show which LLM background jobs ask, the texts that it is sent, and today's number of calls."""
     try:
         provider = providers.background_provider(settings, home)
     except ConfigError as error:
@@ -431,56 +427,55 @@ def _llm_at_rest(home: Home, settings: loading.Settings, findings: Findings) -> 
         return
     if provider is None:
         return
-    who = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
-    calls = f"{_calls_today(home)} of {settings['llm.calls_a_day']} calls today"
+    name = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
+    calls = f"{_count_calls_today(home)} of {settings['llm.calls_a_day']} calls today"
     senders = "`subcog enrich`, `search --rank` and second looks"
     if settings["llm.enrich"]:
         senders += ", and by llm.enrich what you store,"
     typed = "; by llm.learn it is sent what you type in sessions" if settings[LLM_LEARNS] else ""
-    findings.good(f"{who}; {senders} send it the texts of memories{typed}; {calls}")
+    findings.good(f"{name}; {senders} send it the texts of memories{typed}; {calls}")
 
 
-def _left_processes(findings: Findings) -> None:
-    """Name the processes that a client asked as a model has started, and that have not ended with it."""
-    from subcog_hooks.cli.jobs.machine import find_left_processes  # psutil: 20 ms, for this alone
+def _check_left_processes(findings: Findings) -> None:
+    """Name the processes that an LLM's command line client has started and left running."""
+    from subcog_hooks.cli.jobs.machine import find_left_processes  # psutil takes 20 ms to load
 
     for process in find_left_processes():
-        what = f"process {process.number} ({safe(process.name)}) was started by a client that was asked as a model"
-        findings.note(f"{what}, and has outlived it; end it if it is of no use")
+        description = f"process {process.number} ({safe(process.name)}) was started by a client that was asked as a model"
+        findings.note(f"{description}, and has outlived it; end it if it is of no use")
 
 
-def _second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    """Say that second looks fail, or are cut off, where the last ones did."""
+def _check_second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:
     if settings[SECOND_LOOK] == NEVER or not os.path.exists(home.state_db):
         return
     try:
         state = State.open(home, WAIT_MS)
-        taken = decision_log.latest(state, LAST_LOOKS, event=decision_log.LOOK_EVENT)
-        lost = second_looks.count_lost(state, now_ms())
+        looks = decision_log.latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT)
+        lost_count = second_looks.count_lost(state, now_ms())
         state.close()
     except StoreError:
-        return  # told above
-    failed = [look for look in taken if look.outcome == FAILED]
+        return  # `_check_state` has reported it
+    failed = [look for look in looks if look.outcome == FAILED]
     if failed:
-        findings.note(f"{len(failed)} of the last {len(taken)} second looks failed, the last one: {safe(failed[0].reason)}")
-    if lost:
-        findings.note(f"{lost} of the last second looks were killed, or cut off after {second_looks.LOOK_MS // 1000} s")
+        findings.note(f"{len(failed)} of the last {len(looks)} second looks failed, the last one: {safe(failed[0].reason)}")
+    if lost_count:
+        findings.note(f"{lost_count} of the last second looks were killed, or cut off after {second_looks.LOOK_MS // 1000} s")
 
 
-def _calls_today(home: Home) -> int:
+def _count_calls_today(home: Home) -> int:
     if not os.path.exists(home.state_db):
         return 0
     try:
         state = State.open(home, WAIT_MS)
-        made = state_values.llm_calls_today(state, now_ms())
+        count = state_values.llm_calls_today(state, now_ms())
         state.close()
     except StoreError:
         return 0
-    return made
+    return count
 
 
-def _rest(home: Home, provider: providers.Provider) -> float:
-    """Return the seconds that an LLM is still left alone; 0.0 when it is not, or when state.db can not say."""
+def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
+    """Return the seconds until an LLM may be asked again; 0.0 if it may now, or if state.db is unreadable."""
     if not os.path.exists(home.state_db):
         return 0.0
     try:
@@ -493,30 +488,30 @@ def _rest(home: Home, provider: providers.Provider) -> float:
     return (until - now) / 1000 if until is not None and breaker.is_open(until, now) else 0.0
 
 
-def _registration(findings: Findings) -> list[str] | None:
-    """Say who runs the hook. Return the command that the user's own settings name, None when they name none that is there."""
-    found = registration.look()
-    for remark in found.remarks:
+def _check_registration(findings: Findings) -> list[str] | None:
+    """Show who runs the hook, and return the command in the user's own settings, None without one."""
+    look = registration.look()
+    for remark in look.remarks:
         if remark.kind == registration.BAD:
             findings.bad(remark.text, EXIT_CONFIG)
         elif remark.kind == registration.NOTE:
             findings.note(remark.text)
         else:
             findings.good(remark.text)
-    return found.command
+    return look.command
 
 
-def _trial_prompt(store: Store) -> str | None:
-    """Return a question about the newest memory that is handed over here."""
-    at = context.here()
-    newest = store.select(Filter(audiences=audiences_of(*at.names) if at else audiences_of()), 1)
+def _make_trial_prompt(store: Store) -> str | None:
+    """Return a question about the newest memory that may be given here."""
+    project = context.here()
+    newest = store.select(Filter(audiences=audiences_of(*project.names) if project else audiences_of()), 1)
     return f"What did we decide about this: {' '.join(newest[0].content.split()[:PROMPT_WORDS])}?" if newest else None
 
 
 def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: bool) -> bool:
-    """Run the hook as the client would: a JSON payload and a line end on stdin, the answer on stdout. Whether it spoke.
+    """Run the hook as the client would, and print its answer. Return whether it spoke.
 
-    Without the LLM: looking whether everything is in order sends nothing anywhere.
+    The payload is a line of JSON on stdin. No LLM is asked: a check sends nothing anywhere.
     """
     payload = {
         "session_id": f"{TRIAL}{time.time_ns()}",
@@ -528,30 +523,32 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
     }
     started = time.perf_counter()
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [*command, "hook"],
             input=json.dumps(payload).encode() + b"\n",
-            env={**os.environ, NO_LLM_NOW: "0"},
+            env={**os.environ, USE_LLM_VARIABLE: "0"},
             capture_output=True,
             timeout=10,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        findings.bad(f"the hook can not be run: {error}", EXIT_CONFIG)
+        findings.bad(f"the hook cannot be run: {error}", EXIT_CONFIG)
         return False
-    took = (time.perf_counter() - started) * 1000
-    if done.returncode or done.stderr:
-        findings.bad(f"the hook ended with {done.returncode}: {done.stderr.decode('utf-8', 'replace')[:300]}", EXIT_CONFIG)
-    findings.good(f"hook ran in {took:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))
-    terminal.say("its exact output:" if done.stdout else "it printed nothing")
+    took_ms = (time.perf_counter() - started) * 1000
+    if completed.returncode or completed.stderr:
+        findings.bad(
+            f"the hook ended with {completed.returncode}: {completed.stderr.decode('utf-8', 'replace')[:300]}", EXIT_CONFIG
+        )
+    findings.good(f"hook ran in {took_ms:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))
+    terminal.say("its exact output:" if completed.stdout else "it printed nothing")
     sys.stdout.flush()
-    sys.stdout.buffer.write(done.stdout)
-    return bool(done.stdout)
+    sys.stdout.buffer.write(completed.stdout)
+    return bool(completed.stdout)
 
 
-def _explain(home: Home, prompt: str) -> None:
-    """Say why the hook is silent on a prompt: what it would decide now, and the memories that came nearest."""
-    at = context.here()
+def _explain_silence(home: Home, prompt: str) -> None:
+    """Print why the hook is silent on a prompt, with the nearest memories."""
+    project = context.here()
     if not context.has_store(home):
         terminal.say("reason: there are no memories")
         return
@@ -562,10 +559,10 @@ def _explain(home: Home, prompt: str) -> None:
         if store is None:
             return
         context.index_of(store)
-        settings = loading.load(home, at.root if at else None)
-        decision = decide_dry(DryPrompt(prompt), home, at, settings, state, Deadline(RECALL_MS))
+        settings = loading.load(home, project.root if project else None)
+        decision = decide_dry(DryPrompt(prompt), home, project, settings, state, Deadline(RECALL_MS))
         terminal.say(f"reason: {lookup.sentence(decision).removeprefix('silent: ')}")
-        nearest = decision.candidates[:NEAREST]
+        nearest = decision.candidates[:MAX_NEAREST]
         memories = store.by_ids([candidate.id for candidate in nearest])
         for candidate in nearest:
             content = memories[candidate.id].content if candidate.id in memories else ""

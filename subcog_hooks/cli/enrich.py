@@ -21,7 +21,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Filter, Store
 from subcog_hooks.store.suggestions import CONFLICT
 
-USUAL_LIMIT = 40  # memories: five calls
+DEFAULT_LIMIT = 40  # memories: five calls
 
 
 def register(app: typer.Typer) -> None:
@@ -39,11 +39,10 @@ def enrich(
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="The largest number of memories.")
-    ] = USUAL_LIMIT,
+    ] = DEFAULT_LIMIT,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask, show the questions, and store nothing.")] = False,
     conflicts: Annotated[
-        bool,
-        typer.Option("--conflicts", help="Ask instead which memories contradict others that are near to them."),
+        bool, typer.Option("--conflicts", help="Ask instead which memories contradict others that are near to them.")
     ] = False,
     as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
@@ -63,15 +62,15 @@ def enrich(
         raise ProviderError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
     with enrichment.opened_state() as state:
         if conflicts:
-            _ask_for_conflicts(_named_or_newest(ids or [], limit), provider, state, dry_run=dry_run)
+            _ask_for_conflicts(_find_named_or_newest(ids or [], limit), provider, state, dry_run=dry_run)
         else:
-            _ask_for_questions(_chosen(ids or [], limit, state), provider, state, dry_run=dry_run)
+            _ask_for_questions(_find_memories(ids or [], limit, state), provider, state, dry_run=dry_run)
     if not dry_run:
         embedding.afterwards()
 
 
 def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
-    """Ask for questions, and store those that hold. Raises ProviderError, StoreError, Exit where nobody can be asked."""
+    """Ask for questions, and store the valid ones. Raises ProviderError, StoreError, Exit without a memory."""
     batches = enrichment.batches_of(memories)
     count = sum(map(len, batches))
     if count < len(memories):
@@ -79,7 +78,7 @@ def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: St
     if not batches:
         terminal.say("there is no memory to write questions for")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    _disclose(provider, counted(count, "memory", "memories"), len(batches))
+    _announce_calls(provider, counted(count, "memory", "memories"), len(batches))
     calls = Calls(provider, state, context.settings())
     with trial.begun() as copy, progress.of_items("asking", count) as advance:
         for batch in batches:
@@ -88,12 +87,15 @@ def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: St
             for checked in enrichment.ask_about(batch, provider, copy):
                 if not dry_run:
                     enrichment.keep(checked, provider.name, state)
-                _tell(checked)
+                _print_checked(checked)
             advance(len(batch))
 
 
 def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
-    """Ask which memories contradict their neighbours; what is named waits for `review`. Raises as the one above."""
+    """Ask which memories contradict their neighbours; contradictions wait for `review`.
+
+    Raises ProviderError, StoreError, Exit without a pair of memories.
+    """
     pairs: list[Pair] = []
     if memories:
         with trial.begun() as copy:
@@ -102,9 +104,9 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
         terminal.say("there are no two memories to compare")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     batches = list(batches_of(pairs))
-    _disclose(provider, counted(len(pairs), "pair") + " of memories", len(batches))
+    _announce_calls(provider, counted(len(pairs), "pair") + " of memories", len(batches))
     calls = Calls(provider, state, context.settings())
-    found = 0
+    conflict_count = 0
     with progress.of_items("asking", len(pairs)) as advance:
         for batch in batches:
             if not _may_ask(calls):
@@ -114,62 +116,60 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
                 raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
             for number, pair in enumerate(batch, 1):
                 if number in numbers:
-                    found += 1
-                    _tell_conflict(pair)
+                    conflict_count += 1
+                    _print_conflict(pair)
                     if not dry_run:
                         enriching.suggest(state, pair.older.id, CONFLICT, pair.newer.id, provider.name)
                 if not dry_run:
                     state_values.note_tried(state, pair.key, pair.digest)
             advance(len(batch))
-    waits = "" if dry_run or not found else "; `subcog review` asks which of them hold"
-    terminal.say(f"{counted(found, 'contradiction')} in {counted(len(pairs), 'pair')}{waits}")
+    waits = "" if dry_run or not conflict_count else "; `subcog review` asks which of them hold"
+    terminal.say(f"{counted(conflict_count, 'contradiction')} in {counted(len(pairs), 'pair')}{waits}")
 
 
-def _tell_conflict(pair: Pair) -> None:
+def _print_conflict(pair: Pair) -> None:
     for memory in (pair.older, pair.newer):
         terminal.result(f"{memory.id}  {safe(memory.content)[:80]}".replace("\n", " "))
     terminal.result("   contradict each other")
 
 
-def _named_or_newest(ids: Sequence[str], limit: int) -> list[Memory]:
-    """Return the memories with these ids, without any the newest. Raises NoMemory, UsageError."""
+def _find_named_or_newest(ids: Sequence[str], limit: int) -> list[Memory]:
+    """Return the memories with these ids; without ids, the newest. Raises NoMemory, UsageError."""
     with context.reading() as store:
         if store is None:
             return []
-        return _named(ids, store)[:limit] if ids else store.select(Filter(), limit)
+        return _find_named(ids, store)[:limit] if ids else store.select(Filter(), limit)
 
 
-def _disclose(provider: Provider, what: str, calls: int) -> None:
-    who = f"{safe(provider.name)} ({safe(provider.model)})"
-    terminal.say(f"{who} is sent the texts of {what}, in {counted(calls, 'call')}")
+def _announce_calls(provider: Provider, subject: str, calls: int) -> None:
+    model = f"{safe(provider.name)} ({safe(provider.model)})"
+    terminal.say(f"{model} is sent the texts of {subject}, in {counted(calls, 'call')}")
 
 
 def _may_ask(calls: Calls) -> bool:
-    """Return whether there may be one call more today, which is counted then; say it where not."""
+    """Count one more call if today's limit allows it. Return whether it does; say so if not."""
     is_allowed = calls.take(FULL_PACE)
     if not is_allowed:
         terminal.say(f"the {calls.most} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
     return is_allowed
 
 
-def _chosen(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
-    """Return the memories that are to get questions. Raises NoMemory, UsageError."""
+def _find_memories(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
     with context.reading() as store:
         if store is None:
             return []
-        return _named(ids, store)[:limit] if ids else enrichment.find_without_questions(store, state, limit)
+        return _find_named(ids, store)[:limit] if ids else enrichment.find_without_questions(store, state, limit)
 
 
-def _named(ids: Sequence[str], store: Store) -> list[Memory]:
+def _find_named(ids: Sequence[str], store: Store) -> list[Memory]:
     """Return the memories with these ids, each once. Raises NoMemory, UsageError."""
     named = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
-    if away := [memory for memory in named if not memory.is_live(now_ms())]:
-        raise UsageError(f"{away[0].id} is {away[0].status}, so nothing brings it", "name others")
+    if inactive := [memory for memory in named if not memory.is_live(now_ms())]:
+        raise UsageError(f"{inactive[0].id} is {inactive[0].status}, so nothing brings it", "name others")
     return named
 
 
-def _tell(checked: Checked) -> None:
-    """Say what was written for a memory, and what of it does not hold."""
+def _print_checked(checked: Checked) -> None:
     memory = checked.memory
     terminal.result(f"{memory.id}  {safe(memory.content)[:80]}".replace("\n", " "))
     for text in checked.kept:

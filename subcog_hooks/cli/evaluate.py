@@ -22,8 +22,8 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import identity_of
 from subcog_hooks.store.store import Filter, Store, audiences_of
 
-DRAWS = 1_000  # of a bootstrap
-SEED = 20260101  # the same file has the same interval
+BOOTSTRAP_SAMPLES = 1_000
+SEED = 20260101  # fixed: the same file gives the same interval
 _TAILS = (0.025, 0.975)
 
 
@@ -36,7 +36,7 @@ class Mean(NamedTuple):
 
 
 def hit_rate(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
-    """Return 1.0 if one of the first k is relevant, else 0.0.
+    """Return 1.0 if a relevant id is among the first k, else 0.0.
 
     >>> hit_rate(["a", "b"], {"b"}, 1), hit_rate(["a", "b"], {"b"}, 2)
     (0.0, 1.0)
@@ -45,7 +45,7 @@ def hit_rate(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
 
 
 def reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
-    """Return one divided by the rank of the first that is relevant, 0.0 where none is.
+    """Return 1 / rank of the first relevant id, 0.0 without any.
 
     >>> reciprocal_rank(["a", "b"], {"b"}), reciprocal_rank(["a"], {"b"})
     (0.5, 0.0)
@@ -54,7 +54,7 @@ def reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
 
 
 def ndcg(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
-    """Return the normalised discounted gain of the first k (nDCG, Järvelin and Kekäläinen 2002); each relevant one is 1.
+    """Return nDCG@k with binary gains (Järvelin and Kekäläinen 2002).
 
     >>> ndcg(["a", "b"], {"a"}, 10), round(ndcg(["b", "a"], {"a"}, 10), 3), ndcg(["b"], {"a"}, 10)
     (1.0, 0.631, 0.0)
@@ -64,25 +64,25 @@ def ndcg(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
 
 
 def mean_of(values: Sequence[float]) -> Mean:
-    """Return the mean of values, one a query, and the percentile interval of its bootstrap (Efron 1979).
+    """Return the mean of one value a query, and its bootstrap percentile interval (Efron 1979).
 
     >>> mean_of([1.0, 1.0])
     Mean(mean=1.0, low=1.0, high=1.0)
     """
     drawn = random.Random(SEED)  # noqa: S311 - draws a sample, no secret
-    means = sorted(fmean(drawn.choices(values, k=len(values))) for _ in range(DRAWS))
-    low, high = (means[min(DRAWS - 1, int(tail * DRAWS))] for tail in _TAILS)
+    means = sorted(fmean(drawn.choices(values, k=len(values))) for _ in range(BOOTSTRAP_SAMPLES))
+    low, high = (means[min(BOOTSTRAP_SAMPLES - 1, int(tail * BOOTSTRAP_SAMPLES))] for tail in _TAILS)
     return Mean(fmean(values), low, high)
 
 
-DEPTH = 10  # results that count
-SHARES = tuple(tenth / 10 for tenth in range(11))  # of meaning, that are tried
-NEED = '{"query", "ids", "project"?}'
-TIED = 0.02  # of nDCG: a smaller gain may be chance
+DEPTH = 10  # results of a query that count
+ALPHAS = tuple(tenth / 10 for tenth in range(11))  # values of fusion.alpha that the sweep tries
+LINE_FORMAT = '{"query", "ids", "project"?}'
+MIN_GAIN = 0.02  # nDCG; a smaller gain may be chance
 
 
 class JudgedQuery(NamedTuple):
-    """A query, and the ids of the memories that answer it. project: "" for all of them."""
+    """A query, and the ids of the memories that answer it. project: "" searches all projects."""
 
     query: str
     ids: frozenset[str]
@@ -98,7 +98,8 @@ def evaluate(
         str,
         typer.Argument(
             metavar="FILE",
-            help=f"Your queries as JSONL, or - for standard input. A line is {NEED}; without a project all are searched.",
+            help=f"Your queries as JSONL, or - for standard input. A line is {LINE_FORMAT}; "
+            "without a project all are searched.",
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -110,42 +111,42 @@ def evaluate(
 
     Example: subcog eval queries.jsonl --fast
     """
-    rows = _rows(file)
+    rows = _read_queries(file)
     settings = context.settings()
     with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        _require_known(rows, store)
+        _require_findable(rows, store)
         notes: dict[str, None] = {}
-        # with meaning also where that has no share: the sweep gives it one
+        # SEMANTIC also with fusion.alpha = 0: the sweep tries other values
         with sources.opened(store, settings, SEMANTIC, fast=fast) as opened:
-            measured = _measured([_ranked(one, opened, settings, notes) for one in rows], rows)
-            by_share = _swept(rows, opened, settings) if opened.space is not None else {}
+            means = _compute_means([_rank_ids(row, opened, settings, notes) for row in rows], rows)
+            by_alpha = _sweep_alphas(rows, opened, settings) if opened.space is not None else {}
     for note in notes:
         terminal.say(note)
     if as_json:
-        told = {name: {part: round(value, 4) for part, value in one._asdict().items()} for name, one in measured.items()}
-        shares = {f"{share:.1f}": round(one.mean, 4) for share, one in by_share.items()}
-        terminal.json({"queries": len(rows), "measures": told, f"ndcg@{DEPTH} by fusion.alpha": shares}, indent=1)
+        measures = {name: {part: round(value, 4) for part, value in mean._asdict().items()} for name, mean in means.items()}
+        by_alpha_text = {f"{alpha:.1f}": round(mean.mean, 4) for alpha, mean in by_alpha.items()}
+        terminal.json({"queries": len(rows), "measures": measures, f"ndcg@{DEPTH} by fusion.alpha": by_alpha_text}, indent=1)
         return
-    _show(rows, measured, by_share, settings)
+    _print_tables(rows, means, by_alpha, settings)
 
 
-def _rows(source: str) -> list[JudgedQuery]:
-    """Return the queries of a file. Raises UsageError naming the first line that does not hold, or where there is none."""
+def _read_queries(source: str) -> list[JudgedQuery]:
+    """Read the queries of a file. Raises UsageError that names the first invalid line, or an empty file."""
     rows = []
-    for number, row in inputs.objects(source, NEED):
-        asked = _judged_query(row)
-        if asked is None:
-            raise UsageError(f"{inputs.name_of(source)} line {number}: expected {NEED}", "correct the line")
-        rows.append(asked)
+    for number, row in inputs.objects(source, LINE_FORMAT):
+        query = _parse_query(row)
+        if query is None:
+            raise UsageError(f"{inputs.name_of(source)} line {number}: expected {LINE_FORMAT}", "correct the line")
+        rows.append(query)
     if not rows:
-        raise UsageError(f"{inputs.name_of(source)} has no query", f"a line is {NEED}")
+        raise UsageError(f"{inputs.name_of(source)} has no query", f"a line is {LINE_FORMAT}")
     return rows
 
 
-def _judged_query(row: Mapping[str, object]) -> JudgedQuery | None:
-    """Return the query that a line is, None where it is none."""
+def _parse_query(row: Mapping[str, object]) -> JudgedQuery | None:
+    """Return the query of a line, None for an invalid line."""
     query, ids, project = row.get("query"), row.get("ids"), row.get("project") or ""
     if not isinstance(query, str) or not query.strip() or not isinstance(ids, list) or not isinstance(project, str):
         return None
@@ -155,13 +156,13 @@ def _judged_query(row: Mapping[str, object]) -> JudgedQuery | None:
     return JudgedQuery(inputs.readable(query), named, inputs.readable(project))
 
 
-def _require_known(rows: Sequence[JudgedQuery], store: Store) -> None:
-    """Raise NoMemory naming an id that its query can not find: that would count as missed."""
-    known = store.by_ids(sorted({id_ for row in rows for id_ in row.ids}))
+def _require_findable(rows: Sequence[JudgedQuery], store: Store) -> None:
+    """Raise NoMemory for an id that its query cannot find: it would count as missed."""
+    memories = store.by_ids(sorted({id_ for row in rows for id_ in row.ids}))
     now = now_ms()
     for row in rows:
         for id_ in sorted(row.ids):
-            memory = known.get(id_)
+            memory = memories.get(id_)
             if memory is None or memory.status != "active" or (memory.expires_at is not None and memory.expires_at <= now):
                 raise NoMemory(f"no active memory has the id {safe(id_)[:80]}", "correct the file")
             audiences = audiences_of(identity_of(row.project)) if row.project else None
@@ -169,19 +170,18 @@ def _require_known(rows: Sequence[JudgedQuery], store: Store) -> None:
                 raise NoMemory(f"{safe(id_)[:80]} is not of the project {safe(row.project)[:80]}", "correct the file")
 
 
-def _ranked(asked: JudgedQuery, opened: Sources, settings: Settings, notes: dict[str, None] | None = None) -> list[str]:
-    """Return the ids that a query finds, best first. notes: what did not run is added to them."""
-    scope = Filter(audiences=audiences_of(identity_of(asked.project)) if asked.project else None)
+def _rank_ids(query: JudgedQuery, opened: Sources, settings: Settings, notes: dict[str, None] | None = None) -> list[str]:
+    """Return the ids that a query finds, best first. Adds the remarks of a degraded search to `notes`."""
+    scope = Filter(audiences=audiences_of(identity_of(query.project)) if query.project else None)
     deadline = Deadline(float(settings["search.timeout_ms"]))
-    answer = sources.search(Request(asked.query, scope, is_typed=True), opened, deadline, DEPTH)
+    answer = sources.search(Request(query.query, scope, is_typed=True), opened, deadline, DEPTH)
     if notes is not None and answer.is_degraded and answer.note:
         notes[answer.note] = None
     return [hit.memory.id for hit in answer.hits]
 
 
-def _measured(ranked: Sequence[Sequence[str]], rows: Sequence[JudgedQuery]) -> dict[str, Mean]:
-    """Return the means of the measures over all queries, by name."""
-    pairs = [(ids, row.ids) for ids, row in zip(ranked, rows, strict=True)]
+def _compute_means(rankings: Sequence[Sequence[str]], rows: Sequence[JudgedQuery]) -> dict[str, Mean]:
+    pairs = [(ids, row.ids) for ids, row in zip(rankings, rows, strict=True)]
     return {
         "hit rate@1": mean_of([hit_rate(ids, relevant, 1) for ids, relevant in pairs]),
         "hit rate@5": mean_of([hit_rate(ids, relevant, 5) for ids, relevant in pairs]),
@@ -191,44 +191,43 @@ def _measured(ranked: Sequence[Sequence[str]], rows: Sequence[JudgedQuery]) -> d
     }
 
 
-def _swept(rows: Sequence[JudgedQuery], opened: Sources, settings: Settings) -> dict[float, Mean]:
-    """Return the nDCG that each share of meaning has."""
-    gains: dict[float, list[float]] = {share: [] for share in SHARES}
-    usual = opened.tuning.alpha
-    for row in rows:  # a query is embedded once for all shares
-        for share, values in gains.items():
-            opened.tuning.alpha = share
-            values.append(ndcg(_ranked(row, opened, settings), row.ids, DEPTH))
-    opened.tuning.alpha = usual
-    return {share: mean_of(values) for share, values in gains.items()}
+def _sweep_alphas(rows: Sequence[JudgedQuery], opened: Sources, settings: Settings) -> dict[float, Mean]:
+    """Return the mean nDCG at each value of fusion.alpha."""
+    values_by_alpha: dict[float, list[float]] = {alpha: [] for alpha in ALPHAS}
+    original = opened.tuning.alpha
+    for row in rows:  # the outer loop, so that each query is embedded once
+        for alpha, values in values_by_alpha.items():
+            opened.tuning.alpha = alpha
+            values.append(ndcg(_rank_ids(row, opened, settings), row.ids, DEPTH))
+    opened.tuning.alpha = original
+    return {alpha: mean_of(values) for alpha, values in values_by_alpha.items()}
 
 
-def _show(
-    rows: Sequence[JudgedQuery], measured: Mapping[str, Mean], by_share: Mapping[float, Mean], settings: Settings
+def _print_tables(
+    rows: Sequence[JudgedQuery], means: Mapping[str, Mean], by_alpha: Mapping[float, Mean], settings: Settings
 ) -> None:
     table = plain_table()
     for name in (counted(len(rows), "query", "queries"), "", ""):
         table.add_column(name, no_wrap=True)
-    for name, one in measured.items():
-        table.add_row(name, f"{one.mean:.3f}", _interval(one))
+    for name, mean in means.items():
+        table.add_row(name, f"{mean.mean:.3f}", _interval_text(mean))
     parts: list[RenderableType] = [table]
-    if by_share:
+    if by_alpha:
         shares = plain_table()
         for name in ("fusion.alpha", f"nDCG@{DEPTH}", ""):
             shares.add_column(name, no_wrap=True)
-        for share, one in by_share.items():
-            shares.add_row(f"{share:.1f}", f"{one.mean:.3f}", _interval(one))
-        parts += ["", shares, "", Text(_verdict(by_share, measured[f"nDCG@{DEPTH}"], settings), style=DIM)]
+        for alpha, mean in by_alpha.items():
+            shares.add_row(f"{alpha:.1f}", f"{mean.mean:.3f}", _interval_text(mean))
+        parts += ["", shares, "", Text(_sweep_verdict(by_alpha, means[f"nDCG@{DEPTH}"], settings), style=DIM)]
     terminal.page(Group(*parts))
 
 
-def _interval(measured: Mean) -> str:
-    return f"[{measured.low:.3f}, {measured.high:.3f}]"
+def _interval_text(mean: Mean) -> str:
+    return f"[{mean.low:.3f}, {mean.high:.3f}]"
 
 
-def _verdict(by_share: Mapping[float, Mean], now: Mean, settings: Settings) -> str:
-    """Return in a sentence what the sweep says of the share that is set."""
-    best = max(by_share, key=lambda share: by_share[share].mean)
-    if by_share[best].mean - now.mean < TIED:
+def _sweep_verdict(by_alpha: Mapping[float, Mean], now: Mean, settings: Settings) -> str:
+    best = max(by_alpha, key=lambda alpha: by_alpha[alpha].mean)
+    if by_alpha[best].mean - now.mean < MIN_GAIN:
         return f"fusion.alpha is {settings['fusion.alpha']}; no other share finds notably more of them"
     return f"`subcog config set fusion.alpha {best}` would find more of these; try it on queries that were not measured here"

@@ -1,4 +1,4 @@
-"""`subcog help`: longer explanations than a command's `--help` has room for."""
+"""`subcog help`: explanations too long for a command's `--help`."""
 
 from typing import Annotated
 
@@ -8,16 +8,16 @@ from subcog_hooks.cli import commands
 from subcog_hooks.cli.support import completion, help_texts
 from subcog_hooks.cli.support.output import ACCENT, terminal
 
-MAX_WIDTH = 100  # columns: longer lines are hard to read
+MAX_WIDTH = 100  # columns; longer lines are hard to read
 CODE_THEME = "ansi_dark"  # the terminal's own colours, on the terminal's own background
-STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own put code on black
+STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
 
 
 def register(app: typer.Typer) -> None:
-    app.command("help")(explain)
+    app.command("help")(explain_topic)
 
 
-def explain(
+def explain_topic(
     topic: Annotated[
         str | None,
         typer.Argument(
@@ -36,22 +36,22 @@ def explain(
         return
     name = help_texts.find(topic, list(commands.COMMANDS))
     if terminal.out.is_terminal:
-        _draw(help_texts.text(name))
+        _draw_markdown(help_texts.text(name))
     else:
         terminal.raw(help_texts.text(name))
 
 
 def _list_topics() -> None:
-    known = help_texts.names()
-    width = max(map(len, known))
-    for name in known:
+    names = help_texts.names()
+    width = max(map(len, names))
+    for name in names:
         terminal.result(f"{name:<{width}}  {help_texts.title(name)}")
     terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
 
 
-def _draw(text: str) -> None:
+def _draw_markdown(text: str) -> None:
     from rich.constrain import Constrain
-    from rich.markdown import Markdown  # it brings a parser of Markdown and pygments, for this command alone
+    from rich.markdown import Markdown  # it loads a Markdown parser and pygments
     from rich.theme import Theme
 
     with terminal.out.use_theme(Theme(STYLES)):

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated, TextIO
 
 import typer
@@ -19,11 +20,11 @@ from subcog_hooks.store import index_sync
 from subcog_hooks.store.memory import PENDING, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
-SHOWN_PROBLEMS = 20
-SHOWN_OWNERS = 3
-SHOWN_NAME = 80  # characters of a field that means nothing
-SHOWN_HIDDEN = 20  # documents
-LONGEST_TITLE = 120  # characters
+MAX_PROBLEMS = 20
+MAX_OWNERS = 3
+MAX_FIELD_NAME = 80  # characters of an unknown field's name
+MAX_HIDDEN = 20  # documents
+MAX_TITLE = 120  # characters
 
 
 def register(app: typer.Typer) -> None:
@@ -49,8 +50,7 @@ def import_(
         ),
     ] = None,
     since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="DATE", help="With --from git: only commits since then, as 2025-01-01."),
+        str | None, typer.Option("--since", metavar="DATE", help="With --from git: only commits since then, as 2025-01-01.")
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
@@ -79,35 +79,34 @@ def import_(
     if origin == catalogue.LIST:
         raise typer.Exit(import_from.list_found())
     _check_options(source, origin, since, trust, is_for_all=user)
-    options = _options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
+    options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
     reading = import_from.read(origin, source, since) if origin else None
     if reading is None:
         here = context.here()
         import_files.check_source(source or "", here.root if here else None)
     if dry_run:
         with context.reading() as store:
-            report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)
+            report = import_from.run(reading, store, options) if reading else _import_source(source or "", store, options)
             if reading:
                 import_from.tell_where(origin or "", source)
                 import_from.tell(reading, store, dry_run=True)
     else:
-        with context.writing() as store, _telling_what_is_kept(store):
-            report = import_from.run(reading, store, options) if reading else _run(source or "", store, options)
+        with context.writing() as store, _report_interruption(store):
+            report = import_from.run(reading, store, options) if reading else _import_source(source or "", store, options)
             if reading:
                 import_from.tell(reading, store, dry_run=False)
             if changed := report.added + report.replaced + report.archived:
-                _index(store, changed)
-    _tell(report, dry_run=dry_run)
+                _index_memories(store, changed)
+    _print_report(report, dry_run=dry_run)
     if options.waits and report.added + report.replaced:
         terminal.say("an agent imported that: it waits for `subcog review`")
     if not dry_run:
-        _embed(wait=wait)
+        _embed_memories(wait=wait)
     if report.problems:
         raise typer.Exit(EXIT_USAGE)
 
 
 def _check_options(source: str | None, origin: str | None, since: str | None, trust: str, *, is_for_all: bool) -> None:
-    """Raise UsageError where the options of an import do not fit each other."""
     if source is None and origin is None:
         raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
     if since is not None and origin != commit_reasons.GIT:
@@ -120,16 +119,16 @@ def _check_options(source: str | None, origin: str | None, since: str | None, tr
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
 
 
-def _options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> Options:
-    """Return what the person's options, and who gives them, mean for an import. Raises UsageError where an agent may not."""
+def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> Options:
+    """Return the options of an import. Raises UsageError if an agent may not use them."""
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
-    at = None if for_all else context.here()
+    project_here = None if for_all else context.here()
     return Options(
-        project=at.identity if at else None,
-        root=at.root if at else None,
-        names=at.names if at else (),
+        project=project_here.identity if project_here else None,
+        root=project_here.root if project_here else None,
+        names=project_here.names if project_here else (),
         trusted=is_trusted,
         replace=replace,
         dry_run=dry_run,
@@ -139,28 +138,28 @@ def _options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, a
 
 
 @contextmanager
-def _telling_what_is_kept(store: Store) -> Iterator[None]:
-    """Say how many new memories are stored when the person interrupts. Raises typer.Exit then."""
-    before = sum(store.counts().values())
+def _report_interruption(store: Store) -> Iterator[None]:
+    """Say how many new memories are stored after Ctrl-C, and raise typer.Exit."""
+    count_before = sum(store.counts().values())
     try:
         yield
     except KeyboardInterrupt:
-        kept = sum(store.counts().values()) - before
-        terminal.say(f"interrupted: {kept} new memories are kept; the same command imports the rest")
+        added = sum(store.counts().values()) - count_before
+        terminal.say(f"interrupted: {added} new memories are kept; the same command imports the rest")
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
-def _run(source: str, store: Store | None, options: Options) -> Report:
+def _import_source(source: str, store: Store | None, options: Options) -> Report:
     with progress.of_items("reading", import_files.count_lines(source)) as advance:
         return importing.run(source, store, options, advance)
 
 
-def _index(store: Store, count: int) -> None:
+def _index_memories(store: Store, count: int) -> None:
     with progress.of_items("indexing", 2 * count) as advance:
         context.follow(store, advance)
 
 
-def _embed(*, wait: bool) -> None:
+def _embed_memories(*, wait: bool) -> None:
     if wait:
         with context.writing() as store:
             embedding.now(store)
@@ -168,25 +167,25 @@ def _embed(*, wait: bool) -> None:
         embedding.afterwards()
 
 
-def _tell(report: Report, *, dry_run: bool) -> None:
-    for problem in report.problems[:SHOWN_PROBLEMS]:
+def _print_report(report: Report, *, dry_run: bool) -> None:
+    for problem in report.problems[:MAX_PROBLEMS]:
         terminal.complain(f"subcog: {problem.place}: {problem.message}")
-    if len(report.problems) > SHOWN_PROBLEMS:
-        terminal.complain(f"subcog: and {len(report.problems) - SHOWN_PROBLEMS} more")
+    if len(report.problems) > MAX_PROBLEMS:
+        terminal.complain(f"subcog: and {len(report.problems) - MAX_PROBLEMS} more")
     if report.unknown:
         names = sorted(report.unknown)
-        shown = [name[:SHOWN_NAME] for name in names[:SHOWN_PROBLEMS]]
-        more = f" and {len(names) - SHOWN_PROBLEMS} more" if len(names) > SHOWN_PROBLEMS else ""
-        terminal.say(f"fields without a meaning were left out: {', '.join(shown)}{more}")
+        shown_names = [name[:MAX_FIELD_NAME] for name in names[:MAX_PROBLEMS]]
+        more = f" and {len(names) - MAX_PROBLEMS} more" if len(names) > MAX_PROBLEMS else ""
+        terminal.say(f"fields without a meaning were left out: {', '.join(shown_names)}{more}")
     if report.removed:
         terminal.say(describe(report.removed))
     if report.withheld:
         without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
-        whose = f"{report.withheld} are a file's or a colleague's word"
-        terminal.say(f"{whose} and {without}: `--trust user` brings those too, if you vouch for it")
-    _tell_hidden(report, dry_run=dry_run)
+        subject = f"{report.withheld} are a file's or a colleague's word"
+        terminal.say(f"{subject} and {without}: `--trust user` brings those too, if you vouch for it")
+    _report_hidden(report, dry_run=dry_run)
     added = f"{'would add' if dry_run else 'added'} {report.added}"
-    parts = [f"{added} ({_owners(report)})" if report.added else added]
+    parts = [f"{added} ({_owners_text(report)})" if report.added else added]
     parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
     parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
     parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
@@ -196,23 +195,23 @@ def _tell(report: Report, *, dry_run: bool) -> None:
     terminal.result(", ".join(parts))
 
 
-def _tell_hidden(report: Report, *, dry_run: bool) -> None:
-    """Name the documents that call themselves superseded or rejected: their memories are stored and never handed over."""
+def _report_hidden(report: Report, *, dry_run: bool) -> None:
+    """Name the documents that call themselves superseded or rejected. Their memories are stored but not given."""
     hidden = sorted(report.hidden.items())
-    for file, (title, status) in hidden[:SHOWN_HIDDEN]:
-        shown = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words"
-        terminal.say(f"{safe(title)[:LONGEST_TITLE]} ({safe(file)}) {shown}")
-    if len(hidden) > SHOWN_HIDDEN:
-        terminal.say(f"and {len(hidden) - SHOWN_HIDDEN} more are hidden")
+    for file, (title, status) in hidden[:MAX_HIDDEN]:
+        remark = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words"
+        terminal.say(f"{safe(title)[:MAX_TITLE]} ({safe(file)}) {remark}")
+    if len(hidden) > MAX_HIDDEN:
+        terminal.say(f"and {len(hidden) - MAX_HIDDEN} more are hidden")
     if hidden and not dry_run:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
 
 
-def _owners(report: Report) -> str:
-    """Return who has the added memories, the most first: `for all your projects: 3`."""
+def _owners_text(report: Report) -> str:
+    """Return the owners of the added memories, largest first, such as `for all your projects: 3`."""
     names = {"user": "for all your projects", "org": "for the organisation"}
-    rest = len(report.owners) - SHOWN_OWNERS
-    shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(SHOWN_OWNERS)]
+    rest = len(report.owners) - MAX_OWNERS
+    shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]
     return ", ".join([*shown, f"and {rest} other projects"] if rest > 0 else shown)
 
 
@@ -220,8 +219,7 @@ def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
     deleted: Annotated[bool, typer.Option("--deleted", help="Export the forgotten memories too.")] = False,
     learned: Annotated[
-        bool,
-        typer.Option("--learned", help="Export also the questions that were learned from your prompts (surfacing.learn)."),
+        bool, typer.Option("--learned", help="Export also the questions that were learned from your prompts (surfacing.learn).")
     ] = False,
     project: Annotated[
         str | None,
@@ -245,7 +243,7 @@ def export(
     names = author.names_of(project) if project else None
     if names and os.path.isabs(names[0]):
         terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
-    source = _Source(names, with_learned=learned)
+    source = _ExportSource(names, with_learned=learned)
     with context.reading() as store:
         if store is None:
             terminal.say("no memories")
@@ -256,35 +254,33 @@ def export(
                 terminal.raw(jsonl.dump(memory) + "\n")
         else:
             try:
-                count = _write(file, memories, source)
+                count = _write_export(file, memories, source)
             except OSError as error:
-                raise UsageError(f"{file} can not be written: {error.strerror}", "check the folder and the disk") from error
+                raise UsageError(f"{file} cannot be written: {error.strerror}", "check the folder and the disk") from error
             terminal.say(f"exported {count}")
     if source.is_damaged:
         raise typer.Exit(EXIT_STORE)
 
 
-class _Source:
-    """The memories to be exported. names: of the one project that they are for; `is_damaged`: not all could be read.
+@dataclass(slots=True)
+class _ExportSource:
+    """The memories of an export. is_damaged: some could not be read.
 
-    with_learned: also the questions that were learned from prompts.
+    names: the names of the one project to export, None for all; with_learned: with questions learned from prompts.
     """
 
-    __slots__ = ("_names", "_with_learned", "is_damaged")
-
-    def __init__(self, names: tuple[str, ...] | None, *, with_learned: bool) -> None:
-        self.is_damaged = False
-        self._names = names
-        self._with_learned = with_learned
+    names: tuple[str, ...] | None
+    with_learned: bool
+    is_damaged: bool = False
 
     def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
-        """Yield the memories by id; of a damaged store those that can be read, and say so."""
-        for memory in self._all(store, statuses if self._names is None else ("active",)):
-            leaving = jsonl.for_export(memory, with_learned=self._with_learned)
-            if self._names is None:
+        """Yield the memories by id; of a damaged store, the readable ones."""
+        for memory in self._all(store, statuses if self.names is None else ("active",)):
+            leaving = jsonl.for_export(memory, with_learned=self.with_learned)
+            if self.names is None:
                 yield leaving
-            elif memory.project in self._names and memory.is_live(now_ms()):
-                yield jsonl.for_colleagues(leaving.replaced(project=self._names[0]))
+            elif memory.project in self.names and memory.is_live(now_ms()):
+                yield jsonl.for_colleagues(leaving.replaced(project=self.names[0]))
 
     def _all(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
         done: set[str] = set()
@@ -300,11 +296,11 @@ class _Source:
                     yield memory
 
 
-def _write(file: str, memories: Iterator[Memory], source: _Source) -> int:
-    """Write the lines to a file, beside it first, so that an older export is never half overwritten; how many there were.
+def _write_export(file: str, memories: Iterator[Memory], source: _ExportSource) -> int:
+    """Write the memories to a file, and return their number. An older export is replaced only as a whole.
 
-    A link is followed; what is not a regular file (a pipe, a device) is written to as it is. What comes of a damaged store does
-    not take the place of an older export: it stays beside it.
+    A link is followed. A pipe or a device is written to directly. The readable part of a damaged store goes into another file
+    beside an older export.
     """
     if os.path.exists(file) and not os.path.isfile(file):
         with open(file, "w", encoding="utf-8", newline="\n") as out:
@@ -336,5 +332,5 @@ def reindex() -> None:
         with progress.of_items("indexing", count) as advance:
             index = index_sync.rebuild(context.home(), store, advance)
         terminal.result(f"indexed {index.documents} memories")
-        if made := embedding.now(store, afresh=True):
-            terminal.say(f"embedded {made}")
+        if embedded := embedding.now(store, afresh=True):
+            terminal.say(f"embedded {embedded}")

@@ -1,4 +1,4 @@
-"""`subcog init` and `uninstall`: the hook in Claude Code's settings, every other byte of the file as it was, and the skills."""
+"""`subcog init` and `uninstall`: the hook in Claude Code's settings, and the skills. The rest of the file stays."""
 
 import difflib
 import os
@@ -24,7 +24,7 @@ from subcog_hooks.settings.defaults import (
     SESSIONS_SETTING,
 )
 
-IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, whose variables a repository can set
+AGENT_VARIABLE = "CLAUDECODE"  # the client sets it for its agent's commands; a repository can set their other variables
 
 
 def register(app: typer.Typer) -> None:
@@ -59,7 +59,7 @@ def init(
 
     Example: subcog init --dry-run
     """
-    scope = _scope(user=user, project=project, local=local)
+    scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
     plugin = next((plugin.id for plugin in client.plugins() if plugin.runs_where(scope)), None)
     if plugin is not None and not beside_plugin:
@@ -75,7 +75,7 @@ def init(
             _ask_for_sessions()
         return
     before = client.read(path)
-    command = ["subcog"] if project else client.hook_command()  # a shared file names no one's own folders
+    command = ["subcog"] if project else client.hook_command()  # a shared file names nobody's own folders
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
@@ -91,19 +91,18 @@ def init(
     if after == before:
         terminal.say(f"{path} has the hook already")
     elif not dry_run:
-        _write(path, after)
+        _write_settings(path, after)
         terminal.say(f"{path} written; new sessions of Claude Code use it (`subcog doctor` tries it out)")
-        _say_how_to_open()
+        _warn_about_path()
     if not no_skills:
-        _bring_skills(scope, dry_run=dry_run)
+        _write_skills(scope, dry_run=dry_run)
     if not dry_run:
         _ask_for_brief()
         _ask_for_notes()
         _ask_for_sessions()
 
 
-def _say_how_to_open() -> None:
-    """Say so where agents do not find subcog by its name."""
+def _warn_about_path() -> None:
     if remark := registration.path_remark():
         terminal.say(remark)
 
@@ -126,17 +125,17 @@ def uninstall(
 
     Example: subcog uninstall
     """
-    scope = _scope(user=user, project=project, local=local)
+    scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
     before = client.read(path)
     try:
         after = hook_entries.unregistered(before) if before is not None else before
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
-    has_taken = _take_skills(scope, dry_run=dry_run)
+    has_removed = _remove_skills(scope, dry_run=dry_run)
     if after == before:
         terminal.say(f"{path} does not have the hook")
-        if not has_taken:
+        if not has_removed:
             raise typer.Exit(EXIT_NOTHING_FOUND)
         return
     _show_change(path, before or "", after or "")
@@ -146,48 +145,48 @@ def uninstall(
         os.unlink(os.path.realpath(path))
         terminal.say(f"{path} removed, as it was before; your memories stay in {context.home().root}")
     else:
-        _write(path, after)
+        _write_settings(path, after)
         terminal.say(f"{path} is as it was before; your memories stay in {context.home().root}")
 
 
-def _bring_skills(scope: str, *, dry_run: bool) -> None:
-    """Write our skills where the client looks for them beside these settings, and say so. Raises ConfigError, UsageError."""
+def _write_skills(scope: str, *, dry_run: bool) -> None:
+    """Write our skills into the client's folder beside these settings. Raises ConfigError, UsageError."""
     folder = client.skills_folder(scope)
     if folder is None:
         return
     program = "subcog" if scope == client.PROJECT else skills.command_of(client.executable())
-    found = _found_skills(folder, program, scope)
-    new = [skill for skill in found if skill.state in (skills.MISSING, skills.OLDER)]
-    if new and not dry_run:
-        skills.write(new)
-    if new:
-        names = ", ".join(skill.name for skill in new)
-        terminal.say(f"{folder}: {'would get' if dry_run else 'has'} the skills {names} (/subcog-{new[0].name} and so on)")
-    for skill in found:
+    all_skills = _find_skills(folder, program, scope)
+    written = [skill for skill in all_skills if skill.state in (skills.MISSING, skills.OLDER)]
+    if written and not dry_run:
+        skills.write(written)
+    if written:
+        names = ", ".join(skill.name for skill in written)
+        terminal.say(f"{folder}: {'would get' if dry_run else 'has'} the skills {names} (/subcog-{written[0].name} and so on)")
+    for skill in all_skills:
         if skill.state in (skills.CHANGED, skills.FOREIGN):
             terminal.say(
                 f"{skill.path} is left alone: {'you changed it' if skill.state == skills.CHANGED else 'it is not ours'}"
             )
 
 
-def _take_skills(scope: str, *, dry_run: bool) -> bool:
-    """Remove our skills beside these settings, and say so. Return whether there were any. Raises ConfigError, UsageError."""
+def _remove_skills(scope: str, *, dry_run: bool) -> bool:
+    """Remove our skills beside these settings. Return whether there were any. Raises ConfigError, UsageError."""
     folder = client.skills_folder(scope)
-    found = _found_skills(folder, "subcog", scope) if folder else []
-    ours = [skill for skill in found if skill.state in (skills.SAME, skills.OLDER)]
-    if ours:
+    all_skills = _find_skills(folder, "subcog", scope) if folder else []
+    removed = [skill for skill in all_skills if skill.state in (skills.SAME, skills.OLDER)]
+    if removed:
         if not dry_run:
-            skills.remove(ours)
-        names = ", ".join(skill.name for skill in ours)
+            skills.remove(removed)
+        names = ", ".join(skill.name for skill in removed)
         terminal.say(f"{folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
-    for skill in found:
+    for skill in all_skills:
         if skill.state == skills.CHANGED:
             terminal.say(f"{skill.path} stays: you changed it")
-    return bool(ours)
+    return bool(removed)
 
 
-def _found_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
-    """Return our skills as they are in a folder; in a repository, none of them may lead out of it."""
+def _find_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
+    """Return our skills in a folder. In a repository, none of them may lead out of it."""
     if scope == client.PROJECT:
         client.refuse_link_out(folder)
         for name in skills.SKILLS:
@@ -195,7 +194,7 @@ def _found_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
     return skills.find_skills(folder, program)
 
 
-def _scope(*, user: bool, project: bool, local: bool) -> str:
+def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:
     """Return the name of the settings that the options choose. Raises UsageError."""
     if sum((user, project, local)) > 1:
         raise UsageError("--user, --project and --local exclude each other", "give one of them")
@@ -203,7 +202,7 @@ def _scope(*, user: bool, project: bool, local: bool) -> str:
 
 
 def _settings_file(scope: str) -> str:
-    """Return the path of these settings. Raises UsageError, also where it leads out of the repository."""
+    """Return the path of these settings. Raises UsageError, also if it leads out of the repository."""
     files = client.settings_files()
     if scope not in files:
         raise UsageError("this folder is in no repository", "go to the project, or use --user")
@@ -213,16 +212,16 @@ def _settings_file(scope: str) -> str:
 
 
 def _prepare_home() -> None:
-    """Make the home, and check a store that is in it. Raises StoreError.
+    """Make the home, and check a store in it. Raises StoreError.
 
-    A home that lies in a repository, which the hook would leave alone, is accepted.
+    Accept a home in a repository, which the hook would otherwise ignore.
     """
     home = context.home()
     home.create()
     context.check_store()
     if not is_in_repository(home.root) or is_accepted_home(home.root):
         return
-    if os.environ.get(IN_AN_AGENT):
+    if os.environ.get(AGENT_VARIABLE):
         terminal.say(
             f"{home.root} lies in a repository, and this is an agent's shell, whose variables the repository can set; "
             "run `subcog init` in a terminal of your own, and the hook uses that home"
@@ -236,29 +235,29 @@ def _prepare_home() -> None:
 
 
 def _ask_for_brief() -> None:
-    """Ask whether sessions are to begin with a brief, where a person can be asked and has not said so yet."""
+    """Ask once, on a terminal, whether sessions begin with a brief."""
     if not terminal.interactive or context.settings().is_set(BRIEF_CHARACTERS):
         return
-    from subcog_hooks.cli.config import keep  # with all that settings concern, for a question that is put once
+    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
 
-    most = int(DEFAULTS[BRIEF_CHARACTERS])
+    max_characters = int(DEFAULTS[BRIEF_CHARACTERS])
     is_wanted = typer.confirm(
-        f"Begin each session with a brief, the memories worth knowing whatever comes, in up to {most:,} characters?",
+        f"Begin each session with a brief, the memories worth knowing whatever comes, in up to {max_characters:,} characters?",
         default=True,
         err=True,
     )
-    keep(BRIEF_CHARACTERS, most if is_wanted else 0)
-    terminal.say(f"{BRIEF_CHARACTERS} = {most if is_wanted else 0}; `subcog config set` changes it")
+    write_setting(BRIEF_CHARACTERS, max_characters if is_wanted else 0)
+    terminal.say(f"{BRIEF_CHARACTERS} = {max_characters if is_wanted else 0}; `subcog config set` changes it")
 
 
 def _ask_for_notes() -> None:
-    """Ask whether Claude Code's own notes are to be taken over, where there are any and the person has not said so yet."""
+    """Ask once, on a terminal, whether to import Claude Code's own notes, if there are any."""
     if not terminal.interactive or context.settings().is_set(NOTES_SETTING):
         return
     notes, projects, others = claude_notes.count()
     if not notes and not others:
         return
-    from subcog_hooks.cli.config import keep  # as above
+    from subcog_hooks.cli.config import write_setting
 
     is_wanted = typer.confirm(
         f"Take over what Claude Code itself has noted ({counted(notes, 'note')} about {counted(projects, 'project')}, "
@@ -266,7 +265,7 @@ def _ask_for_notes() -> None:
         default=True,
         err=True,
     )
-    keep(NOTES_SETTING, is_wanted)
+    write_setting(NOTES_SETTING, is_wanted)
     terminal.say(f"{NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
     if is_wanted and (report := claude_notes.take_over(context.home())):
         terminal.say(
@@ -276,29 +275,29 @@ def _ask_for_notes() -> None:
 
 
 def _ask_for_sessions() -> None:
-    """Ask whether what is typed in sessions is looked at, where there are sessions and the person has not said so yet."""
+    """Ask once, on a terminal, whether to learn from sessions, if there are any."""
     if not terminal.interactive or context.settings().is_set(SESSIONS_SETTING):
         return
-    found = learning_runs.found_all(None)
-    if not found:
+    files = learning_runs.found_all(None)
+    if not files:
         return
-    from subcog_hooks.cli.config import keep  # as above
+    from subcog_hooks.cli.config import write_setting
 
-    size = sum(one.size for one in found)
+    size = sum(file.size for file in files)
     terminal.say(
-        f"What you typed in {counted(len(found), 'session')} of Claude Code ({size / 1e6:,.1f} MB) can become memories, when a "
+        f"What you typed in {counted(len(files), 'session')} of Claude Code ({size / 1e6:,.1f} MB) can become memories, when a "
         "session begins, in the background; all of it waits for `subcog review`, and stays on this machine."
     )
-    asked = f"Look at it? {NOT_LEARNED} (no), {COUNTED_AT_REST} (only say how much there is), {LEARNED_AT_REST} (yes)"
-    wanted = ""
-    while wanted not in (NOT_LEARNED, COUNTED_AT_REST, DEFAULTS, LEARNED_AT_REST):
-        wanted = str(typer.prompt(asked, default=COUNTED_AT_REST, err=True)).strip().lower()
-    keep(SESSIONS_SETTING, wanted)
+    question = f"Look at it? {NOT_LEARNED} (no), {COUNTED_AT_REST} (only say how much there is), {LEARNED_AT_REST} (yes)"
+    answer = ""
+    while answer not in (NOT_LEARNED, COUNTED_AT_REST, DEFAULTS, LEARNED_AT_REST):
+        answer = str(typer.prompt(question, default=COUNTED_AT_REST, err=True)).strip().lower()
+    write_setting(SESSIONS_SETTING, answer)
     changes = "`subcog config set` changes it, `subcog audit --learned` tells what it would do"
-    terminal.say(f"{SESSIONS_SETTING} = {wanted}; {changes}")
+    terminal.say(f"{SESSIONS_SETTING} = {answer}; {changes}")
 
 
-def _write(path: str, text: str) -> None:
+def _write_settings(path: str, text: str) -> None:
     target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -307,7 +306,7 @@ def _write(path: str, text: str) -> None:
             if os.path.exists(target):
                 shutil.copymode(target, whole.path)
     except OSError as error:
-        raise ConfigError(f"{path} can not be written: {error.strerror}", "check its permissions and the disk") from error
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", "check its permissions and the disk") from error
 
 
 def _show_change(path: str, before: str, after: str) -> None:

@@ -1,4 +1,4 @@
-"""`subcog intent`: what a prompt asks for, as the hook takes it."""
+"""`subcog intent`: the intent of a prompt, as the hook detects it."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ from subcog_hooks.store.state import State
 
 INTENT_WAIT_MS = 200
 
-Rarity = Callable[[str], float | None]  # of a word among the memories
+Rarity = Callable[[str], float | None]  # a word's rarity among the memories
 
 
 def register(app: typer.Typer) -> None:
@@ -60,30 +60,30 @@ def intent(
         raise UsageError("no prompt was given", "for instance: subcog intent how do we rotate the keys")
     settings = context.settings()
     if settings["search_intent.use_llm"]:
-        providers.provider_of(settings, context.home())  # raises when it can not be used, whether this prompt needs it or not
-    with _opened() as (state, rarity_of):
+        providers.provider_of(settings, context.home())  # raises if it cannot be used, whether this prompt needs it or not
+    with _open_sources() as (state, rarity_of):
         if batch:
             for key, text, _ in list(inputs.rows(batch, "prompt")):
-                told = described(text, _examined(text, settings, state, rarity_of), settings if explain else None)
-                terminal.json({"id": key, **told})
+                record = intent_record(text, _examine_prompt(text, settings, state, rarity_of), settings if explain else None)
+                terminal.json({"id": key, **record})
             return
         text = inputs.text_of(prompt or [])
-        found = _examined(text, settings, state, rarity_of)
+        examined = _examine_prompt(text, settings, state, rarity_of)
     if as_json:
-        told = described(text, found, settings if explain else None)
-        terminal.json(told, indent=1)
+        record = intent_record(text, examined, settings if explain else None)
+        terminal.json(record, indent=1)
     else:
-        terminal.page(view(text, found, settings, explain=explain))
+        terminal.page(intent_view(text, examined, settings, explain=explain))
 
 
 @contextmanager
-def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
-    """Yield the state and the words of the memories, as far as there are any: nothing is made where there is no home yet."""
+def _open_sources() -> Iterator[tuple[State | None, Rarity | None]]:
+    """Yield the state, and the rarity of words in memories; None for a missing one. Creates no home."""
     home = context.home()
     state = None
     try:
         state = State.open(home, INTENT_WAIT_MS, terminal.say) if os.path.exists(home.state_db) else None
-    except StoreError as error:  # a cache: the intent is the same without it
+    except StoreError as error:  # the state is a cache: the intent is the same without it
         terminal.say(error.message)
     try:
         with context.reading() as store:
@@ -93,8 +93,8 @@ def _opened() -> Iterator[tuple[State | None, Rarity | None]]:
             state.close()
 
 
-def _examined(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:
-    """Return the intent as the hook finds it, but for the hook's deadline; without the state where that is unusable."""
+def _examine_prompt(text: str, settings: Settings, state: State | None, rarity_of: Rarity | None) -> Examined:
+    """Return the intent as the hook detects it, without its deadline, and without an unusable state."""
     try:
         return detector.examine_prompt(text, settings, context.home(), state, disclosure.disclosable_text, rarity_of)
     except StoreError as error:
@@ -104,92 +104,97 @@ def _examined(text: str, settings: Settings, state: State | None, rarity_of: Rar
         return detector.examine_prompt(text, settings, context.home(), None, disclosure.disclosable_text, rarity_of)
 
 
-def described(text: str, found: Examined, explain: Settings | None = None) -> dict[str, object]:
+def intent_record(text: str, examined: Examined, explain: Settings | None = None) -> dict[str, object]:
     """Return an intent as the object that scripts read.
 
-    explain: with what it was made of, and what comes of it with these settings.
+    explain: settings; adds the signals, the LLM's answer, and the hook's reaction with these settings.
     """
-    told = found.intent
-    known: dict[str, object] = {
-        "intent_type": told.type,
-        "confidence": told.confidence,
-        "topics": list(told.topics),
-        "keywords": list(told.keywords),
-        "source": told.source,
-        "llm_status": told.llm_status,
+    detected = examined.intent
+    record: dict[str, object] = {
+        "intent_type": detected.type,
+        "confidence": detected.confidence,
+        "topics": list(detected.topics),
+        "keywords": list(detected.keywords),
+        "source": detected.source,
+        "llm_status": detected.llm_status,
         "query_type": classify_query(text),
-        "elapsed_ms": round(found.seconds * 1000, 1),
+        "elapsed_ms": round(examined.seconds * 1000, 1),
     }
     if explain is not None:
-        answer = found.answer
-        known["explain"] = {
+        answer = examined.answer
+        record["explain"] = {
             "signals": [
                 {"name": signal.name, "family": signal.family, "weight": signal.weight, "text": signal.text}
-                for signal in found.reading.fired
+                for signal in examined.reading.fired
             ],
-            "shape": found.reading.cues,
+            "shape": examined.reading.cues,
             "llm": {
                 "intent_type": answer.type if answer else None,
                 "confidence": answer.confidence if answer else None,
                 "topics": list(answer.topics) if answer else [],
-                "elapsed_ms": None if found.llm_seconds is None else round(found.llm_seconds * 1000, 1),
-                "reason": found.llm_reason or None,
+                "elapsed_ms": None if examined.llm_seconds is None else round(examined.llm_seconds * 1000, 1),
+                "reason": examined.llm_reason or None,
             },
-            "merge": found.row,
-            "speaks": found.is_enough(explain) and found.may_speak(explain),
+            "merge": examined.row,
+            "speaks": examined.is_enough(explain) and examined.may_speak(explain),
         }
-    return known
+    return record
 
 
-def _consequence(found: Examined, settings: Settings) -> str:
-    if not found.may_speak(settings):
+def _hook_reaction(examined: Examined, settings: Settings) -> str:
+    if not examined.may_speak(settings):
         return "the hook stays silent"
-    if found.is_enough(settings):
+    if examined.is_enough(settings):
         return "the hook speaks if a memory is relevant"
-    needed = choose.threshold_for_prompt(found, settings, is_small=False).needed
+    needed = choose.threshold_for_prompt(examined, settings, is_small=False).needed
     return f"the hook stays silent unless a memory's relevance is {shown_bar(needed)}"
 
 
-def view(text: str, found: Examined, settings: Settings, *, explain: bool = False) -> RenderableType:
-    """Return an intent for people: a line of what matters, a line of the rest; explain: with what it was made of."""
-    told = found.intent
+def intent_view(text: str, examined: Examined, settings: Settings, *, explain: bool = False) -> RenderableType:
+    """Return an intent for people; explain: with the signals and the LLM's answer."""
+    detected = examined.intent
     line = Text()
-    line.append(told.type, style=DIM if told.type == NONE else ACCENT)
-    line.append(f"  {told.confidence:.2f}")
-    if told.topics:
-        line.append("  topics: " + ", ".join(map(safe, told.topics)))
-    about = [_consequence(found, settings), f"told by {told.source}", f"llm {told.llm_status}", f"{classify_query(text)} query"]
-    about.append(f"{found.seconds * 1000:.1f} ms")
-    if told.keywords and not explain:
-        about.insert(0, "signals: " + ", ".join(told.keywords))
+    line.append(detected.type, style=DIM if detected.type == NONE else ACCENT)
+    line.append(f"  {detected.confidence:.2f}")
+    if detected.topics:
+        line.append("  topics: " + ", ".join(map(safe, detected.topics)))
+    about = [
+        _hook_reaction(examined, settings),
+        f"told by {detected.source}",
+        f"llm {detected.llm_status}",
+        f"{classify_query(text)} query",
+    ]
+    about.append(f"{examined.seconds * 1000:.1f} ms")
+    if detected.keywords and not explain:
+        about.insert(0, "signals: " + ", ".join(detected.keywords))
     parts: list[RenderableType] = [line, Text("; ".join(about), style=DIM)]
     if explain:
-        parts += ["", *_reasons(found)]
+        parts += ["", *_explanation_rows(examined)]
     return Group(*parts)
 
 
-def _reasons(found: Examined) -> list[RenderableType]:
+def _explanation_rows(examined: Examined) -> list[RenderableType]:
     signals = plain_table()
     for name in ("signal", "family", "weight", "in the prompt"):
         is_short = name in ("family", "weight")
         signals.add_column(name, justify="right" if name == "weight" else "left", no_wrap=is_short, overflow="fold")
-    for signal in found.reading.fired:
+    for signal in examined.reading.fired:
         signals.add_row(Text(signal.name), Text(signal.family, style=ACCENT), f"{signal.weight:+.2f}", Text(safe(signal.text)))
     return [
-        signals if found.reading.fired else Text("no signal fired"),
+        signals if examined.reading.fired else Text("no signal fired"),
         "",
-        Text("shape  ", style=DIM) + Text(", ".join(found.reading.cues) or "none"),
-        Text("llm    ", style=DIM) + Text(_said(found)),
-        Text("merge  ", style=DIM) + Text(found.row),
+        Text("shape  ", style=DIM) + Text(", ".join(examined.reading.cues) or "none"),
+        Text("llm    ", style=DIM) + Text(_llm_summary(examined)),
+        Text("merge  ", style=DIM) + Text(examined.row),
     ]
 
 
-def _said(found: Examined) -> str:
-    """Return what the LLM has answered and how long it took, or why it has not."""
-    took = "" if found.llm_seconds is None else f" after {found.llm_seconds * 1000:.0f} ms"
-    reason = f": {safe(found.llm_reason)}" if found.llm_reason else ""
-    if found.answer is None:
-        return f"{found.intent.llm_status}{took}{reason}"
-    answer = found.answer
+def _llm_summary(examined: Examined) -> str:
+    """Return the LLM's answer and its duration, or the reason for having none."""
+    duration = "" if examined.llm_seconds is None else f" after {examined.llm_seconds * 1000:.0f} ms"
+    reason = f": {safe(examined.llm_reason)}" if examined.llm_reason else ""
+    if examined.answer is None:
+        return f"{examined.intent.llm_status}{duration}{reason}"
+    answer = examined.answer
     topics = f", topics: {', '.join(map(safe, answer.topics))}" if answer.topics else ""
-    return f"{answer.type} {answer.confidence:.2f}{topics}; {found.intent.llm_status}{took}"
+    return f"{answer.type} {answer.confidence:.2f}{topics}; {examined.intent.llm_status}{duration}"

@@ -1,4 +1,4 @@
-"""`subcog learn`: what you typed in sessions becomes memories that wait for your word."""
+"""`subcog learn`: memories from your own prompts, which wait for `subcog review`."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -40,7 +40,7 @@ def learn(
         str | None, typer.Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the proposals, and store nothing.")] = False,
-    asks: Annotated[
+    use_llm: Annotated[
         bool | None,
         typer.Option("--llm/--no-llm", help="Ask the model of `llm.at_rest`, too; without either, as `llm.learn` says."),
     ] = None,
@@ -61,44 +61,44 @@ def learn(
     if author.is_agent() and not as_user:
         raise author.needs_consent("it reads what the person typed in all sessions")
     if forget:
-        if transcripts or file or since or dry_run or as_jsonl or asks is not None:
+        if transcripts or file or since or dry_run or as_jsonl or use_llm is not None:
             raise UsageError("--forget takes back all that came from sessions", "give it alone")
-        _forget(is_sure=yes)
+        _forget_sessions(is_sure=yes)
         return
     if transcripts and file:
         raise UsageError("--transcripts and --session exclude each other", "give one of them")
     options = learning_runs.options(since, dry_run=dry_run)
-    provider = _model_to_ask(asks)
-    found, waiting = learning_runs.found(transcripts, file)
+    provider = _choose_model(use_llm)
+    files, waiting = learning_runs.found(transcripts, file)
     if file is None:
-        found = [one for one in found if one.latest >= options.since]  # nothing in the others is as new
-    learning_runs.tell_what_is_read(found, waiting, transcripts or learning_runs.clients_folder())
+        files = [transcript for transcript in files if transcript.latest >= options.since]
+    learning_runs.tell_what_is_read(files, waiting, transcripts or learning_runs.clients_folder())
     with learning_runs.opened(dry_run=dry_run) as (store, state):
-        with progress.of_items("reading", sum(one.size for one in found)) as advance:
-            report = sessions.learn(found, store, state, options, advance)
+        with progress.of_items("reading", sum(transcript.size for transcript in files)) as advance:
+            report = sessions.learn(files, store, state, options, advance)
         proposed: list[Proposal | FixProposal] = [*report.proposed, *report.fixes]
         if proposed and store and not dry_run:
             context.follow(store)
         if state and not dry_run:
-            learned.note_counted(state, 0)  # it is to be counted anew
+            learned.note_counted(state, 0)  # the next session counts anew
             if not (transcripts or file or since):
-                learned.note_learnable(state, 0)  # all that there was is proposed
-    for one in proposed:
-        _print(one, as_jsonl=as_jsonl)
+                learned.note_learnable(state, 0)  # every learnable prompt is proposed now
+    for proposal in proposed:
+        _print_proposal(proposal, as_jsonl=as_jsonl)
     learning_runs.tell(report, dry_run=dry_run)
-    written = _ask_model(found, provider, options, as_jsonl=as_jsonl) if provider else []
+    written = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else []
     if (proposed or written) and not dry_run:
         terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")
         embedding.afterwards()
 
 
-def _model_to_ask(asks: bool | None) -> Provider | None:
-    """Return the model that is asked, None for none. Raises ProviderError where it is to be asked and nobody has chosen one."""
+def _choose_model(use_llm: bool | None) -> Provider | None:
+    """Return the model to ask, None for none. Raises ProviderError if one is wanted but not configured."""
     settings = context.settings()
-    if asks is False or (asks is None and not settings[LLM_LEARNS]):
+    if use_llm is False or (use_llm is None and not settings[LLM_LEARNS]):
         return None
     provider = providers.background_provider(settings, context.home())
-    if provider is None and asks:
+    if provider is None and use_llm:
         raise ProviderError("llm.at_rest is none", "choose who is asked: subcog config set llm.at_rest claude")
     if provider is None:
         terminal.say(f"{LLM_LEARNS} is true, but llm.at_rest is none: no model is asked")
@@ -106,45 +106,53 @@ def _model_to_ask(asks: bool | None) -> Provider | None:
 
 
 def _ask_model(
-    found: Sequence[TranscriptFile], provider: Provider, options: LearningOptions, *, as_jsonl: bool
+    files: Sequence[TranscriptFile], provider: Provider, options: LearningOptions, *, as_jsonl: bool
 ) -> list[WrittenProposal]:
-    """Ask a model about the sessions, print what it proposes, and return that. Raises ProviderError, StoreError."""
-    asking.disclose(provider, found)
-    with progress.of_items("asking", sum(one.size for one in found)) as advance:
-        report = asking.ask(found, provider, options, progress=advance)
-    for one in report.proposed:
-        _print(one, as_jsonl=as_jsonl)
+    """Ask a model about the sessions, and print and return its proposals. Raises ProviderError, StoreError."""
+    asking.disclose(provider, files)
+    with progress.of_items("asking", sum(transcript.size for transcript in files)) as advance:
+        report = asking.ask(files, provider, options, progress=advance)
+    for proposal in report.proposed:
+        _print_proposal(proposal, as_jsonl=as_jsonl)
     asking.tell(report, dry_run=options.dry_run)
     return report.proposed
 
 
-def _print(one: Proposal | FixProposal, *, as_jsonl: bool) -> None:
+def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None:
     if as_jsonl:
-        terminal.json(one.line())
+        terminal.json(proposal.line())
         return
-    if isinstance(one, FixProposal):
-        often = f"{one.kind} for {safe(one.owner)}  shown by {len(one.seen)} sessions since {day(one.since)}  "
-        terminal.pieces(("     ", ACCENT), (often, DIM), (safe(one.text), ""))
+    if isinstance(proposal, FixProposal):
+        evidence = (
+            f"{proposal.kind} for {safe(proposal.owner)}  shown by {len(proposal.seen)} sessions since {day(proposal.since)}  "
+        )
+        terminal.pieces(("     ", ACCENT), (evidence, DIM), (safe(proposal.text), ""))
         return
-    if isinstance(one, WrittenProposal):
-        quoted = ("  of: ", DIM), (safe(one.quote), DIM)
-        terminal.pieces((f"{safe(one.by)} ", ACCENT), (f"{one.kind}  ", DIM), (safe(one.worth.text), ""), *quoted)
+    if isinstance(proposal, WrittenProposal):
+        quote = ("  of: ", DIM), (safe(proposal.quote), DIM)
+        terminal.pieces((f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM), (safe(proposal.worth.text), ""), *quote)
         return
-    often = f"said {one.sessions} times since {day(one.since)}  " if one.sessions > 1 else ""
-    whose = f"{one.kind} for {safe(one.owner)}  " if one.owner and one.scope == "project" else f"{one.kind}  "
-    terminal.pieces((f"{one.certainty:.2f} ", ACCENT), (f"{whose}{often}", DIM), (safe(one.worth.text), ""))
+    evidence = f"said {proposal.sessions} times since {day(proposal.since)}  " if proposal.sessions > 1 else ""
+    kind = (
+        f"{proposal.kind} for {safe(proposal.owner)}  "
+        if proposal.owner and proposal.scope == "project"
+        else f"{proposal.kind}  "
+    )
+    terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (f"{kind}{evidence}", DIM), (safe(proposal.worth.text), ""))
 
 
-def _forget(*, is_sure: bool) -> None:
-    """Erase what came from sessions. Raises UsageError where nobody can be asked, typer.Exit where nothing came."""
+def _forget_sessions(*, is_sure: bool) -> None:
+    """Erase memories from sessions. Raises UsageError if nobody can be asked, typer.Exit without any."""
     home = context.home()
     with context.writing() as store:
-        gone = [memory for memory in store.all(STATUSES) if is_from_session(memory)]
-        kept = sum(memory.status == "active" for memory in gone)
-        if kept and not is_sure:
+        erased = [memory for memory in store.all(STATUSES) if is_from_session(memory)]
+        kept_count = sum(memory.status == "active" for memory in erased)
+        if kept_count and not is_sure:
             if not terminal.interactive:
-                raise UsageError(f"{counted(kept, 'memory', 'memories')} that you kept would be erased too", "give --yes")
-            if not typer.confirm(f"Erase {len(gone)}, of which you kept {kept}? They can not be brought back.", err=True):
+                raise UsageError(f"{counted(kept_count, 'memory', 'memories')} that you kept would be erased too", "give --yes")
+            if not typer.confirm(
+                f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back.", err=True
+            ):
                 terminal.say("nothing was erased")
                 raise typer.Exit(EXIT_NOTHING_FOUND)
         state = State.open(home, learning_runs.STATE_BUSY_MS)
@@ -153,8 +161,8 @@ def _forget(*, is_sure: bool) -> None:
             learned.note_learnable(state, 0)
         finally:
             state.close()
-        if not gone:
+        if not erased:
             terminal.say("nothing came from sessions")
             raise typer.Exit(EXIT_NOTHING_FOUND)
-        erase(store, gone)
-    terminal.say(f"erased {counted(len(gone), 'memory', 'memories')} that came from sessions")
+        erase(store, erased)
+    terminal.say(f"erased {counted(len(erased), 'memory', 'memories')} that came from sessions")

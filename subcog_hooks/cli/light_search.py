@@ -1,4 +1,4 @@
-"""`subcog search` for a script: the same search without typer and rich, which take longer to load than it takes."""
+"""`subcog search` for a script, without typer and rich: loading them takes longer than the search."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def run(options: SearchOptions, *, is_quiet: bool) -> int:
-    """Answer a search on this process's streams; return the exit code. Never raises."""
+def answer_search(options: SearchOptions, *, is_quiet: bool) -> int:
+    """Answer a search on this process's streams, and return the exit code. Never raises."""
     prefer_utf8()
     terminal.begin_run(quiet=is_quiet)
 
@@ -25,15 +25,15 @@ def run(options: SearchOptions, *, is_quiet: bool) -> int:
     return guard.guard(lambda: searching.run(options, show), is_debugged=False)
 
 
-def end_if_asked(words: Sequence[str]) -> None:
-    """End the process with the answer where these words, the command's name first, ask for one that a script reads.
+def answer_and_exit(words: Sequence[str]) -> None:
+    """Answer a script's search and end the process.
 
-    Returns where they do not, or where they have an option that only the terminal knows.
+    Return without an answer if the words ask for a terminal's search. words: the command's name first.
     """
     end = words.index(END) if END in words else len(words)
     options = read_words([*(word for word in words[:end] if word != QUIET), *words[end:]])
     if options is not None:
         if options.batch:
             gc.enable()  # a batch runs long enough to need it
-        code = run(options, is_quiet=QUIET in words[:end])
+        code = answer_search(options, is_quiet=QUIET in words[:end])
         os._exit(code)  # the streams have been flushed, or nobody reads them

@@ -1,4 +1,4 @@
-"""`subcog list` and `subcog show`: looking at memories without searching."""
+"""`subcog list` and `subcog show`: memories without a search."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -14,7 +14,7 @@ from subcog_hooks.store.memory import PERSON, STATUSES, AnsweredQuestion, Memory
 from subcog_hooks.store.store import Filter, Store
 from subcog_hooks.text.standing import certainty_of, is_standing
 
-_PREVIEW = 300  # characters of a memory in the table
+_PREVIEW_CHARACTERS = 300  # of a memory in the table
 
 
 def register(app: typer.Typer) -> None:
@@ -88,7 +88,7 @@ def list_(
 
     Example: subcog list --namespace decisions -n 20
     """
-    wanted = context.wanted(
+    criteria = context.wanted(
         namespaces=namespace,
         tags=tag,
         paths=inputs.files_of(path, context.root_of(project)),
@@ -99,8 +99,8 @@ def list_(
         alone=True,
     )
     with context.reading() as store:
-        is_meant = _test_of(keyword or [], trigger, standing=standing)
-        memories, total = _page(store, wanted, is_meant, (page - 1) * limit, limit) if store else ([], 0)
+        matches = _make_filter(keyword or [], trigger, standing=standing)
+        memories, total = _select_page(store, criteria, matches, (page - 1) * limit, limit) if store else ([], 0)
         if store and not memories:
             context.note_unknown_project(store, project)
             context.note_unknown_namespaces(store, namespace or ())
@@ -111,12 +111,16 @@ def list_(
     elif terminal.is_drawn and memories:
         from subcog_hooks.cli.support import views
 
-        terminal.page(views.memories_view(memories, _PREVIEW, list(map(_certainty, memories)) if standing else ()))
+        terminal.page(
+            views.memories_view(memories, _PREVIEW_CHARACTERS, list(map(_certainty_text, memories)) if standing else ())
+        )
     else:
         for memory in memories:
-            said = f"  ({beside(memory)})" if beside(memory) else ""
-            sure = f"{_certainty(memory)}  " if standing else ""
-            terminal.result(f"{sure}{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{said}")
+            note = f"  ({beside(memory)})" if beside(memory) else ""
+            certainty = f"{_certainty_text(memory)}  " if standing else ""
+            terminal.result(
+                f"{certainty}{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{note}"
+            )
     if total > len(memories) > 0:
         terminal.say(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
@@ -126,50 +130,46 @@ def list_(
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-def _page(
-    store: Store, wanted: Filter, is_meant: Callable[[Memory], bool] | None, offset: int, limit: int
+def _select_page(
+    store: Store, criteria: Filter, matches: Callable[[Memory], bool] | None, offset: int, limit: int
 ) -> tuple[list[Memory], int]:
-    """Return the memories of a page, and how many there are in all.
+    """Return the memories of a page, and the number of memories on all pages.
 
-    is_meant: what SQLite can not tell, which is looked for in all that it finds.
+    matches: a test that SQLite cannot do; it runs on every memory that SQLite selects.
     """
-    if is_meant is None:
-        return store.select(wanted, limit, offset), store.count(wanted)
-    found = list(filter(is_meant, store.select(wanted)))
-    return found[offset : offset + limit], len(found)
+    if matches is None:
+        return store.select(criteria, limit, offset), store.count(criteria)
+    memories = list(filter(matches, store.select(criteria)))
+    return memories[offset : offset + limit], len(memories)
 
 
-def _test_of(keywords: list[str], trigger: str | None, *, standing: bool) -> Callable[[Memory], bool] | None:
-    """Return the test that these options ask for, None where they ask for nothing."""
+def _make_filter(keywords: list[str], trigger: str | None, *, standing: bool) -> Callable[[Memory], bool] | None:
+    """Return the test for these options, None if they ask for nothing."""
     if not keywords and trigger is None and not standing:
         return None
     text = None if trigger is None else triggers.plain(inputs.readable(trigger))
     folded = {keyword.casefold() for keyword in keywords}
 
-    def is_meant(memory: Memory) -> bool:
+    def matches(memory: Memory) -> bool:
         return (
             folded <= set(map(str.casefold, memory.keywords))
-            and (text is None or _is_called_up(memory, text))
+            and (text is None or _matches_trigger(memory, text))
             and (not standing or is_standing(memory.standing, memory.content))
         )
 
-    return is_meant
+    return matches
 
 
-def _certainty(memory: Memory) -> str:
-    """Return how surely a memory holds in every session."""
+def _certainty_text(memory: Memory) -> str:
     return f"{certainty_of(memory.content) if memory.standing is None else float(memory.standing):.2f}"
 
 
-def _is_called_up(memory: Memory, text: str) -> bool:
+def _matches_trigger(memory: Memory, text: str) -> bool:
     return any(triggers.compiled(pattern).search(text) for pattern in memory.triggers)
 
 
 def show(
-    id_: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The id, its beginning, or a URN.", autocompletion=completion.ids),
-    ],
+    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, its beginning, or a URN.", autocompletion=completion.ids)],
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, as `export` writes it.")] = False,
 ) -> None:
     """Show one memory with all of its fields.
@@ -184,7 +184,7 @@ def show(
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return
-    for name, value in (*_fields(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
+    for name, value in (*_field_rows(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
         terminal.pieces((f"{name:<14}", DIM), (safe(value), ""))
     terminal.result("")
     for line in memory.content.split("\n"):
@@ -192,8 +192,7 @@ def show(
         terminal.result(indent + safe(line))
 
 
-def _fields(memory: Memory) -> list[tuple[str, str]]:
-    """Return the fields worth showing, with their values as text."""
+def _field_rows(memory: Memory) -> list[tuple[str, str]]:
     rows = [
         ("id", memory.id),
         ("urn", memory.urn),
@@ -206,11 +205,11 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
         ("branch", memory.branch or ""),
         ("tags", ", ".join(memory.tags)),
         ("keywords", ", ".join(memory.keywords)),
-        *_one_a_line("triggers", memory.triggers),
-        *_one_a_line("paths", memory.paths),
-        *_one_a_line("when", condition_inputs.written(memory.when)),
-        *_one_a_line("questions", [_with_origin(one) for one in memory.questions]),
-        ("standing", _standing(memory)),
+        *_value_rows("triggers", memory.triggers),
+        *_value_rows("paths", memory.paths),
+        *_value_rows("when", condition_inputs.written(memory.when)),
+        *_value_rows("questions", [_question_text(question) for question in memory.questions]),
+        ("standing", _standing_text(memory)),
         ("priority", str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""),
         ("source", memory.source),
         ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
@@ -218,17 +217,17 @@ def _fields(memory: Memory) -> list[tuple[str, str]]:
     return [row for row in rows if row[1]]
 
 
-def _standing(memory: Memory) -> str:
-    """Return whether it holds in every session, and who says so; "" where nobody does and its text is none of a rule."""
+def _standing_text(memory: Memory) -> str:
+    """Return whether a memory holds in every session and who says so; "" if nobody does."""
     if memory.standing is not None:
         return "yes" if memory.standing else "no"
-    return f"by its text, {_certainty(memory)}" if is_standing(None, memory.content) else ""
+    return f"by its text, {_certainty_text(memory)}" if is_standing(None, memory.content) else ""
 
 
-def _with_origin(question: AnsweredQuestion) -> str:
+def _question_text(question: AnsweredQuestion) -> str:
     return question.text if question.by == PERSON else f"{question.text} ({question.by})"
 
 
-def _one_a_line(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return a field of several values that may have commas and blanks in them, its name beside the first."""
+def _value_rows(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
+    """Return one row a value, the field's name beside the first: values may contain commas and blanks."""
     return [("" if number else name, value) for number, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""`subcog models`: the embedding models there are, getting, choosing and removing them."""
+"""`subcog models`: list, install, choose and remove embedding models."""
 
 from typing import Annotated, NamedTuple
 
@@ -16,8 +16,7 @@ from subcog_hooks.settings import loading
 from subcog_hooks.store.vector_store import VectorStore
 
 commands = typer.Typer(
-    help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.",
-    no_args_is_help=True,
+    help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.", no_args_is_help=True
 )
 _MEGA = 1_000_000
 
@@ -27,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 class _Row(NamedTuple):
-    """A line of the list, in the order of its JSON. size: bytes; missing: names of files; embedded, pending: memories."""
+    """A model in the order of its JSON keys. size: bytes; missing: file names; embedded, pending: memories."""
 
     space: str
     model: str
@@ -42,28 +41,26 @@ class _Row(NamedTuple):
 
 
 @commands.command(name="list")
-def list_(
-    json_: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
-) -> None:
+def list_(json_: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
     """List the installed models: their space, dimension, size, and how many memories have been embedded.
 
     Example: subcog models list
     """
     home = context.home()
-    used = _in_use(home)
-    total = _memories()
-    rows = [_row(home, space, used, total) for space in models.installed_spaces(home)]
+    used = _find_used_space(home)
+    total = _count_memories()
+    rows = [_make_row(home, space, used, total) for space in models.installed_spaces(home)]
     if json_:
         terminal.json([row._asdict() for row in rows])
         return
-    table = [("space", "model", "dimension", "size", "embedded", "pending", "used by"), *map(_cells, rows)]
+    table = [("space", "model", "dimension", "size", "embedded", "pending", "used by"), *map(_row_cells, rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         terminal.result("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def _row(home: Home, space: Space, used: Space, total: int) -> _Row:
-    embedded = _embedded(home, space)
+def _make_row(home: Home, space: Space, used: Space, total: int) -> _Row:
+    embedded = _count_embedded(home, space)
     return _Row(
         space=space.name,
         model=space.model,
@@ -78,32 +75,32 @@ def _row(home: Home, space: Space, used: Space, total: int) -> _Row:
     )
 
 
-def _cells(row: _Row) -> tuple[str, ...]:
+def _row_cells(row: _Row) -> tuple[str, ...]:
     size = "incomplete" if row.missing else f"{row.size / _MEGA:.0f} MB"
     users = ", ".join(name for name, is_user in (("hook", row.hook), ("search", row.search)) if is_user)
     return row.space, row.model, str(row.dimension), size, str(row.embedded), str(row.pending), users or "-"
 
 
-def _in_use(home: Home) -> Space:
+def _find_used_space(home: Home) -> Space:
     try:
         return models.chosen_space(home, context.settings())
     except ModelError as error:
-        lacking = models.missing_files(PACKAGED)
-        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if lacking else PACKAGED.name}")
+        missing = models.missing_files(PACKAGED)
+        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if missing else PACKAGED.name}")
         return PACKAGED
 
 
-def _memories() -> int:
+def _count_memories() -> int:
     with context.reading() as store:
         return sum(count for status, count in store.counts().items() if status != "deleted") if store else 0
 
 
-def _embedded(home: Home, space: Space) -> int:
+def _count_embedded(home: Home, space: Space) -> int:
     try:
         with VectorStore.reader(home, space.name, space.dimension) as vectors:
             return vectors.counts()[0]
     except StoreError:
-        return 0  # there are none yet; `doctor` says what else may be the matter
+        return 0  # no vectors yet; `doctor` names any other reason
 
 
 @commands.command()
@@ -117,18 +114,18 @@ def pull(
 
     Example: subcog models pull BAAI/bge-small-en-v1.5 --from bge-small
     """
-    from subcog_hooks.embed.pull import pull_model  # with fastembed, 900 ms
+    from subcog_hooks.embed.pull import pull_model  # fastembed takes 900 ms to load
 
     home = context.home()
     home.create()
-    known = {space.name for space in models.installed_spaces(home)}
+    known_names = {space.name for space in models.installed_spaces(home)}
     with progress.of_bytes(name) as advance:
         space = pull_model(home, name, from_, advance)
-    if space.name in known:
+    if space.name in known_names:
         terminal.say(f"{space.model} is installed already; `subcog models remove {space.name}` makes room for another copy")
     else:
-        about = f"{space.dimension} dimensions, {models.size_of(space) / _MEGA:.0f} MB"
-        terminal.say(f"{space.model}: {about}; `subcog models use {space.name}` searches with it")
+        size = f"{space.dimension} dimensions, {models.size_of(space) / _MEGA:.0f} MB"
+        terminal.say(f"{space.model}: {size}; `subcog models use {space.name}` searches with it")
     terminal.result(space.name)
 
 
@@ -142,16 +139,16 @@ def use(
     """
     home = context.home()
     space = models.find_space(home, name)
-    if not space.is_packaged:  # to the packaged one there is always a way back
+    if not space.is_packaged:  # going back to the packaged model always works
         models.verify_model(space)
     background.forget_failure(home)
-    config.keep(models.SETTING, None if space.is_packaged else space.name)
-    pending = max(0, _memories() - _embedded(home, space))
-    terminal.say(f"`subcog search` compares with {space.model} from now on" + _outlook(home, pending))
+    config.write_setting(models.SETTING, None if space.is_packaged else space.name)
+    pending = max(0, _count_memories() - _count_embedded(home, space))
+    terminal.say(f"`subcog search` compares with {space.model} from now on" + _pending_remark(home, pending))
     embedding.afterwards()
 
 
-def _outlook(home: Home, pending: int) -> str:
+def _pending_remark(home: Home, pending: int) -> str:
     if not pending:
         return ""
     if background.is_enabled(loading.load(home)) and detached.may_start():
@@ -168,10 +165,10 @@ def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="An installe
     home = context.home()
     space = models.find_pulled_space(home, name)
     if space.answers_to(str(context.settings()[models.SETTING])):
-        config.keep(models.SETTING, None)
+        config.write_setting(models.SETTING, None)
         terminal.say(f"`subcog search` compares with {PACKAGED.name} again")
     with catch_up.exclusive_work(home, space):
-        VectorStore.remove(home, space.name)  # first: whoever makes them looks for the model before
+        VectorStore.remove(home, space.name)  # vectors first: a process that writes them looks for the model before
         models.remove_model(home, space)
     catch_up.remove_locks(home, space)
     background.forget_failure(home, space)

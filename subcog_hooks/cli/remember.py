@@ -1,4 +1,4 @@
-"""`subcog remember`: one memory in, redacted, with a look at what says nearly the same."""
+"""`subcog remember`: store one memory, redacted, and show similar ones."""
 
 import sys
 from typing import Annotated
@@ -31,7 +31,7 @@ from subcog_hooks.store.project import identity_of
 from subcog_hooks.store.store import Store
 
 _KEEP, _CANCEL = "k", "c"
-_TAKEN_OVER = {  # what a memory that has the text already takes over, and what it is called
+_MERGED_FIELDS = {  # fields that a stored memory with the same text takes over, and their names in messages
     "tags": "tags",
     "keywords": "keywords",
     "triggers": "triggers",
@@ -156,13 +156,13 @@ def remember(
     """
     if user and project:
         raise UsageError("--user and --project exclude each other", "give one of them")
-    at = None if user or project else context.here()
-    owner = identity_of(project) if project else at.identity if at else None
+    project_here = None if user or project else context.here()
+    owner = identity_of(project) if project else project_here.identity if project_here else None
     now = now_ms()
     memory, removed = cleaned(
         Memory(
             id=IdMaker().new(),
-            content=_text(text),
+            content=_read_text(text),
             namespace=namespace,
             scope="project" if owner else "user",
             project=owner,
@@ -178,7 +178,7 @@ def remember(
             status=author.status(),
             created_at=now,
             updated_at=now,
-            expires_at=expiry(expires, now) if expires else None,
+            expires_at=read_expiry(expires, now) if expires else None,
         )
     )
     if memory.priority > MAX_UNPINNED_PRIORITY and not memory.is_pinnable:
@@ -187,15 +187,15 @@ def remember(
             "the person can pin it afterwards: subcog edit ID --priority 90 --trust user",
         )
     if memory.status == PENDING and supersedes:
-        raise UsageError(f"this memory waits for the person, and can not replace {supersedes} yet", "leave --supersedes out")
+        raise UsageError(f"this memory waits for the person, and cannot replace {supersedes} yet", "leave --supersedes out")
     new = memory.id
     with context.writing() as store:
         context.note_unknown_namespaces(store, [memory.namespace], is_given=True)
-        memory = _store(memory, store, supersedes, has_priority=priority is not None)
+        memory = _store_memory(memory, store, supersedes, has_priority=priority is not None)
     if removed:
         terminal.say(describe(removed))
     if when:
-        state.note_unset(memory.when)
+        state.warn_about_unset(memory.when)
     if memory.id == new:
         terminal.say(condition_inputs.moment_remark(memory))
     if json_:
@@ -205,74 +205,73 @@ def remember(
     embedding.afterwards()
 
 
-def _store(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:
+def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:
     old = context.find(store, supersedes) if supersedes else None
     if old:
         author.require_consent([old], as_user=False)
-    for same in store.by_hash(memory.content_hash):
-        is_waiting = same.status == memory.status == PENDING
-        if context.audience(same) == context.audience(memory) and (is_waiting or same.is_live(memory.created_at)):
-            after = _add_to(same, _given(memory, has_priority=has_priority), store)
-            if old and old.id != same.id:
-                _supersede(old, after, store)
+    for existing in store.by_hash(memory.content_hash):
+        is_waiting = existing.status == memory.status == PENDING
+        if context.audience(existing) == context.audience(memory) and (is_waiting or existing.is_live(memory.created_at)):
+            after = _add_fields(existing, _fields_to_add(memory, has_priority=has_priority), store)
+            if old and old.id != existing.id:
+                _mark_superseded(old, after, store)
             return after
     is_asked = terminal.interactive and old is None
     if is_asked and (similar := similar_to(memory, store)):
-        old = _offer(similar)  # before anything is stored: Ctrl-C leaves all as it was
+        old = _ask_about_similar(similar)  # asked before storing: Ctrl-C changes nothing
     store.add([memory])
     if old:
-        _supersede(old, memory, store)
+        _mark_superseded(old, memory, store)
     elif not is_asked and (similar := similar_to(memory, store)):
-        _tell(similar, memory)
+        _show_similar(similar, memory)
     context.follow(store)
     return memory
 
 
-def _given(memory: Memory, *, has_priority: bool) -> dict[str, object]:
-    """Return the fields that were given beside the text, and that a memory which is there already can take over."""
-    given = {field: getattr(memory, field) for field in _TAKEN_OVER}
-    is_said = {"priority": has_priority, "standing": memory.standing is not None}
-    return {field: value for field, value in given.items() if value or is_said.get(field)}
+def _fields_to_add(memory: Memory, *, has_priority: bool) -> dict[str, object]:
+    """Return the fields that the options set, which a stored memory with the same text can take over."""
+    values = {field: getattr(memory, field) for field in _MERGED_FIELDS}
+    is_given = {"priority": has_priority, "standing": memory.standing is not None}
+    return {field: value for field, value in values.items() if value or is_given.get(field)}
 
 
-def _add_to(same: Memory, given: dict[str, object], store: Store) -> Memory:
-    """Give a memory that has the text already what was said beside it. Raises InvalidMemory as `edit` does."""
-    if author.is_agent() and same.trust == USER and joined(same, given):
-        raise author.needs_consent(f"{same.id} has this text already and was written by the person")
-    if joined(same, given):
-        author.require_say(same, as_user=False)
-    fields = [_TAKEN_OVER[field] for field in joined(same, given)]
-    after = amend(same, lambda stored: changed(stored, joined(stored, given)), store, [])
+def _add_fields(existing: Memory, fields: dict[str, object], store: Store) -> Memory:
+    """Add fields to a stored memory with the same text. Raises InvalidMemory as `edit` does."""
+    if author.is_agent() and existing.trust == USER and joined(existing, fields):
+        raise author.needs_consent(f"{existing.id} has this text already and was written by the person")
+    if joined(existing, fields):
+        author.require_say(existing, as_user=False)
+    names = [_MERGED_FIELDS[field] for field in joined(existing, fields)]
+    after = amend(existing, lambda stored: changed(stored, joined(stored, fields)), store, [])
     if after is None:
-        terminal.say(f"already remembered as {same.id}; `subcog edit {same.id}` changes its fields")
-        return same
-    names = ", ".join(fields[:-1]) + " and " * (len(fields) > 1) + fields[-1]
-    is_one = fields in (["priority"], ["date of expiry"], ["standing"])
-    terminal.say(f"already remembered as {same.id}; its {names} {'is' if is_one else 'are'} taken over")
+        terminal.say(f"already remembered as {existing.id}; `subcog edit {existing.id}` changes its fields")
+        return existing
+    is_singular = names in (["priority"], ["date of expiry"], ["standing"])
+    listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+    terminal.say(f"already remembered as {existing.id}; its {listed} {'is' if is_singular else 'are'} taken over")
     context.follow(store)
     return after
 
 
-def _supersede(old: Memory, new: Memory, store: Store) -> None:
+def _mark_superseded(old: Memory, new: Memory, store: Store) -> None:
     store.modify([old.id], lambda memory: memory.replaced(status="superseded", superseded_by=new.id, updated_at=now_ms()))
     terminal.say(f"superseded {old.id}")
 
 
-def _tell(similar: list[Near], memory: Memory) -> None:
-    """Show what says nearly the same, or the opposite, and the command that replaces it."""
+def _show_similar(similar: list[Near], memory: Memory) -> None:
     for near in similar:
         terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
     terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
 
 
-def _offer(similar: list[Near]) -> Memory | None:
-    """Ask what to do about memories like the new one; return the one that it takes the place of. Raises typer.Abort."""
+def _ask_about_similar(similar: list[Near]) -> Memory | None:
+    """Ask whether to keep, supersede or cancel. Return the memory to supersede, if any. Raises typer.Exit."""
     terminal.say("There are memories like it:")
     for number, near in enumerate(similar, 1):
         terminal.say(f"  {number}. {near.memory.id} ({near.likeness})\n     {safe(near.memory.content)}")
     numbers = [str(number) for number in range(1, len(similar) + 1)]
-    which = numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-    question = f"Keep both ({_KEEP}), supersede the old one ({which}), or cancel ({_CANCEL})?"
+    choices = numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    question = f"Keep both ({_KEEP}), supersede the old one ({choices}), or cancel ({_CANCEL})?"
     while True:
         answer = str(typer.prompt(question, default=_KEEP, err=True)).strip().lower()
         if answer == _KEEP:
@@ -285,7 +284,7 @@ def _offer(similar: list[Near]) -> Memory | None:
         terminal.say(f"{answer[:20]!r} is none of these")
 
 
-def _text(words: list[str]) -> str:
+def _read_text(words: list[str]) -> str:
     if words != ["-"]:
         return " ".join(words)
     try:
@@ -294,16 +293,16 @@ def _text(words: list[str]) -> str:
         raise UsageError(f"standard input is not UTF-8 at byte {error.start}", "convert it") from error
 
 
-def expiry(text: str, now: int) -> int:
-    """Return the time that `--expires` names, in milliseconds. Raises InvalidMemory when it is none, or is past."""
+def read_expiry(text: str, now: int) -> int:
+    """Return the time of `--expires` in milliseconds. Raises InvalidMemory for an invalid or past time."""
     try:
-        at = (
+        expires_ms = (
             now + int(text[:-1]) * 86_400_000
             if text.endswith("d") and text[:-1].isascii() and text[:-1].isdecimal()
             else jsonl.read_time(text)
         )
     except (ValueError, OverflowError) as error:
         raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error
-    if at <= now:
+    if expires_ms <= now:
         raise InvalidMemory(f"--expires is {text}, which is past", "give a date to come, or days such as 30d")
-    return at
+    return expires_ms

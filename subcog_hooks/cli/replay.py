@@ -1,4 +1,4 @@
-"""`subcog replay`: a prompt of before, decided anew against today's store and settings, and what comes out otherwise."""
+"""`subcog replay`: decide an earlier prompt again with today's store and settings, and compare."""
 
 import json
 from typing import Annotated, NamedTuple
@@ -17,11 +17,11 @@ from subcog_hooks.redaction.leaks import MASK
 from subcog_hooks.store.decision import INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
 from subcog_hooks.store.memory import Memory
 
-NOTABLE = 0.05  # by so much the relevance of a memory has to differ to be told, where nothing else of it does
+MIN_DIFFERENCE = 0.05  # a smaller difference in relevance alone is not shown
 
 
 class Change(NamedTuple):
-    """A memory that is judged otherwise: as it was, and as it is; None where it was not looked at."""
+    """A memory's earlier and present judgement; None if it was no candidate."""
 
     id: str
     was: Candidate | None
@@ -50,88 +50,97 @@ def replay(
     Example: subcog replay
     """
     with lookup.opened() as state:
-        was = lookup.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
-        given = lookup.given_before(state, was)
-    if was.prompt is None:
-        raise UsageError(f"the prompt of {was.id} was not kept, so it can not be asked again", lookup.why_not_kept())
+        earlier = lookup.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
+        given_ids = lookup.given_before(state, earlier)
+    if earlier.prompt is None:
+        raise UsageError(f"the prompt of {earlier.id} was not kept, so it cannot be asked again", lookup.why_not_kept())
     if not context.has_store(context.home()):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
-    for remark in _remarks(was):
+    for remark in _replay_remarks(earlier):
         terminal.say(remark)
-    now = _again(was, given)
-    changes, same = _differences(was, now)
+    today = _decide_again(earlier, given_ids)
+    changes, unchanged = _compare_decisions(earlier, today)
     if as_json:
-        known = {
-            "was": lookup.described(was),
-            "is": lookup.described(now),
-            "changes": [{"id": one.id, "was": _told(one.was), "is": _told(one.now)} for one in changes],
-            "unchanged": same,
+        record = {
+            "was": lookup.described(earlier),
+            "is": lookup.described(today),
+            "changes": [
+                {"id": change.id, "was": _candidate_record(change.was), "is": _candidate_record(change.now)}
+                for change in changes
+            ],
+            "unchanged": unchanged,
         }
-        terminal.raw(json.dumps(known, indent=1) + "\n")
+        terminal.raw(json.dumps(record, indent=1) + "\n")
         return
     with context.reading() as store:
-        terminal.page(_view(was, now, changes, same, store.by_ids([one.id for one in changes]) if store else {}))
+        terminal.page(
+            _replay_view(earlier, today, changes, unchanged, store.by_ids([change.id for change in changes]) if store else {})
+        )
 
 
-def _remarks(was: Decision) -> list[str]:
-    """Return what has changed since then, for reasons other than the store's."""
-    prompt = was.prompt or ""
+def _replay_remarks(earlier: Decision) -> list[str]:
+    """Return remarks on inputs that differ from then, other than the store."""
+    prompt = earlier.prompt or ""
     remarks = []
     if MASK in prompt:
         remarks.append("a secret was taken out of the prompt; it is replayed without")
     if len(prompt) >= MAX_PROMPT:
         remarks.append(f"of the prompt only the first {MAX_PROMPT:,} characters were kept; it is replayed with these")
-    if was.intent is not None and was.intent.llm_ms is not None:
+    if earlier.intent is not None and earlier.intent.llm_ms is not None:
         remarks.append("an LLM was asked then; none is now")
     here = context.here()
-    if was.project and (here is None or here.identity != was.project):
-        remarks.append(f"a .subcog.toml of {safe(was.project)} is only heeded in its folder")
+    if earlier.project and (here is None or here.identity != earlier.project):
+        remarks.append(f"a .subcog.toml of {safe(earlier.project)} is only heeded in its folder")
     return remarks
 
 
-def _again(was: Decision, given: set[str]) -> Decision:
-    """Return what the hook would decide now. Raises StoreError."""
+def _decide_again(earlier: Decision, given_ids: set[str]) -> Decision:
+    """Return the hook's decision of today. Raises StoreError."""
     with context.reading() as store:
         if store is not None:
-            context.index_of(store)  # a hook that finds none is silent
+            context.index_of(store)  # a hook without an index is silent
     with lookup.opened() as state:
-        return Rerun(was, given, lookup.place_of(state, was), state).decide(context.home())
+        return Rerun(earlier, given_ids, lookup.place_of(state, earlier), state).decide(context.home())
 
 
-def _differences(was: Decision, now: Decision) -> tuple[list[Change], int]:
-    """Return the memories that are judged otherwise than before, the most relevant now first, and how many are not."""
-    before = {candidate.id: candidate for candidate in was.candidates}
-    after = {candidate.id: candidate for candidate in now.candidates}
+def _compare_decisions(earlier: Decision, today: Decision) -> tuple[list[Change], int]:
+    """Return the memories judged differently now, most relevant first, and the number of unchanged ones."""
+    candidates_then = {candidate.id: candidate for candidate in earlier.candidates}
+    candidates_now = {candidate.id: candidate for candidate in today.candidates}
     changes = []
-    for id_ in {**after, **before}:
-        one, other = before.get(id_), after.get(id_)
-        if one is None or other is None or one.outcome != other.outcome or abs(one.relevance - other.relevance) >= NOTABLE:
-            changes.append(Change(id_, one, other))
-    return changes, len({**after, **before}) - len(changes)
+    for id_ in {**candidates_now, **candidates_then}:
+        old, new = candidates_then.get(id_), candidates_now.get(id_)
+        if old is None or new is None or old.outcome != new.outcome or abs(old.relevance - new.relevance) >= MIN_DIFFERENCE:
+            changes.append(Change(id_, old, new))
+    return changes, len({**candidates_now, **candidates_then}) - len(changes)
 
 
-def _told(candidate: Candidate | None) -> dict[str, object] | None:
+def _candidate_record(candidate: Candidate | None) -> dict[str, object] | None:
     return {"relevance": candidate.relevance, "outcome": candidate.outcome} if candidate else None
 
 
 # ---- for people -----------------------------------------------------------------------------------------------------------
 
 
-def _view(was: Decision, now: Decision, changes: list[Change], same: int, memories: dict[str, Memory]) -> RenderableType:
+def _replay_view(
+    earlier: Decision, today: Decision, changes: list[Change], unchanged: int, memories: dict[str, Memory]
+) -> RenderableType:
     parts: list[RenderableType] = [
-        Text(f"{was.id}  {lookup.moment(was.at)}", style=DIM),
-        Text(lookup.prompt_of(was, decision_view.PREVIEW)),
+        Text(f"{earlier.id}  {lookup.moment(earlier.at)}", style=DIM),
+        Text(lookup.prompt_of(earlier, decision_view.PREVIEW)),
         "",
-        Text.assemble(("was  ", DIM), lookup.sentence(was)),
-        Text.assemble(("is   ", DIM), (lookup.sentence(now), RIGHT if now.outcome == SPOKE else "yellow")),
+        Text.assemble(("was  ", DIM), lookup.sentence(earlier)),
+        Text.assemble(("is   ", DIM), (lookup.sentence(today), RIGHT if today.outcome == SPOKE else "yellow")),
     ]
     if changes:
         parts.append("")
     for change in changes:
         style = RIGHT if _is_injected(change.now) else WRONG if _is_injected(change.was) else ""
-        head = Text.assemble((f"{safe(change.id)}  ", ACCENT), (f"{_short(change.was)} -> {_short(change.now)}", style))
+        head = Text.assemble(
+            (f"{safe(change.id)}  ", ACCENT), (f"{_candidate_text(change.was)} -> {_candidate_text(change.now)}", style)
+        )
         parts += [head, decision_view.indented(decision_view.words_of(memories.get(change.id)))]
-    parts += ["", Text(_summary(changes, same), style=DIM)]
+    parts += ["", Text(_changes_summary(changes, unchanged), style=DIM)]
     return Group(*parts)
 
 
@@ -139,12 +148,14 @@ def _is_injected(candidate: Candidate | None) -> bool:
     return candidate is not None and candidate.outcome == INJECTED
 
 
-def _short(candidate: Candidate | None) -> str:
+def _candidate_text(candidate: Candidate | None) -> str:
     return f"{candidate.relevance:.2f} {safe(candidate.outcome)}" if candidate else "not found"
 
 
-def _summary(changes: list[Change], same: int) -> str:
+def _changes_summary(changes: list[Change], unchanged: int) -> str:
     if not changes:
         return "nothing has changed"
-    verb = "is" if same == 1 else "are"
-    return f"{counted(same, 'memory', 'memories')} {verb} judged as before" if same else "no memory is judged as before"
+    verb = "is" if unchanged == 1 else "are"
+    return (
+        f"{counted(unchanged, 'memory', 'memories')} {verb} judged as before" if unchanged else "no memory is judged as before"
+    )

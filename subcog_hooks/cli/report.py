@@ -1,4 +1,4 @@
-"""`subcog report`: the store as a whole, on the terminal, as JSON or as a page."""
+"""`subcog report`: the whole store on the terminal, as JSON or as an HTML page."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -18,9 +18,9 @@ from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
 from subcog_hooks.text.sanitise import cut
 
-MOST_LINES = 10  # of each kind, in a terminal
-SHOWN_LINE = 100  # characters of a memory in a terminal
-KEPT = tuple(status for status in STATUSES if status != "deleted")
+MAX_SECTION_LINES = 10  # memories in each section of the terminal's report
+LINE_CHARACTERS = 100  # of a memory on the terminal
+UNDELETED = tuple(status for status in STATUSES if status != "deleted")
 
 
 def register(app: typer.Typer) -> None:
@@ -42,117 +42,119 @@ def report(
     with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        found = Inventory(list(store.all(KEPT)), inventory.use_so_far(), now_ms())
+        contents = Inventory(list(store.all(UNDELETED)), inventory.use_so_far(), now_ms())
     if html is not None:
-        write_page(_page_of(found), html)
+        write_page(_build_page(contents), html)
     if as_json:
-        terminal.json(_described(found), indent=1)
+        terminal.json(_report_record(contents), indent=1)
     elif html is None:
-        terminal.page(_view(found))
+        terminal.page(_report_view(contents))
 
 
-def _described(found: Inventory) -> dict[str, object]:
-    given = {one.id: count for one in found.live if (count := found.sessions_of(one))}
+def _report_record(contents: Inventory) -> dict[str, object]:
+    sessions = {memory.id: count for memory in contents.live if (count := contents.sessions_of(memory))}
     return {
-        "memories": len(found.memories),
-        "active": len(found.live),
-        "handed_over_since": found.use.since,
-        "projects": [group._asdict() for group in found.by_project()],
-        "namespaces": [group._asdict() for group in found.by_namespace()],
-        "growth": [month._asdict() for month in found.growth()],
-        "handed_over": dict(sorted(given.items(), key=lambda row: (-row[1], row[0]))),
-        "never": [one.id for one in found.live if not found.sessions_of(one)],
-        "stale": [{"id": one.id, "why": why} for why, one in found.stale()],
-        "waiting": [one.id for one in found.waiting],
+        "memories": len(contents.memories),
+        "active": len(contents.live),
+        "handed_over_since": contents.use.since,
+        "projects": [group._asdict() for group in contents.by_project()],
+        "namespaces": [group._asdict() for group in contents.by_namespace()],
+        "growth": [month._asdict() for month in contents.growth()],
+        "handed_over": dict(sorted(sessions.items(), key=lambda row: (-row[1], row[0]))),
+        "never": [memory.id for memory in contents.live if not contents.sessions_of(memory)],
+        "stale": [{"id": memory.id, "why": why} for why, memory in contents.stale()],
+        "waiting": [memory.id for memory in contents.waiting],
     }
 
 
-def _figures(found: Inventory) -> list[tuple[str, str]]:
-    live = found.live
-    given = sum(found.sessions_of(one) > 0 for one in live)
+def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:
+    live = contents.live
+    given_count = sum(contents.sessions_of(memory) > 0 for memory in live)
     return [
         ("active memories", f"{len(live):,}"),
-        ("projects", f"{len({one.project for one in live if one.project}):,}"),
-        ("handed over", f"{given:,} of {len(live):,}"),
-        ("stale", f"{len(found.stale()):,}"),
-        ("waiting for review", f"{len(found.waiting):,}"),
+        ("projects", f"{len({memory.project for memory in live if memory.project}):,}"),
+        ("handed over", f"{given_count:,} of {len(live):,}"),
+        ("stale", f"{len(contents.stale()):,}"),
+        ("waiting for review", f"{len(contents.waiting):,}"),
     ]
 
 
-def _since(found: Inventory) -> str:
-    since = found.use.since
+def _since_text(contents: Inventory) -> str:
+    since = contents.use.since
     return "Nothing was handed over yet." if since is None else f"Handed over counts sessions since {day(since)}."
 
 
 # ---- for people -----------------------------------------------------------------------------------------------------------
 
 
-def _view(found: Inventory) -> RenderableType:
+def _report_view(contents: Inventory) -> RenderableType:
     table = plain_table()
     table.add_column("", no_wrap=True)
     table.add_column("")
-    for name, value in _figures(found):
+    for name, value in _figure_rows(contents):
         table.add_row(name, value)
-    if growth := found.growth():
+    if growth := contents.growth():
         table.add_row(
             "by month", f"{arithmetic.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}"
         )
-    parts: list[RenderableType] = [table, "", _groups("project", found.by_project()), ""]
-    parts.append(_groups("namespace", found.by_namespace()))
-    given = sorted((one for one in found.live if found.sessions_of(one)), key=lambda one: -found.sessions_of(one))
-    parts += _some("handed over, the most often", [(f"{found.sessions_of(one):>5}  ", one) for one in given])
-    parts += _some(
-        "stale; what was replaced or archived stays so, for the rest `subcog doctor --memories` names a command",
-        [(f"{why}  ", one) for why, one in found.stale()],
+    parts: list[RenderableType] = [table, "", _group_table("project", contents.by_project()), ""]
+    parts.append(_group_table("namespace", contents.by_namespace()))
+    given = sorted(filter(contents.sessions_of, contents.live), key=contents.sessions_of, reverse=True)
+    parts += _memory_lines(
+        "handed over, the most often", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given]
     )
-    parts += _some("wait for `subcog review`", [("", one) for one in found.waiting])
-    parts += ["", Text(_since(found), style=DIM)]
+    parts += _memory_lines(
+        "stale; what was replaced or archived stays so, for the rest `subcog doctor --memories` names a command",
+        [(f"{why}  ", memory) for why, memory in contents.stale()],
+    )
+    parts += _memory_lines("wait for `subcog review`", [("", memory) for memory in contents.waiting])
+    parts += ["", Text(_since_text(contents), style=DIM)]
     return Lines(*parts)
 
 
-def _groups(title: str, groups: Sequence[Group]) -> RenderableType:
+def _group_table(title: str, groups: Sequence[Group]) -> RenderableType:
     table = plain_table()
     for name in (title, "active", "handed over", "waiting"):
         table.add_column(name, no_wrap=name != title, justify="left" if name == title else "right")
-    for group in groups[:MOST_LINES]:
+    for group in groups[:MAX_SECTION_LINES]:
         table.add_row(safe(group.name), f"{group.active:,}", f"{group.given:,}", f"{group.waiting:,}")
-    if len(groups) > MOST_LINES:
-        table.add_row(f"and {counted(len(groups) - MOST_LINES, 'other')}", "", "", "")
+    if len(groups) > MAX_SECTION_LINES:
+        table.add_row(f"and {counted(len(groups) - MAX_SECTION_LINES, 'other')}", "", "", "")
     return table
 
 
-def _some(title: str, rows: Sequence[tuple[str, Memory]]) -> list[RenderableType]:
+def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[RenderableType]:
     if not rows:
         return []
     lines: list[RenderableType] = ["", Text(f"{len(rows):,} {title}", style=DIM)]
-    for head, one in rows[:MOST_LINES]:
-        lines.append(Text.assemble(head, (safe(one.id), ACCENT), "  ", cut(redact_line(one.content), SHOWN_LINE)))
+    for head, memory in rows[:MAX_SECTION_LINES]:
+        lines.append(Text.assemble(head, (safe(memory.id), ACCENT), "  ", cut(redact_line(memory.content), LINE_CHARACTERS)))
     return lines
 
 
 # ---- as a page ------------------------------------------------------------------------------------------------------------
 
 
-def _page_of(found: Inventory) -> Page:
-    page = Page("subcog report", f"The memories of {context.home().root} on {day(found.now)}. {_since(found)}")
-    page.add_figures(_figures(found))
+def _build_page(contents: Inventory) -> Page:
+    page = Page("subcog report", f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}")
+    page.add_figures(_figure_rows(contents))
     page.add_heading("Growth", "Memories at the end of each month, and dark those that were new in it.")
-    page.add_time_line([Moment(month.name, month.stored, month.new) for month in found.growth()])
-    for title, groups in (("project", found.by_project()), ("namespace", found.by_namespace())):
+    page.add_time_line([Moment(month.name, month.stored, month.new) for month in contents.growth()])
+    for title, groups in (("project", contents.by_project()), ("namespace", contents.by_namespace())):
         page.add_heading(f"By {title}")
         columns = [Column(title), *(Column(name, is_number=True) for name in ("active", "handed over", "waiting"))]
         page.add_table(columns, [(group.name, group.active, group.given, group.waiting) for group in groups])
-    if waiting := found.waiting:
+    if waiting := contents.waiting:
         page.add_heading("Waiting for review", "`subcog review` asks about each; until then none is given to the agent.")
-        page.add_table(_COLUMNS, [_row(one, found) for one in waiting])
-    if stale := found.stale():
+        page.add_table(_COLUMNS, [_memory_row(memory, contents) for memory in waiting])
+    if stale := contents.stale():
         page.add_heading(
             "Stale",
             "What was replaced or archived stays as it is. For the rest, and more, `subcog doctor --memories` names a command.",
         )
-        page.add_table([Column("why"), *_COLUMNS], [(why, *_row(one, found)) for why, one in stale])
+        page.add_table([Column("why"), *_COLUMNS], [(why, *_memory_row(memory, contents)) for why, memory in stale])
     page.add_heading("All memories", "Handed over: to how many sessions, and when to the last one.")
-    page.add_table(_COLUMNS, [_row(one, found) for one in found.memories])
+    page.add_table(_COLUMNS, [_memory_row(memory, contents) for memory in contents.memories])
     return page
 
 
@@ -162,8 +164,17 @@ _COLUMNS = [
 ]
 
 
-def _row(one: Memory, found: Inventory) -> tuple[str, str, str, str, int, str, str, str]:
-    known = found.use.by_id.get(one.id)
-    last = day(known.last_at) if known else ""
-    of = one.project or one.scope
-    return day(one.created_at), of, one.namespace, one.status, found.sessions_of(one), last, one.id, one.content
+def _memory_row(memory: Memory, contents: Inventory) -> tuple[str, str, str, str, int, str, str, str]:
+    use = contents.use.by_id.get(memory.id)
+    last = day(use.last_at) if use else ""
+    owner = memory.project or memory.scope
+    return (
+        day(memory.created_at),
+        owner,
+        memory.namespace,
+        memory.status,
+        contents.sessions_of(memory),
+        last,
+        memory.id,
+        memory.content,
+    )

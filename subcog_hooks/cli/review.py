@@ -28,8 +28,8 @@ KEYS = (
 )
 KEYS_OF_SUGGESTIONS = "suggested for your memories: k do it, d drop it for good, n leave it for later, q quit"
 ALL_OF_SOURCE, WITH_NEIGHBOUR = ("K", "D"), ("r", "m")  # keys
-MOST_PROMPTS = 3  # that are named, of those a memory would have come to
-LONGEST_SHOWN = 120  # characters of a neighbour or a prompt
+MAX_PROMPTS = 3  # shown prompts to which a memory would have come
+PREVIEW_CHARACTERS = 120  # of a neighbour or a prompt
 
 
 def register(app: typer.Typer) -> None:
@@ -57,7 +57,7 @@ def review(
 ) -> None:
     """Ask about each memory that waits for your word: keep, edit, drop or merge it. Until then none is given to the agent.
 
-    Each is shown with its source, similar memories, and those of your last hundred prompts to which it would have come.
+    Each is shown with its source, similar memories, and the prompts to which it would have come, among your last hundred.
     Suggested changes of memories follow: questions from your prompts, and proposals of `subcog enrich`.
     A dropped memory is forgotten; `u` undoes the last step. The exit code is 1 when nothing waits.
 
@@ -71,211 +71,215 @@ def review(
     is_in_terminal = terminal.interactive and not as_list and not as_jsonl
     if is_in_terminal and author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
-    found, suggestions = _waiting()
+    memories, suggestions = _find_waiting()
     if as_jsonl:
-        _print_rows(found, suggestions)
+        _print_rows(memories, suggestions)
         return
     if not is_in_terminal:
-        _print_lines(found, suggestions)
+        _print_lines(memories, suggestions)
         if not as_list:
             terminal.say("`subcog review` asks for each in a terminal; --accept ID and --reject ID settle it here")
         return
     with single_keys():
-        if not found or _Session(found).run():
+        if not memories or _ReviewSession(memories).run():
             _ask_about_suggestions(suggestions)
 
 
 def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
-    """Keep and drop memories and suggestions by ids. Nothing is done unless all of them wait. Raises NoMemory, UsageError."""
+    """Keep and drop memories and suggestions by id, all or none. Raises NoMemory, UsageError."""
     if author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
     with suggested.opened() as state:
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
         if both := named.keys() & {*accepted} & {*rejected}:
-            raise UsageError(f"{', '.join(sorted(both))} can not be kept and dropped", "name it once")
-        _settle([id_ for id_ in accepted if id_ not in named], [id_ for id_ in rejected if id_ not in named])
-        for id_, one in named.items():
+            raise UsageError(f"{', '.join(sorted(both))} cannot be kept and dropped", "name it once")
+        _settle_memories([id_ for id_ in accepted if id_ not in named], [id_ for id_ in rejected if id_ not in named])
+        for id_, suggestion in named.items():
             assert state is not None
-            terminal.say(suggested.accept(one, state) if id_ in accepted else suggested.drop(one, state))
+            terminal.say(suggested.accept(suggestion, state) if id_ in accepted else suggested.drop(suggestion, state))
     embedding.afterwards()
 
 
-def _settle(accepted: Sequence[str], rejected: Sequence[str]) -> None:
-    """Keep and drop memories by ids. Nothing is done unless all of them wait. Raises NoMemory, UsageError."""
+def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
+    """Keep and drop memories by id, all or none. Raises NoMemory, UsageError."""
     if not accepted and not rejected:
         return
     with context.writing() as store:
         kept = [waiting.find_one(store, id_) for id_ in dict.fromkeys(accepted)]
         dropped = [waiting.find_one(store, id_) for id_ in dict.fromkeys(rejected)]
         if both := {memory.id for memory in kept} & {memory.id for memory in dropped}:
-            raise UsageError(f"{', '.join(sorted(both))} can not be kept and dropped", "name it once")
+            raise UsageError(f"{', '.join(sorted(both))} cannot be kept and dropped", "name it once")
         if kept:
             waiting.accept(store, kept)
         if dropped:
             waiting.reject(store, dropped)
     waiting.count_refusals(kept, refused=False)
-    for one in waiting.count_refusals(dropped, refused=True):
+    for kind in waiting.count_refusals(dropped, refused=True):
         terminal.say(
-            f"{waiting.ENOUGH} times in a row you refused {one.told}; "
-            f"`subcog config set {one.setting} {one.value}` lets it never come again"
+            f"{waiting.ENOUGH} times in a row you refused {kind.told}; "
+            f"`subcog config set {kind.setting} {kind.value}` lets it never come again"
         )
-    for said, memories in (("kept", kept), ("dropped", dropped)):
+    for verb, memories in (("kept", kept), ("dropped", dropped)):
         for memory in memories:
-            terminal.say(f"{said}: {memory.id} {redact_line(memory.content)[:80]}")
+            terminal.say(f"{verb}: {memory.id} {redact_line(memory.content)[:80]}")
 
 
-def _waiting() -> tuple[list[Memory], list[Open]]:
-    """Return the memories that wait, and the suggestions. Raises Exit where there are none of either, StoreError."""
+def _find_waiting() -> tuple[list[Memory], list[Open]]:
+    """Return the waiting memories, and the suggestions. Raises Exit if there are neither, StoreError."""
     with context.reading() as store, suggested.opened() as state:
-        found = waiting.find_waiting(store) if store else []
+        memories = waiting.find_waiting(store) if store else []
         suggestions = suggested.find_open(state, store) if store else []
-    if not found and not suggestions:
+    if not memories and not suggestions:
         terminal.say("nothing waits for review")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    return found, suggestions
+    return memories, suggestions
 
 
-def _print_rows(found: Sequence[Memory], suggestions: Sequence[Open]) -> None:
-    """Print what waits as JSON, a line each."""
+def _print_rows(memories: Sequence[Memory], suggestions: Sequence[Open]) -> None:
     with context.reading() as store:
-        for memory in found if store else ():
+        for memory in memories if store else ():
             assert store is not None
             _print_row(memory, store)
-    for one in suggestions:
-        terminal.json(suggested.described(one))
+    for suggestion in suggestions:
+        terminal.json(suggested.described(suggestion))
 
 
-def _print_lines(found: Sequence[Memory], suggestions: Sequence[Open]) -> None:
-    """Print what waits for people, a line each."""
-    for memory in found:
+def _print_lines(memories: Sequence[Memory], suggestions: Sequence[Open]) -> None:
+    for memory in memories:
         terminal.pieces(
-            (memory.id, ACCENT), (f"  {day(memory.created_at)}  {_origin(memory)}  ", DIM), (redact_line(memory.content), "")
+            (memory.id, ACCENT),
+            (f"  {day(memory.created_at)}  {_origin_text(memory)}  ", DIM),
+            (redact_line(memory.content), ""),
         )
-    for one in suggestions:
-        terminal.pieces((one.suggestion.id, ACCENT), (f"  {one.sentence}", ""))
+    for suggestion in suggestions:
+        terminal.pieces((suggestion.suggestion.id, ACCENT), (f"  {suggestion.sentence}", ""))
 
 
 def _print_row(memory: Memory, store: Store) -> None:
     near = [
         {
-            "id": one.memory.id,
-            "content": redact(one.memory.content).text,
-            "share": round(one.share, 2),
-            "contradiction": one.contradiction,
+            "id": similar.memory.id,
+            "content": redact(similar.memory.content).text,
+            "share": round(similar.share, 2),
+            "contradiction": similar.contradiction,
         }
-        for one in similar_to(memory, store)
+        for similar in similar_to(memory, store)
     ]
     row = {**json.loads(jsonl.dump(memory)), "content": redact(memory.content).text}
     terminal.json({**row, "from": waiting.source_of(memory), "near": near})
 
 
-def _origin(memory: Memory) -> str:
+def _origin_text(memory: Memory) -> str:
     return safe(f"{memory.namespace} of {where(memory)}, {waiting.source_of(memory)}")
 
 
-class _Session:
-    """One run through what waits, in a terminal."""
+class _ReviewSession:
+    """One run through the waiting memories, on a terminal."""
 
-    def __init__(self, found: list[Memory]) -> None:
-        self._found = found
-        self._at = 0
-        self._steps: list[tuple[int, Settlement]] = []  # each with the place at which it was made
+    def __init__(self, memories: list[Memory]) -> None:
+        self._memories = memories
+        self._position = 0
+        self._steps: list[tuple[int, Settlement]] = []  # positions and changes, for undo
         self._settled: set[str] = set()
-        self._said = learning_runs.how_said()
-        self._tried = 0
-        self._would: Mapping[str, list[Decision]] = {}
+        self._quotes = learning_runs.how_said()
+        self._tried_prompts = 0
+        self._decisions_by_id: Mapping[str, list[Decision]] = {}
 
     def run(self) -> bool:
-        """Ask about each, until none is left or the person has enough. Return whether they have not."""
+        """Ask about each memory until all are settled or the person quits. Return whether all were asked about."""
         _say_keys()
         try:
             with terminal.err.status(f"trying the last {waiting.PROMPTS_TRIED} prompts"):
-                self._tried, self._would = waiting.would_come_to(self._found)
+                self._tried_prompts, self._decisions_by_id = waiting.would_come_to(self._memories)
         except NoDecision:
-            pass  # no prompt has been heard yet
+            pass  # the hook has heard no prompt yet
         except (StoreError, OSError) as error:
             terminal.say(f"what they would have done is not known ({error})")
         try:
             return self._ask_about_each()
-        finally:  # Ctrl-C, too, leaves what was settled
-            self._say_what_is_left()
+        finally:  # also after Ctrl-C: settled memories stay settled
+            self._print_progress()
 
     def _ask_about_each(self) -> bool:
-        while self._at < len(self._found):
-            memory = self._found[self._at]
+        while self._position < len(self._memories):
+            memory = self._memories[self._position]
             if memory.id in self._settled:
-                self._at += 1
-            elif not self._ask(memory):
+                self._position += 1
+            elif not self._ask_about(memory):
                 return False
         return True
 
-    def _say_what_is_left(self) -> None:
-        left = len(self._found) - len(self._settled)
-        terminal.say(f"{len(self._settled)} settled, {left} still wait" if left else f"all {len(self._found)} are settled")
+    def _print_progress(self) -> None:
+        left = len(self._memories) - len(self._settled)
+        terminal.say(f"{len(self._settled)} settled, {left} still wait" if left else f"all {len(self._memories)} are settled")
         if self._settled:
             embedding.afterwards()
 
-    def _ask(self, memory: Memory) -> bool:
-        """Show one and do what the person says about it. Return whether to go on."""
+    def _ask_about(self, memory: Memory) -> bool:
+        """Show a memory, and apply the person's answer. Return whether to go on."""
         with context.reading() as store:
             near = similar_to(memory, store) if store else []
-        self._show(memory, [one.memory for one in near], [one.likeness for one in near])
+        self._show_memory(memory, [similar.memory for similar in near], [similar.likeness for similar in near])
         while True:
             key = next_key()
             if key == "q":
                 return False
             if key in ("n", " "):
-                self._at += 1
+                self._position += 1
                 return True
             try:
                 if key == "u":
                     if self._undo():
                         return True
                     continue
-                change = self._change(key, memory, [one.memory for one in near])
+                change = self._apply_key(key, memory, [similar.memory for similar in near])
             except SubcogError as error:
                 terminal.complain(str(error))
                 continue
             if change is None:
                 _say_keys()
                 continue
-            self._settled |= self._waiting_in(change)
-            self._steps.append((self._at, change))
+            self._settled |= self._waiting_ids_of(change)
+            self._steps.append((self._position, change))
             terminal.result(f"   {change.said}")
             if key in ALL_OF_SOURCE and (name := waiting.importer_of(memory)):
-                _ask_for_later(name, waiting.KEEP_FROM if key == "K" else waiting.DROP_FROM)
+                _ask_about_source(name, waiting.KEEP_FROM if key == "K" else waiting.DROP_FROM)
             else:
-                self._ask_for_good(key, memory)
-            self._at += 1
+                self._offer_to_refuse_kind(key, memory)
+            self._position += 1
             return True
 
-    def _ask_for_good(self, key: str, memory: Memory) -> None:
-        """Count what is refused and kept, and ask once where five in a row were refused."""
-        for one in waiting.count_refusals([memory], refused=key == "d"):
-            terminal.say(f"   {waiting.ENOUGH} times in a row you refused {one.told}: never again? y or n")
+    def _offer_to_refuse_kind(self, key: str, memory: Memory) -> None:
+        """Count refusals of this kind of memory; after five in a row, ask whether to refuse it always."""
+        for kind in waiting.count_refusals([memory], refused=key == "d"):
+            terminal.say(f"   {waiting.ENOUGH} times in a row you refused {kind.told}: never again? y or n")
             if next_key().lower() == "y":
-                terminal.say(f"   {waiting.refuse_kind(one)}; `subcog config set` changes it")
+                terminal.say(f"   {waiting.refuse_kind(kind)}; `subcog config set` changes it")
 
-    def _change(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
-        """Make the change that a key stands for, and return it; None for a key that is none, or that nothing came of."""
+    def _apply_key(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
+        """Make the change of a key, and return it; None for an unknown key, or if nothing changed."""
         with context.writing() as store:
             if key == "k":
                 return waiting.accept(store, [memory])
             if key == "d":
                 return waiting.reject(store, [memory])
             if key in ALL_OF_SOURCE:
-                same = [one for one in self._found if one.id not in self._settled and waiting.is_of_same_source(one, memory)]
+                same = [
+                    candidate
+                    for candidate in self._memories
+                    if candidate.id not in self._settled and waiting.is_of_same_source(candidate, memory)
+                ]
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
                 name = waiting.store_of(memory) or waiting.source_of(memory)
                 return change._replace(said=f"{change.said}: all {len(same)} {name}")
             if key in WITH_NEIGHBOUR and near:
-                other = _choice(near)
+                other = _choose_neighbour(near)
                 if other is None:
                     return None
                 return (waiting.supersede if key == "r" else waiting.merge)(store, memory, other)
             if key == "e":
-                return _edited(memory, store)
+                return _edit_and_keep(memory, store)
         if key in WITH_NEIGHBOUR:
             raise UsageError("nothing is like it", "keep it, or drop it")
         return None
@@ -284,78 +288,82 @@ class _Session:
         if not self._steps:
             terminal.say("there is nothing to undo")
             return False
-        at, change = self._steps[-1]
+        position, change = self._steps[-1]
         with context.writing() as store:
             waiting.undo(store, change)
         self._steps.pop()
         waiting.take_back_refusals(
             [before for before, after in zip(change.before, change.after, strict=True) if _is_refused(after)]
         )
-        self._settled -= self._waiting_in(change)
-        self._at = at
+        self._settled -= self._waiting_ids_of(change)
+        self._position = position
         terminal.result("   undone")
         return True
 
-    def _waiting_in(self, change: Settlement) -> set[str]:
-        return {memory.id for memory in self._found} & {before.id for before in change.before}
+    def _waiting_ids_of(self, change: Settlement) -> set[str]:
+        return {memory.id for memory in self._memories} & {before.id for before in change.before}
 
-    def _show(self, memory: Memory, near: Sequence[Memory], likenesses: Sequence[str]) -> None:
-        left = len(self._found) - len(self._settled)
+    def _show_memory(self, memory: Memory, near: Sequence[Memory], likenesses: Sequence[str]) -> None:
+        left = len(self._memories) - len(self._settled)
         terminal.result("")
         terminal.paragraph(
-            (f"{self._at + 1} of {len(self._found)}", ACCENT),
-            (f"  {memory.id}  {day(memory.created_at)}  {_origin(memory)}  ({left} left)", DIM),
+            (f"{self._position + 1} of {len(self._memories)}", ACCENT),
+            (f"  {memory.id}  {day(memory.created_at)}  {_origin_text(memory)}  ({left} left)", DIM),
         )
         terminal.paragraph((redact_line(memory.content), ""), indent=3)
         if is_from_session(memory):
-            for name, text in learning_runs.told_of(memory, self._said.get(memory.id)):
+            for name, text in learning_runs.told_of(memory, self._quotes.get(memory.id)):
                 terminal.paragraph((f"{name}: ", DIM), (safe(text), ""), indent=3)
-        cues = [("asked", [one.text for one in memory.questions]), ("file", memory.paths), ("trigger", memory.triggers)]
+        cues = [
+            ("asked", [question.text for question in memory.questions]),
+            ("file", memory.paths),
+            ("trigger", memory.triggers),
+        ]
         for name, values in (*cues, ("tag", memory.tags), ("keyword", memory.keywords)):
             if values:
                 terminal.paragraph((f"{name}: ", DIM), (" | ".join(map(safe, values)), ""), indent=3)
         for number, (other, likeness) in enumerate(zip(near, likenesses, strict=True), 1):
-            said = f"{other.id} {redact_line(other.content)[:LONGEST_SHOWN]}"
-            terminal.paragraph((f"{number}. {likeness}: ", DIM), (said, ""), indent=3)
-        if self._tried:
-            came = self._would.get(memory.id, [])
-            said = f"it would have come to {len(came) or 'none'} of your last {self._tried} prompts"
-            terminal.paragraph((said, DIM), indent=3)
-            for one in came[-MOST_PROMPTS:]:
-                terminal.paragraph((redact_line(one.prompt or "")[:LONGEST_SHOWN], DIM), indent=5)
+            preview = f"{other.id} {redact_line(other.content)[:PREVIEW_CHARACTERS]}"
+            terminal.paragraph((f"{number}. {likeness}: ", DIM), (preview, ""), indent=3)
+        if self._tried_prompts:
+            decisions = self._decisions_by_id.get(memory.id, [])
+            summary = f"it would have come to {len(decisions) or 'none'} of your last {self._tried_prompts} prompts"
+            terminal.paragraph((summary, DIM), indent=3)
+            for decision in decisions[-MAX_PROMPTS:]:
+                terminal.paragraph((redact_line(decision.prompt or "")[:PREVIEW_CHARACTERS], DIM), indent=5)
 
 
-def _ask_about_suggestions(waiting_ones: Sequence[Open]) -> None:
-    """Ask about each change of a memory that is suggested, until none is left or the person has enough."""
-    if waiting_ones:
+def _ask_about_suggestions(suggestions: Sequence[Open]) -> None:
+    """Ask about each suggested change until none is left or the person quits."""
+    if suggestions:
         terminal.say(KEYS_OF_SUGGESTIONS)
     with suggested.opened() as state:
-        for place, one in enumerate(waiting_ones, 1):
+        for position, suggestion in enumerate(suggestions, 1):
             assert state is not None
             terminal.result("")
-            terminal.paragraph((f"{place} of {len(waiting_ones)}", ACCENT), (f"  {one.sentence}", ""))
+            terminal.paragraph((f"{position} of {len(suggestions)}", ACCENT), (f"  {suggestion.sentence}", ""))
             while (key := next_key()) not in ("k", "d", "n", " ", "q"):
                 terminal.say(KEYS_OF_SUGGESTIONS)
             if key == "q":
                 break
             try:
                 if key in ("k", "d"):
-                    terminal.result(f"   {(suggested.accept if key == 'k' else suggested.drop)(one, state)}")
+                    terminal.result(f"   {(suggested.accept if key == 'k' else suggested.drop)(suggestion, state)}")
             except SubcogError as error:
                 terminal.complain(str(error))
     embedding.afterwards()
 
 
-def _edited(memory: Memory, store: Store) -> Settlement | None:
-    """Let the person change a memory in the editor; it is kept then. Return None where nothing was changed."""
+def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
+    """Let the person edit a memory, and keep it. Return None if nothing was changed."""
 
-    def edited(stored: Memory) -> Memory:
+    def keep_edited(stored: Memory) -> Memory:
         if stored.status != PENDING:
             raise UsageError(f"{stored.id} is {stored.status} by now", "another process was quicker")
         return changed(stored, {**edits, "status": "active"})
 
     with whole_lines(), Editor(memory, keeps_status=True) as edits:
-        after = amend(memory, edited, store, []) if edits else None
+        after = amend(memory, keep_edited, store, []) if edits else None
     if after is None:
         terminal.say("nothing changed; it still waits")
         return None
@@ -372,22 +380,21 @@ def _say_keys() -> None:
         terminal.say(line)
 
 
-def _ask_for_later(name: str, setting: str) -> None:
-    """Ask whether what a machine notes there later goes the same way, and keep the answer as a setting."""
+def _ask_about_source(name: str, setting: str) -> None:
+    """Ask whether later notes from this source go the same way, and store the answer as a setting."""
     verb = "keep" if setting == waiting.KEEP_FROM else "drop"
     terminal.say(f"   {verb} what a machine notes in {name} later, too, without a question? y or n")
     if next_key().lower() != "y":
         return
-    from subcog_hooks.cli.config import keep  # with all that settings concern, for a question that is put once
+    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
 
     for key in (waiting.KEEP_FROM, waiting.DROP_FROM):
-        names = [one for one in waiting.settled_sources(key) if one != name] + [name] * (key == setting)
-        keep(key, ",".join(names) or None)
+        names = [source for source in waiting.settled_sources(key) if source != name] + [name] * (key == setting)
+        write_setting(key, ",".join(names) or None)
     terminal.say(f"   {setting} = {','.join(waiting.settled_sources(setting))}; `subcog config set` changes it")
 
 
-def _choice(near: Sequence[Memory]) -> Memory | None:
-    """Return the neighbour that the person means, None for none of them."""
+def _choose_neighbour(near: Sequence[Memory]) -> Memory | None:
     if len(near) == 1:
         return near[0]
     terminal.say(f"which, 1 to {len(near)}?")

@@ -1,4 +1,4 @@
-"""`subcog search`: the hook's engine for people and for scripts. `light_search` answers a script."""
+"""`subcog search`: the hook's engine for people. `light_search` answers a script."""
 
 import inspect
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from subcog_hooks.cli.support.views import first_screen
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.recall.hits import VERY_HIGH
 
-TYPES: dict[str, Any] = {SWITCH: bool, SHAPE: bool, NUMBER: int | None, LIST: list[str] | None}  # a string's is str | None
+TYPES: dict[str, Any] = {SWITCH: bool, SHAPE: bool, NUMBER: int | None, LIST: list[str] | None}  # any other kind: str | None
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +35,7 @@ def search(**values: Any) -> None:
             value = values[option.name]
             setattr(options, option.name, () if value is None and option.kind == LIST else value)
     if values[ONLY_TERMINAL]:
-        from subcog_hooks.cli.team import team_results  # few have a team's server
+        from subcog_hooks.cli.team import team_results  # few people have a team's server
 
         team_results.require_plain(options)
         raise typer.Exit(team_results.run(options, is_fast=options.fast))
@@ -47,11 +47,10 @@ def search(**values: Any) -> None:
             results.show(page, options.shape, is_explained=options.explain)
 
     is_refined = terminal.is_drawn and options.mode == HYBRID and not options.fast and not options.explain
-    raise typer.Exit(searching.run(options, show, _words_first if is_refined and options.shape == results.TABLE else None))
+    raise typer.Exit(searching.run(options, show, _show_word_hits if is_refined and options.shape == results.TABLE else None))
 
 
-def _parameter(option: Option) -> inspect.Parameter:
-    """Return the parameter that makes typer read an option of the table."""
+def _make_parameter(option: Option) -> inspect.Parameter:
     flags = (option.flag, option.letter) if option.letter else (option.flag,)
     details: dict[str, Any] = {"help": option.help}
     if option.metavar:
@@ -71,14 +70,14 @@ _QUERY = inspect.Parameter(
     default=None,
     annotation=Annotated[list[str] | None, typer.Argument(metavar="QUERY", help="The words or the question to look for.")],
 )
-_PARAMETERS = [_QUERY, *map(_parameter, OPTIONS)]
+_PARAMETERS = [_QUERY, *map(_make_parameter, OPTIONS)]
 search.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]  # inspect reads it instead of **values
 search.__annotations__ = {parameter.name: parameter.annotation for parameter in _PARAMETERS}
 
 
 @contextmanager
-def _words_first(look: searching.Look) -> Iterator[None]:
-    """Show what words find while the neural model is loaded; it gives way to the answer."""
+def _show_word_hits(look: searching.Look) -> Iterator[None]:
+    """Show the hits by words while the neural model is loaded; the answer replaces them."""
     first = look.by_words()
     if not first.hits or first.stage != VERY_HIGH:
         yield

@@ -1,4 +1,4 @@
-"""`subcog share`: a team's memory on PostgreSQL. psycopg is loaded by these commands alone."""
+"""`subcog share`: a team's memory on PostgreSQL. Only these commands load psycopg."""
 
 import os
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ from subcog_hooks.share.sync import SyncOutcome, locked
 from subcog_hooks.share.synced import CHANGED, ERASED, ShareState
 from subcog_hooks.store.project import identity_of
 
-SHOWN = 5  # problems
-SHOWN_CHANGES = 50  # of one's own memories, by colleagues
+MAX_LEFT_OUT = 5
+MAX_CHANGES = 50  # shown changes by colleagues of one's own memories
 
 commands = typer.Typer(
     help="Share the memories of chosen projects with a team, on its own PostgreSQL server. `subcog help sharing` tells all.",
@@ -61,8 +61,7 @@ def init(
         list[str] | None, typer.Option("--grant-read", metavar="ROLE", help="A role that may read them.")
     ] = None,
     by_project: Annotated[
-        bool,
-        typer.Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects."),
+        bool, typer.Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects.")
     ] = False,
     yes: _Yes = False,
     as_user: _AsUser = False,
@@ -76,38 +75,38 @@ def init(
         raise UsageError("an empty name is no role", "name a role of the server, as --grant bob")
     settings = context.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
-    projects = [_shareable(author.names_of(name)[0]) for name in project or ([author.HERE] if context.here() else [])]
+    projects = [_require_shareable(author.names_of(name)[0]) for name in project or ([author.HERE] if context.here() else [])]
     sharing.say_ignored_variables()
     with server_connection.opened(address) as server, server_connection.translated(address):
         parameters = server_connection.settings_of(address)
-        found = server_schema.look(server)
-        made = server_schema.plan(server, found, by_project=by_project, writers=grant or (), readers=grant_read or ())
+        schema = server_schema.look(server)
+        plan = server_schema.plan(server, schema, by_project=by_project, writers=grant or (), readers=grant_read or ())
         if (
             not server_connection.is_local(parameters)
             and server_connection.tls_mode(parameters) not in server_connection.VERIFYING
         ):
             terminal.say("no certificate proves that it is your server, only your password does: see `subcog help sharing`")
-        if made.told:
-            terminal.say(f"on {server_connection.place_of(address)}, as {safe(found.role)}, subcog will make:")
-            for line in made.told:
+        if plan.told:
+            terminal.say(f"on {server_connection.place_of(address)}, as {safe(schema.role)}, subcog will make:")
+            for line in plan.told:
                 terminal.say(f"  {safe(line)}")
             _confirm("Make it?", "nothing was made", yes=yes)
             with server_connection.opened(address, silent_s=server_connection.BUILDING_S) as patient:
-                server_schema.carry_out(patient, made)
-        found = server_schema.require(server)
-        if not found.has_vectors:
+                server_schema.carry_out(patient, plan)
+        schema = server_schema.require(server)
+        if not schema.has_vectors:
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
-    from subcog_hooks.cli.config import keep  # tomlkit, which only this command and `off` have use for
+    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
 
-    keep(SHARE_URL, address)
+    write_setting(SHARE_URL, address)
     shared = list(dict.fromkeys((*sharing.projects_of(settings), *projects)))
     if shared:
-        keep(sharing.PROJECTS, ", ".join(shared))
+        write_setting(sharing.PROJECTS, ", ".join(shared))
     if url:
         with ShareState.open(context.home()) as state:
-            if state.forget_other_agreements(server_connection.identity_of(address), found.server):
+            if state.forget_other_agreements(server_connection.identity_of(address), schema.server):
                 terminal.say("it is another server than before: nothing leaves for it until `subcog share sync` has shown what")
-    terminal.result(f"{server_connection.place_of(address)} has version {found.version} of the team's tables")
+    terminal.result(f"{server_connection.place_of(address)} has version {schema.version} of the team's tables")
     if shared:
         terminal.say(f"shared: {', '.join(map(safe, shared))}; `subcog share sync` begins")
     else:
@@ -132,34 +131,36 @@ def sync(
     sharing.url_of(settings)
     projects = sharing.projects_of(settings)
     for name in sharing.names_in(settings, sharing.PROJECTS):
-        _shareable(identity_of(name))
+        _require_shareable(identity_of(name))
     if not projects:
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
     home = context.home()
     if dry_run:
-        share_status.show_preview(projects, _agreed(settings), is_whole=whole)
+        share_status.show_preview(projects, _agreed_projects(settings), is_whole=whole)
         return
     with ShareState.open(home) as state:
         agreed = sharing.agreed_projects(state, settings)
         change = sharing.change_of_server(state, settings)
     if new := [name for name in projects if name not in agreed]:
-        _agree(settings, new, change, yes=yes, as_user=as_user)
+        _ask_agreement(settings, new, change, yes=yes, as_user=as_user)
     try:
-        outcome = _synchronise(settings, projects)
+        outcome = _synchronise_projects(settings, projects)
     except NotAgreedTo as error:
-        _agree(settings, projects, error, yes=yes, as_user=as_user)
-        outcome = _synchronise(settings, projects)
-    _tell(outcome)
+        _ask_agreement(settings, projects, error, yes=yes, as_user=as_user)
+        outcome = _synchronise_projects(settings, projects)
+    _print_outcome(outcome)
     refusal = sharing.note_outcome(home, outcome)
     embedding.afterwards()
     if refusal:
         raise ServerError(safe(refusal), "its owner gives you the project: see `subcog help sharing`")
 
 
-def _agree(settings: Settings, projects: Sequence[str], change: NotAgreedTo | None, *, yes: bool, as_user: bool) -> None:
-    """Show what would leave for the server that is set, and note that the person agrees. Raises UsageError, typer.Exit.
+def _ask_agreement(
+    settings: Settings, projects: Sequence[str], change: NotAgreedTo | None, *, yes: bool, as_user: bool
+) -> None:
+    """Show the memories that would leave for the server, and store the person's agreement. Raises UsageError, typer.Exit.
 
-    change: that another server was agreed to before, which --yes does not answer: it is raised then.
+    change: another server was agreed to before. `--yes` does not agree to a new server: `change` is raised then.
     """
     if change and yes:
         raise change
@@ -170,13 +171,13 @@ def _agree(settings: Settings, projects: Sequence[str], change: NotAgreedTo | No
     _require_person("agrees to what leaves", as_user=as_user)
     question = f"Share {', '.join(map(safe, projects))} with {safe(server_connection.place_of(url))}?"
     _confirm(question, "nothing was sent", yes=yes, hint=change.hint if change else "give --yes")
-    place = server_connection.identity_of(url)
+    server_identity = server_connection.identity_of(url)
     with ShareState.open(context.home()) as state:
         for name in projects:
-            state.agree(name, place)
+            state.agree(name, server_identity)
 
 
-def _synchronise(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
+def _synchronise_projects(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
     home = context.home()
     try:
         with progress.of_items("synchronising", None, with_rate=True) as advance:
@@ -199,69 +200,75 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     if not url or not projects:
         terminal.say("nothing is shared; `subcog share init` in a project's folder begins")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    agreed = _agreed(settings)
+    agreed = _agreed_projects(settings)
     with ShareState.open(context.home()) as state:
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
-        held = [known for name in projects for known in state.held_back(name)]
+        held_back = [entry for name in projects for entry in state.held_back(name)]
         with context.reading() as store:
             changes = share_status.own_changes(store, state) if store else []
-        left = {server_documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
-    lost, waiting = share_status.lost_versions(projects), share_status.count_waiting(projects, agreed)
-    kept = share_status.own_fields_kept(held)
-    gone = [change for change in changes if change.kind != CHANGED]
-    other = [change for change in changes if change.kind == CHANGED]
+        left_out = {server_documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
+    lost_versions, waiting = share_status.lost_versions(projects), share_status.count_waiting(projects, agreed)
+    kept_fields = share_status.own_fields_kept(held_back)
+    deleted = [change for change in changes if change.kind != CHANGED]
+    edited = [change for change in changes if change.kind == CHANGED]
     if as_json:
         rows = [
             {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
             for name, (own, theirs) in counts.items()
         ]
-        conflicts = [{"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost]
-        at = jsonl.written_time(int(synced)) if synced else None
-        told: dict[str, object] = {
+        conflicts = [
+            {"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost_versions
+        ]
+        synced_at = jsonl.written_time(int(synced)) if synced else None
+        record: dict[str, object] = {
             "server": url,
-            "synced_at": at,
+            "synced_at": synced_at,
             "failure": failure or None,
             "projects": rows,
             "lost": conflicts,
         }
-        told |= {"left": left, "deleted": [{"id": one.id, "by": one.by, "erased": one.kind == ERASED} for one in gone]}
-        told["changed"] = [{"id": o.id, "by": o.by, "fields": list(o.fields), "kept": o.before.id} for o in other]
-        terminal.json({**told, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept]})
+        record |= {
+            "left": left_out,
+            "deleted": [{"id": change.id, "by": change.by, "erased": change.kind == ERASED} for change in deleted],
+        }
+        record["changed"] = [
+            {"id": change.id, "by": change.by, "fields": list(change.fields), "kept": change.before.id} for change in edited
+        ]
+        terminal.json({**record, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields]})
         return
     terminal.result(f"server: {url}")
     terminal.result(f"synchronised: {jsonl.written_time(int(synced)) if synced else 'never'}")
     if failure:
         terminal.result(f"the last time failed: {failure}")
     for name, (own, theirs) in counts.items():
-        first = "" if name in agreed else "; waits for the first `subcog share sync`"
-        terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{first}")
-    for name, count in left.items():
+        remark = "" if name in agreed else "; waits for the first `subcog share sync`"
+        terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{remark}")
+    for name, count in left_out.items():
         terminal.result(f"{count} memories of {name} were left out: they are too large, or too much")
-    for memory in lost:
-        who = f", {memory.noted}" if memory.noted else ""
+    for memory in lost_versions:
+        noted_by = f", {memory.noted}" if memory.noted else ""
         pushed = "".join(f", {name}" for name in server_documents.cues_of(memory))
-        said = f"{memory.id} {day(memory.updated_at)}{who}{pushed}: {safe(memory.content)[:80]}"
-        terminal.result(f"lost to {memory.superseded_by}: {said}")
-    for id_, by, fields in kept:
+        version = f"{memory.id} {day(memory.updated_at)}{noted_by}{pushed}: {safe(memory.content)[:80]}"
+        terminal.result(f"lost to {memory.superseded_by}: {version}")
+    for id_, by, fields in kept_fields:
         names = ", ".join(fields)
         terminal.result(f"{id_} is yours, so what {by} has changed does not count here: {names}")
-    _tell_own_changes(changes)
-    if lost:
+    _print_own_changes(changes)
+    if lost_versions:
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
 
 
-def _tell_own_changes(changes: Sequence[share_status.OwnChange]) -> None:
-    """Name colleagues' changes and deletions of one's own memories: of a lot the first."""
-    for change in changes[:SHOWN_CHANGES]:
+def _print_own_changes(changes: Sequence[share_status.OwnChange]) -> None:
+    for change in changes[:MAX_CHANGES]:
         text = safe(change.before.content)[:80]
         if change.kind == CHANGED:
             fields = ", ".join(change.fields)
             terminal.result(f"changed by {change.by}: {change.id} ({fields}), before: {text} [kept as {change.before.id}]")
         else:
             terminal.result(f"{'erased for all' if change.kind == ERASED else 'deleted'} by {change.by}: {change.id} {text}")
-    if len(changes) > SHOWN_CHANGES:
-        terminal.result(f"and {len(changes) - SHOWN_CHANGES} more that colleagues changed or deleted; --json has all")
+    if len(changes) > MAX_CHANGES:
+        terminal.result(f"and {len(changes) - MAX_CHANGES} more that colleagues changed or deleted; --json has all")
     if changes:
         terminal.say("`subcog share restore ID` takes such a change or deletion back, `--by NAME` all of a colleague's")
         terminal.say("`subcog forget ID` of what is kept, and `subcog forget --purge ID` of what is deleted, settles it")
@@ -278,7 +285,7 @@ def restore(
 ) -> None:
     """Take back colleagues' changes and deletions of your own memories: each is as it was before.
 
-    `subcog share sync` sends them again. What was erased for all gets another id.
+    `subcog share sync` sends them again. A memory that was erased for all gets another id.
 
     Example: subcog share restore --by eve
     """
@@ -290,7 +297,7 @@ def restore(
         if by:
             chosen = [change for change in changes if change.by == server_documents.shown_author(by)]
         else:
-            chosen = [_own_change(id_, changes) for id_ in dict.fromkeys(ids or ())]
+            chosen = [_find_own_change(id_, changes) for id_ in dict.fromkeys(ids or ())]
         if not chosen:
             terminal.say(f"{safe(by or '')} has changed or deleted nothing of yours")
             raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -304,15 +311,15 @@ def restore(
     embedding.afterwards()
 
 
-def _own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> share_status.OwnChange:
-    """Return the change of the memory whose id is this or begins so, or of the version kept beside it. Raises UsageError."""
+def _find_own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> share_status.OwnChange:
+    """Return the change of the memory, or of its kept version, with this id or prefix. Raises UsageError."""
     named = [(name, change) for change in changes for name in (change.id, change.before.id) if name.startswith(id_)]
-    found = {change.id: change for name, change in named if name == id_} or {change.id: change for _, change in named}
-    if not found or not id_:
+    changes_by_id = {change.id: change for name, change in named if name == id_} or {change.id: change for _, change in named}
+    if not changes_by_id or not id_:
         raise UsageError(f"no colleague has changed or deleted {safe(id_)!r}", "`subcog share status` names what was changed")
-    if len(found) > 1:
-        raise UsageError(f"{safe(id_)} begins several ids ({', '.join(found)})", "give more of it")
-    return next(iter(found.values()))
+    if len(changes_by_id) > 1:
+        raise UsageError(f"{safe(id_)} begins several ids ({', '.join(changes_by_id)})", "give more of it")
+    return next(iter(changes_by_id.values()))
 
 
 @commands.command()
@@ -327,10 +334,10 @@ def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
         terminal.say("nothing is shared")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     _confirm("Stop sharing? What is here stays here, what is there stays there.", "sharing goes on", yes=yes)
-    from subcog_hooks.cli.config import keep  # as above
+    from subcog_hooks.cli.config import write_setting
 
     for key in (SHARE_URL, sharing.PROJECTS):
-        keep(key, None)
+        write_setting(key, None)
     with ShareState.open(context.home()) as state:
         state.forget_everything()
     terminal.say("sharing is off; `subcog help sharing` says how what is on the server is taken away")
@@ -340,7 +347,7 @@ def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
 ) -> None:
-    """Export all that you may read on the server as JSONL, which `subcog import` reads. Nothing here changes.
+    """Export every memory that you may read on the server as JSONL, which `subcog import` reads. Nothing here changes.
 
     Example: subcog share export team.jsonl
     """
@@ -350,16 +357,16 @@ def export(
     terminal.say(f"exported {count}")
 
 
-def _agreed(settings: Settings) -> tuple[str, ...]:
-    """Return the projects that leave for the server that is set without another question, none where that is not known."""
+def _agreed_projects(settings: Settings) -> tuple[str, ...]:
+    """Return the projects that may leave for this server without a question, none if that is unknown."""
     with ShareState.open(context.home()) as state:
         try:
             return sharing.agreed_projects(state, settings)
-        except (ServerError, ConfigError):  # no psycopg, or no such service
+        except (ServerError, ConfigError):  # psycopg or the service is missing
             return ()
 
 
-def _tell(outcome: SyncOutcome) -> None:
+def _print_outcome(outcome: SyncOutcome) -> None:
     parts = [f"sent {outcome.sent}", f"fetched {outcome.fetched}"]
     parts += [f"deleted there {outcome.deleted_there}"] if outcome.deleted_there else []
     parts += [f"deleted here {outcome.deleted_here}"] if outcome.deleted_here else []
@@ -377,14 +384,14 @@ def _tell(outcome: SyncOutcome) -> None:
         terminal.say(
             f"{count} memories of {server_documents.shown_author(name)} were left out: they are too large, or too much"
         )
-    for problem in outcome.problems[:SHOWN]:
+    for problem in outcome.problems[:MAX_LEFT_OUT]:
         terminal.say(f"left out: {safe(problem)}")
-    if len(outcome.problems) > SHOWN:
-        terminal.say(f"and {len(outcome.problems) - SHOWN} more were left out")
+    if len(outcome.problems) > MAX_LEFT_OUT:
+        terminal.say(f"and {len(outcome.problems) - MAX_LEFT_OUT} more were left out")
 
 
-def _shareable(name: str) -> str:
-    """Return a project's identity. Raises UsageError for a folder without a remote: colleagues' clones have another path."""
+def _require_shareable(name: str) -> str:
+    """Return a project's identity. Raises UsageError without a remote: colleagues' clones have other paths."""
     if not name:
         raise UsageError("an empty name is no project", "name it as `subcog list` does")
     if os.path.isabs(name):
@@ -394,13 +401,13 @@ def _shareable(name: str) -> str:
     return name
 
 
-def _require_person(what: str, *, as_user: bool) -> None:
+def _require_person(action: str, *, as_user: bool) -> None:
     if author.is_agent() and not as_user:
-        raise author.needs_consent(f"the person {what}")
+        raise author.needs_consent(f"the person {action}")
 
 
 def _confirm(question: str, otherwise: str, *, yes: bool, hint: str = "give --yes") -> None:
-    """Ask. Raises UsageError with the hint where nobody can be asked, typer.Exit where the answer is no."""
+    """Ask for a yes. Raises UsageError with the hint if nobody can be asked, typer.Exit after a no."""
     if yes:
         return
     if not terminal.interactive:

@@ -15,12 +15,11 @@ from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import EQ, GTE, IN, KNOWN, LTE
-from subcog_hooks.store import state_values as pauses
-from subcog_hooks.store import state_values as user_flags
+from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 
-_LONG = 40  # characters of a value in a remark
+_MAX_VALUE = 40  # characters
 SET, KNOWN_HERE = "set by you", "known here"
 
 commands = typer.Typer(
@@ -46,21 +45,21 @@ def set_(
 
     Example: subcog state set clinician_mode=true
     """
-    given = [condition_checks.flag_from_text(flag) for flag in flags]
+    parsed_flags = [condition_checks.flag_from_text(flag) for flag in flags]
     context.home().create()
-    with _opened() as state:
+    with _open_state() as state:
         state.begin()
-        for name, value in given:
-            user_flags.set_flag(state, name, value)
+        for name, value in parsed_flags:
+            state_values.set_flag(state, name, value)
         state.commit()
-    for name, value in given:
-        terminal.say(f"{name} = {_shown(value)}")
+    for name, value in parsed_flags:
+        terminal.say(f"{name} = {_flag_text(value)}")
 
 
 @commands.command()
 def get(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One flag or fact; without it, all that are known here.")
+        str | None, typer.Argument(metavar="NAME", help="One flag or fact; without it, all of this folder.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, or the value of NAME.")] = False,
 ) -> None:
@@ -73,12 +72,12 @@ def get(
     flags = inputs.flag_facts()
     here = inputs.facts_of_place()
     if name is not None:
-        _show(name, {**flags, **here}, as_json=as_json)
+        _print_value(name, {**flags, **here}, as_json=as_json)
     elif as_json:
         terminal.json({"flags": flags, "facts": here}, indent=1)
     else:
-        rows = [(each, _shown(value), SET) for each, value in flags.items()]
-        rows += [(each, _shown(value), KNOWN_HERE) for each, value in here.items()]
+        rows = [(flag, _flag_text(value), SET) for flag, value in flags.items()]
+        rows += [(flag, _flag_text(value), KNOWN_HERE) for flag, value in here.items()]
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         for row in rows:
             terminal.result(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}")
@@ -86,14 +85,14 @@ def get(
             terminal.say("no flag is set; `subcog state set NAME=VALUE` sets one")
 
 
-def _show(name: str, known: dict[str, Value], *, as_json: bool) -> None:
-    if name not in known:
+def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
+    if name not in values:
         terminal.say(f"{safe(name)} {'is not known here' if name in KNOWN else 'is not set'}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     if as_json:
-        terminal.json(known[name])
+        terminal.json(values[name])
     else:
-        terminal.result(_shown(known[name]))
+        terminal.result(_flag_text(values[name]))
 
 
 @commands.command()
@@ -112,10 +111,10 @@ def clear(
     if not os.path.exists(context.home().state_db):
         cleared = []
     else:
-        with _opened() as state:
+        with _open_state() as state:
             state.begin()
-            wanted = list(user_flags.find_flags(state)) if everything else list(dict.fromkeys(names or ()))
-            cleared = [name for name in wanted if user_flags.clear_flag(state, name)]
+            candidates = list(state_values.find_flags(state)) if everything else list(dict.fromkeys(names or ()))
+            cleared = [name for name in candidates if state_values.clear_flag(state, name)]
             state.commit()
     for name in dict.fromkeys(names or cleared):
         terminal.say(f"{name} {'is cleared' if name in cleared else 'was not set'}")
@@ -125,37 +124,37 @@ def clear(
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-def note_unset(when: Mapping[str, object]) -> None:
-    """Say which names of conditions are neither facts nor flags that are set: they may be misspelt, or are to be set."""
-    names = [name for name in when if name not in KNOWN]
+def warn_about_unset(conditions: Mapping[str, object]) -> None:
+    """Name the flags of conditions that are not set: they may be misspelt."""
+    names = [name for name in conditions if name not in KNOWN]
     try:
         flags = inputs.flag_facts() if names else {}
     except StoreError as error:
-        terminal.say(f"whether {', '.join(names)} is set can not be seen ({error.message})")
+        terminal.say(f"whether {', '.join(names)} is set cannot be seen ({error.message})")
         return
     for name in names:
         if name not in flags:
-            meant = condition_checks.near(name, flags)
-            told = f"{name} is a flag of yours, not set now (`subcog state set {name}={_value_for(when[name])}`)"
-            terminal.say(f"{told}; did you mean {meant}?" if meant else told)
+            suggestion = condition_checks.near(name, flags)
+            remark = f"{name} is a flag of yours, not set now (`subcog state set {name}={_example_value(conditions[name])}`)"
+            terminal.say(f"{remark}; did you mean {suggestion}?" if suggestion else remark)
 
 
-def _value_for(condition: object) -> str:
-    """Return what a flag is set to for a condition to hold, as far as that has one value.
+def _example_value(condition: object) -> str:
+    """Return a value of the flag that makes the condition hold, `…` if none is obvious.
 
-    >>> _value_for(True), _value_for(["tired", "ill"]), _value_for({"gte": 7}), _value_for({"not": "ill"})
+    >>> _example_value(True), _example_value(["tired", "ill"]), _example_value({"gte": 7}), _example_value({"not": "ill"})
     ('true', 'tired', '7', '…')
     """
     if isinstance(condition, dict):
         condition = next((condition[operator] for operator in (EQ, IN, GTE, LTE) if operator in condition), "…")
     if isinstance(condition, list):
         condition = condition[0]
-    text = _shown(condition) if isinstance(condition, Value) else "…"
-    return text if len(text) <= _LONG else "…"
+    text = _flag_text(condition) if isinstance(condition, Value) else "…"
+    return text if len(text) <= _MAX_VALUE else "…"
 
 
 @contextmanager
-def _opened() -> Iterator[State]:
+def _open_state() -> Iterator[State]:
     state = State.open(context.home(), inputs.WAIT_MS, terminal.say)
     try:
         yield state
@@ -163,19 +162,18 @@ def _opened() -> Iterator[State]:
         state.close()
 
 
-def _shown(value: Value) -> str:
-    """Return a value as `set` takes it.
+def _flag_text(value: Value) -> str:
+    """Return a value in the form that `set` takes.
 
-    >>> _shown(True), _shown(7), _shown("7"), _shown("tired")
+    >>> _flag_text(True), _flag_text(7), _flag_text("7"), _flag_text("tired")
     ('true', '7', '"7"', 'tired')
     """
     if not isinstance(value, str):
         return json.dumps(value)
-    _, read = condition_checks.flag_from_text(f"flag={value}")
-    return safe(value if read == value else json.dumps(value, ensure_ascii=False))
+    _, parsed = condition_checks.flag_from_text(f"flag={value}")
+    return safe(value if parsed == value else json.dumps(value, ensure_ascii=False))
 
 
-WAIT_MS = 2_000
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -200,7 +198,9 @@ def pause(
         if not match:
             raise UsageError(f"{length!r} is no length of time", "for instance 30m, 2h or 1d")
         length_ms = int(match[1]) * _UNITS[match[2]]
-    pauses.begin_pause(_state(), now_ms(), length_ms)
+    context.home().create()
+    with _open_state() as state:
+        state_values.begin_pause(state, now_ms(), length_ms)
     terminal.say(f"paused for {length}" if length else "paused; `subcog resume` ends it")
 
 
@@ -209,7 +209,10 @@ def resume() -> None:
 
     Example: subcog resume
     """
-    if not pauses.end_pause(_state(), now_ms()):
+    context.home().create()
+    with _open_state() as state:
+        is_ended = state_values.end_pause(state, now_ms())
+    if not is_ended:
         terminal.say("not paused")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     terminal.say("resumed")
@@ -221,9 +224,3 @@ def hook() -> None:
     It reads a JSON payload on standard input and prints one JSON object or nothing. The exit code is always 0, errors go to the
     log. `subcog init` registers it; `subcog doctor --prompt TEXT` shows what it would answer.
     """
-
-
-def _state() -> State:
-    home = context.home()
-    home.create()
-    return State.open(home, WAIT_MS, terminal.say)

@@ -1,4 +1,4 @@
-"""`subcog test-trigger`: what a trigger would match, before a memory has it."""
+"""`subcog test-trigger`: try a trigger before a memory has it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.text.sanitise import cut
 
-TRIED = 100  # prompts
-MAX_MATCHES_SHOWN = 20  # matches, or prompts
-_PREVIEW = 100  # characters of a match
+MAX_PROMPTS = 100  # latest prompts that are tried
+MAX_MATCHES_SHOWN = 20
+_PREVIEW_CHARACTERS = 100
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="test-trigger")(trial)
+    app.command(name="test-trigger")(try_trigger)
 
 
 class Match(NamedTuple):
-    """A place where a trigger matches. line, column: of its first character, from 1; start, end: in the whole text, from 0."""
+    """A match of a trigger. line, column: its first character, from 1; start, end: offsets in the text, from 0."""
 
     line: int
     column: int
@@ -42,7 +42,7 @@ class Match(NamedTuple):
     text: str
 
 
-def trial(
+def try_trigger(
     pattern: Annotated[
         str, typer.Argument(metavar="REGEX", help="The trigger: a regular expression as RE2 reads it. Case does not matter.")
     ],
@@ -69,40 +69,40 @@ def trial(
     if tried_on is None:
         _try_on_prompts(pattern, literals, compiled, as_json=as_json)
         return
-    found = list(_matches(compiled, triggers.plain(tried_on)))
+    matches = list(_find_matches(compiled, triggers.plain(tried_on)))
     if as_json:
-        _print({"trigger": pattern, "literals": list(literals), "matches": [one._asdict() for one in found]})
+        _print_json({"trigger": pattern, "literals": list(literals), "matches": [match._asdict() for match in matches]})
     else:
-        terminal.result(_taken(literals))
-        for one in found[:MAX_MATCHES_SHOWN]:
-            last = one.column + max(1, one.end - one.start) - 1
-            shown = cut(safe(one.text), _PREVIEW)
-            terminal.result(f"line {one.line}, characters {one.column} to {last}: {shown}")
-        if len(found) > MAX_MATCHES_SHOWN:
-            terminal.say(f"and {len(found) - MAX_MATCHES_SHOWN:,} more")
-    if not found:
+        terminal.result(_acceptance_text(literals))
+        for match in matches[:MAX_MATCHES_SHOWN]:
+            last = match.column + max(1, match.end - match.start) - 1
+            preview = cut(safe(match.text), _PREVIEW_CHARACTERS)
+            terminal.result(f"line {match.line}, characters {match.column} to {last}: {preview}")
+        if len(matches) > MAX_MATCHES_SHOWN:
+            terminal.say(f"and {len(matches) - MAX_MATCHES_SHOWN:,} more")
+    if not matches:
         terminal.say("no match")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-def _matches(compiled: _Regexp, text: str) -> Iterator[Match]:
-    line, begins, seen = 1, 0, 0
-    for found in compiled.finditer(text):
-        start, end = found.span()
-        line += text.count("\n", seen, start)
-        begins = max(begins, text.rfind("\n", seen, start) + 1)
-        seen = start
-        yield Match(line, start - begins + 1, start, end, text[start:end])
+def _find_matches(compiled: _Regexp, text: str) -> Iterator[Match]:
+    line, line_start, counted_to = 1, 0, 0
+    for match in compiled.finditer(text):
+        start, end = match.span()
+        line += text.count("\n", counted_to, start)
+        line_start = max(line_start, text.rfind("\n", counted_to, start) + 1)
+        counted_to = start
+        yield Match(line, start - line_start + 1, start, end, text[start:end])
 
 
 def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: _Regexp, *, as_json: bool) -> None:
-    prompts = _prompts()
-    matched = [(decision, found) for decision, text in prompts if (found := compiled.search(triggers.plain(text)))]
+    prompts = _latest_prompts()
+    matched = [(decision, match) for decision, text in prompts if (match := compiled.search(triggers.plain(text)))]
     if as_json:
-        rows = [{"decision": decision.id, "at": decision.at, "text": found.group()} for decision, found in matched]
-        _print({"trigger": pattern, "literals": list(literals), "prompts": len(prompts), "matched": rows})
+        rows = [{"decision": decision.id, "at": decision.at, "text": match.group()} for decision, match in matched]
+        _print_json({"trigger": pattern, "literals": list(literals), "prompts": len(prompts), "matched": rows})
         return
-    terminal.result(_taken(literals))
+    terminal.result(_acceptance_text(literals))
     if not prompts:
         terminal.say("no prompts are kept to try it on; give a text")
         return
@@ -114,22 +114,25 @@ def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: _Regexp, 
         terminal.say(f"and {len(matched) - MAX_MATCHES_SHOWN} more")
 
 
-def _prompts() -> list[tuple[Decision, str]]:
-    """Return the last prompts that are kept, the latest first, each with its decision."""
+def _latest_prompts() -> list[tuple[Decision, str]]:
     try:
         with lookup.opened() as state:
-            kept = [(one, one.prompt) for one in decision_log.latest(state, MAX_DECISIONS) if one.prompt is not None]
+            prompts = [
+                (decision, decision.prompt)
+                for decision in decision_log.latest(state, MAX_DECISIONS)
+                if decision.prompt is not None
+            ]
     except NoDecision:
         return []
-    return kept[:TRIED]
+    return prompts[:MAX_PROMPTS]
 
 
-def _taken(literals: tuple[str, ...]) -> str:
+def _acceptance_text(literals: tuple[str, ...]) -> str:
     if literals:
-        words = " or ".join(safe(json.dumps(one, ensure_ascii=False)) for one in literals)
+        words = " or ".join(safe(json.dumps(literal, ensure_ascii=False)) for literal in literals)
         return f"taken; looked for where a text has {words}"
     return f"taken; each prompt is tried, since no word is in every match: at most {MAX_UNKEYED} such triggers are kept"
 
 
-def _print(known: dict[str, object]) -> None:
-    terminal.raw(json.dumps(known, indent=1) + "\n")
+def _print_json(record: dict[str, object]) -> None:
+    terminal.raw(json.dumps(record, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""`subcog why`: what the hook decided for a prompt, and why; and the user's word that a memory was wrong there."""
+"""`subcog why`: the hook's decision for a prompt and its reasons; marks of wrong and missed memories."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Filter, Store, audiences_of
 from subcog_hooks.text.typed import asked_in
 
-LISTED = 20
+DEFAULT_LIMIT = 20
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +43,7 @@ def why(
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", "-n", metavar="NUMBER", min=1, max=1000, help=f"How many decisions to list; {LISTED} without it."
+            "--limit", "-n", metavar="NUMBER", min=1, max=1000, help=f"How many decisions to list; {DEFAULT_LIMIT} without it."
         ),
     ] = None,
     bad: Annotated[
@@ -70,12 +70,13 @@ def why(
     ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="With --bad or --missed: take it back.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --missed: show why it was rejected and what would bring it. Store nothing.")
+        bool,
+        typer.Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing."),
     ] = False,
 ) -> None:
     """Show why the hook gave memories to the agent, or why it was silent.
 
-    It shows the latest decision or another by its id: at a prompt, at a tool's call, or at a session's start. The exit
+    It shows the latest decision, or another by its id. Decisions are made at prompts, tool calls and session starts. The exit
     code is 1 when there is none.
 
     Example: subcog why --list
@@ -89,7 +90,7 @@ def why(
     if tool and (decision or as_list or bad or missed or explain):
         raise UsageError("--tool lists tool calls", "give it alone, or with --limit and --json")
     if tool:
-        _list_tool_calls(limit or LISTED, as_json=as_json)
+        _list_tool_calls(limit or DEFAULT_LIMIT, as_json=as_json)
         return
     if missed is not None and (as_json or as_list or limit or bad):
         raise UsageError("--missed goes with one decision alone", "leave --json, --list, --limit and --bad out")
@@ -105,42 +106,43 @@ def why(
         return
     with lookup.opened() as state:
         if as_list or limit:
-            most = limit or LISTED
-            _list(
-                decision_log.latest(state, most),
-                hook_traces.read_cut_offs(context.home(), now_ms())[:most],
-                most,
+            max_decisions = limit or DEFAULT_LIMIT
+            _list_runs(
+                decision_log.latest(state, max_decisions),
+                hook_traces.read_cut_offs(context.home(), now_ms())[:max_decisions],
+                max_decisions,
                 as_json=as_json,
             )
             return
-        found = lookup.find(state, decision)
-        before = [candidate.id for candidate in found.candidates if candidate.outcome == GIVEN]
-        given = {id_: ledger.decision_of(state, found.session, id_) for id_ in before}
-        look = decision_log.second_look_at(state, found)
-        opened = ledger.opened_from(state, found.id)
+        selected = lookup.find(state, decision)
+        repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
+        decision_by_id = {id_: ledger.decision_of(state, selected.session, id_) for id_ in repeated_ids}
+        look = decision_log.second_look_at(state, selected)
+        opened = ledger.opened_from(state, selected.id)
         if as_json:
-            told = {**lookup.described(found), "opened": sorted(opened)} | (
+            record = {**lookup.described(selected), "opened": sorted(opened)} | (
                 {"second_look": lookup.described(look)} if look else {}
             )
-            terminal.raw(json.dumps(told, indent=1) + "\n")
+            terminal.raw(json.dumps(record, indent=1) + "\n")
             return
         with context.reading() as store:
-            shown = _shown_of(found, given, state, store, is_explained=explain)._replace(look=look, opened=opened)
-            terminal.page(decision_view.view(found, shown))
-            _tell_hidden(found, store)
+            details = _gather_details(selected, decision_by_id, state, store, is_explained=explain)._replace(
+                look=look, opened=opened
+            )
+            terminal.page(decision_view.view(selected, details))
+            _report_hidden(selected, store)
 
 
-def _tell_hidden(decision: Decision, store: Store | None) -> None:
-    """Say which memories would have matched the prompt of a decision, if they still held."""
+def _report_hidden(decision: Decision, store: Store | None) -> None:
+    """Name the inactive memories that would have matched the prompt of a decision."""
     if store is None or not decision.prompt:
         return
     scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
-    if lost := results.find_hidden(asked_in(decision.prompt), scope, store, context.index_of(store)):
-        terminal.say(results.hidden_remark(lost))
+    if hidden := results.find_hidden(asked_in(decision.prompt), scope, store, context.index_of(store)):
+        terminal.say(results.hidden_remark(hidden))
 
 
 def _list_tool_calls(limit: int, *, as_json: bool) -> None:
-    """List the latest tool calls, spoken and silent, the newest first."""
     home = context.home()
     silent = hook_traces.latest_silent_calls(home, limit)
     spoken = []
@@ -149,11 +151,11 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
             spoken = decision_log.latest(state, limit, event=TOOL_EVENT)
     if as_json:
         rows = [{"at": call.at, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
-        known = {"silent": rows, "decisions": [lookup.described(one) for one in spoken]}
-        terminal.raw(json.dumps(known, indent=1) + "\n")
+        record = {"silent": rows, "decisions": [lookup.described(decision) for decision in spoken]}
+        terminal.raw(json.dumps(record, indent=1) + "\n")
     else:
         lines = [(call.at, lookup.silent_line(call)) for call in silent]
-        lines += [(one.at, lookup.line(one)) for one in spoken]
+        lines += [(decision.at, lookup.line(decision)) for decision in spoken]
         for _, line in sorted(lines, reverse=True)[:limit]:
             terminal.result(line)
     if not silent and not spoken:
@@ -164,27 +166,29 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
 # ---- what would help ------------------------------------------------------------------------------------------------------
 
 
-def _shown_of(
-    decision: Decision, given: dict[str, str], state: State, store: Store | None, *, is_explained: bool
+def _gather_details(
+    decision: Decision, decision_by_id: dict[str, str], state: State, store: Store | None, *, is_explained: bool
 ) -> decision_view.Shown:
-    """Return what there is to say of a decision: the words of its prompt, and what would have made the best memory come."""
+    """Return the details of a decision: its prompt's words, and remedies for the best rejected memory."""
     if store is None:
-        return decision_view.Shown({}, given, is_explained=is_explained)
+        return decision_view.Shown({}, decision_by_id, is_explained=is_explained)
     memories = store.by_ids([candidate.id for candidate in decision.candidates])
     live = {id_: memory for id_, memory in memories.items() if memory.status != "deleted"}
     if decision.prompt is None:
-        return decision_view.Shown(memories, given, is_explained=is_explained)
+        return decision_view.Shown(memories, decision_by_id, is_explained=is_explained)
     index = context.index_of(store)
     words = {id_: remedies.words_of(decision, memory, index) for id_, memory in live.items()}
-    helped: dict[str, list[Remedy]] = {}
+    remedies_by_id: dict[str, list[Remedy]] = {}
     nearest = lookup.nearly_given(decision)
     if nearest and nearest.id in live:
-        helped = {nearest.id: _tried(decision, live[nearest.id], state, index)}
-    return decision_view.Shown(memories, given, words, {id_: found for id_, found in helped.items() if found}, is_explained)
+        remedies_by_id = {nearest.id: _find_remedies(decision, live[nearest.id], state, index)}
+    return decision_view.Shown(
+        memories, decision_by_id, words, {id_: helpful for id_, helpful in remedies_by_id.items() if helpful}, is_explained
+    )
 
 
-def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
-    """Return what makes a memory come, nothing where that can not be tried."""
+def _find_remedies(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
+    """Return the remedies that would bring a memory, none if they cannot be tried."""
     rerun = Rerun(decision, lookup.given_before(state, decision), lookup.place_of(state, decision), state)
     try:
         return remedies.tried(rerun, decision, memory, index)
@@ -193,18 +197,18 @@ def _tried(decision: Decision, memory: Memory, state: State, index: LexicalIndex
         return []
 
 
-def _list(found: list[Decision], cut_off: list[CutOff], most: int, *, as_json: bool) -> None:
-    """List the latest runs, the newest first, also those that were cut off before they could be recorded."""
+def _list_runs(decisions: list[Decision], cut_off: list[CutOff], max_runs: int, *, as_json: bool) -> None:
+    """List the latest runs, the newest first, with the runs that were cut off unrecorded."""
     if as_json:
-        rows = [(one.at, lookup.described(one)) for one in found]
-        rows += [(one.at, {"id": None, "at": one.at, "event": one.event, "outcome": "cut_off"}) for one in cut_off]
-        latest = sorted(rows, key=lambda row: -row[0])[:most] if cut_off else rows
+        rows = [(decision.at, lookup.described(decision)) for decision in decisions]
+        rows += [(cut.at, {"id": None, "at": cut.at, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
+        latest = sorted(rows, key=lambda row: -row[0])[:max_runs] if cut_off else rows
         terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
     else:
-        lines = [(one.at, lookup.line(one)) for one in found]
-        lines += [(one.at, lookup.cut_off_line(one)) for one in cut_off]
-        for _, line in sorted(lines, key=lambda line: -line[0])[:most] if cut_off else lines:
+        lines = [(decision.at, lookup.line(decision)) for decision in decisions]
+        lines += [(cut.at, lookup.cut_off_line(cut)) for cut in cut_off]
+        for _, line in sorted(lines, key=lambda line: -line[0])[:max_runs] if cut_off else lines:
             terminal.result(line)
-    if not found and not cut_off:
+    if not decisions and not cut_off:
         terminal.say("no decisions")
         raise typer.Exit(EXIT_NOTHING_FOUND)

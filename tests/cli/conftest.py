@@ -46,7 +46,7 @@ def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
         with monkeypatch.context() as patched:
             patched.setattr(os, "_exit", sys.exit)  # so a command ends whose model is late
             with pytest.raises(SystemExit) as ended:
-                app.run()
+                app.run_command_line()
         out, err = capsys.readouterr()
         code = ended.value.code
         assert isinstance(code, int)

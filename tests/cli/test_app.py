@@ -33,8 +33,8 @@ def test_the_table_names_the_module_of_each_command(subtests: pytest.Subtests) -
 def test_a_command_loads_its_own_module_alone() -> None:
     script = (
         "import sys; sys.argv = ['subcog', 'help']\n"
-        "from subcog_hooks.cli.app import run\n"
-        "try: run()\n"
+        "from subcog_hooks.cli.app import run_command_line\n"
+        "try: run_command_line()\n"
         "finally: sys.stderr.write(' '.join(m for m in sys.modules if m.startswith('subcog_hooks.cli.')))"
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The process at rest: when a command's end or a session starts it, what it keeps of its jobs, and that nothing is lost."""
+"""The background process: its start by a command or a session, its record of jobs, and its leftover work."""
 
 import os
 import subprocess
@@ -33,8 +33,8 @@ MINUTE_MS = 60_000
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The homes for which a process would have been started."""
+def start_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the homes for which a process would have been started."""
     homes: list[str] = []
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     monkeypatch.setattr(detached, "start_process", lambda home, _: homes.append(home.root))
@@ -69,16 +69,16 @@ def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("pending")
-def test_a_commands_end_starts_one_process_and_none_beside_it(home: Home, started: list[str]) -> None:
+def test_a_commands_end_starts_one_process_and_none_beside_it(home: Home, start_calls: list[str]) -> None:
     with ProcessLock(home.at_rest_lock, 0, "working at rest"):
         assert not at_rest.start_if_due(home)
     assert at_rest.start_if_due(home)
-    assert started == [home.root]
+    assert start_calls == [home.root]
 
 
 @pytest.mark.usefixtures("pending")
-def test_a_setting_keeps_one_job_from_starting_it_and_a_variable_all(
-    home: Home, started: list[str], monkeypatch: pytest.MonkeyPatch
+def test_a_setting_stops_one_job_and_a_variable_all_jobs(
+    home: Home, start_calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path(home.config).write_text("[embedding]\nbackground = false\n")
     assert not at_rest.start_if_due(home)
@@ -98,7 +98,7 @@ def test_a_process_that_can_not_be_started_is_a_line_in_the_log(
     assert "the work at rest was not started" in Path(log.path(home)).read_text()
 
 
-def test_a_session_starts_it_when_a_time_has_come_or_the_settings_have_changed(home: Home, store: Store) -> None:
+def test_a_session_starts_due_jobs_and_those_newly_set(home: Home, store: Store) -> None:
     now = now_ms()
     assert job_record.is_due(home, now)  # nothing is known
     job_record.write(home, RestRecord({}, now + MINUTE_MS, job_record.settings_time(home)))
@@ -110,17 +110,17 @@ def test_a_session_starts_it_when_a_time_has_come_or_the_settings_have_changed(h
     assert job_record.is_due(home, now)
 
 
-def test_a_session_starts_it_after_a_clock_that_was_ahead_has_been_put_back(home: Home, store: Store) -> None:
+def test_a_session_starts_it_after_the_clock_was_put_back(home: Home, store: Store) -> None:
     now = now_ms()
     job_record.write(home, RestRecord({}, now + 2 * 24 * 60 * MINUTE_MS, job_record.settings_time(home)))
     assert job_record.is_due(home, now)
 
 
-# ---- what it does --------------------------------------------------------------------------------------------------------
+# ---- its jobs ------------------------------------------------------------------------------------------------------------
 
 
 class Work:
-    """A job of a test: `left` units of work are due, and each run does one of them."""
+    """A test job with `left` units of due work; each run does one unit."""
 
     def __init__(self, left: int, act: Callable[[Breath], str] = lambda _: "one done", every_s: float = 0.0) -> None:
         self.left = left
@@ -142,7 +142,7 @@ def test_it_goes_on_until_nothing_is_due_and_lets_go_of_the_lock(home: Home) -> 
 
 
 @pytest.mark.usefixtures("store")
-def test_what_a_command_left_while_the_lock_was_held_is_done_before_the_process_ends(home: Home) -> None:
+def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     last = Work(0)
     seen: list[bool] = []
 
@@ -166,10 +166,10 @@ def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
 
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [(ConfigError("the folder is gone"), "the folder is gone"), (KeyError("x"), "an internal error: KeyError")],
 )
-def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exception, told: str) -> None:
+def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exception, message: str) -> None:
     def fail(_: Breath) -> str:
         raise error
 
@@ -177,13 +177,13 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exceptio
     background_jobs.work(home, [failing.job._replace(name="failing"), other.job])
     assert (failing.runs, other.runs) == (1, 1)
     run = job_record.read(home).runs["failing"]
-    assert (run.outcome, run.told) == (RUN_FAILED, told)
-    assert f"failing failed at rest: {told}" in Path(log.path(home)).read_text()
+    assert (run.outcome, run.told) == (RUN_FAILED, message)
+    assert f"failing failed at rest: {message}" in Path(log.path(home)).read_text()
     assert background_jobs.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
 
 
 @pytest.mark.usefixtures("store")
-def test_what_is_left_when_its_time_is_over_is_done_by_the_next_process(home: Home) -> None:
+def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> None:
     work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
     background_jobs.work(home, [spent])
@@ -205,7 +205,7 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
 
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("in_the_way", ["at-rest.json", "at-rest.json.new"])
-def test_a_record_that_can_not_be_written_lets_no_job_run_for_ever(home: Home, in_the_way: str) -> None:
+def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home, in_the_way: str) -> None:
     os.mkdir(os.path.join(home.root, in_the_way))
     work = Work(5, every_s=3_600.0)
     background_jobs.work(home, [work.job])
@@ -214,7 +214,7 @@ def test_a_record_that_can_not_be_written_lets_no_job_run_for_ever(home: Home, i
 
 @posix
 @pytest.mark.usefixtures("store")
-def test_a_pipe_in_the_place_of_the_record_or_the_lock_is_waited_for_by_nobody(home: Home) -> None:
+def test_a_pipe_as_record_or_lock_blocks_nobody(home: Home) -> None:
     code = (
         "import sys\nfrom subcog_hooks.store.lock import is_held\nfrom subcog_hooks.core.paths import Home\n"
         "from subcog_hooks.store import job_record\nhome = Home(sys.argv[1])\n"
@@ -244,7 +244,7 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
 
 
 @pytest.mark.usefixtures("store")
-def test_a_process_that_is_killed_leaves_the_work_to_the_next_session(home: Home) -> None:
+def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
     def die(_: Breath) -> str:
         raise KeyboardInterrupt  # ends the process as a signal does: nothing more is noted
 
@@ -273,7 +273,7 @@ def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: f
     assert background_jobs.wait_s(Work(1, every_s=every_s).job, LastRun(0, 0, outcome, "")) == waits_s
 
 
-# ---- what is kept of it --------------------------------------------------------------------------------------------------
+# ---- its record ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"])
@@ -283,7 +283,7 @@ def test_a_damaged_record_is_as_good_as_none(home: Home, store: Store, text: str
     assert (record.runs, job_record.is_due(home, now_ms())) == ({}, True)
 
 
-def test_the_record_is_the_users_alone_and_nothing_lies_beside_it(home: Home, store: Store) -> None:
+def test_only_the_user_may_read_the_record(home: Home, store: Store) -> None:
     runs = {outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in OUTCOMES}
     job_record.write(home, RestRecord(runs, 5, 6))
     again = job_record.read(home)
@@ -337,10 +337,11 @@ def test_it_takes_the_least_of_the_processor_and_the_disk(*, wholly: bool, sessi
 
 @posix
 @pytest.mark.parametrize("is_apart", [True, False])
-def test_a_process_at_rest_has_the_lowest_priority_and_whoever_calls_it_their_own(
-    home: Home, store: Store, *, is_apart: bool
-) -> None:
-    code = "import os\nfrom subcog_hooks.cli import at_rest\nat_rest.at_rest()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
+def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is_apart: bool) -> None:
+    code = (
+        "import os\nfrom subcog_hooks.cli import at_rest\n"
+        "at_rest.run_background_jobs()\nprint(os.getpriority(os.PRIO_PROCESS, 0))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True, start_new_session=is_apart
     )

@@ -1,4 +1,4 @@
-"""`subcog audit`: every prompt of before is decided as the hook decides it, and nothing of that is kept."""
+"""`subcog audit`: every earlier prompt is decided as the hook decides it, and nothing is recorded."""
 
 import json
 import os
@@ -21,30 +21,28 @@ RULE = "Don't use npm here, we're on pnpm"
 AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
 
 
-def listed(tmp_path: Path, *rows: dict[str, object]) -> None:
+def write_prompt_list(tmp_path: Path, *rows: dict[str, object]) -> None:
     (tmp_path / "claude").mkdir(exist_ok=True)
     (tmp_path / "claude" / history.HISTORY).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def audited(subcog: Run, *options: str) -> dict[str, Any]:
+def run_audit(subcog: Run, *options: str) -> dict[str, Any]:
     done = subcog("audit", "--json", *options)
     assert done.code == 0, done.err
-    found: dict[str, Any] = json.loads(done.out)
-    return found
+    record: dict[str, Any] = json.loads(done.out)
+    return record
 
 
-def test_it_speaks_where_the_hook_speaks_and_says_what_that_costs(
-    subcog: Run, sessions: Path, ask: Ask, tmp_path: Path
-) -> None:
+def test_it_speaks_like_the_hook_and_counts_the_cost(subcog: Run, sessions: Path, ask: Ask, tmp_path: Path) -> None:
     ask.remember(login=LOGIN, never="Cranes in the harbour are painted yellow")
     session(sessions, "one", ASKED, "make it blue")
-    found = audited(subcog)
-    assert (found["prompts"], found["sessions"], found["spoke"], found["injected"]) == (2, 1, 1, 1)
-    (spoken,) = found["spoken"]
+    record = run_audit(subcog)
+    assert (record["prompts"], record["sessions"], record["spoke"], record["injected"]) == (2, 1, 1, 1)
+    (spoken,) = record["spoken"]
     assert (spoken["prompt"], spoken["memories"]) == (ASKED, ["login"])
-    assert spoken["characters"] == found["characters"] > len(LOGIN)
-    assert "never" in found["never"]
-    assert "login" not in found["never"]
+    assert spoken["characters"] == record["characters"] > len(LOGIN)
+    assert "never" in record["never"]
+    assert "login" not in record["never"]
     assert ask(ASKED, cwd=str(tmp_path)) == ["login"]
     assert ask("make it blue", cwd=str(tmp_path)) == []
 
@@ -53,10 +51,10 @@ def test_a_session_is_given_a_memory_once(subcog: Run, sessions: Path, ask: Ask)
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED, ASKED)
     session(sessions, "two", ASKED, day="2026-03-05")
-    found = audited(subcog)
-    assert (found["spoke"], found["memories"]) == (2, [{"id": "login", "times": 2, "content": LOGIN}])
-    assert found["outcomes"] == {"spoke": 2, "repeated": 1}
-    (again,) = found["asked_again"]
+    record = run_audit(subcog)
+    assert (record["spoke"], record["memories"]) == (2, [{"id": "login", "times": 2, "content": LOGIN}])
+    assert record["outcomes"] == {"spoke": 2, "repeated": 1}
+    (again,) = record["asked_again"]
     assert (again["text"], again["sessions"]) == (ASKED, 2)
 
 
@@ -65,19 +63,19 @@ def test_nothing_is_kept_of_it(subcog: Run, sessions: Path, ask: Ask, home: Home
     State.open(home, 1_000).close()
     session(sessions, "one", ASKED)
     before = {path: (sessions / path).read_bytes() for path in os.listdir(sessions) if (sessions / path).is_file()}
-    assert audited(subcog)["spoke"] == 1
+    assert run_audit(subcog)["spoke"] == 1
     assert before == {path: (sessions / path).read_bytes() for path in before}
     state = State.open(home, 1_000)
     for table in ("ledger", "decisions", "sessions", "topics", "sought", "heard", "transcripts"):
         assert state.run(f"SELECT count(*) FROM {table}") == [(0,)], table
     state.close()
-    assert audited(subcog)["spoke"] == 1  # as before: no session was given anything
+    assert run_audit(subcog)["spoke"] == 1  # as before: no session was given anything
 
 
 def test_it_says_first_what_it_reads(subcog: Run, sessions: Path, ask: Ask, tmp_path: Path) -> None:
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED)
-    listed(tmp_path, {"display": "hello", "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
+    write_prompt_list(tmp_path, {"display": "hello", "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
     lines = subcog("audit").err.splitlines()
     assert lines[0].startswith("reading what you typed in 1 session in 1 folder")
     assert "history.jsonl" in lines[1]
@@ -86,43 +84,43 @@ def test_it_says_first_what_it_reads(subcog: Run, sessions: Path, ask: Ask, tmp_
 def test_the_list_of_prompts_tells_what_transcripts_no_longer_do(subcog: Run, sessions: Path, ask: Ask, tmp_path: Path) -> None:
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED)
-    at = 1_772_445_600_000  # that of the transcript
-    listed(
+    typed_ms = 1_772_445_600_000  # the same time as in the transcript
+    write_prompt_list(
         tmp_path,
-        {"display": ASKED, "timestamp": at, "project": "/home/dev/shop", "sessionId": "one"},
-        {"display": ASKED, "timestamp": at + 5_000, "project": "/home/dev/shop"},  # the same again
-        {"display": "/clear", "timestamp": at, "project": "/home/dev/shop"},
-        {"display": ASKED, "timestamp": at - 40 * 86_400_000, "project": "/home/dev/shop", "sessionId": "swept"},
+        {"display": ASKED, "timestamp": typed_ms, "project": "/home/dev/shop", "sessionId": "one"},
+        {"display": ASKED, "timestamp": typed_ms + 5_000, "project": "/home/dev/shop"},  # the same again
+        {"display": "/clear", "timestamp": typed_ms, "project": "/home/dev/shop"},
+        {"display": ASKED, "timestamp": typed_ms - 40 * 86_400_000, "project": "/home/dev/shop", "sessionId": "swept"},
         {
             "display": "[Pasted text #1 +2 lines]",
-            "timestamp": at - 41 * 86_400_000,
+            "timestamp": typed_ms - 41 * 86_400_000,
             "project": "/home/dev/shop",
             "pastedContents": {"1": {"id": 1, "type": "text", "content": ASKED}},
         },
     )
-    found = audited(subcog)
-    assert (found["prompts"], found["sessions"], found["spoke"]) == (3, 3, 3)
-    assert audited(subcog, "--transcripts", str(sessions))["prompts"] == 1
+    record = run_audit(subcog)
+    assert (record["prompts"], record["sessions"], record["spoke"]) == (3, 3, 3)
+    assert run_audit(subcog, "--transcripts", str(sessions))["prompts"] == 1
     assert subcog("audit", "--since", "1h").code == 1
 
 
 def test_what_was_noted_later_is_counted_apart(subcog: Run, sessions: Path, ask: Ask, home: Home) -> None:
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED)
-    assert audited(subcog)["noted_later"] == 0
+    assert run_audit(subcog)["noted_later"] == 0
     with Store.writer(home) as store:
         store.modify(["login"], lambda memory: memory.replaced(created_at=4_000_000_000_000))
-    assert audited(subcog)["noted_later"] == 1
+    assert run_audit(subcog)["noted_later"] == 1
 
 
-def test_against_what_was_learned_a_rule_comes_to_later_sessions_only(subcog: Run, sessions: Path, home: Home) -> None:
+def test_a_learned_rule_comes_to_later_sessions_only(subcog: Run, sessions: Path, home: Home) -> None:
     session(sessions, "one", "how do I use npm here, or is it pnpm?", RULE, day="2026-03-02")
     session(sessions, "two", "how do I use npm here, or is it pnpm?", day="2026-03-05")
-    found = audited(subcog, "--learned")
-    assert found["against"] == "learned"
-    (spoken,) = found["spoken"]
+    record = run_audit(subcog, "--learned")
+    assert record["against"] == "learned"
+    (spoken,) = record["spoken"]
     assert spoken["session"] == "two"
-    assert [one["content"] for one in found["memories"]] == [RULE]
+    assert [memory["content"] for memory in record["memories"]] == [RULE]
     assert not os.path.exists(home.memories_db)
 
 
@@ -134,7 +132,7 @@ def test_a_correction_given_twice_is_told(subcog: Run, sessions: Path) -> None:
     written.typed("install the types")
     written.call("Bash", command="npm install -D @types/node")
     written.refused(AGAIN)
-    (again,) = audited(subcog, "--learned")["said_again"]
+    (again,) = run_audit(subcog, "--learned")["said_again"]
     assert (again["kind"], again["sessions"], again["said"]) == ("correction", 2, [RULE, AGAIN])
 
 
@@ -147,7 +145,7 @@ def test_a_project_can_be_left_out(subcog: Run, sessions: Path, ask: Ask) -> Non
     assert "left out 1 prompt, by capture.sessions_except" in done.err
 
 
-def test_memories_of_a_project_that_is_left_out_are_none_that_never_came(
+def test_left_out_projects_have_no_memories_that_never_came(
     subcog: Run, sessions: Path, ask: Ask, home: Home, make: Maker
 ) -> None:
     ask.remember(login=LOGIN)
@@ -156,9 +154,9 @@ def test_memories_of_a_project_that_is_left_out_are_none_that_never_came(
             store.add([make(f"The {name} is closed", id=name, scope="project", project=f"/home/dev/{name}")])
     session(sessions, "one", ASKED)
     session(sessions, "two", ASKED, folder="/home/dev/secret", day="2026-03-05")
-    assert {"secret", "shop"} < {*audited(subcog)["never"]}
+    assert {"secret", "shop"} < {*run_audit(subcog)["never"]}
     subcog("config", "set", "capture.sessions_except", "/home/dev/secret")
-    assert "shop" in (never := audited(subcog)["never"])
+    assert "shop" in (never := run_audit(subcog)["never"])
     assert "secret" not in never
 
 
@@ -175,9 +173,9 @@ def test_a_prompt_without_a_time_was_not_typed_before_anything(subcog: Run, ask:
     ask.remember(login=LOGIN)
     with Store.writer(home) as store:
         store.modify(["login"], lambda memory: memory.replaced(created_at=4_000_000_000_000))
-    listed(tmp_path, {"display": ASKED, "project": "/home/dev/shop"})
-    found = audited(subcog)
-    assert (found["spoke"], found["noted_later"]) == (1, 0)
+    write_prompt_list(tmp_path, {"display": ASKED, "project": "/home/dev/shop"})
+    record = run_audit(subcog)
+    assert (record["spoke"], record["noted_later"]) == (1, 0)
     assert "undated" in subcog("audit").out
 
 
@@ -191,9 +189,7 @@ def test_secrets_of_prompts_are_not_shown(subcog: Run, sessions: Path, ask: Ask)
     assert key not in subcog("audit").out
 
 
-def test_what_only_the_whole_look_at_secrets_finds_is_shown_nowhere(
-    subcog: Run, sessions: Path, ask: Ask, tmp_path: Path
-) -> None:
+def test_secrets_of_the_thorough_scan_are_shown_nowhere(subcog: Run, sessions: Path, ask: Ask, tmp_path: Path) -> None:
     ask.remember(login=LOGIN)
     session(sessions, "one", f"{ASKED} password = Hunter2secretX9")
     shown = subcog("audit", "--json").out, subcog("audit").out
@@ -208,7 +204,7 @@ def test_half_a_character_costs_no_audit(subcog: Run, sessions: Path, ask: Ask) 
     session(sessions, "one", ASKED, "and now \ud800 make it blue")
     written = session(sessions, "two", folder="/home/\ud800/shop", day="2026-03-05")
     written.typed(ASKED, fields={"sessionId": "\ud800"})
-    assert audited(subcog)["prompts"] == 3
+    assert run_audit(subcog)["prompts"] == 3
     assert subcog("audit", "--learned").code == 0
     assert subcog("audit", "--html", "audit.html").code == 0
     assert subcog("audit").code == 0
@@ -230,12 +226,12 @@ def test_an_agent_does_not_read_all_sessions(subcog: Run, sessions: Path, monkey
 
 def test_a_damaged_list_costs_its_lines(subcog: Run, ask: Ask, tmp_path: Path) -> None:
     ask.remember(login=LOGIN)
-    listed(tmp_path, {"display": ASKED, "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
+    write_prompt_list(tmp_path, {"display": ASKED, "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
     with (tmp_path / "claude" / history.HISTORY).open("a", encoding="utf-8") as file:
         file.write('{"display": "half of a\n[]\n{"display": 7}\n')
     done = subcog("audit", "--json")
     assert json.loads(done.out)["spoke"] == 1
-    assert "2 rows can not be read" in done.err
+    assert "2 rows cannot be read" in done.err
 
 
 def test_the_terminal_has_all_of_it_in_short(subcog: Run, sessions: Path, ask: Ask, store: Store) -> None:

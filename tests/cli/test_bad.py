@@ -1,4 +1,4 @@
-"""`why --bad`: a memory that was wrong for a prompt is not handed over for such prompts again, and for others as ever."""
+"""`why --bad`: a memory marked wrong for a prompt does not come with similar prompts again, but with others."""
 
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ KEYS = "The signing keys of the release service are rotated every quarter, with 
 
 
 @pytest.fixture
-def asked(ask: Ask, subcog: Run) -> Ask:
-    """QUESTION was asked, and `keys` handed over."""
+def ask_again(ask: Ask, subcog: Run) -> Ask:
+    """Ask QUESTION, for which `keys` is given, and return `ask`."""
     ask.remember(keys=KEYS, cookie="The session cookie is renewed every hour.")
     assert ask(QUESTION, "first") == ["keys"]
     return ask
@@ -44,7 +44,7 @@ def latest(subcog: Run) -> str:
     return subcog("why", "-n", "1").out.split()[0]
 
 
-def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, asked: Ask) -> None:
+def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: Ask) -> None:
     id_ = latest(subcog)
     done = subcog("why", "--bad", "keys")
     assert (done.code, done.out) == (0, "")
@@ -52,36 +52,36 @@ def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, asked: Ask) -
         f"marked as wrong for prompts like {QUESTION!r}: keys {KEYS[:80]}",
         f"`subcog why --bad keys {id_} --undo` takes it back",
     ]
-    assert asked(QUESTION, "second") == []
-    assert asked(f"Please tell me: {QUESTION.lower()}", "third") == []
+    assert ask_again(QUESTION, "second") == []
+    assert ask_again(f"Please tell me: {QUESTION.lower()}", "third") == []
 
 
 @pytest.mark.parametrize("later", [PASTED, QUESTION])
-def test_what_was_pasted_into_the_prompt_does_not_count(subcog: Run, asked: Ask, later: str) -> None:
-    assert asked(PASTED, "pasted") == ["keys"]
+def test_what_was_pasted_into_the_prompt_does_not_count(subcog: Run, ask_again: Ask, later: str) -> None:
+    assert ask_again(PASTED, "pasted") == ["keys"]
     assert subcog("why", "--bad", "keys").code == 0
-    assert asked(later, "again") == []
+    assert ask_again(later, "again") == []
 
 
-@pytest.mark.usefixtures("asked")
-def test_why_says_that_the_mark_was_the_reason(subcog: Run, asked: Ask) -> None:
+@pytest.mark.usefixtures("ask_again")
+def test_why_says_that_the_mark_was_the_reason(subcog: Run, ask_again: Ask) -> None:
     subcog("why", "--bad", "keys")
-    asked(QUESTION, "second")
+    ask_again(QUESTION, "second")
     out = subcog("why").out
     assert "; 1 marked as wrong for such prompts\n" in out
     assert ", marked as wrong for such prompts\n" in out.partition("almost: keys with ")[2]
 
 
-def test_for_other_prompts_it_is_handed_over_as_ever(subcog: Run, asked: Ask) -> None:
-    assert asked(OTHER, "before") == ["keys"]
+def test_for_other_prompts_it_is_handed_over_as_ever(subcog: Run, ask_again: Ask) -> None:
+    assert ask_again(OTHER, "before") == ["keys"]
     subcog("why", "--bad", "keys", subcog("why", "-n", "2").out.split("\n")[1].split()[0])
-    assert asked(OTHER, "after") == ["keys"]
+    assert ask_again(OTHER, "after") == ["keys"]
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_paraphrase_brings_it_less_surely(subcog: Run, asked: Ask) -> None:
+@pytest.mark.usefixtures("ask_again")
+def test_a_paraphrase_brings_it_less_surely(subcog: Run, ask_again: Ask) -> None:
     def relevance(session: str) -> float:
-        asked(PARAPHRASE, session)
+        ask_again(PARAPHRASE, session)
         return float(next(line for line in subcog("why").out.splitlines() if "  keys  " in line).split()[0])
 
     before = relevance("before")
@@ -89,33 +89,33 @@ def test_a_paraphrase_brings_it_less_surely(subcog: Run, asked: Ask) -> None:
     assert relevance("after") < before / 2
 
 
-def test_a_prompt_that_goes_on_from_another_is_marked_with_what_that_was_about(subcog: Run, asked: Ask, home: Home) -> None:
-    asked("and the other one?", "first")
+def test_a_follow_up_is_marked_with_its_borrowed_topics(subcog: Run, ask_again: Ask, home: Home) -> None:
+    ask_again("and the other one?", "first")
     subcog("why", "--bad", "cookie")
     (mark,) = marks_of(home, "cookie")
     assert {"sign", "key"} <= {*marks.terms_from_text(mark.terms)}
 
 
-def test_undo_takes_the_mark_away(subcog: Run, asked: Ask, home: Home) -> None:
+def test_undo_takes_the_mark_away(subcog: Run, ask_again: Ask, home: Home) -> None:
     id_ = latest(subcog)
     subcog("why", "--bad", "keys")
     done = subcog("why", "--bad", "keys", "--undo")
     assert (done.code, done.out, done.err) == (0, "", f"no longer marked as wrong ({id_}): keys {KEYS[:80]}\n")
     assert marks_of(home) == []
-    assert asked(QUESTION, "second") == ["keys"]
+    assert ask_again(QUESTION, "second") == ["keys"]
 
 
-def test_a_mark_can_be_undone_where_the_same_prompt_was_asked_again(subcog: Run, asked: Ask, home: Home) -> None:
+def test_a_mark_can_be_undone_after_the_same_prompt_again(subcog: Run, ask_again: Ask, home: Home) -> None:
     subcog("why", "--bad", "keys")
-    asked(QUESTION, "second")
+    ask_again(QUESTION, "second")
     assert subcog("why", "--bad", "keys", "--undo").code == 0
     assert marks_of(home) == []
 
 
-def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, asked: Ask, home: Home) -> None:
+def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, ask_again: Ask, home: Home) -> None:
     first = latest(subcog)
     subcog("why", "--bad", "keys")
-    asked(OTHER, "second")
+    ask_again(OTHER, "second")
     done = subcog("why", "--bad", "keys", "--undo")
     assert (done.code, done.out) == (2, "")
     assert done.err == f"subcog: keys is not marked for that prompt; it is for those of {first}: name one of them\n"
@@ -124,8 +124,8 @@ def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, asked: Ask, home: 
     assert [mark.decision for mark in marks_of(home)] == [latest(subcog)]
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_mark_outlives_its_decision_and_is_undone_by_the_decisions_id(subcog: Run, home: Home) -> None:
+@pytest.mark.usefixtures("ask_again")
+def test_a_mark_outlives_its_decision_and_is_undone_by_its_id(subcog: Run, home: Home) -> None:
     id_ = latest(subcog)
     subcog("why", "--bad", "keys")
     for suffix in ("", "-wal", "-shm"):
@@ -134,14 +134,14 @@ def test_a_mark_outlives_its_decision_and_is_undone_by_the_decisions_id(subcog: 
     assert marks_of(home) == []
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_show_names_the_decisions_that_a_memory_was_wrong_for(subcog: Run) -> None:
     assert "wrong for" not in subcog("show", "keys").out
     subcog("why", "--bad", "keys")
     assert f"wrong for     {latest(subcog)}\n" in subcog("show", "keys").out
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_the_prompt_itself_is_not_in_the_mark(subcog: Run, home: Home) -> None:
     subcog("why", "--bad", "keys")
     (mark,) = marks_of(home)
@@ -149,86 +149,86 @@ def test_the_prompt_itself_is_not_in_the_mark(subcog: Run, home: Home) -> None:
     assert "How do we" not in mark.terms
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_marking_twice_is_marking_once(subcog: Run, home: Home) -> None:
     subcog("why", "--bad", "keys")
     subcog("why", "--bad", "keys")
     assert len(marks_of(home)) == 1
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_forgetting_a_memory_forgets_its_marks(subcog: Run, home: Home) -> None:
     subcog("why", "--bad", "keys")
     subcog("forget", "keys")
     assert marks_of(home) == []
 
 
-@pytest.mark.usefixtures("asked")
-def test_the_memory_is_named_by_a_prefix_and_need_not_have_been_found(subcog: Run, home: Home) -> None:
+@pytest.mark.usefixtures("ask_again")
+def test_a_prefix_names_the_memory_found_or_not(subcog: Run, home: Home) -> None:
     done = subcog("why", "--bad", "coo")
     assert done.code == 0
     assert "marked as wrong for prompts like " in done.err
     assert len(marks_of(home, "cookie")) == 1
 
 
-# ---- what can not be marked -----------------------------------------------------------------------------------------------
+# ---- refused marks ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 @pytest.mark.parametrize(
-    ("memory", "code", "said"),
+    ("memory", "code", "message"),
     [
         ("nobody", 1, "no memory has the id nobody; `subcog list` shows the ids"),
         ("", 2, "the id is empty; `subcog list` shows the ids"),
     ],
 )
-def test_a_memory_that_is_not_there_is_one_line(subcog: Run, memory: str, code: int, said: str) -> None:
+def test_a_memory_that_is_not_there_is_one_line(subcog: Run, memory: str, code: int, message: str) -> None:
     for more in ((), ("--undo",)):
         done = subcog("why", "--bad", memory, *more)
-        assert (done.code, done.out, done.err) == (code, "", f"subcog: {said}\n")
+        assert (done.code, done.out, done.err) == (code, "", f"subcog: {message}\n")
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_what_is_not_marked_can_not_be_undone(subcog: Run) -> None:
     done = subcog("why", "--bad", "keys", "--undo")
     assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why --bad MEMORY` marks one\n")
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_a_forgotten_memory_is_not_marked(subcog: Run) -> None:
     subcog("forget", "keys")
     done = subcog("why", "--bad", "keys")
     assert (done.code, done.err) == (2, "subcog: keys is forgotten; it is not handed over any more\n")
 
 
-def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, asked: Ask, home: Home) -> None:
+def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, ask_again: Ask, home: Home) -> None:
     subcog("config", "set", "surfacing.log_prompts", "false")
-    asked(QUESTION, "second")
+    ask_again(QUESTION, "second")
     done = subcog("why", "--bad", "keys")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.endswith("so nothing can be like it; surfacing.log_prompts is false; set it to true, and ask again\n")
     assert marks_of(home) == []
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 @pytest.mark.parametrize(
     ("event", "was", "means"),
     [(TOOL, "a tool's call", "paths and triggers"), (BEGINNING, "a session's start", "priority and conditions")],
 )
-def test_what_came_without_a_prompt_is_changed_by_what_it_came_by(
+def test_a_memory_from_a_cue_is_changed_by_its_cue(
     subcog: Run, home: Home, event: dict[str, Any], was: str, means: str
 ) -> None:
     keep(home, decided("z", candidates=[candidate("keys", 0.7)], **event))
     for named in ((), ("z",)):
         done = subcog("why", "--bad", "keys", *named)
         assert (done.code, done.out) == (2, "")
-        said = f"z was {was}, and no prompt that others could be like; `subcog edit keys` changes its {means}"
-        assert done.err == f"subcog: {said}\n"
+        message = f"z was {was}, and no prompt that others could be like; `subcog edit keys` changes its {means}"
+        assert done.err == f"subcog: {message}\n"
     assert marks_of(home) == []
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_call_that_handed_over_something_else_is_not_what_is_meant(subcog: Run, home: Home) -> None:
+@pytest.mark.usefixtures("ask_again")
+def test_a_call_that_gave_another_memory_is_not_meant(subcog: Run, home: Home) -> None:
     keep(home, decided("z", candidates=[candidate("cookie", 0.7)], **TOOL))
     assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "--bad", "keys").err
     assert subcog("why", "--bad", "keys", "z", "--undo").code == 2
@@ -236,7 +236,7 @@ def test_a_call_that_handed_over_something_else_is_not_what_is_meant(subcog: Run
     assert marks_of(home) == []
 
 
-def test_a_prompt_without_words_can_not_be_marked(subcog: Run, asked: Ask, home: Home) -> None:
+def test_a_prompt_without_words_can_not_be_marked(subcog: Run, ask_again: Ask, home: Home) -> None:
     keep(home, decided("z", BELOW, [candidate("keys", 0.2)], prompt="?!"))
     done = subcog("why", "--bad", "keys", "z")
     assert (done.code, done.err) == (2, "subcog: the prompt of z has no words to know it by; nothing was marked\n")

@@ -1,4 +1,4 @@
-"""`subcog brief`: what a session would be given here."""
+"""`subcog brief`: the brief of a session that begins here."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ RULE = "Commit by hand; the agent never pushes."
 
 
 @pytest.fixture
-def filled(subcog: Run, tmp_path: Path) -> Run:
+def with_memories(subcog: Run, tmp_path: Path) -> Run:
     rows = [{"content": f"Module m{n} keeps its rows in table t{n}.", "namespace": "context"} for n in range(45)]
     rows.insert(21, {"content": RULE, "namespace": "preferences"})
     file = tmp_path / "rows.jsonl"
@@ -20,39 +20,39 @@ def filled(subcog: Run, tmp_path: Path) -> Run:
     return subcog
 
 
-def test_it_prints_the_block_that_a_session_begins_with(filled: Run) -> None:
-    done = filled("brief")
+def test_it_prints_the_block_that_a_session_begins_with(with_memories: Run) -> None:
+    done = with_memories("brief")
     assert done.code == 0
     assert done.out.startswith("<subcog-memories source=")
     assert RULE in done.out
     assert "others when they matter" in done.out
 
 
-def test_it_says_what_each_is_worth_and_what_comes_next(filled: Run) -> None:
-    done = filled("brief", "--explain")
+def test_it_says_what_each_is_worth_and_what_comes_next(with_memories: Run) -> None:
+    done = with_memories("brief", "--explain")
     assert "no room, next in line" in done.out
     (line,) = [line for line in done.out.splitlines() if RULE in line and "kind" in line]
     assert "kind +2.00" in line
-    known = json.loads(filled("brief", "--json").out)
-    assert len(known["text"]) == known["characters"]
-    assert 1_450 < known["memory_characters"] <= 1_500
-    assert f"{known['memory_characters']:,} characters, {known['characters']:,} with what stands" in done.out
-    assert len(known["next"]) == 5
-    assert set(known["worth"]) == set(known["ids"])
+    record = json.loads(with_memories("brief", "--json").out)
+    assert len(record["text"]) == record["characters"]
+    assert 1_450 < record["memory_characters"] <= 1_500
+    assert f"{record['memory_characters']:,} characters, {record['characters']:,} with what stands" in done.out
+    assert len(record["next"]) == 5
+    assert set(record["worth"]) == set(record["ids"])
 
 
-def test_what_silences_it_is_said(filled: Run) -> None:
+def test_what_silences_it_is_said(with_memories: Run) -> None:
     for name in ("surfacing.session_start", "surfacing.enabled"):
-        filled("config", "set", name, "false")
-        done = filled("brief")
+        with_memories("config", "set", name, "false")
+        done = with_memories("brief")
         assert done.code == 0
         assert f"none of it is given now: {name} is false" in done.err
-        filled("config", "set", name, "true")
-    filled("config", "set", "surfacing.brief_characters", "0")
-    assert "surfacing.brief_characters is 0" in filled("brief").err
+        with_memories("config", "set", name, "true")
+    with_memories("config", "set", "surfacing.brief_characters", "0")
+    assert "surfacing.brief_characters is 0" in with_memories("brief").err
 
 
-def test_a_store_without_memories_and_a_folder_that_is_none_are_told(subcog: Run, tmp_path: Path) -> None:
+def test_an_empty_store_and_a_missing_folder_are_named(subcog: Run, tmp_path: Path) -> None:
     done = subcog("brief")
     assert (done.code, done.out) == (1, "")
     assert "there are no memories" in done.err

@@ -1,4 +1,4 @@
-"""The page builder: escaped text, a policy that names the one style and script, rows and bytes within bounds."""
+"""The page builder: escaped text, a policy for the own style and script, limits on rows and bytes."""
 
 import base64
 import hashlib
@@ -42,7 +42,7 @@ class Tags(HTMLParser):
 
 def page_with(*cells: str) -> str:
     page = Page("title", "about")
-    page.add_table([Column(f"column {place}") for place in range(len(cells))], [cells])
+    page.add_table([Column(f"column {number}") for number in range(len(cells))], [cells])
     return page.render()
 
 
@@ -52,9 +52,9 @@ PLAIN = [tag for tag, _ in Tags(page_with("x")).tags]
 @settings(max_examples=30)
 @given(st.text(max_size=80) | st.text("<>&\"'/=!- abonscript", max_size=80))
 def test_whatever_a_text_is_it_stays_the_text_of_its_cell(text: str) -> None:
-    found = Tags(page_with(text))
-    assert [tag for tag, _ in found.tags] == PLAIN
-    assert found.cells == [safe(text)]
+    tags = Tags(page_with(text))
+    assert [tag for tag, _ in tags.tags] == PLAIN
+    assert tags.cells == [safe(text)]
 
 
 def test_no_tag_has_an_address_or_a_handler() -> None:
@@ -63,16 +63,16 @@ def test_no_tag_has_an_address_or_a_handler() -> None:
     page.add_heading(HOSTILE, HOSTILE)
     page.add_table([Column(HOSTILE)], [(HOSTILE,)] * 30)
     page.add_time_line([Moment(HOSTILE, 3, 1)])
-    found = Tags(page.render())
-    assert {name for _, attributes in found.tags for name in attributes} <= {
+    tags = Tags(page.render())
+    assert {name for _, attributes in tags.tags for name in attributes} <= {
         *("lang", "charset", "http-equiv", "content", "name", "id", "class", "scope", "type", "placeholder", "aria-label"),
         *("viewbox", "role", "x", "y", "width", "height"),
     }
-    assert {tag for tag, _ in found.tags}.isdisjoint({"a", "img", "link", "iframe", "form", "base", "object"})
-    assert found.cells[0] == HOSTILE
+    assert {tag for tag, _ in tags.tags}.isdisjoint({"a", "img", "link", "iframe", "form", "base", "object"})
+    assert tags.cells[0] == HOSTILE
 
 
-def test_the_policy_lets_nothing_act_but_the_style_and_script_that_are_there() -> None:
+def test_the_policy_allows_only_the_own_style_and_script() -> None:
     page = page_with("x")
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
     assert policy.startswith("default-src 'none'; ")

@@ -1,4 +1,4 @@
-"""`forget --purge`: nothing of a purged memory stays in any file, and what keeps its bytes is said."""
+"""`forget --purge`: nothing of a purged memory stays in any file, and a process that keeps its bytes is named."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ BUSY = "purged, but another process still reads the old bytes; they go when the 
 
 @pytest.fixture
 def secret(subcog: Run, home: Home) -> str:
-    """The id of a memory with a final vector in the packaged space, and in one that nobody uses."""
+    """Return the id of a memory with final vectors in the packaged space and in an unused space."""
     id_ = subcog("remember", TEXT).out.strip()
     subcog("remember", "The gate is shut at night.")
     subcog("reindex")
@@ -40,14 +40,14 @@ def secret(subcog: Run, home: Home) -> str:
 
 
 def vectors_of(home: Home, id_: str) -> list[bytes]:
-    """A memory's vectors in all spaces, those of its passages too."""
+    """Return a memory's vectors in all spaces, with its passages' vectors."""
     with Store.reader(home) as store:
         content_hash = store.get(id_).content_hash
-    found = []
+    vectors = []
     for space, dimension in ((PACKAGED.name, PACKAGED.dimension), (SPACE, DIMENSION)):
         with VectorStore.reader(home, space, dimension) as opened:
-            found += opened.final_vectors(content_hash)
-    return found
+            vectors += opened.final_vectors(content_hash)
+    return vectors
 
 
 def bytes_of(home: Home) -> bytes:
@@ -64,7 +64,7 @@ def read_by_another(path: str) -> Iterator[None]:
         connection.close()
 
 
-def test_the_vectors_of_a_purged_memory_are_gone_from_every_space(subcog: Run, home: Home, secret: str) -> None:
+def test_a_purge_removes_the_vectors_in_every_space(subcog: Run, home: Home, secret: str) -> None:
     made = vectors_of(home, secret)
     assert len(made) > 2
     assert all(vector in bytes_of(home) for vector in made)
@@ -78,7 +78,7 @@ def test_the_vectors_of_a_purged_memory_are_gone_from_every_space(subcog: Run, h
 
 
 @pytest.mark.parametrize("space", [PACKAGED.name, SPACE])
-def test_a_reader_that_keeps_the_bytes_of_a_vector_is_said_and_the_rest_is_done(
+def test_a_reader_that_keeps_vector_bytes_is_named(
     subcog: Run, home: Home, secret: str, monkeypatch: pytest.MonkeyPatch, space: str
 ) -> None:
     monkeypatch.setattr(vector_store, "WRITE_WAIT_MS", 20)
@@ -92,7 +92,7 @@ def test_a_reader_that_keeps_the_bytes_of_a_vector_is_said_and_the_rest_is_done(
     assert not any(vector in bytes_of(home) for vector in made)
 
 
-def test_purging_while_another_process_follows_the_store_erases_all_the_same(
+def test_a_purge_works_while_another_process_reads_the_store(
     subcog: Run, home: Home, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
@@ -104,6 +104,6 @@ def test_purging_while_another_process_follows_the_store_erases_all_the_same(
 
 def test_a_busy_store_and_busy_vectors_say_the_same(home: Home) -> None:
     with Store.writer(home, busy_ms=10) as store, read_by_another(home.memories_db):
-        with pytest.raises(StoreBusy) as told:
+        with pytest.raises(StoreBusy) as raised:
             database.overwrite_log(store._connection, store.path)
-        assert str(told.value) == BUSY
+        assert str(raised.value) == BUSY

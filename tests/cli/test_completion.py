@@ -1,4 +1,4 @@
-"""What the shell offers when Tab is pressed, through the protocol that its completion script speaks."""
+"""Shell completion, through the protocol of click's completion script."""
 
 import os
 import subprocess
@@ -12,8 +12,8 @@ from tests.cli.conftest import Ask, Run
 
 
 @pytest.fixture
-def stored(subcog: Run) -> list[str]:
-    """The ids of three memories, one forgotten."""
+def stored_ids(subcog: Run) -> list[str]:
+    """Return the ids of three memories, one of them forgotten."""
     ids = [
         subcog("remember", text, "--namespace", namespace, "--tag", tag, "--project", project).out.strip()
         for text, namespace, tag, project in (
@@ -26,8 +26,8 @@ def stored(subcog: Run) -> list[str]:
     return ids
 
 
-def offered(*words: str, shell: str = "bash") -> list[str]:
-    """The offers for the last of `words`, as bash or zsh asks for them."""
+def completions(*words: str, shell: str = "bash") -> list[str]:
+    """Return the completions of the last word, as bash or zsh asks for them."""
     script = os.path.join(os.path.dirname(sys.executable), "subcog")
     line = {"COMP_WORDS": " ".join(("subcog", *words)), "COMP_CWORD": str(len(words))}
     if shell == "zsh":
@@ -43,61 +43,61 @@ def offered(*words: str, shell: str = "bash") -> list[str]:
     return [line for line in done.stdout.splitlines() if line]
 
 
-def test_ids_are_offered_where_a_memory_is_named(stored: list[str]) -> None:
+def test_ids_are_offered_where_a_memory_is_named(stored_ids: list[str]) -> None:
     for command in ("show", "edit", "forget", "supersede"):
-        assert set(offered(command, "")) == set(stored)
-    assert offered("show", stored[1]) == [stored[1]]
-    assert set(offered("why", "--bad", "")) == set(stored)
-    assert set(offered("remember", "x", "--supersedes", "")) == set(stored)
+        assert set(completions(command, "")) == set(stored_ids)
+    assert completions("show", stored_ids[1]) == [stored_ids[1]]
+    assert set(completions("why", "--bad", "")) == set(stored_ids)
+    assert set(completions("remember", "x", "--supersedes", "")) == set(stored_ids)
 
 
-def test_an_id_is_offered_with_the_words_of_its_memory(stored: list[str]) -> None:
-    shown = "\n".join(offered("show", stored[0], shell="zsh"))
+def test_an_id_is_offered_with_the_words_of_its_memory(stored_ids: list[str]) -> None:
+    shown = "\n".join(completions("show", stored_ids[0], shell="zsh"))
     assert "Tokens are refreshed a minute early." in shown
 
 
-def test_namespaces_are_the_usual_ones_and_those_of_memories(stored: list[str]) -> None:
-    assert stored
+def test_namespaces_are_the_usual_ones_and_those_of_memories(stored_ids: list[str]) -> None:
+    assert stored_ids
     for command in ("list", "search", "remember"):
-        assert offered(command, "--namespace", "c") == ["context", "config", "cranes"]
-    assert offered("edit", stored[0], "-s", "dec") == ["decisions"]
+        assert completions(command, "--namespace", "c") == ["context", "config", "cranes"]
+    assert completions("edit", stored_ids[0], "-s", "dec") == ["decisions"]
 
 
-def test_tags_projects_and_statuses_are_offered(stored: list[str]) -> None:
-    assert stored
-    assert offered("list", "--tag", "a") == ["auth"]
-    assert offered("search", "x", "--project", "h") == ["harbour"]
-    assert offered("list", "--status", "s") == ["superseded"]
-    assert offered("search", "x", "--mode", "l") == ["lexical"]
+def test_tags_projects_and_statuses_are_offered(stored_ids: list[str]) -> None:
+    assert stored_ids
+    assert completions("list", "--tag", "a") == ["auth"]
+    assert completions("search", "x", "--project", "h") == ["harbour"]
+    assert completions("list", "--status", "s") == ["superseded"]
+    assert completions("search", "x", "--mode", "l") == ["lexical"]
 
 
 def test_settings_are_offered_with_their_values(subcog: Run) -> None:
     assert subcog("config", "path").code == 0
-    assert offered("config", "get", "recency.") == ["recency.decay", "recency.floor"]
-    assert offered("config", "set", "fusion.mode", "") == ["weighted", "rrf", "default"]
-    assert offered("config", "set", "surfacing.tools", "") == ["true", "false", "default"]
-    assert offered("config", "set", "search.limit", "") == ["default"]
+    assert completions("config", "get", "recency.") == ["recency.decay", "recency.floor"]
+    assert completions("config", "set", "fusion.mode", "") == ["weighted", "rrf", "default"]
+    assert completions("config", "set", "surfacing.tools", "") == ["true", "false", "default"]
+    assert completions("config", "set", "search.limit", "") == ["default"]
 
 
-def test_decisions_are_offered(ask: Ask, stored: list[str]) -> None:
-    assert stored
+def test_decisions_are_offered(ask: Ask, stored_ids: list[str]) -> None:
+    assert stored_ids
     ask("How long before they expire are tokens refreshed?")
-    (offer,) = offered("why", "")
-    assert offered("replay", offer[:4]) == [offer]
+    (offer,) = completions("why", "")
+    assert completions("replay", offer[:4]) == [offer]
 
 
-def test_nothing_is_offered_and_nothing_said_where_there_is_no_store(home: Home) -> None:
-    assert offered("show", "") == []
-    assert offered("list", "--tag", "") == []
+def test_without_a_store_nothing_is_offered_or_printed(home: Home) -> None:
+    assert completions("show", "") == []
+    assert completions("list", "--tag", "") == []
     assert not Path(home.root).exists()
 
 
-def test_a_damaged_store_offers_nothing_and_says_nothing(stored: list[str], home: Home) -> None:
-    assert stored
+def test_a_damaged_store_offers_nothing_and_says_nothing(stored_ids: list[str], home: Home) -> None:
+    assert stored_ids
     Path(home.memories_db).write_bytes(b"no database" * 1000)
-    assert offered("show", "") == []
+    assert completions("show", "") == []
 
 
 def test_topics_of_the_help_are_offered() -> None:
-    assert offered("help", "p") == ["privacy", "performance"]
-    assert "Which texts are kept, masked and sent" in "\n".join(offered("help", "priv", shell="zsh"))
+    assert completions("help", "p") == ["privacy", "performance"]
+    assert "Which texts are kept, masked and sent" in "\n".join(completions("help", "priv", shell="zsh"))

@@ -1,4 +1,4 @@
-"""`config` and the variables of the environment: what is taken, what is refused, and in which words."""
+"""`config` and environment variables: accepted values, refused values, and their messages."""
 
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def test_no_text_is_the_default_of_these_too(subcog: Run, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("llm.base_url", "localhost:11434", "llm.base_url is no address, expected an address such as"),
         ("llm.base_url", "https://me:hunter2@llm.example.org", "llm.base_url has a password or a query in it, expected an"),
@@ -83,10 +83,10 @@ def test_no_text_is_the_default_of_these_too(subcog: Run, key: str) -> None:
         ("embedding.model", "", "embedding.model is '', expected a model of `subcog models list`"),
     ],
 )
-def test_what_does_not_hold_is_refused_without_a_secret(subcog: Run, home: Home, key: str, value: str, said: str) -> None:
+def test_what_does_not_hold_is_refused_without_a_secret(subcog: Run, home: Home, key: str, value: str, message: str) -> None:
     done = subcog("config", "set", key, value)
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
-    assert done.err.startswith(f"subcog: {said}")
+    assert done.err.startswith(f"subcog: {message}")
     assert "hunter2" not in done.err
     assert not Path(home.config).exists()
 
@@ -138,20 +138,20 @@ def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: py
     assert subcog("config", "set", "llm.model", "tiny").err == "llm.model = tiny\n"
 
 
-def test_a_switch_that_is_set_wrongly_is_said_when_an_llm_is_set_up(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_switch_is_named_when_an_llm_is_set_up(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://localhost:11434/v1")
     subcog("config", "set", "llm.model", "tiny")
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
-    said = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
-    assert said.startswith("no LLM is asked yet: search_intent.use_llm cannot be used as it is set; ")
+    message = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
+    assert message.startswith("no LLM is asked yet: search_intent.use_llm cannot be used as it is set; ")
 
 
-# ---- what a setting would have changed ------------------------------------------------------------------------------------
+# ---- the preview of a threshold ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def decisions(home: Home) -> None:
-    """A hundred prompts, 17 of which were spoken to, behind twenty older ones that all were."""
+    """Store a hundred decisions on prompts, 17 of them spoken, after twenty older spoken ones."""
     now = now_ms()
     rows = [decided(f"old{i}", at=now - 1_000 - i, candidates=[candidate("m", 0.9)]) for i in range(20)]
     rows += [decided(f"new{i}", at=now - i, candidates=[candidate("m", 0.3 + i / 50)]) for i in range(17)]
@@ -171,8 +171,8 @@ def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, valu
 @pytest.mark.usefixtures("decisions")
 def test_only_prompts_are_counted(subcog: Run, home: Home) -> None:
     keep(home, *(decided(f"tool{i}", candidates=[candidate("m", 0.9)], **TOOL) for i in range(30)))
-    said = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run").err
-    assert said.splitlines()[1] == "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17"
+    message = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run").err
+    assert message.splitlines()[1] == "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17"
 
 
 @pytest.mark.usefixtures("decisions")
@@ -216,7 +216,7 @@ def test_what_prompts_said_is_forgotten_at_once(subcog: Run, home: Home) -> None
     assert "signing keys" not in subcog("why", "--json").out
 
 
-def test_a_setting_that_is_taken_out_leaves_the_persons_remarks_and_no_empty_table(subcog: Run, home: Home) -> None:
+def test_a_removed_setting_leaves_comments_but_no_empty_table(subcog: Run, home: Home) -> None:
     home.create()
     remark = "[surfacing]\n# agreed with the team: not below .25\n"
     Path(home.config).write_text(f"{remark}min_relevance = 0.3\n[llm]\nat_rest = 'none'\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Keywords, triggers, paths, conditions and priority at the terminal: given, changed, taken away, shown, looked for."""
+"""Keywords, triggers, paths, conditions and priority on the terminal: set, change, remove, show, search."""
 
 import json
 import stat
@@ -25,24 +25,24 @@ FIELDS = {
 }
 
 
-def shown(subcog: Run, id_: str) -> dict[str, object]:
+def show_json(subcog: Run, id_: str) -> dict[str, object]:
     loaded: dict[str, object] = json.loads(subcog("show", id_, "--json").out)
     return loaded
 
 
 def fields(subcog: Run, id_: str) -> dict[str, object]:
-    """Of the fields of this module those that a memory has."""
-    return {name: value for name, value in shown(subcog, id_).items() if name in FIELDS}
+    """Return a memory's fields that this module is about."""
+    return {name: value for name, value in show_json(subcog, id_).items() if name in FIELDS}
 
 
 @pytest.fixture
-def given(subcog: Run) -> str:
-    """The id of a memory that has all of the fields."""
+def memory_id(subcog: Run) -> str:
+    """Return the id of a memory that has all of the fields."""
     return subcog("remember", "Deploys go out on Tuesdays", *GIVEN).out.strip()
 
 
 def edit_with(subcog: Run, id_: str, monkeypatch: pytest.MonkeyPatch, script: str) -> str:
-    """What `edit` says when the editor is this shell command on the file $1."""
+    """Return the messages of `edit` with this shell command on the file $1 as the editor."""
     path = Path("editor")
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -53,17 +53,17 @@ def edit_with(subcog: Run, id_: str, monkeypatch: pytest.MonkeyPatch, script: st
 # ---- given ----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_memory_is_remembered_with_all_that_calls_it_up(subcog: Run, given: str) -> None:
-    assert fields(subcog, given) == FIELDS
-    assert shown(subcog, given)["trust"] == "user"
+def test_a_memory_is_remembered_with_all_that_calls_it_up(subcog: Run, memory_id: str) -> None:
+    assert fields(subcog, memory_id) == FIELDS
+    assert show_json(subcog, memory_id)["trust"] == "user"
 
 
 def test_conditions_that_need_more_than_a_sign_are_json(subcog: Run) -> None:
     id_ = subcog("remember", "x", "--when", '{"branch": {"not": {"in": ["a", "b"]}}}', "--when", "tool!=Bash").out.strip()
-    assert shown(subcog, id_)["when"] == {"tool": {"not": "Bash"}, "branch": {"not": {"in": ["a", "b"]}}}
+    assert show_json(subcog, id_)["when"] == {"tool": {"not": "Bash"}, "branch": {"not": {"in": ["a", "b"]}}}
 
 
-def test_what_does_not_hold_is_one_line_and_changes_nothing(subcog: Run, given: str, subtests: pytest.Subtests) -> None:
+def test_what_does_not_hold_is_one_line_and_changes_nothing(subcog: Run, memory_id: str, subtests: pytest.Subtests) -> None:
     cases = [
         (["--trigger", "deploy("], "triggers has 'deploy('"),
         (["--trigger", "a(?!b)"], "triggers has 'a(?!b)'"),
@@ -80,21 +80,21 @@ def test_what_does_not_hold_is_one_line_and_changes_nothing(subcog: Run, given: 
         (["--priority", "high"], "Invalid value for '--priority'"),
     ]
     before = subcog("export").out
-    for arguments, said in cases:
-        for command, to in (("remember", "new"), ("edit", given)):
+    for arguments, message in cases:
+        for command, to in (("remember", "new"), ("edit", memory_id)):
             with subtests.test(command=command, arguments=arguments):
                 more = (
                     ["--trigger", "ok"] if command == "edit" and arguments == ["--trigger", ""] else []
                 )  # alone it takes all away
                 done = subcog(command, to, *arguments, *more)
                 assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-                assert said in done.err
+                assert message in done.err
                 assert subcog("export").out == before
 
 
 def test_secrets_do_not_get_in_by_these_fields(subcog: Run) -> None:
-    given = ("--trigger", KEY, "--keyword", KEY, "--path", f"src/{KEY}", "--when", f"mood={KEY}")
-    done = subcog("remember", "all is well", *given)
+    memory_id = ("--trigger", KEY, "--keyword", KEY, "--path", f"src/{KEY}", "--when", f"mood={KEY}")
+    done = subcog("remember", "all is well", *memory_id)
     assert (done.code, done.err.splitlines()[0]) == (0, "removed 4 AWS access keys, 1 path and 1 trigger")
     assert KEY not in done.err
     assert KEY not in subcog("export").out
@@ -102,10 +102,10 @@ def test_secrets_do_not_get_in_by_these_fields(subcog: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["remember", "edit"])
-def test_a_condition_on_an_unset_flag_names_the_flag(subcog: Run, given: str, command: str) -> None:
+def test_a_condition_on_an_unset_flag_names_the_flag(subcog: Run, memory_id: str, command: str) -> None:
     asks = ("--when", "brnach=main", "--when", "branch=main", "--when", "calm", "--when", "depth>=7", "--when", "mood!=ill")
     subcog("state", "set", "calm=false")
-    done = subcog(command, "x" if command == "remember" else given, *asks)
+    done = subcog(command, "x" if command == "remember" else memory_id, *asks)
     assert (done.code, bool(done.out)) == (0, True)
     assert done.err.splitlines()[:3] == [
         "brnach is a flag of yours, not set now (`subcog state set brnach=main`); did you mean branch?",
@@ -114,54 +114,54 @@ def test_a_condition_on_an_unset_flag_names_the_flag(subcog: Run, given: str, co
     ]
 
 
-def test_what_is_not_changed_of_conditions_is_not_remarked_upon(subcog: Run, given: str) -> None:
-    assert subcog("edit", given, "--priority", "3").err == ""
-    assert subcog("edit", given, "--when", "").err == ""
+def test_what_is_not_changed_of_conditions_is_not_remarked_upon(subcog: Run, memory_id: str) -> None:
+    assert subcog("edit", memory_id, "--priority", "3").err == ""
+    assert subcog("edit", memory_id, "--when", "").err == ""
 
 
 def test_an_unusable_state_does_not_prevent_remembering(subcog: Run, home: Home) -> None:
     Path(home.state_db).mkdir(parents=True)
     done = subcog("remember", "x", "--when", "calm")
     assert (done.code, fields(subcog, done.out.strip())) == (0, {"when": {"calm": True}})
-    assert done.err.startswith("whether calm is set can not be seen (")
+    assert done.err.startswith("whether calm is set cannot be seen (")
 
 
 # ---- changed and taken away -----------------------------------------------------------------------------------------------
 
 
-def test_an_option_of_edit_replaces_its_field_alone(subcog: Run, given: str) -> None:
-    done = subcog("edit", given, "--trigger", "release", "--when", "tool=Bash", "--priority", "40")
+def test_an_option_of_edit_replaces_its_field_alone(subcog: Run, memory_id: str) -> None:
+    done = subcog("edit", memory_id, "--trigger", "release", "--when", "tool=Bash", "--priority", "40")
     assert (done.code, done.err) == (0, "")
-    assert fields(subcog, given) == {**FIELDS, "triggers": ["release"], "when": {"tool": "Bash"}, "priority": 40}
+    assert fields(subcog, memory_id) == {**FIELDS, "triggers": ["release"], "when": {"tool": "Bash"}, "priority": 40}
 
 
 @pytest.mark.parametrize(
     ("option", "field"), [("--trigger", "triggers"), ("--keyword", "keywords"), ("--path", "paths"), ("--when", "when")]
 )
-def test_an_empty_text_takes_all_of_a_field_away(subcog: Run, given: str, option: str, field: str) -> None:
-    assert subcog("edit", given, option, "").code == 0
-    assert fields(subcog, given) == {name: value for name, value in FIELDS.items() if name != field}
+def test_an_empty_text_takes_all_of_a_field_away(subcog: Run, memory_id: str, option: str, field: str) -> None:
+    assert subcog("edit", memory_id, option, "").code == 0
+    assert fields(subcog, memory_id) == {name: value for name, value in FIELDS.items() if name != field}
 
 
 def test_an_empty_tag_and_a_zero_priority_remove_theirs(subcog: Run) -> None:
     id_ = subcog("remember", "x", "--tag", "a", "--priority", "7").out.strip()
     subcog("edit", id_, "--tag", "", "--priority", "0")
-    assert shown(subcog, id_).keys() & {"tags", "priority"} == set()
+    assert show_json(subcog, id_).keys() & {"tags", "priority"} == set()
 
 
-def test_the_editor_leaves_alone_what_was_not_changed(subcog: Run, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    subcog("edit", given, "--trigger", "  two  blanks", "--trigger", "a\nb", "--when", '{"mood": {"eq": "7"}}')
+def test_the_editor_leaves_alone_what_was_not_changed(subcog: Run, memory_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    subcog("edit", memory_id, "--trigger", "  two  blanks", "--trigger", "a\nb", "--when", '{"mood": {"eq": "7"}}')
     before = subcog("export").out
-    assert edit_with(subcog, given, monkeypatch, "true") == "nothing changed\n"
+    assert edit_with(subcog, memory_id, monkeypatch, "true") == "nothing changed\n"
     assert subcog("export").out == before
-    edit_with(subcog, given, monkeypatch, "sed -i 's/^trigger: two.*/&\\ntrigger: third/' \"$1\"")
-    assert fields(subcog, given)["triggers"] == ["  two  blanks", "third", "a\nb"]
-    assert fields(subcog, given)["when"] == {"mood": {"eq": "7"}}
+    edit_with(subcog, memory_id, monkeypatch, "sed -i 's/^trigger: two.*/&\\ntrigger: third/' \"$1\"")
+    assert fields(subcog, memory_id)["triggers"] == ["  two  blanks", "third", "a\nb"]
+    assert fields(subcog, memory_id)["when"] == {"mood": {"eq": "7"}}
 
 
-def test_the_editor_has_a_line_for_each_entry(subcog: Run, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_has_a_line_for_each_entry(subcog: Run, memory_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change = "sed -i '/^trigger: ship/d; s/^when: branch=.*/when: branch=dev,main/' \"$1\""
-    edit_with(subcog, given, monkeypatch, f'cat "$1" > seen; {change}')
+    edit_with(subcog, memory_id, monkeypatch, f'cat "$1" > seen; {change}')
     names = ("trigger", "path", "when", "priority")
     assert [line for line in Path("seen").read_text().splitlines() if line.startswith(names)] == [
         "priority: 95",
@@ -175,7 +175,7 @@ def test_the_editor_has_a_line_for_each_entry(subcog: Run, given: str, monkeypat
         "when: clinician_mode",
     ]
     when = {"branch": ["dev", "main"], "prompts": {"gte": 3, "lte": 9}, "clinician_mode": True}
-    assert fields(subcog, given) == {**FIELDS, "triggers": [r"deploy(s|ed)?\b"], "when": when}
+    assert fields(subcog, memory_id) == {**FIELDS, "triggers": [r"deploy(s|ed)?\b"], "when": when}
 
 
 def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monke
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("s/^trigger: ship.*/trigger: ship(/", "triggers has 'ship('"),
         ("s/^when: branch.*/when: branch/", "when has 'branch'"),
@@ -197,55 +197,55 @@ def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monke
     ],
 )
 def test_what_the_editor_leaves_wrong_is_named_and_kept(
-    subcog: Run, given: str, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+    subcog: Run, memory_id: str, monkeypatch: pytest.MonkeyPatch, script: str, message: str
 ) -> None:
     before = subcog("export").out
-    told = edit_with(subcog, given, monkeypatch, f"sed -i '{script}' \"$1\"")
-    assert said in told
-    assert "nothing was changed; what you wrote is in" in told
+    printed = edit_with(subcog, memory_id, monkeypatch, f"sed -i '{script}' \"$1\"")
+    assert message in printed
+    assert "nothing was changed; what you wrote is in" in printed
     assert subcog("export").out == before
-    Path(told.strip().rpartition(" ")[2]).unlink()
+    Path(printed.strip().rpartition(" ")[2]).unlink()
 
 
 # ---- a priority that pins -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def imported(subcog: Run) -> str:
-    """The id of a memory from somebody else's file, which asked for more than it may have."""
+def imported_id(subcog: Run) -> str:
+    """Return the id of a memory from somebody else's file, which asked for more than it may have."""
     Path("rows.jsonl").write_text('{"id": "theirs", "content": "x", "priority": 100, "trust": "user"}\n')
     assert subcog("import", "rows.jsonl").code == 0
     return "theirs"
 
 
-def test_an_imported_memory_is_pinned_only_when_vouched_for(subcog: Run, imported: str) -> None:
-    assert (shown(subcog, imported)["priority"], shown(subcog, imported)["trust"]) == (89, "import")
-    done = subcog("edit", imported, "--priority", "90")
+def test_an_imported_memory_is_pinned_only_when_vouched_for(subcog: Run, imported_id: str) -> None:
+    assert (show_json(subcog, imported_id)["priority"], show_json(subcog, imported_id)["trust"]) == (89, "import")
+    done = subcog("edit", imported_id, "--priority", "90")
     assert done.code == 2
     assert done.err == (
         "subcog: priority is 90 and trust is import, which may have 89 at most; "
         "`subcog edit theirs --priority 90 --trust user` vouches for it\n"
     )
-    assert subcog("edit", imported, "--priority", "90", "--trust", "user").code == 0
-    assert (shown(subcog, imported)["priority"], shown(subcog, imported)["trust"]) == (90, "user")
+    assert subcog("edit", imported_id, "--priority", "90", "--trust", "user").code == 0
+    assert (show_json(subcog, imported_id)["priority"], show_json(subcog, imported_id)["trust"]) == (90, "user")
 
 
-def test_the_editor_does_not_pin_it_either(subcog: Run, imported: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = edit_with(subcog, imported, monkeypatch, "sed -i 's/^priority: .*/priority: 90/' \"$1\"")
-    assert "priority is 90 and trust is import" in told
-    assert shown(subcog, imported)["priority"] == 89
+def test_the_editor_does_not_pin_it_either(subcog: Run, imported_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = edit_with(subcog, imported_id, monkeypatch, "sed -i 's/^priority: .*/priority: 90/' \"$1\"")
+    assert "priority is 90 and trust is import" in printed
+    assert show_json(subcog, imported_id)["priority"] == 89
 
 
-def test_nobody_else_can_be_vouched_for(subcog: Run, imported: str) -> None:
-    done = subcog("edit", imported, "--trust", "team")
+def test_nobody_else_can_be_vouched_for(subcog: Run, imported_id: str) -> None:
+    done = subcog("edit", imported_id, "--trust", "team")
     assert (done.code, done.err) == (2, "subcog: --trust is 'team'; expected user\n")
 
 
 # ---- shown and looked for -------------------------------------------------------------------------------------------------
 
 
-def test_all_of_it_is_shown(subcog: Run, given: str) -> None:
-    lines = subcog("show", given).out.split("keywords", 1)[1].split("trust")[0].split("\n")
+def test_all_of_it_is_shown(subcog: Run, memory_id: str) -> None:
+    lines = subcog("show", memory_id).out.split("keywords", 1)[1].split("trust")[0].split("\n")
     assert [line for line in lines if not line.startswith("standing")] == [  # as its text has it
         "      rollout",
         r"triggers      deploy(s|ed)?\b",
@@ -262,13 +262,13 @@ def test_all_of_it_is_shown(subcog: Run, given: str) -> None:
 
 
 def test_what_is_shown_has_no_control_characters(subcog: Run) -> None:
-    given = ("--trigger", "red\x1b[31m", "--keyword", "a\x07b", "--when", "mood=\x1b]0;title\x07x", "--path", "a\x1bb")
-    out = subcog("show", subcog("remember", "x", *given).out.strip()).out
+    memory_id = ("--trigger", "red\x1b[31m", "--keyword", "a\x07b", "--when", "mood=\x1b]0;title\x07x", "--path", "a\x1bb")
+    out = subcog("show", subcog("remember", "x", *memory_id).out.strip()).out
     assert out.isascii()
     assert all(line.isprintable() for line in out.splitlines())
 
 
-def test_a_list_is_narrowed_by_what_calls_a_memory_up(subcog: Run, given: str) -> None:
+def test_a_list_is_narrowed_by_what_calls_a_memory_up(subcog: Run, memory_id: str) -> None:
     subcog("remember", "Something else", "--trigger", "release", "--path", "docs/*.md", "--keyword", "Release")
     for arguments in (
         ["--trigger", "we DEPLOYED it"],
@@ -277,7 +277,7 @@ def test_a_list_is_narrowed_by_what_calls_a_memory_up(subcog: Run, given: str) -
         ["--path", "deep/down/schema.sql"],
         ["--trigger", "please ship it", "--keyword", "rollout", "--path", "src/api/a/b.py"],
     ):
-        assert subcog("list", "--ids", *arguments).out.split() == [given]
+        assert subcog("list", "--ids", *arguments).out.split() == [memory_id]
     for arguments in (["--trigger", "unrelated"], ["--keyword", "roll"], ["--path", "src/ui/a.py"]):
         done = subcog("list", *arguments)
         assert (done.code, done.err) == (1, "no memories\n")
@@ -299,13 +299,13 @@ def test_a_narrowed_list_has_pages(subcog: Run) -> None:
 
 
 def test_a_search_for_a_file_heeds_globs_from_the_projects_root(
-    subcog: Run, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, memory_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / "src" / "db").mkdir(parents=True)
     (tmp_path / "shop" / "src" / "db" / "pool.py").touch()
     monkeypatch.chdir(tmp_path / "shop" / "src")
     for path in ("db/pool.py", "src/db/pool.py", "src/api/a/b.py", str(tmp_path / "shop" / "src" / "db" / "new.py"), "x.sql"):
-        assert subcog("search", "deploys", "--ids", "--fast", "--path", path).out.split() == [given]
+        assert subcog("search", "deploys", "--ids", "--fast", "--path", path).out.split() == [memory_id]
     for path in ("pool.py", "src/ui/a.py", "db/new.py"):
         assert subcog("list", "--path", path).code == 1

@@ -1,4 +1,4 @@
-"""A channel that can not run is not one that found nothing: the answer is marked, says why, claims less, and is an answer."""
+"""A search with a broken channel still answers: it is marked, says why, and claims less."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAST = ("search", QUERY, "--fast", "--json")
 
 
 @pytest.fixture
-def filled(subcog: Run) -> Run:
+def with_memories(subcog: Run) -> Run:
     rows = [{"id": "bill", "content": BILL}, {"id": "cat", "content": "The office cat sleeps on the warm server rack."}]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     subcog("import", "rows.jsonl")
@@ -37,25 +37,25 @@ def filled(subcog: Run) -> Run:
 
 
 def answer(done: Result) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(done.out)
-    return found
+    record: dict[str, Any] = json.loads(done.out)
+    return record
 
 
 def assert_words_answered(done: Result) -> str:
-    """The first result is right and claims no more than words alone can; the note."""
-    found = answer(done)
-    assert (done.code, found["degraded"]) == (0, True)
-    assert found["results"][0]["id"] == "bill"
-    assert {found["confidence"], *(hit["confidence"] for hit in found["results"])} <= {"medium", "low"}
-    assert {name for hit in found["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed"}
-    assert found["results"][0]["explain"]["alpha_reason"] == "words alone ran"
-    assert isinstance(found["note"], str)
-    return found["note"]
+    """Assert that the first result is right and claims no more than words can; return the note."""
+    record = answer(done)
+    assert (done.code, record["degraded"]) == (0, True)
+    assert record["results"][0]["id"] == "bill"
+    assert {record["confidence"], *(hit["confidence"] for hit in record["results"])} <= {"medium", "low"}
+    assert {name for hit in record["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed"}
+    assert record["results"][0]["explain"]["alpha_reason"] == "words alone ran"
+    assert isinstance(record["note"], str)
+    return record["note"]
 
 
 @contextmanager
-def held(path: str) -> Iterator[None]:
-    """Another process writes the file, and lets nobody read it."""
+def hold_lock(path: str) -> Iterator[None]:
+    """Lock the file exclusively from another process."""
     connection = apsw.Connection(path)
     connection.execute(
         "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE space SET watermark = watermark + 0"
@@ -88,61 +88,63 @@ def with_vectors_cut_short(path: str) -> None:
 @pytest.mark.parametrize(
     "damage", [without_codes, as_a_folder, with_vectors_cut_short], ids=lambda damage: damage.__name__.replace("_", " ")
 )
-def test_vectors_that_can_not_be_read_leave_the_answer_to_words(filled: Run, home: Home, damage: Callable[[str], None]) -> None:
+def test_vectors_that_can_not_be_read_leave_the_answer_to_words(
+    with_memories: Run, home: Home, damage: Callable[[str], None]
+) -> None:
     damage(path_of(home, static.SPACE))
-    note = assert_words_answered(filled(*FAST))
+    note = assert_words_answered(with_memories(*FAST))
     assert path_of(home, static.SPACE) in note
     assert note.count("\n") == 0
-    done = filled("search", QUERY, "--fast", "--ids")
+    done = with_memories("search", QUERY, "--fast", "--ids")
     assert (done.code, done.out.split()[0], done.err.splitlines()[0]) == (0, "bill", note)
 
 
 def test_vectors_that_nobody_may_read_leave_the_answer_to_words(
-    filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+    with_memories: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     for name in ("reader", "writer"):
         patient = getattr(vector_store.VectorStore, name)
         monkeypatch.setattr(vector_store.VectorStore, name, staticmethod(functools.partial(patient, busy_ms=20)))
-    with held(path_of(home, static.SPACE)):
-        assert assert_words_answered(filled(*FAST))
-    assert answer(filled(*FAST))["degraded"] is False
+    with hold_lock(path_of(home, static.SPACE)):
+        assert assert_words_answered(with_memories(*FAST))
+    assert answer(with_memories(*FAST))["degraded"] is False
 
 
-def test_vectors_that_were_deleted_are_made_anew_by_the_search(filled: Run, home: Home) -> None:
-    before = answer(filled(*FAST))["results"]
+def test_vectors_that_were_deleted_are_made_anew_by_the_search(with_memories: Run, home: Home) -> None:
+    before = answer(with_memories(*FAST))["results"]
     for file in Path(home.root, "index").glob("vectors-*"):
         file.unlink()
-    again = answer(filled(*FAST))
+    again = answer(with_memories(*FAST))
     assert (again["degraded"], again["note"], again["results"]) == (False, None, before)
 
 
-def test_without_the_encoder_words_answer(filled: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_encoder_words_answer(with_memories: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     packed = layout.PackedEncoder
     monkeypatch.setattr(static, "PackedEncoder", lambda _: packed(str(tmp_path / "nowhere.bin")))
-    assert "nowhere.bin" in assert_words_answered(filled(*FAST))
+    assert "nowhere.bin" in assert_words_answered(with_memories(*FAST))
 
 
-def test_a_search_by_meaning_that_can_not_be_is_answered_by_words(filled: Run, home: Home) -> None:
+def test_an_impossible_search_by_meaning_is_answered_by_words(with_memories: Run, home: Home) -> None:
     as_a_folder(path_of(home, static.SPACE))
-    assert_words_answered(filled(*FAST, "--mode", "semantic"))
-    by_words = answer(filled(*FAST, "--mode", "lexical"))
+    assert_words_answered(with_memories(*FAST, "--mode", "semantic"))
+    by_words = answer(with_memories(*FAST, "--mode", "lexical"))
     assert (by_words["degraded"], by_words["note"]) == (False, None)
 
 
-def test_where_meaning_has_no_share_its_absence_is_no_loss(filled: Run, home: Home) -> None:
+def test_where_meaning_has_no_share_its_absence_is_no_loss(with_memories: Run, home: Home) -> None:
     as_a_folder(path_of(home, static.SPACE))
-    filled("config", "set", "fusion.preset", "lexical-only")
-    found = answer(filled(*FAST))
-    assert (found["results"][0]["id"], found["degraded"], found["note"]) == ("bill", False, None)
-    filled("config", "set", "fusion.preset", "vector-only")
-    assert_words_answered(filled(*FAST))
+    with_memories("config", "set", "fusion.preset", "lexical-only")
+    record = answer(with_memories(*FAST))
+    assert (record["results"][0]["id"], record["degraded"], record["note"]) == ("bill", False, None)
+    with_memories("config", "set", "fusion.preset", "vector-only")
+    assert_words_answered(with_memories(*FAST))
 
 
-def test_a_batch_says_once_what_was_missing(filled: Run, home: Home) -> None:
+def test_a_batch_says_once_what_was_missing(with_memories: Run, home: Home) -> None:
     as_a_folder(path_of(home, static.SPACE))
     rows = "\n".join(json.dumps({"id": i, "query": QUERY}) for i in range(3)).encode()
-    done = filled("search", "--batch", "-", "--fast", "--explain", stdin=rows)
+    done = with_memories("search", "--batch", "-", "--fast", "--explain", stdin=rows)
     assert (done.code, done.out.count("\n"), done.err.count("\n")) == (0, 3, 1)
     for line in done.out.splitlines():
         first = json.loads(line)["results"][0]
@@ -150,36 +152,36 @@ def test_a_batch_says_once_what_was_missing(filled: Run, home: Home) -> None:
         assert first["confidence"] in ("medium", "low")
 
 
-def test_what_had_no_time_is_named_and_the_floor_answers_all_the_same(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_channels_out_of_time_are_named_and_words_still_answer(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_search_ms", lambda _: 0.0)
-    note = assert_words_answered(filled(*FAST))
+    note = assert_words_answered(with_memories(*FAST))
     for channel in ("semantic", "lexical_exact"):
         assert f"{channel}: no time was left for it" in note
     assert "lexical_relaxed" not in note
 
 
-def test_making_an_index_is_not_taken_off_the_time_for_searching(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled("config", "set", "search.timeout_ms", "300")
+def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_memories("config", "set", "search.timeout_ms", "300")
     opened = sources.opened
 
     @contextmanager
     def made_slowly(*arguments: Any, **options: Any) -> Iterator[object]:
         until = time.perf_counter() + 0.4
-        with opened(*arguments, **options) as found:
+        with opened(*arguments, **options) as sources_:
             while time.perf_counter() < until:
                 pass
-            yield found
+            yield sources_
 
     monkeypatch.setattr(sources, "opened", made_slowly)
-    found = answer(filled(*FAST))
-    assert (found["degraded"], found["note"]) == (False, None)
+    record = answer(with_memories(*FAST))
+    assert (record["degraded"], record["note"]) == (False, None)
 
 
 @pytest.mark.parametrize("setting", [("fusion.alpha", "0"), ("fusion.preset", "lexical-only")])
 def test_where_meaning_has_no_share_no_model_is_loaded(
-    filled: Run, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
+    with_memories: Run, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
 ) -> None:
-    filled("config", "set", *setting)
+    with_memories("config", "set", *setting)
     monkeypatch.setattr(sources, "_space", lambda *_, **__: pytest.fail("a model was loaded"))
-    found = answer(filled("search", QUERY, "--json"))
-    assert (found["results"][0]["id"], found["degraded"]) == ("bill", False)
+    record = answer(with_memories("search", QUERY, "--json"))
+    assert (record["results"][0]["id"], record["degraded"]) == ("bill", False)

@@ -1,4 +1,4 @@
-"""What the store derives from memories, seen from the terminal: room for triggers, `reindex`."""
+"""Tables that the store derives from memories: room for triggers, `reindex`."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ USER = audiences_of()
 
 
 def rows(*numbers: int) -> str:
-    """A file of memories that have a trigger without a literal each."""
+    """Write a file of memories, each with a trigger without a literal, and return its path."""
     lines = (
         json.dumps({"id": f"m{number}", "content": f"Note {number}.", "triggers": [rf"\d\d{{{number}}}"]}) for number in numbers
     )
@@ -23,12 +23,12 @@ def rows(*numbers: int) -> str:
 
 
 def patterns(home: Home) -> set[str]:
-    """The triggers that any text may match."""
+    """Return the triggers that any text may match."""
     with Store.reader(home) as store:
-        return {found.pattern for found in store.triggers([], USER, "")}
+        return {trigger.pattern for trigger in store.triggers([], USER, "")}
 
 
-def test_of_an_import_the_lines_beyond_the_room_are_refused_and_no_others(subcog: Run, home: Home) -> None:
+def test_an_import_refuses_only_the_lines_beyond_the_room(subcog: Run, home: Home) -> None:
     subcog("import", rows(1, 2))
     done = subcog("import", rows(*range(3, MAX_UNKEYED + 3)))
     assert done.code == 2

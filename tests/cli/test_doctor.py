@@ -1,4 +1,4 @@
-"""`doctor`, `config`, `pause` and `resume`: what is wrong is named, what is right is said."""
+"""`doctor`, `config`, `pause` and `resume`: faults are named, sound parts are confirmed."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SCRIPT = Path(sys.executable).with_name("subcog")
 
 
 @pytest.fixture
-def registered(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def with_hook(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     if not SCRIPT.exists():
         pytest.skip("subcog is not installed beside this interpreter")
     subcog("remember", "Berths are allocated by length overall", "-s", "decisions")
@@ -43,10 +43,10 @@ def test_a_new_home_has_nothing_wrong(subcog: Run) -> None:
     assert "BAD" not in done.out
 
 
-def test_a_sound_home_is_shown_with_the_bytes_that_the_model_would_see(
-    registered: Run,
+def test_a_sound_home_is_shown_with_the_hooks_exact_output(
+    with_hook: Run,
 ) -> None:
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert done.code == 0
     assert "store sound: 1 active" in done.out
     assert "index of 1 memories" in done.out
@@ -55,77 +55,77 @@ def test_a_sound_home_is_shown_with_the_bytes_that_the_model_would_see(
     assert "Berths are allocated by length overall" in done.out
 
 
-def test_what_it_tries_is_no_prompt_of_the_users(registered: Run) -> None:
+def test_what_it_tries_is_no_prompt_of_the_users(with_hook: Run) -> None:
     for arguments in ((), ("--prompt", "rename the berth")):
-        assert registered("doctor", *arguments).code == 0
-    assert registered("why").code == 1
-    told = json.loads(registered("stats", "--json").out)
-    assert (told["prompts"], sum(told["subcog_hook_decisions_total"].values())) == (0, 0)
+        assert with_hook("doctor", *arguments).code == 0
+    assert with_hook("why").code == 1
+    record = json.loads(with_hook("stats", "--json").out)
+    assert (record["prompts"], sum(record["subcog_hook_decisions_total"].values())) == (0, 0)
 
 
-def test_a_prompt_that_nothing_answers_prints_nothing(registered: Run) -> None:
-    done = registered("doctor", "--prompt", "how do we set the price of a berth in winter?")
+def test_a_prompt_that_nothing_answers_prints_nothing(with_hook: Run) -> None:
+    done = with_hook("doctor", "--prompt", "how do we set the price of a berth in winter?")
     assert "it printed nothing" in done.err
     assert "reason: the best of 1 candidate reached 0." in done.err
     assert "Berths are allocated by length overall" in done.err
     assert (
         "reason: no memory is near to it, or has a word of it"
-        in registered("doctor", "--prompt", "how do we paint the sky?").err
+        in with_hook("doctor", "--prompt", "how do we paint the sky?").err
     )
-    assert "reason: memories could hardly help with it" in registered("doctor", "--prompt", "go on").err
-    registered("config", "set", "search_intent.min_confidence", "1")
-    assert "reason: memories could hardly help with it: 0." in registered("doctor", "--prompt", "how do we moor?").err
+    assert "reason: memories could hardly help with it" in with_hook("doctor", "--prompt", "go on").err
+    with_hook("config", "set", "search_intent.min_confidence", "1")
+    assert "reason: memories could hardly help with it: 0." in with_hook("doctor", "--prompt", "how do we moor?").err
 
 
-def test_a_prompt_of_no_type_is_looked_up_as_the_hook_looks_it_up(registered: Run) -> None:
+def test_a_prompt_without_a_type_is_tried_as_the_hook_does(with_hook: Run) -> None:
     prompt = "the lighthouse lamp relay of the tide sensor"
-    said = registered("intent", prompt).out
-    assert (said.split()[0], "the hook speaks if a memory is relevant" in said) == ("none", True)
-    assert "reason: no memory is near to it" in registered("doctor", "--prompt", prompt).err
+    printed = with_hook("intent", prompt).out
+    assert (printed.split()[0], "the hook speaks if a memory is relevant" in printed) == ("none", True)
+    assert "reason: no memory is near to it" in with_hook("doctor", "--prompt", prompt).err
 
 
-def test_a_hook_whose_executable_is_gone_is_named(registered: Run) -> None:
+def test_a_hook_whose_executable_is_gone_is_named(with_hook: Run) -> None:
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
-    found = next(line for line in settings.read_text().splitlines() if '"command": "/' in line)
-    settings.write_text(settings.read_text().replace(found, '"command": "/nowhere/subcog",'))
-    done = registered("doctor")
+    command_line = next(line for line in settings.read_text().splitlines() if '"command": "/' in line)
+    settings.write_text(settings.read_text().replace(command_line, '"command": "/nowhere/subcog",'))
+    done = with_hook("doctor")
     assert done.code == 4
     assert "runs /nowhere/subcog, which is not there; run `subcog init` again" in done.out
 
 
 @pytest.mark.parametrize("event", [*hook_entries.EVENTS][1:])
-def test_settings_of_before_that_lack_an_event_are_named(registered: Run, event: str) -> None:
+def test_settings_of_before_that_lack_an_event_are_named(with_hook: Run, event: str) -> None:
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
     hooks = json.loads(settings.read_text())
     del hooks["hooks"][event]
     settings.write_text(json.dumps(hooks))
     note = f"note  the user settings do not run it for all of {event}; `subcog init` adds that"
-    assert note in registered("doctor").out
-    registered("init")
-    assert "do not run it" not in registered("doctor").out
+    assert note in with_hook("doctor").out
+    with_hook("init")
+    assert "do not run it" not in with_hook("doctor").out
 
 
-def test_settings_of_before_that_know_a_compaction_alone_are_named(registered: Run) -> None:
+def test_earlier_settings_with_only_a_compaction_hook_are_named(with_hook: Run) -> None:
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
     hooks = json.loads(settings.read_text())
     hooks["hooks"]["SessionStart"][0]["matcher"] = "compact"
     settings.write_text(json.dumps(hooks, indent=2))
-    assert "do not run it for all of SessionStart; `subcog init` adds that" in registered("doctor").out
-    registered("init")
-    assert "do not run it" not in registered("doctor").out
-    registered("uninstall")
+    assert "do not run it for all of SessionStart; `subcog init` adds that" in with_hook("doctor").out
+    with_hook("init")
+    assert "do not run it" not in with_hook("doctor").out
+    with_hook("uninstall")
     assert not settings.exists()
 
 
-def test_a_damaged_store_is_one_line_and_exit_code_three(registered: Run, home: Home) -> None:
+def test_a_damaged_store_is_one_line_and_exit_code_three(with_hook: Run, home: Home) -> None:
     with open(home.memories_db, "r+b") as file:
         file.write(b"\0" * 4096)
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert done.code == 3
     assert "BAD" in done.out
 
 
-def test_a_damaged_page_is_found(registered: Run, home: Home) -> None:
+def test_a_damaged_page_is_found(with_hook: Run, home: Home) -> None:
     connection = apsw.Connection(home.memories_db)
     page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'memories_by_hash'").fetchall()[0][0]
     size = connection.pragma("page_size")
@@ -135,33 +135,33 @@ def test_a_damaged_page_is_found(registered: Run, home: Home) -> None:
     with open(home.memories_db, "r+b") as file:
         file.seek((page - 1) * size + 8)
         file.write(b"\xff" * 64)
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert done.code == 3
     assert "saves what can be read" in done.out or "is damaged" in done.out
 
 
-def test_a_lost_index_is_made_anew_and_it_is_said(registered: Run, home: Home) -> None:
+def test_a_lost_index_is_made_anew_and_it_is_said(with_hook: Run, home: Home) -> None:
     shutil.rmtree(home.index)
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert done.code == 0
     assert "caught up just now" in done.out
 
 
-def test_an_index_that_has_another_number_of_memories_is_wrong(registered: Run, home: Home) -> None:
+def test_an_index_that_has_another_number_of_memories_is_wrong(with_hook: Run, home: Home) -> None:
     connection = apsw.Connection(home.memories_db)
     connection.execute("DELETE FROM memories")
     connection.close()
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert done.code == 3
     assert "the index has 1 memories, the store 0; run `subcog reindex`" in done.out
 
 
-def test_a_damaged_state_is_put_aside(registered: Run, home: Home) -> None:
-    registered("pause")
+def test_a_damaged_state_is_put_aside(with_hook: Run, home: Home) -> None:
+    with_hook("pause")
     with open(home.state_db, "r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (os.path.getsize(home.state_db) - 4096))
-    assert "is put aside and made anew" in registered("doctor").out
+    assert "is put aside and made anew" in with_hook("doctor").out
     assert not state_values.is_paused(State.open(home, 100), 0)
 
 
@@ -171,20 +171,20 @@ def test_a_home_that_is_a_file_is_named(subcog: Run, home: Home) -> None:
     assert subcog("list").code == 3
 
 
-def test_files_that_others_can_read_are_named(registered: Run, home: Home) -> None:
+def test_files_that_others_can_read_are_named(with_hook: Run, home: Home) -> None:
     Path(home.memories_db).chmod(0o644)
-    assert f"{home.memories_db} can be read by others" in registered("doctor").out
+    assert f"{home.memories_db} can be read by others" in with_hook("doctor").out
 
 
-def test_wrong_settings_are_exit_code_four(registered: Run, home: Home) -> None:
+def test_wrong_settings_are_exit_code_four(with_hook: Run, home: Home) -> None:
     Path(home.config).write_text("[surfacing]\nmin_relevance = 7\n")
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert done.code == 4
     assert "config.toml line 2: surfacing.min_relevance is 7, expected 0.0 to 1.0" in done.out
-    assert registered("search", "berths").code == 4
+    assert with_hook("search", "berths").code == 4
 
 
-def test_a_setting_is_written_read_and_taken_back_with_comments_kept(subcog: Run, home: Home) -> None:
+def test_a_setting_is_written_read_and_removed_keeping_comments(subcog: Run, home: Home) -> None:
     home.create()
     Path(home.config).write_text("# my own\n[surfacing] # here\nenabled = true # yes\n")
     assert subcog("config", "set", "surfacing.enabled", "off").code == 0
@@ -223,19 +223,19 @@ def test_a_length_of_time_that_means_nothing_is_refused(subcog: Run, length: str
     assert subcog("pause", "--", length).code == 2
 
 
-def test_a_silence_that_was_asked_for_is_named_as_such(registered: Run) -> None:
-    assert "reason: [nomem] was in the prompt" in registered("doctor", "--prompt", "where are the berths? [nomem]").err
-    registered("pause")
-    assert "reason" not in registered("doctor", "--prompt", "how do we paint the sky?").err
+def test_a_silence_that_was_asked_for_is_named_as_such(with_hook: Run) -> None:
+    assert "reason: [nomem] was in the prompt" in with_hook("doctor", "--prompt", "where are the berths? [nomem]").err
+    with_hook("pause")
+    assert "reason" not in with_hook("doctor", "--prompt", "how do we paint the sky?").err
 
 
 @pytest.mark.parametrize(
     ("switch", "when"),
     [("surfacing.tools", "when a tool touches a file"), ("surfacing.session_start", "when a session begins")],
 )
-def test_a_hook_that_is_switched_off_for_an_event_is_named(registered: Run, switch: str, when: str) -> None:
-    registered("config", "set", switch, "false")
-    assert f"note  {switch} is false: the hook is silent {when}" in registered("doctor").out
+def test_a_hook_that_is_switched_off_for_an_event_is_named(with_hook: Run, switch: str, when: str) -> None:
+    with_hook("config", "set", switch, "false")
+    assert f"note  {switch} is false: the hook is silent {when}" in with_hook("doctor").out
 
 
 # ---- files that are gone --------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_a_hook_that_is_switched_off_for_an_event_is_named(registered: Run, swit
 
 @pytest.fixture
 def project(subcog: Run, tmp_path: Path) -> Run:
-    """The terminal in a repository that has a file of most kinds."""
+    """Return the terminal in a repository with a file of most kinds."""
     (tmp_path / ".git").mkdir()
     for file in ("src/db/pool.py", "src/db/deep/er/query.sql", "docs/[draft].md", "README.md"):
         path = tmp_path / file
@@ -259,7 +259,7 @@ def stale_said(subcog: Run) -> list[str]:
 
 
 def about(subcog: Run, *paths: str) -> str:
-    """The id of a memory about these paths."""
+    """Return the id of a memory about these paths."""
     options = [word for path in paths for word in ("--path", path)]
     return subcog("remember", f"Something about {' '.join(paths)}", *options).out.strip()
 
@@ -296,7 +296,7 @@ def test_a_memory_whose_file_is_there_is_not_stale(project: Run, tmp_path: Path,
     ],
 )
 def test_a_memory_whose_files_are_all_gone_is_stale(project: Run, tmp_path: Path, path: str) -> None:
-    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main")  # nobody remembers what is git's own
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main")  # git's own files are no project files
     (tmp_path / ".git" / "config").write_text("")
     id_ = about(project, path.replace("{tmp}", str(tmp_path)))
     hint = f"no file matches its paths, {id_}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
@@ -356,63 +356,63 @@ def change_vectors(home: Home, sql: str) -> None:
 
 
 @pytest.mark.parametrize(("switch", "by"), [("1", "the next session or writing command"), ("0", "`subcog reindex`")])
-def test_vectors_that_wait_are_counted_and_it_is_said_who_goes_on(
-    registered: Run, monkeypatch: pytest.MonkeyPatch, switch: str, by: str
+def test_pending_vectors_are_counted_with_their_next_step(
+    with_hook: Run, monkeypatch: pytest.MonkeyPatch, switch: str, by: str
 ) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, switch)
-    assert vectors_said(registered) == [f"note  vectors (minilm): 0 final, 1 pending; {by} goes on with it"]
-    registered("reindex")
-    assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final"]
+    assert vectors_said(with_hook) == [f"note  vectors (minilm): 0 final, 1 pending; {by} goes on with it"]
+    with_hook("reindex")
+    assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
 
 
-def test_vectors_that_are_behind_are_caught_up(registered: Run, home: Home, store: Store, make: Maker) -> None:
-    registered("reindex")
+def test_vectors_that_are_behind_are_caught_up(with_hook: Run, home: Home, store: Store, make: Maker) -> None:
+    with_hook("reindex")
     store.modify([memory.id for memory in store.all(("active",))], lambda memory: memory.replaced(priority=7))
-    assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final, caught up just now"]
-    assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final"]
+    assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final, caught up just now"]
+    assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage" * 2_000, None])
-def test_vectors_that_can_not_be_used_are_made_anew(registered: Run, home: Home, damage: bytes | None) -> None:
+def test_vectors_that_can_not_be_used_are_made_anew(with_hook: Run, home: Home, damage: bytes | None) -> None:
     if damage is None:
         os.unlink(path_of(home, "minilm"))
     else:
         Path(path_of(home, "minilm")).write_bytes(damage)
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert (done.code, "0 final, 1 pending; " in done.out, "made anew just now" in done.out) == (0, True, True)
 
 
-def test_vectors_that_can_not_be_made_anew_are_wrong(registered: Run, home: Home) -> None:
+def test_vectors_that_can_not_be_made_anew_are_wrong(with_hook: Run, home: Home) -> None:
     os.unlink(path_of(home, "minilm"))
     os.mkdir(path_of(home, "minilm"))
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert done.code == 3
     assert [line[:4] for line in done.out.splitlines() if path_of(home, "minilm") in line] == [" BAD"]
 
 
-def test_vectors_of_another_number_of_memories_are_wrong(registered: Run, home: Home) -> None:
+def test_vectors_of_another_number_of_memories_are_wrong(with_hook: Run, home: Home) -> None:
     change_vectors(home, "DELETE FROM codes; DELETE FROM vectors")
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert done.code == 3
     assert " BAD  vectors (minilm): of 0 memories, the store has 1; run `subcog reindex`" in done.out
-    registered("reindex")
-    assert vectors_said(registered) == ["  ok  vectors (minilm): 1 final"]
+    with_hook("reindex")
+    assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
 
 
 def test_vectors_that_another_process_follows_for_long_are_noted(
-    registered: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+    with_hook: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     with ProcessLock(vector_sync.lock_of(home, "minilm"), 0, "following"):
-        registered("remember", "The sluice is opened at ebb")
-        assert vectors_said(registered) == ["note  vectors (minilm): being brought up to date by another process"]
-    assert "0 final, 2 pending" in vectors_said(registered)[0]
+        with_hook("remember", "The sluice is opened at ebb")
+        assert vectors_said(with_hook) == ["note  vectors (minilm): being brought up to date by another process"]
+    assert "0 final, 2 pending" in vectors_said(with_hook)[0]
 
 
-def test_without_sqlite_vec_it_is_a_note(registered: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_sqlite_vec_it_is_a_note(with_hook: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
     monkeypatch.setitem(sys.modules, "sqlite_vec", None)
-    done = registered("doctor")
+    done = with_hook("doctor")
     assert "note  sqlite-vec is not installed; search is by words alone; pip install sqlite-vec" in done.out
 
 
@@ -423,14 +423,17 @@ LOCAL = ('provider = "openai"', 'model = "tiny"', 'base_url = "http://127.0.0.1:
 
 
 def llm_said(subcog: Run, home: Home, *lines: str, intent: str = "") -> tuple[int, str]:
-    """The exit code, and the line about the LLM, with these lines in its table; no line holds a key."""
+    """Return the exit code and the line about the LLM, with these lines in the `llm` table.
+
+    No line holds a key.
+    """
     home.create()
     Path(home.config).write_text("\n".join(("[search_intent]", intent, "[llm]", *lines)))
     done = subcog("doctor")
     assert KEY not in done.out + done.err
-    found = [line for line in done.out.splitlines() if "LLM" in line or "llm." in line or "API_KEY" in line]
-    assert len(found) == 1, done.out
-    return done.code, found[0]
+    llm_lines = [line for line in done.out.splitlines() if "LLM" in line or "llm." in line or "API_KEY" in line]
+    assert len(llm_lines) == 1, done.out
+    return done.code, llm_lines[0]
 
 
 @pytest.fixture(autouse=True)
@@ -449,16 +452,16 @@ def test_without_an_llm_it_is_said_even_where_a_key_lies_about(
 def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     assert llm_said(subcog, home, *LOCAL) == (0, "  ok  LLM openai: tiny at http://127.0.0.1:9/v1, no key")
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    at = "  ok  LLM anthropic: claude-haiku-4-5 at https://api.anthropic.com, key from"
-    assert llm_said(subcog, home, 'provider = "anthropic"') == (0, f"{at} ANTHROPIC_API_KEY")
+    line_start = "  ok  LLM anthropic: claude-haiku-4-5 at https://api.anthropic.com, key from"
+    assert llm_said(subcog, home, 'provider = "anthropic"') == (0, f"{line_start} ANTHROPIC_API_KEY")
     file = Path(home.root) / "key"
     file.write_text(KEY)
     file.chmod(0o600)
-    assert llm_said(subcog, home, 'provider = "anthropic"', f'key_file = "{file}"') == (0, f"{at} {file}")
+    assert llm_said(subcog, home, 'provider = "anthropic"', f'key_file = "{file}"') == (0, f"{line_start} {file}")
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         (('provider = "openai"',), "llm.model is not set"),
         (('provider = "anthropic"',), "anthropic needs a key; set ANTHROPIC_API_KEY, or llm.key_file"),
@@ -468,16 +471,16 @@ def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, mon
         (('provider = "openai"', 'model = "m"', "[search_intent]", "use_llm = 'no'"), "search_intent.use_llm cannot be used"),
     ],
 )
-def test_an_llm_that_can_not_be_used_is_wrong_settings(subcog: Run, home: Home, lines: tuple[str, ...], said: str) -> None:
+def test_an_llm_that_can_not_be_used_is_wrong_settings(subcog: Run, home: Home, lines: tuple[str, ...], message: str) -> None:
     home.create()
     Path(home.config).write_text("\n".join(("", "", "[llm]", *lines)))
     done = subcog("doctor")
     assert done.code == 4
-    assert f" BAD  {said}" in done.out
+    assert f" BAD  {message}" in done.out
     assert "hunter2" not in done.out
 
 
-def test_a_key_file_that_others_can_read_is_named_and_its_key_is_not(subcog: Run, home: Home) -> None:
+def test_a_key_file_open_to_others_is_named_without_its_key(subcog: Run, home: Home) -> None:
     home.create()
     file = Path(home.root) / "key"
     file.write_text(KEY)
@@ -500,7 +503,7 @@ def test_an_llm_that_is_switched_off_or_rests_is_a_note(subcog: Run, home: Home)
     assert llm_said(subcog, home, *LOCAL)[1].startswith("  ok  ")
 
 
-def test_nobody_is_called(registered: Run, home: Home) -> None:
+def test_nobody_is_called(with_hook: Run, home: Home) -> None:
     with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
         server.timeout = 0
         calls: list[object] = []
@@ -508,14 +511,14 @@ def test_nobody_is_called(registered: Run, home: Home) -> None:
         Path(home.config).write_text(
             f'[llm]\nprovider = "openai"\nmodel = "tiny"\nbase_url = "http://127.0.0.1:{server.server_address[1]}/v1"\n'
         )
-        done = registered("doctor", "--prompt", "berths and the harbour, what about them?")
+        done = with_hook("doctor", "--prompt", "berths and the harbour, what about them?")
         server.handle_request()
     assert (done.code, calls) == (0, [])
     assert "ms on 'berths and the harbour, what about them?', without the LLM" in done.out
 
 
-def test_an_intent_that_is_switched_off_is_why_the_hook_is_silent(registered: Run, home: Home) -> None:
-    registered("config", "set", "search_intent.enabled", "false")
-    done = registered("doctor")
+def test_a_disabled_intent_explains_the_silence(with_hook: Run, home: Home) -> None:
+    with_hook("config", "set", "search_intent.enabled", "false")
+    done = with_hook("doctor")
     assert "note  search_intent.enabled is false: the hook is silent" in done.out
     assert "reason" not in done.err

@@ -26,7 +26,7 @@ Rows = dict[str, list[tuple[object, ...]]]
 
 @pytest.fixture
 def earlier(home: Home) -> Home:
-    """The home as commit bdd7c3c left it, without its caches."""
+    """Return the home as commit bdd7c3c left it, without its caches."""
     home.create()
     for path in (home.memories_db, home.state_db):
         script = (DUMPS / Path(path).name).with_suffix(".sql").read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def test_its_store_opens_as_it_is(earlier: Home) -> None:
         vault = store.get("1m8ajrxey4wt6h")
         assert [(mark.seq, mark.decision) for mark in store.marks([vault.seq])] == [(vault.seq, "1m8ajrzcxfe2xp")]
         text = "do a force push"
-        assert [found.pattern for found in store.triggers(triggers.keys_in(text), ("user",), text)] == ["force push"]
+        assert [trigger.pattern for trigger in store.triggers(triggers.keys_in(text), ("user",), text)] == ["force push"]
         assert (vault.trust, store.get("push").standing, store.get("branch").when) == ("agent", True, {"branch": "release"})
         store.rebuild_cues()
     after = read_rows(earlier.memories_db)
@@ -74,9 +74,9 @@ def test_its_state_loses_nothing(earlier: Home) -> None:
     state = State.open(earlier, 1_000)
     assert ledger.given_to(state, "s1") == {"1m8ajrxey4wt6h", "keys", "push"}
     assert [decision.prompt for decision in decision_log.latest(state, 1)] == ["Please do a force push to main now"]
-    known = sessions.find(state, "s1")
-    assert known is not None
-    assert (known.project, known.prompts) == ("git.example.com/acme/shop", 2)
+    session = sessions.find(state, "s1")
+    assert session is not None
+    assert (session.project, session.prompts) == ("git.example.com/acme/shop", 2)
     assert state_values.find_flags(state) == {"calm": True}
     state.close()
     after = read_rows(earlier.state_db)

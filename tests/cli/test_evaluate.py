@@ -1,4 +1,4 @@
-"""`subcog eval`: one's own queries on one's own store, and the sweep of the share of meaning."""
+"""`subcog eval`: one's own queries on one's own store, and the sweep of fusion.alpha."""
 
 import json
 from pathlib import Path
@@ -34,21 +34,21 @@ def file(ask: Ask, tmp_path: Path) -> Path:
 def test_each_measure_has_its_mean_and_an_interval(subcog: Run, file: Path) -> None:
     done = subcog("eval", str(file), "--fast", "--json")
     assert (done.code, done.err) == (0, "")
-    told = json.loads(done.out)
-    assert told["queries"] == 3
-    assert list(told["measures"]) == ["hit rate@1", "hit rate@5", "hit rate@10", "MRR@10", "nDCG@10"]
-    for measure in told["measures"].values():
+    record = json.loads(done.out)
+    assert record["queries"] == 3
+    assert list(record["measures"]) == ["hit rate@1", "hit rate@5", "hit rate@10", "MRR@10", "nDCG@10"]
+    for measure in record["measures"].values():
         assert measure == {"mean": 1.0, "low": 1.0, "high": 1.0}
-    assert list(told["ndcg@10 by fusion.alpha"]) == [f"{tenth / 10:.1f}" for tenth in range(11)]
+    assert list(record["ndcg@10 by fusion.alpha"]) == [f"{tenth / 10:.1f}" for tenth in range(11)]
 
 
 def test_what_is_not_found_lowers_the_means(subcog: Run, file: Path) -> None:
     with file.open("a", encoding="utf-8") as more:
         more.write('{"query": "zzyzx qwrtp", "ids": ["keys"]}\n\n')
-    told = json.loads(subcog("eval", str(file), "--fast", "--json").out)
-    assert told["queries"] == 4
-    assert told["measures"]["hit rate@10"]["mean"] == 0.75
-    assert told["measures"]["nDCG@10"]["low"] < 0.75 < told["measures"]["nDCG@10"]["high"]
+    record = json.loads(subcog("eval", str(file), "--fast", "--json").out)
+    assert record["queries"] == 4
+    assert record["measures"]["hit rate@10"]["mean"] == 0.75
+    assert record["measures"]["nDCG@10"]["low"] < 0.75 < record["measures"]["nDCG@10"]["high"]
 
 
 def test_a_rank_below_the_first_is_told_by_mrr(subcog: Run, file: Path) -> None:
@@ -61,8 +61,8 @@ def test_a_rank_below_the_first_is_told_by_mrr(subcog: Run, file: Path) -> None:
 def test_the_sweep_ends_where_search_with_that_share_does(subcog: Run, file: Path) -> None:
     by_share = json.loads(subcog("eval", str(file), "--fast", "--json").out)["ndcg@10 by fusion.alpha"]
     assert subcog("config", "set", "fusion.alpha", "0.2").code == 0
-    told = json.loads(subcog("eval", str(file), "--fast", "--json").out)
-    assert told["measures"]["nDCG@10"]["mean"] == by_share["0.2"]
+    record = json.loads(subcog("eval", str(file), "--fast", "--json").out)
+    assert record["measures"]["nDCG@10"]["mean"] == by_share["0.2"]
 
 
 def test_a_person_reads_a_table_and_what_it_says(subcog: Run, file: Path) -> None:
@@ -79,8 +79,8 @@ def test_a_project_is_searched_by_itself(subcog: Run, ask: Ask, tmp_path: Path) 
     firsts = []
     for project in ("git.example/one", ""):
         path.write_text(json.dumps({"query": "signing keys runbook", "ids": ["keys"], "project": project}), "utf-8")
-        told = json.loads(subcog("eval", str(path), "--fast", "--json").out)
-        firsts.append(told["measures"]["hit rate@1"]["mean"])
+        record = json.loads(subcog("eval", str(path), "--fast", "--json").out)
+        firsts.append(record["measures"]["hit rate@1"]["mean"])
     assert firsts == [1.0, 0.0]
     for project, shown in (("git.example/two", "git.example/two"), ("\ud800", "?")):
         path.write_text(json.dumps({"query": "keys", "ids": ["keys"], "project": project}), "utf-8")
@@ -90,9 +90,9 @@ def test_a_project_is_searched_by_itself(subcog: Run, ask: Ask, tmp_path: Path) 
 
 def test_a_share_of_nothing_is_swept_too(subcog: Run, file: Path) -> None:
     assert subcog("config", "set", "fusion.alpha", "0").code == 0
-    told = json.loads(subcog("eval", str(file), "--fast", "--json").out)
-    by_share = told["ndcg@10 by fusion.alpha"]
-    assert told["measures"]["nDCG@10"]["mean"] == by_share["0.0"]
+    record = json.loads(subcog("eval", str(file), "--fast", "--json").out)
+    by_share = record["ndcg@10 by fusion.alpha"]
+    assert record["measures"]["nDCG@10"]["mean"] == by_share["0.0"]
     assert len(by_share) == 11
 
 
@@ -116,10 +116,10 @@ def test_a_file_that_does_not_hold_is_one_line(subcog: Run, subtests: pytest.Sub
         ("", 2, 'standard input has no query; a line is {"query", "ids", "project"?}'),
         ('{"query": "x", "ids": ["nobody", "keys"]}', 1, "no active memory has the id nobody; correct the file"),
     ]
-    for line, code, said in cases:
+    for line, code, message in cases:
         with subtests.test(line=line):
             done = subcog("eval", "-", stdin=line.encode())
-            assert (done.code, done.out, done.err) == (code, "", f"subcog: {said}\n")
+            assert (done.code, done.out, done.err) == (code, "", f"subcog: {message}\n")
 
 
 def test_without_memories_it_says_so(subcog: Run) -> None:

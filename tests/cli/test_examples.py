@@ -31,8 +31,8 @@ BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass
 
 
 def examples() -> list[str]:
-    """The example of each command, from its help text."""
-    found = []
+    """Return the example of each command, from its help text."""
+    commands = []
     groups = (whole_application(), config.commands, models.commands, state.commands)
     for command in (command for group in groups for command in group.registered_commands):
         callback = command.callback
@@ -40,12 +40,12 @@ def examples() -> list[str]:
         name = command.name or callback.__name__
         lines = re.findall(r"Example: (subcog .+)", inspect.getdoc(callback) or "")
         assert len(lines) == (name not in NO_EXAMPLE), f"subcog {name} has {len(lines)} examples"
-        found += lines
-    return found
+        commands += lines
+    return commands
 
 
 @pytest.fixture
-def prepared(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def with_store(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     (tmp_path / "rows.jsonl").write_text(MEMORIES)
     (tmp_path / "notes.jsonl").write_text('{"content": "Ropes are replaced every spring."}\n')
     (tmp_path / "queries.jsonl").write_text('{"query": "refresh of tokens", "ids": ["1m7x59aaaaaaaa"]}\n')
@@ -66,7 +66,7 @@ def prepared(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def newest(subcog: Run) -> str:
-    """The id of the memory that was stored last."""
+    """Return the id of the latest memory."""
     return str(json.loads(subcog("list", "--jsonl", "-n", "1").out)["id"])
 
 
@@ -77,15 +77,15 @@ def prepare_model(subcog: Run, *, is_there: bool) -> None:
 
 
 @pytest.mark.parametrize("line", examples())
-def test_an_example_does_what_it_says(prepared: Run, line: str) -> None:
+def test_an_example_does_what_it_says(with_store: Run, line: str) -> None:
     if BGE in line:
-        prepare_model(prepared, is_there="remove" in line)
+        prepare_model(with_store, is_there="remove" in line)
     if line.startswith("subcog block"):  # it is as silent as the hook
-        prepared("resume")
+        with_store("resume")
     with LlmServer(lambda handler: handler.answer(200, NO_QUESTIONS)) as server:
         if line.startswith("subcog enrich"):
             for key, value in (("at_rest", "openai"), ("base_url", server.url_v1), ("model", "small")):
-                prepared("config", "set", f"llm.{key}", value)
-        done = prepared(*shlex.split(line)[1:])
+                with_store("config", "set", f"llm.{key}", value)
+        done = with_store(*shlex.split(line)[1:])
     assert done.code == 0, done.err
     assert "Traceback" not in done.err

@@ -27,7 +27,7 @@ ROWS: list[dict[str, object]] = [
 
 
 @pytest.fixture
-def filled(subcog: Run) -> Run:
+def with_memories(subcog: Run) -> Run:
     text = "".join(json.dumps({"created_at": "2026-03-02", **row}) + "\n" for row in ROWS)
     Path("rows.jsonl").write_text(text, encoding="utf-8")
     assert subcog("import", "rows.jsonl").code == 0
@@ -37,13 +37,13 @@ def filled(subcog: Run) -> Run:
 
 
 def hits(subcog: Run, *arguments: str) -> dict[str, dict[str, Any]]:
-    """The results of `--json` by id."""
+    """Return the results of `--json` by id."""
     return {hit["id"]: hit for hit in json.loads(subcog("search", *arguments, "--json").out)["results"]}
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"]])
-def test_each_result_says_what_found_it_where_and_how_well(filled: Run, options: list[str]) -> None:
-    hit = hits(filled, QUERY, *options)["hand"]
+def test_each_result_says_what_found_it_where_and_how_well(with_memories: Run, options: list[str]) -> None:
+    hit = hits(with_memories, QUERY, *options)["hand"]
     assert set(hit["found_by"]) == {*WORDS, "labels", "semantic"}
     assert hit["ranks"] == dict.fromkeys(hit["found_by"], 1)
     assert hit["scores"].keys() == hit["ranks"].keys()
@@ -57,13 +57,13 @@ def test_each_result_says_what_found_it_where_and_how_well(filled: Run, options:
 
 @pytest.mark.parametrize("preset", ["fixed-70-30", "adaptive", "rrf", "vector-only", "lexical-only"])
 @pytest.mark.parametrize("options", [["--fast"], ["--fast", "--no-tags"], ["--mode", "lexical"], ["--mode", "semantic"]])
-def test_a_score_is_the_sum_of_its_contributions_times_its_factors(filled: Run, preset: str, options: list[str]) -> None:
-    filled("remember", "Look at the tunnel first.", "--trigger", "rathole tunnel", "--tag", "tunnel")
-    filled("config", "set", "fusion.alpha", "default")
+def test_a_score_is_its_contributions_times_its_factors(with_memories: Run, preset: str, options: list[str]) -> None:
+    with_memories("remember", "Look at the tunnel first.", "--trigger", "rathole tunnel", "--tag", "tunnel")
+    with_memories("config", "set", "fusion.alpha", "default")
     for key, value in (("fusion.preset", preset), ("recency.decay", "0.01")):
-        filled("config", "set", key, value)
+        with_memories("config", "set", key, value)
     seen: set[str] = set()
-    for hit in hits(filled, QUERY, *options).values():
+    for hit in hits(with_memories, QUERY, *options).values():
         parts, factors = hit["explain"]["contributions"], hit["explain"]["factors"]
         score = sum(parts.values()) * factors["agreement"] * factors["recency"]
         assert hit["score"] == pytest.approx(score, abs=1e-9)
@@ -72,71 +72,71 @@ def test_a_score_is_the_sum_of_its_contributions_times_its_factors(filled: Run, 
     assert seen
     if options == ["--fast"] and preset == "fixed-70-30":
         assert seen == {"lexical", "semantic", "labels", "pattern"}
-        assert hits(filled, QUERY, "--fast")["hand"]["explain"]["factors"]["recency"] < 1.0
+        assert hits(with_memories, QUERY, "--fast")["hand"]["explain"]["factors"]["recency"] < 1.0
 
 
-def test_a_channel_has_a_rank_of_its_own(filled: Run) -> None:
-    found = hits(filled, "is the tunnel restarted by the tide sensor", "--fast")
-    assert found["beam"]["ranks"]["lexical_relaxed"] == 1
-    assert found["hand"]["ranks"]["lexical_relaxed"] == 2
-    assert found["hand"]["ranks"]["labels"] == 1
-    assert "labels" not in found["beam"]["found_by"]
+def test_a_channel_has_a_rank_of_its_own(with_memories: Run) -> None:
+    hits_by_id = hits(with_memories, "is the tunnel restarted by the tide sensor", "--fast")
+    assert hits_by_id["beam"]["ranks"]["lexical_relaxed"] == 1
+    assert hits_by_id["hand"]["ranks"]["lexical_relaxed"] == 2
+    assert hits_by_id["hand"]["ranks"]["labels"] == 1
+    assert "labels" not in hits_by_id["beam"]["found_by"]
 
 
-def test_a_score_that_was_looked_up_has_no_rank(filled: Run) -> None:
-    filled("config", "set", "search.min_similarity", "1.0")
-    hit = hits(filled, QUERY, "--fast")["hand"]
+def test_a_score_that_was_looked_up_has_no_rank(with_memories: Run) -> None:
+    with_memories("config", "set", "search.min_similarity", "1.0")
+    hit = hits(with_memories, QUERY, "--fast")["hand"]
     assert "semantic" in hit["scores"]
     assert "semantic" not in hit["ranks"] | dict.fromkeys(hit["found_by"])
 
 
 @pytest.mark.usefixtures("usual_settings")
-def test_an_adaptive_alpha_says_what_it_was_made_of(filled: Run) -> None:
-    filled("config", "set", "fusion.alpha", "adaptive")
+def test_an_adaptive_alpha_says_what_it_was_made_of(with_memories: Run) -> None:
+    with_memories("config", "set", "fusion.alpha", "adaptive")
     reasons = {
         "how does the tunnel hang": (0.65, "conceptual asks for 0.8, a corpus of 3 for 0.5"),
         '"by hand when it hangs"': (0.3, "exact_quote asks for 0.1, a corpus of 3 for 0.5"),
         "tunnel restart": (0.6, "exploratory asks for 0.7, a corpus of 3 for 0.5"),
     }
     for query, expected in reasons.items():
-        explain = hits(filled, query, "--fast")["hand"]["explain"]
+        explain = hits(with_memories, query, "--fast")["hand"]["explain"]
         assert (explain["alpha"], explain["alpha_reason"]) == expected
         share, reason = expected
-        assert f"query; meaning has a share of {share} ({reason})" in filled("search", query, "--fast", "--explain").out
+        assert f"query; meaning has a share of {share} ({reason})" in with_memories("search", query, "--fast", "--explain").out
 
 
 @pytest.mark.parametrize(
     ("mode", "share", "reason"), [("lexical", 0.0, "words alone ran"), ("semantic", 1.0, "meaning alone ran")]
 )
-def test_a_mode_says_that_one_side_alone_ran(filled: Run, mode: str, share: float, reason: str) -> None:
-    explain = hits(filled, "tunnel hangs restart", "--fast", "--mode", mode)["hand"]["explain"]
+def test_a_mode_says_that_one_side_alone_ran(with_memories: Run, mode: str, share: float, reason: str) -> None:
+    explain = hits(with_memories, "tunnel hangs restart", "--fast", "--mode", mode)["hand"]["explain"]
     assert (explain["alpha"], explain["alpha_reason"]) == (share, reason)
 
 
-def test_a_factor_of_age_is_between_the_floor_and_one(filled: Run) -> None:
-    before = hits(filled, QUERY, "--fast")
-    filled("config", "set", "recency.decay", "1.0")
-    filled("config", "set", "recency.floor", "0.5")
-    after = hits(filled, QUERY, "--fast")
+def test_a_factor_of_age_is_between_the_floor_and_one(with_memories: Run) -> None:
+    before = hits(with_memories, QUERY, "--fast")
+    with_memories("config", "set", "recency.decay", "1.0")
+    with_memories("config", "set", "recency.floor", "0.5")
+    after = hits(with_memories, QUERY, "--fast")
     assert after["hand"]["explain"]["recency_factor"] == 0.5
     assert after["hand"]["score"] == pytest.approx(before["hand"]["score"] * 0.5, abs=1e-6)
-    assert "age leaves 0.50 of the score" in filled("search", QUERY, "--fast", "--explain").out
+    assert "age leaves 0.50 of the score" in with_memories("search", QUERY, "--fast", "--explain").out
 
 
-def test_without_tags_a_query_names_none(filled: Run) -> None:
-    with_tags, without = (hits(filled, QUERY, "--fast", *options)["hand"] for options in ([], ["--no-tags"]))
+def test_without_tags_a_query_names_none(with_memories: Run) -> None:
+    with_tags, without = (hits(with_memories, QUERY, "--fast", *options)["hand"] for options in ([], ["--no-tags"]))
     assert without["explain"]["tag_matches"] == []
     assert "labels" not in without["found_by"] + list(without["ranks"]) + list(without["scores"])
     assert without["score"] < with_tags["score"]
-    plain = filled("search", QUERY, "--fast", "--explain", "--no-tags").out
+    plain = with_memories("search", QUERY, "--fast", "--explain", "--no-tags").out
     assert "tags in the query" not in plain
-    assert "tags in the query: Rathole, tunnel\n" in filled("search", QUERY, "--fast", "--explain").out
+    assert "tags in the query: Rathole, tunnel\n" in with_memories("search", QUERY, "--fast", "--explain").out
 
 
-def test_the_lines_say_what_the_json_says(filled: Run) -> None:
-    lines = filled("search", QUERY, "--fast", "--explain").out.splitlines()
+def test_the_lines_say_what_the_json_says(with_memories: Run) -> None:
+    lines = with_memories("search", QUERY, "--fast", "--explain").out.splitlines()
     blocks = "\n".join(lines).split("\n    1. ")[1].split("\n")
-    hit = hits(filled, QUERY, "--fast")["hand"]
+    hit = hits(with_memories, QUERY, "--fast")["hand"]
     assert lines[0] == "hand  learnings  2020-01-01  Restart it by hand when it hangs."
     assert blocks[0] == f"score {hit['score']:g}, relevance {hit['relevance']:g}, confidence {hit['confidence']}"
     channels = dict(re.findall(r"(\w+) rank (\d+, [\d.]+)", blocks[1]))
@@ -144,53 +144,53 @@ def test_the_lines_say_what_the_json_says(filled: Run) -> None:
     assert blocks[2].strip() == "exploratory query; meaning has a share of 0.7 (fusion.alpha)"
 
 
-def test_the_lines_of_the_second_page_go_on_counting(filled: Run) -> None:
-    done = filled("search", "restart the leading beam by hand", "--fast", "--explain", "-n", "1", "--page", "2")
+def test_the_lines_of_the_second_page_go_on_counting(with_memories: Run) -> None:
+    done = with_memories("search", "restart the leading beam by hand", "--fast", "--explain", "-n", "1", "--page", "2")
     assert re.search(r"^    2\. score", done.out, re.MULTILINE)
 
 
-def test_on_a_terminal_lines_are_shown_and_no_table(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = filled("search", QUERY, "--explain").out
+def test_on_a_terminal_lines_are_shown_and_no_table(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = with_memories("search", QUERY, "--explain").out
     monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
-    assert filled("search", QUERY, "--explain").out == plain
+    assert with_memories("search", QUERY, "--explain").out == plain
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"]])
-def test_lines_of_json_carry_it_when_it_is_asked_for(filled: Run, options: list[str]) -> None:
-    whole = list(hits(filled, QUERY, *options).values())
-    explained = filled("search", QUERY, "--jsonl", "--explain", *options).out
+def test_lines_of_json_carry_it_when_it_is_asked_for(with_memories: Run, options: list[str]) -> None:
+    whole = list(hits(with_memories, QUERY, *options).values())
+    explained = with_memories("search", QUERY, "--jsonl", "--explain", *options).out
     assert [json.loads(line) for line in explained.splitlines()] == whole
     for hit in whole:
         del hit["explain"]
-    assert [json.loads(line) for line in filled("search", QUERY, "--jsonl", *options).out.splitlines()] == whole
+    assert [json.loads(line) for line in with_memories("search", QUERY, "--jsonl", *options).out.splitlines()] == whole
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"], ["--fast", "--no-tags"], ["--mode", "lexical"]])
-def test_a_batch_carries_it_when_it_is_asked_for(filled: Run, options: list[str]) -> None:
+def test_a_batch_carries_it_when_it_is_asked_for(with_memories: Run, options: list[str]) -> None:
     queries = {"tags": QUERY, "typo": "the timout of the pool", "near": "handful"}
     rows = "\n".join(json.dumps({"id": id_, "query": query}) for id_, query in queries.items()).encode()
-    done = filled("search", "--batch", "-", "--explain", *options, stdin=rows)
+    done = with_memories("search", "--batch", "-", "--explain", *options, stdin=rows)
     answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
     assert done.code == 0
     for id_, query in queries.items():
-        assert answers[id_] == list(hits(filled, query, *options, "--all-projects").values())
+        assert answers[id_] == list(hits(with_memories, query, *options, "--all-projects").values())
         assert answers[id_]
-    plain = filled("search", "--batch", "-", *options, stdin=rows).out
+    plain = with_memories("search", "--batch", "-", *options, stdin=rows).out
     assert [row["results"] for row in map(json.loads, plain.splitlines())] == [
         [{name: value for name, value in hit.items() if name != "explain"} for hit in results] for results in answers.values()
     ]
 
 
-def test_a_trigger_that_matches_the_query_finds_its_memory_in_its_scope(filled: Run) -> None:
+def test_a_matching_trigger_finds_its_memory_in_its_scope(with_memories: Run) -> None:
     for id_, scope in (("mine", ["--user"]), ("other", ["--project", "github.com/acme/other"])):
         words = f"Look at the freeze calendar of {id_} first."
-        assert filled("remember", words, "--trigger", "roll(ing)?[ -]?out", *scope).code == 0
-    found = hits(filled, "when is the rollout", "--fast")
-    (hit,) = (hit for hit in found.values() if "mine" in hit["content"])
+        assert with_memories("remember", words, "--trigger", "roll(ing)?[ -]?out", *scope).code == 0
+    hits_by_id = hits(with_memories, "when is the rollout", "--fast")
+    (hit,) = (hit for hit in hits_by_id.values() if "mine" in hit["content"])
     assert (hit["ranks"]["pattern"], "pattern" in hit["found_by"]) == (1, True)
-    assert not any("of other" in hit["content"] for hit in found.values())
-    everywhere = hits(filled, "when is the rollout", "--fast", "--all-projects")
+    assert not any("of other" in hit["content"] for hit in hits_by_id.values())
+    everywhere = hits(with_memories, "when is the rollout", "--fast", "--all-projects")
     assert sum("pattern" in hit["found_by"] for hit in everywhere.values()) == 2
-    assert not any("pattern" in hit["ranks"] for hit in hits(filled, "when is the roll call", "--fast").values())
-    for mode in ("lexical", "semantic"):  # which are what they say
-        assert not any("pattern" in hit["ranks"] for hit in hits(filled, "when is the rollout", "--mode", mode).values())
+    assert not any("pattern" in hit["ranks"] for hit in hits(with_memories, "when is the roll call", "--fast").values())
+    for mode in ("lexical", "semantic"):  # modes with only one channel
+        assert not any("pattern" in hit["ranks"] for hit in hits(with_memories, "when is the rollout", "--mode", mode).values())

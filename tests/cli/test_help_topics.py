@@ -1,4 +1,4 @@
-"""`subcog help`: its topics are found, drawn and packaged, and they and README speak of what there is."""
+"""`subcog help`: its topics are found, drawn and packaged; topics and README name existing commands and settings."""
 
 import re
 from pathlib import Path
@@ -81,14 +81,14 @@ def test_commands_inside_sentences_exist_with_their_options(subtests: pytest.Sub
                 words = code.split()
                 if words[0] != "subcog" or len(words) == 1:
                     continue
-                command, known = group, {"--debug", "--quiet"}
+                command, options = group, {"--debug", "--quiet"}
                 while isinstance(command, typer.core.TyperGroup) and len(words) > 1 and words[1] in command.commands:
                     command = command.commands[words.pop(1)]
-                known |= {name for parameter in command.params for name in parameter.opts} | {"--help"}
+                options |= {name for parameter in command.params for name in parameter.opts} | {"--help"}
                 if words[1:] and words[1] == "COMMAND":
                     continue
                 assert command is not group or words[1].startswith("--"), f"{code}: there is no such command"
-                assert {word for word in words if re.match(r"--?[a-z]", word)} <= known, f"{code}: there is no such option"
+                assert {word for word in words if re.match(r"--?[a-z]", word)} <= options, f"{code}: there is no such option"
 
 
 def test_commands_of_a_topic_fit_its_width() -> None:
@@ -105,7 +105,7 @@ def test_topics_and_settings_that_are_named_exist(subtests: pytest.Subtests) -> 
         with subtests.test(document=document):
             text = document.read_text(encoding="utf-8")
             assert set(re.findall(r"subcog help ([a-z]+)", text)) <= set(NAMES)
-            named = {found[1] for code in code_in_sentences(document) if (found := SETTING.fullmatch(code))}
+            named = {match[1] for code in code_in_sentences(document) if (match := SETTING.fullmatch(code))}
             assert named <= set(KEYS)
 
 

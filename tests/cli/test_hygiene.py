@@ -1,4 +1,4 @@
-"""`doctor --memories`: what a person should look at, each with the command that settles it; nothing is changed."""
+"""`doctor --memories`: memories that need attention, each with a command. Nothing is changed."""
 
 import json
 import os
@@ -15,18 +15,18 @@ from tests.cli.conftest import Run
 from tests.conftest import Maker
 
 
-def imported(subcog: Run, tmp_path: Path, *rows: dict[str, object]) -> None:
+def import_rows(subcog: Run, tmp_path: Path, *rows: dict[str, object]) -> None:
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     done = subcog("import", "rows.jsonl", "--wait")
     assert done.code == 0, done.err
 
 
-def exported(subcog: Run) -> str:
+def export_text(subcog: Run) -> str:
     return subcog("export").out
 
 
 def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp_path: Path) -> None:
-    imported(
+    import_rows(
         subcog,
         tmp_path,
         {"id": "run-old", "content": "Run Python through uv instead of python or python3.", "created_at": "2026-01-01"},
@@ -39,24 +39,24 @@ def test_what_says_the_same_or_the_opposite_is_found_by_meaning(subcog: Run, tmp
         {"id": "others2", "content": "Deploys happen on Mondays.", "project": "github.com/acme/a"},
         {"id": "others3", "content": "Deploys happen on Mondays.", "project": "github.com/acme/b"},
     )
-    before = exported(subcog)
+    before = export_text(subcog)
     done = subcog("doctor", "--memories")
     assert done.code == 0
     assert "subcog supersede run-old run-new" in done.out
     assert "subcog supersede wait-old wait-new" in done.out
     assert "30 seconds there" in done.out.replace("30 s there", "30 seconds there")
-    assert "subcog supersede theirs run-new" in done.out  # what is for all projects is for this one, too
+    assert "subcog supersede theirs run-new" in done.out  # a user's memory counts in every project
     assert "alone" not in done.out
-    assert "others2" not in done.out  # what two projects say is no duplicate
-    assert exported(subcog) == before
+    assert "others2" not in done.out  # two projects' memories are no duplicates
+    assert export_text(subcog) == before
     assert subcog("supersede", "run-old", "run-new").code == 0
     assert "supersede run-old run-new" not in subcog("doctor", "--memories").out
 
 
-def test_what_has_expired_and_what_stands_in_the_clients_file_is_named(subcog: Run, tmp_path: Path) -> None:
+def test_expired_memories_and_the_clients_own_are_named(subcog: Run, tmp_path: Path) -> None:
     (tmp_path / "claude").mkdir()
     (tmp_path / "claude" / "CLAUDE.md").write_text("# Mine\n\n- Never force-push\n  to a shared branch.\n", encoding="utf-8")
-    imported(
+    import_rows(
         subcog,
         tmp_path,
         {"id": "over", "content": "The freeze lasts until Friday.", "expires_at": "2026-01-02"},
@@ -73,7 +73,7 @@ def test_what_has_expired_and_what_stands_in_the_clients_file_is_named(subcog: R
 def test_a_pipe_among_the_clients_transcripts_is_not_waited_for(subcog: Run, tmp_path: Path) -> None:
     (tmp_path / "claude" / "projects" / "-gone" / "memory").mkdir(parents=True)
     os.mkfifo(tmp_path / "claude" / "projects" / "-gone" / "a.jsonl")
-    imported(subcog, tmp_path, {"id": "fine", "content": "Never push on a Friday."})
+    import_rows(subcog, tmp_path, {"id": "fine", "content": "Never push on a Friday."})
     assert subcog("doctor", "--memories").code == 0
     (tmp_path / "claude" / "projects" / "-gone" / "memory" / "pool.md").write_text("The pool has 20 connections.\n")
     assert "would add" in subcog("import", "--from", "claude", "--dry-run").out
@@ -96,12 +96,12 @@ def test_files_that_are_gone_are_told_in_their_project(
     assert "kept" not in out
 
 
-def test_what_was_not_used_for_a_year_is_told_only_where_that_is_known(make: Maker) -> None:
+def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> None:
     now = 4 * YEAR_MS
     old = [make("x", id=name, created_at=YEAR_MS, updated_at=YEAR_MS) for name in ("never", "long ago", "lately")]
     by_id = {"long ago": HandedOver(2, 2 * YEAR_MS), "lately": HandedOver(1, now - 1)}
-    found = find_unused(old, by_id, now)
-    assert [(one.memories[0].id, one.command) for one in found] == [
+    findings = find_unused(old, by_id, now)
+    assert [(finding.memories[0].id, finding.command) for finding in findings] == [
         ("never", "subcog forget never"),
         ("long ago", "subcog forget long ago"),
     ]
@@ -110,9 +110,9 @@ def test_what_was_not_used_for_a_year_is_told_only_where_that_is_known(make: Mak
     assert "it is known since" in remarks[0]
 
 
-def test_a_contradiction_is_no_duplicate_and_other_numbers_name_other_things(make: Maker) -> None:
+def test_contradictions_and_other_numbers_are_no_duplicates(make: Maker) -> None:
     def kinds(old: str, new: str, cosine: float) -> list[str]:
-        return [one.kind for one in compare([NearPair(make(old, id="a"), make(new, id="b"), cosine)])]
+        return [finding.kind for finding in compare([NearPair(make(old, id="a"), make(new, id="b"), cosine)])]
 
     assert kinds("We squash commits before merging.", "We do not squash commits before merging.", 0.97) == [CONTRADICTION]
     assert kinds("Fixed BUG #1052 in the walker", "Fixed BUG #1089 in the walker", 0.97) == []
@@ -121,7 +121,7 @@ def test_a_contradiction_is_no_duplicate_and_other_numbers_name_other_things(mak
     assert kinds("long " * 200, "also long " * 100, 0.9) == []
 
 
-def test_no_command_takes_from_all_projects_what_one_of_them_says_anew(make: Maker) -> None:
+def test_no_command_replaces_a_users_memory_by_a_projects(make: Maker) -> None:
     def command(old: str, new: str, old_of: str | None, new_of: str | None) -> str:
         pair = NearPair(make(old, id="a", project=old_of), make(new, id="b", project=new_of), 0.9)
         return compare([pair])[0].command

@@ -44,9 +44,7 @@ def write(rows: Sequence[object], path: str = "rows.jsonl") -> str:
     return path
 
 
-def test_a_round_trip_through_an_empty_home_gives_identical_bytes(
-    subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_round_trip_gives_identical_bytes(subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     subcog("import", str(DATA / "memories.jsonl"), "--trust", "user")
     subcog("import", write([EVERYTHING, {"content": "org wide", "scope": "org", "id": "org"}]), "--trust", "user")
     subcog("remember", "one more, made here")
@@ -100,7 +98,7 @@ def test_an_id_twice_in_one_file_holds_to_the_same_rules(subcog: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", "not JSON"),
         ("[]", "not a JSON object"),
@@ -123,31 +121,31 @@ def test_an_id_twice_in_one_file_holds_to_the_same_rules(subcog: Run) -> None:
         ('{"content": "x", "questions": ["1", "2", "3", "4", "5", "6", "7", "8", "9"]}', "there are 9 questions, at most 8"),
     ],
 )
-def test_a_line_that_does_not_hold_is_named_and_the_others_are_stored(subcog: Run, line: str, said: str) -> None:
+def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run, line: str, message: str) -> None:
     done = subcog("import", write([{"id": "good", "content": "fine"}, line, {"id": "also", "content": "good"}]))
     assert done.code == 2
     assert done.err.startswith("subcog: rows.jsonl line 2: ")
-    assert said in done.err
+    assert message in done.err
     assert sorted(subcog("list", "--ids").out.split()) == ["also", "good"]
 
 
-def test_a_trigger_or_a_path_that_does_not_hold_is_left_out_of_its_line(subcog: Run) -> None:
+def test_an_invalid_trigger_or_path_is_left_out_of_its_line(subcog: Run) -> None:
     cues = {"triggers": ["deploy", "a(?=b)", "("], "paths": ["src/[ab", "*.sql"]}
     done = subcog("import", write([{"id": "a", "content": "x", **cues}, {"id": "b", "content": "y", "triggers": ["("]}]))
     assert (done.code, done.out) == (2, "added 2 (for all your projects: 2)\n")
-    told = done.err.splitlines()
-    assert [line.partition(" has ")[0] for line in told] == [
+    messages = done.err.splitlines()
+    assert [line.partition(" has ")[0] for line in messages] == [
         *["subcog: rows.jsonl line 1: triggers"] * 2,
         "subcog: rows.jsonl line 1: paths",
         "subcog: rows.jsonl line 2: triggers",
     ]
-    assert all(line.endswith("; the rest of it is kept") for line in told)
+    assert all(line.endswith("; the rest of it is kept") for line in messages)
     a, b = (json.loads(subcog("show", name, "--json").out) for name in "ab")
     assert (a["triggers"], a["paths"], "triggers" in b) == (["deploy"], ["*.sql"], False)
 
 
 @pytest.mark.parametrize("narrowed", [{"when": {"calm": True}}, {"priority": 95}])
-def test_a_line_is_refused_where_without_its_trigger_it_would_come_more_often(subcog: Run, narrowed: dict[str, object]) -> None:
+def test_a_line_that_its_trigger_alone_limits_is_refused(subcog: Run, narrowed: dict[str, object]) -> None:
     line: dict[str, object] = {"id": "a", "content": "x", "triggers": ["("], **narrowed}
     done = subcog("import", write([line]), "--trust", "user")
     assert (done.code, done.out) == (2, "added 0, refused 1\n")
@@ -169,7 +167,7 @@ def test_bytes_that_are_not_utf8_stop_their_line_only(subcog: Run) -> None:
     assert subcog("list", "--ids").out == "good\n"
 
 
-def test_lone_surrogates_and_unknown_fields_do_not_stop_an_import(subcog: Run) -> None:
+def test_surrogates_and_unknown_fields_do_not_stop_an_import(subcog: Run) -> None:
     done = subcog("import", write(['{"id": "a", "content": "x \\ud800 y", "colour": "blue", "content_hash": "z"}']))
     assert done.err == "fields without a meaning were left out: colour\n"
     assert json.loads(subcog("show", "a", "--json").out)["content"] == "x \ufffd y"
@@ -207,7 +205,7 @@ def test_a_file_that_can_not_be_written_is_one_line(subcog: Run) -> None:
     assert done.code == 2
     assert (
         done.err
-        == "subcog: /nowhere/at/all.jsonl can not be written: No such file or directory; check the folder and the disk\n"
+        == "subcog: /nowhere/at/all.jsonl cannot be written: No such file or directory; check the folder and the disk\n"
     )
 
 
@@ -233,7 +231,7 @@ def test_a_file_of_another_kind_is_refused_by_its_name(subcog: Run) -> None:
     assert (done.code, "is neither JSONL nor Markdown by its name" in done.err) == (2, True)
 
 
-def test_secrets_in_conditions_are_removed_and_what_json_can_not_say_is_refused(subcog: Run) -> None:
+def test_conditions_lose_secrets_and_refuse_non_json_values(subcog: Run) -> None:
     done = subcog(
         "import", write([{"id": "a", "content": "x", "when": {"k": KEY}}, '{"id": "b", "content": "y", "when": {"k": NaN}}'])
     )
@@ -328,8 +326,8 @@ def test_an_entity_is_imported_found_and_exported_as_a_memory(subcog: Run) -> No
     assert subcog("import", "entities.jsonl").code == 0
     for query in ("mooring rage", "he is about to explode"):
         assert subcog("search", query, "--fast", "--ids", "-n", "1").out == "harbour_calm\n"
-    for value, found in (("true", "harbour_calm\n"), ("false", "")):
-        assert subcog("search", "mooring rage", "--fast", "--ids", "--state", f"clinician_mode={value}").out == found
+    for value, printed in (("true", "harbour_calm\n"), ("false", "")):
+        assert subcog("search", "mooring rage", "--fast", "--ids", "--state", f"clinician_mode={value}").out == printed
     line = json.loads(subcog("export").out)
     assert (line["id"], line["keywords"], line["namespace"]) == ("harbour_calm", ["mooring rage", "breathe"], "handler")
     assert subcog("import", "entities.jsonl").code == 0  # the same again is skipped

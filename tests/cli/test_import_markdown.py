@@ -1,4 +1,4 @@
-"""`import` of Markdown files and folders: sections, what the user has added to them, records and their status."""
+"""`import` of Markdown files and folders: sections, the user's additions, decision records and their status."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_a_folder_without_markdown_is_refused(subcog: Run, tmp_path: Path) -> No
     assert (done.code, done.err) == (2, "subcog: empty holds no Markdown; give a folder of .md files, or a .jsonl file\n")
 
 
-def test_markdown_imported_again_is_updated_and_what_is_gone_is_archived(subcog: Run, tmp_path: Path) -> None:
+def test_another_import_updates_and_archives_sections(subcog: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes.md"
     text = "# Notes\n\n## Locks\n\nThe harbour lock opens at six in the morning, before the first tide of the day comes in.\n\n"
     gone = "## Cranes\n\nThe crane of the east quay lifts forty tonnes and is serviced by the yard every second month.\n"
@@ -54,7 +54,7 @@ def test_a_superseded_decision_record_comes_in_as_superseded(subcog: Run, tmp_pa
     assert {json.loads(line)["status"] for line in subcog("export").out.splitlines()} == {"superseded"}
 
 
-def test_an_export_of_some_sections_archives_no_others_and_replaces_none_unasked(subcog: Run, tmp_path: Path) -> None:
+def test_a_partial_export_archives_and_replaces_nothing_unasked(subcog: Run, tmp_path: Path) -> None:
     section = "The {} of the harbour is looked after by the yard, every second month of the year, in the morning.\n\n"
     (tmp_path / "notes.md").write_text(
         "# Notes\n\n## Locks\n\n" + section.format("lock") + "## Cranes\n\n" + section.format("crane")
@@ -75,7 +75,7 @@ SECTIONS = (
 
 
 def sections(subcog: Run) -> dict[str, dict[str, object]]:
-    """The sections in the store, by the last word of their first line."""
+    """Return the sections in the store, by the last word of their first line."""
     rows = map(json.loads, subcog("export", "--deleted").out.splitlines())
     return {row["content"].split("\n")[0].rpartition(" ")[2]: row for row in rows}
 
@@ -105,7 +105,7 @@ CUES = ("--trigger", "lock", "--path", "quay/**", "--when", "branch=main", "--ke
 
 @pytest.fixture
 def lock(subcog: Run, tmp_path: Path) -> str:
-    """The id of a section to which the user has added all that calls a memory up."""
+    """Return the id of a section to which the user has added every kind of cue."""
     (tmp_path / "notes.md").write_text(SECTIONS)
     subcog("import", "notes.md")
     id_ = str(sections(subcog)["Locks"]["id"])
@@ -123,9 +123,7 @@ ADDED = {"keywords": ["sluice"], "triggers": ["lock"], "paths": ["quay/**"], "wh
 
 @pytest.mark.usefixtures("lock")
 @pytest.mark.parametrize("replace", [[], ["--replace"]])
-def test_what_the_user_has_added_to_a_section_stays_when_its_text_changes(
-    subcog: Run, tmp_path: Path, replace: list[str]
-) -> None:
+def test_the_users_additions_stay_when_a_sections_text_changes(subcog: Run, tmp_path: Path, replace: list[str]) -> None:
     (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
     done = subcog("import", "notes.md", *replace)
     assert (done.code, done.err) == (0, "")
@@ -134,7 +132,7 @@ def test_what_the_user_has_added_to_a_section_stays_when_its_text_changes(
     assert subcog("import", "notes.md", *replace).out == "added 0, already there 2\n"
 
 
-def test_a_text_that_was_edited_waits_for_replace_whatever_else_was_added(subcog: Run, lock: str, tmp_path: Path) -> None:
+def test_an_edited_text_waits_for_replace_with_any_additions(subcog: Run, lock: str, tmp_path: Path) -> None:
     subcog("edit", lock, "--content", "Notes > Locks\n\nMy own careful text")
     subcog("edit", lock, "--priority", "70")
     (tmp_path / "notes.md").write_text(SECTIONS.replace("morning", "evening"))
@@ -159,9 +157,7 @@ def test_who_vouched_for_a_sections_text_has_not_for_another(subcog: Run, lock: 
     assert (sections(subcog)["Locks"]["trust"], cues_of(subcog)["triggers"]) == ("user", ["lock"])
 
 
-def test_a_section_with_additions_that_is_gone_is_archived_and_comes_back_with_them(
-    subcog: Run, lock: str, tmp_path: Path
-) -> None:
+def test_an_archived_section_comes_back_with_its_additions(subcog: Run, lock: str, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("")
     assert "archived 2" in subcog("import", "notes.md").out
     (tmp_path / "notes.md").write_text(SECTIONS)
@@ -218,7 +214,7 @@ def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_pat
     assert len(subcog("list", "--ids").out.split()) == 2
 
 
-def test_a_forgotten_section_stays_forgotten_whatever_its_file_says(subcog: Run, tmp_path: Path) -> None:
+def test_a_forgotten_section_stays_forgotten(subcog: Run, tmp_path: Path) -> None:
     record = "# 3. Use RabbitMQ\n\nStatus: Accepted\n\n## Context\n\nWe needed a queue between shop and yard.\n"
     (tmp_path / "0003-rabbit.md").write_text(record)
     subcog("import", "0003-rabbit.md")

@@ -41,7 +41,7 @@ FILES = {
     "escapes": '{\n  "a\\"b": "\\u00e9 {[",\n  "c": [1, {"d": "}"}]\n}\n',
 }
 
-EARLIER = [{"UserPromptSubmit": ""}, {"UserPromptSubmit": "", "SessionStart": "compact"}]  # what init has registered before
+EARLIER = [{"UserPromptSubmit": ""}, {"UserPromptSubmit": "", "SessionStart": "compact"}]  # earlier registrations of init
 
 
 def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(subtests: pytest.Subtests) -> None:
@@ -110,13 +110,13 @@ def test_an_installation_of_before_is_brought_up_to_date(monkeypatch: pytest.Mon
 
 
 def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = []
+    unserved = []
     for earlier in EARLIER:
         with monkeypatch.context() as patched:
             patched.setattr(hook_entries, "EVENTS", earlier)
             before = hook_entries.registered(FILES["another hook of ours' event"], COMMAND)
-        told.append(hook_entries.unserved(before))
-    assert told == [
+        unserved.append(hook_entries.unserved(before))
+    assert unserved == [
         ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],
         ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],  # of sessions' starts only a compaction
     ]

@@ -1,4 +1,4 @@
-"""`intent`: forms of output, batches, wrong calls, and what is left alone."""
+"""`intent`: forms of output, batches, wrong calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from subcog_hooks.cli.intent import described, view
+from subcog_hooks.cli.intent import intent_record, intent_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detector import Examined
@@ -28,32 +28,32 @@ DEFAULTS = Settings({})
 KEYS = ["intent_type", "confidence", "topics", "keywords", "source", "llm_status", "query_type", "elapsed_ms"]
 
 
-def told(subcog: Run, *arguments: str, stdin: bytes = b"") -> Any:
+def intent_json(subcog: Run, *arguments: str, stdin: bytes = b"") -> Any:
     done = subcog("intent", "--json", *arguments, stdin=stdin)
     assert (done.code, done.err) == (0, "")
     return json.loads(done.out)
 
 
 def test_json_has_what_is_known_in_this_order(subcog: Run) -> None:
-    found = told(subcog, PROMPT)
-    assert list(found) == KEYS
-    assert (found["intent_type"], found["source"], found["llm_status"]) == ("troubleshoot", "keyword", "off")
-    assert 0.5 <= found["confidence"] <= 0.95
-    assert 0 < len(found["topics"]) <= 5
-    assert found["keywords"]
-    assert found["query_type"] == "factual"
-    assert found["elapsed_ms"] >= 0
+    record = intent_json(subcog, PROMPT)
+    assert list(record) == KEYS
+    assert (record["intent_type"], record["source"], record["llm_status"]) == ("troubleshoot", "keyword", "off")
+    assert 0.5 <= record["confidence"] <= 0.95
+    assert 0 < len(record["topics"]) <= 5
+    assert record["keywords"]
+    assert record["query_type"] == "factual"
+    assert record["elapsed_ms"] >= 0
 
 
 def test_words_are_one_prompt_and_a_dash_is_standard_input(subcog: Run) -> None:
-    whole = told(subcog, PROMPT)
-    for found in (told(subcog, *PROMPT.split()), told(subcog, "-", stdin=PROMPT.encode())):
-        assert {**found, "elapsed_ms": 0} == {**whole, "elapsed_ms": 0}
+    whole = intent_json(subcog, PROMPT)
+    for record in (intent_json(subcog, *PROMPT.split()), intent_json(subcog, "-", stdin=PROMPT.encode())):
+        assert {**record, "elapsed_ms": 0} == {**whole, "elapsed_ms": 0}
 
 
 @pytest.mark.parametrize("prompt", ["", " ", "\n", "ok", "make it blue", "\udcff", "/compact"])
 def test_a_prompt_that_asks_for_nothing_is_none_and_done(subcog: Run, prompt: str) -> None:
-    assert told(subcog, "--", prompt)["intent_type"] == "none"
+    assert intent_json(subcog, "--", prompt)["intent_type"] == "none"
 
 
 def test_without_a_home_none_is_made(subcog: Run, home: Home) -> None:
@@ -62,13 +62,13 @@ def test_without_a_home_none_is_made(subcog: Run, home: Home) -> None:
 
 
 def test_with_a_store_nothing_but_the_same_comes_of_it(subcog: Run, home: Home) -> None:
-    before = told(subcog, "how do berths get allocated")
+    before = intent_json(subcog, "how do berths get allocated")
     subcog("remember", "Berths are allocated by length overall")
-    assert told(subcog, "how do berths get allocated")["intent_type"] == before["intent_type"]
+    assert intent_json(subcog, "how do berths get allocated")["intent_type"] == before["intent_type"]
     assert not os.path.exists(home.state_db)
 
 
-def test_a_state_that_can_not_be_used_is_said_and_no_reason_to_stop(subcog: Run, home: Home) -> None:
+def test_an_unusable_state_is_named_and_the_intent_still_shown(subcog: Run, home: Home) -> None:
     home.create()
     Path(home.state_db).mkdir()
     done = subcog("intent", PROMPT, "--json")
@@ -108,7 +108,7 @@ def test_a_wrong_line_of_a_batch_is_named_before_any_is_answered(subcog: Run) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "no prompt was given"),
         (["x", "--batch", "-"], "--batch takes no prompt and no form of output"),
@@ -120,10 +120,10 @@ def test_a_wrong_line_of_a_batch_is_named_before_any_is_answered(subcog: Run) ->
         (["- x"], "put -- before a text that begins with a dash"),
     ],
 )
-def test_a_wrong_call_is_one_line_and_exit_code_two(subcog: Run, arguments: list[str], said: str) -> None:
+def test_a_wrong_call_is_one_line_and_exit_code_two(subcog: Run, arguments: list[str], message: str) -> None:
     done = subcog("intent", *arguments)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
+    assert message in done.err
 
 
 # ---- for people -----------------------------------------------------------------------------------------------------------
@@ -136,21 +136,21 @@ def lines_of(shown: RenderableType) -> list[str]:
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def examined(
+def make_examined(
     answer: Classification | None = None, *, status: str = SUCCESS, reason: str = "", topic: str = "exit code 101"
 ) -> Examined:
-    """What comes of a prompt on which two signals fired, with an LLM's answer or its failure."""
+    """Return an examined prompt with two signals, and an LLM's answer or failure."""
     source = HYBRID if answer else KEYWORD
     intent = Intent("troubleshoot", 0.8423, (topic, "cargo test"), ("exit_code", "failing"), source=source, llm_status=status)
     fired = [FiredSignal("exit_code", "troubleshoot", 1.5, "exit code 101"), FiredSignal("order", "none", -0.25, "run")]
     reading = Reading(intent, fired, ["5 to 7 words", "a number"], [0.0] * 7, None)
-    found = Examined(intent, reading, "the LLM answered, topics differ", 0.00123)
-    found.answer, found.llm_seconds, found.llm_reason = answer, 0.1234, reason
-    return found
+    outcome = Examined(intent, reading, "the LLM answered, topics differ", 0.00123)
+    outcome.answer, outcome.llm_seconds, outcome.llm_reason = answer, 0.1234, reason
+    return outcome
 
 
 def test_people_see_what_matters_in_one_line(subcog: Run) -> None:
-    lines = lines_of(view(PROMPT, examined(), DEFAULTS))
+    lines = lines_of(intent_view(PROMPT, make_examined(), DEFAULTS))
     assert lines == [
         "troubleshoot  0.84  topics: exit code 101, cargo test",
         (
@@ -164,9 +164,9 @@ def test_people_see_what_matters_in_one_line(subcog: Run) -> None:
     ("prompt", "speaks"), [(PROMPT, True), ("thanks!", False), ("the lamp relay of the tide sensor", True)]
 )
 def test_it_is_said_whether_the_hook_would_speak(subcog: Run, home: Home, prompt: str, speaks: bool) -> None:
-    said = "the hook speaks if a memory is relevant" if speaks else "the hook stays silent"
-    assert said in subcog("intent", prompt).out
-    assert told(subcog, prompt, "--explain")["explain"]["speaks"] is speaks
+    message = "the hook speaks if a memory is relevant" if speaks else "the hook stays silent"
+    assert message in subcog("intent", prompt).out
+    assert intent_json(subcog, prompt, "--explain")["explain"]["speaks"] is speaks
     home.create()
     Path(home.config).write_text("search_intent.min_confidence = 1.0\n")
     assert "the hook stays silent" in subcog("intent", prompt).out
@@ -180,8 +180,10 @@ def test_a_line_is_whole_where_no_terminal_is(subcog: Run) -> None:
     assert "\x1b" not in out
 
 
-def test_reasons_are_the_signals_the_answer_and_the_row_of_the_merge() -> None:
-    lines = lines_of(view(PROMPT, examined(Classification("troubleshoot", 0.9, ("cargo",))), DEFAULTS, explain=True))
+def test_explain_shows_signals_answer_and_merge() -> None:
+    lines = lines_of(
+        intent_view(PROMPT, make_examined(Classification("troubleshoot", 0.9, ("cargo",))), DEFAULTS, explain=True)
+    )
     rows = [line.split() for line in lines]
     assert ["signal", "family", "weight", "in", "the", "prompt"] in rows
     assert ["exit_code", "troubleshoot", "+1.50", "exit", "code", "101"] in rows
@@ -192,37 +194,39 @@ def test_reasons_are_the_signals_the_answer_and_the_row_of_the_merge() -> None:
 
 
 def test_an_llm_that_failed_is_shown_with_its_reason() -> None:
-    lines = lines_of(view(PROMPT, examined(status=ERROR, reason="HTTP 500"), DEFAULTS, explain=True))
+    lines = lines_of(intent_view(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), DEFAULTS, explain=True))
     assert lines[-2] == "llm    error after 123 ms: HTTP 500"
 
 
-def test_what_a_prompt_holds_is_neither_markup_nor_control_sequence_nor_secret() -> None:
+def test_markup_controls_and_secrets_of_a_prompt_are_harmless() -> None:
     secret = "ghp_" + "a1B2" * 9
-    shown = "\n".join(lines_of(view(PROMPT, examined(topic=f"[red]x[/] \x1b[31m {secret}"), DEFAULTS, explain=True)))
+    shown = "\n".join(
+        lines_of(intent_view(PROMPT, make_examined(topic=f"[red]x[/] \x1b[31m {secret}"), DEFAULTS, explain=True))
+    )
     assert "[red]x[/]" in shown
     assert "\x1b" not in shown
     assert secret not in shown
 
 
 def test_json_explains_with_the_same(subcog: Run) -> None:
-    explained: Any = described(PROMPT, examined(Classification("howto", 0.6)), DEFAULTS)["explain"]
+    explained: Any = intent_record(PROMPT, make_examined(Classification("howto", 0.6)), DEFAULTS)["explain"]
     assert explained["signals"][0] == {"name": "exit_code", "family": "troubleshoot", "weight": 1.5, "text": "exit code 101"}
     assert explained["shape"] == ["5 to 7 words", "a number"]
     assert explained["llm"] == {"intent_type": "howto", "confidence": 0.6, "topics": [], "elapsed_ms": 123.4, "reason": None}
     assert (explained["merge"], explained["speaks"]) == ("the LLM answered, topics differ", True)
-    failed: Any = described(PROMPT, examined(status=ERROR, reason="HTTP 500"), DEFAULTS)["explain"]
+    failed: Any = intent_record(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), DEFAULTS)["explain"]
     assert failed["llm"]["intent_type"] is None
     assert failed["llm"]["reason"] == "HTTP 500"
 
 
 def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    found = told(subcog, PROMPT, "--explain")
-    signals = found["explain"]["signals"]
-    assert {signal["text"] for signal in signals if signal["family"] == found["intent_type"]} == set(found["keywords"])
+    record = intent_json(subcog, PROMPT, "--explain")
+    signals = record["explain"]["signals"]
+    assert {signal["text"] for signal in signals if signal["family"] == record["intent_type"]} == set(record["keywords"])
     assert all(signal["text"] in PROMPT for signal in signals)
-    assert signals[0]["family"] == found["intent_type"]
-    assert found["explain"]["llm"]["intent_type"] is None
+    assert signals[0]["family"] == record["intent_type"]
+    assert record["explain"]["llm"]["intent_type"] is None
     shown = subcog("intent", PROMPT, "--explain").out
     assert all(signal["name"] in shown for signal in signals)
 
@@ -240,8 +244,8 @@ def configure(home: Home, url: str, *lines: str) -> None:
 def test_an_answer_is_merged_shown_and_kept(subcog: Run, home: Home) -> None:
     with LlmServer(says("location", 0.9, ["cargo"])) as server:
         configure(home, server.url_v1)
-        first = told(subcog, PROMPT, "--explain")
-        again = told(subcog, PROMPT, "--explain")
+        first = intent_json(subcog, PROMPT, "--explain")
+        again = intent_json(subcog, PROMPT, "--explain")
     assert (first["intent_type"], first["source"], first["llm_status"]) == ("location", "hybrid", "success")
     assert first["topics"][0] == "cargo"
     assert (first["explain"]["llm"]["confidence"], first["explain"]["llm"]["elapsed_ms"] > 0) == (0.9, True)
@@ -249,23 +253,23 @@ def test_an_answer_is_merged_shown_and_kept(subcog: Run, home: Home) -> None:
     assert (again["llm_status"], again["explain"]["llm"]["elapsed_ms"], len(server.requests)) == ("cached", None, 1)
 
 
-def test_an_llm_that_fails_costs_no_answer_and_is_left_alone_after_three_times(subcog: Run, home: Home) -> None:
+def test_an_llm_is_left_alone_after_three_failures(subcog: Run, home: Home) -> None:
     with LlmServer(fails(500)) as server:
         configure(home, server.url_v1)
-        rows = "\n".join(json.dumps({"id": number, "prompt": PROMPT}) for number in range(5))
-        done = subcog("intent", "--batch", "-", "--explain", stdin=rows.encode())
-        found = [json.loads(line) for line in done.out.splitlines()]
+        batch = "\n".join(json.dumps({"id": number, "prompt": PROMPT}) for number in range(5))
+        done = subcog("intent", "--batch", "-", "--explain", stdin=batch.encode())
+        rows = [json.loads(line) for line in done.out.splitlines()]
     assert (done.code, len(server.requests)) == (0, 3)
-    assert [row["llm_status"] for row in found] == ["error"] * 3 + ["resting"] * 2
-    assert {row["intent_type"] for row in found} == {"troubleshoot"}
-    assert "answered 500" in found[0]["explain"]["llm"]["reason"]
+    assert [row["llm_status"] for row in rows] == ["error"] * 3 + ["resting"] * 2
+    assert {row["intent_type"] for row in rows} == {"troubleshoot"}
+    assert "answered 500" in rows[0]["explain"]["llm"]["reason"]
 
 
 def test_what_is_sent_has_no_secret(subcog: Run, home: Home) -> None:
     secret = "ghp_" + "a1B2" * 9
     with LlmServer(says("howto", 0.9, ["token"])) as server:
         configure(home, server.url_v1)
-        assert told(subcog, f"how do we rotate {secret} again?")["llm_status"] == "success"
+        assert intent_json(subcog, f"how do we rotate {secret} again?")["llm_status"] == "success"
     assert secret.encode() not in server.requests[0].body
     assert b"how do we rotate" in server.requests[0].body
 
@@ -273,22 +277,22 @@ def test_what_is_sent_has_no_secret(subcog: Run, home: Home) -> None:
 def test_a_prompt_that_may_hold_a_secret_is_not_sent(subcog: Run, home: Home) -> None:
     with LlmServer(says("howto", 0.9, ["token"])) as server:
         configure(home, server.url_v1)
-        found = told(subcog, "why is password=hunter2 refused by the bank?", "--explain")
+        record = intent_json(subcog, "why is password=hunter2 refused by the bank?", "--explain")
     assert server.requests == []
-    assert (found["llm_status"], found["explain"]["llm"]["reason"]) == ("skipped", "the prompt may hold a secret")
+    assert (record["llm_status"], record["explain"]["llm"]["reason"]) == ("skipped", "the prompt may hold a secret")
 
 
 def test_what_the_command_does_is_not_counted_as_the_hooks(subcog: Run, home: Home) -> None:
     with LlmServer(says("howto", 0.9), fails(500)) as server:
         configure(home, server.url_v1)
-        assert [told(subcog, prompt)["llm_status"] for prompt in (PROMPT, PROMPT + " again")] == ["success", "error"]
+        assert [intent_json(subcog, prompt)["llm_status"] for prompt in (PROMPT, PROMPT + " again")] == ["success", "error"]
     state = State.open(home, 1_000)
     assert metrics.read(state) == []
     state.close()
 
 
 @pytest.mark.parametrize("prompt", [PROMPT, "thanks!"])
-def test_an_llm_that_can_not_be_used_is_exit_code_four_whatever_is_asked(subcog: Run, home: Home, prompt: str) -> None:
+def test_an_unusable_llm_is_exit_code_four_for_any_prompt(subcog: Run, home: Home, prompt: str) -> None:
     configure(home, "http://localhost:1/v1")
     Path(home.config).write_text('[llm]\nprovider = "openai"\n')
     done = subcog("intent", prompt)

@@ -1,4 +1,4 @@
-"""Every setting of intent and of the LLM changes what comes out, in a command or in the hook; so does each variable of S0."""
+"""Every setting and environment variable of intent and the LLM changes a result of a command or the hook."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.cli.conftest import Run
 from tests.llm_server import Behaviour, LlmServer, says
 
 PROMPT = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
-TYPE, OTHER_TYPE = "location", "comparison"  # what the two servers say; the words say something else
+TYPE, OTHER_TYPE = "location", "comparison"  # answers of the two servers; the words give another type
 MINE = "sk-mine"  # a key
 LATE_MS = 150.0  # for a timeout of 10 ms
 
@@ -25,7 +25,7 @@ Seen = dict[str, object]
 
 
 class Case(NamedTuple):
-    """A setting, a value of it, and what is seen (`shows`) that is another with the pinned value."""
+    """A setting, a value, and the result (`shows`) that differs from the pinned value's."""
 
     key: str
     value: str
@@ -66,59 +66,59 @@ CASES = (
 
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
-    """Two LLMs that answer differently."""
+    """Start two LLMs that answer differently."""
     for name in (*variables.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    with LlmServer(answer()) as one, LlmServer(says(OTHER_TYPE, 0.7, ["PKCE", "implicit flow"])) as other:
-        yield one, other
+    with LlmServer(answer()) as first, LlmServer(says(OTHER_TYPE, 0.7, ["PKCE", "implicit flow"])) as other:
+        yield first, other
 
 
 def answer(delay_ms: float = 0.0) -> Behaviour:
-    """What the first of them answers."""
+    """Return the behaviour of the first LLM."""
     return says(TYPE, 0.9, ["PKCE"], delay_ms=delay_ms)
 
 
-def seen(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], values: dict[str, str]) -> Seen:
-    """All that can be seen with these settings: what the command says, what the hook writes, what the LLM was asked."""
-    one, other = servers
+def observe(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], values: dict[str, str]) -> Seen:
+    """Return the results with these settings: of the command, of the hook, and the questions to the LLM."""
+    first, other = servers
     key = Path(home.root) / "key"
     key.write_text(MINE)
     key.chmod(0o600)
     text = "".join(f"{name} = {value}\n" for name, value in values.items())
-    text = text.replace("ADDRESS", one.url_v1).replace("OTHER", other.url_v1).replace("KEY", str(key))
+    text = text.replace("ADDRESS", first.url_v1).replace("OTHER", other.url_v1).replace("KEY", str(key))
     Path(home.config).write_text(text)
     Path(home.state_db).unlink(missing_ok=True)
     State.open(home, 1_000).close()
-    one.requests.clear()
-    first = json.loads(subcog("intent", PROMPT, "--json").out)
-    asked = [(request.path, request.json["model"], request.headers.get("authorization")) for request in one.requests]
+    first.requests.clear()
+    record = json.loads(subcog("intent", PROMPT, "--json").out)
+    asked = [(request.path, request.json["model"], request.headers.get("authorization")) for request in first.requests]
     Path(home.state_db).unlink()  # so that the hook asks as well
     written: list[bytes] = []
     payload: dict[str, object] = {"prompt": PROMPT, "session_id": "", "cwd": str(home.root)}
     prompt.respond(payload, home, written.append, Deadline(20_000))
     return {
-        "type": first["intent_type"],
-        "llm_status": first["llm_status"],
+        "type": record["intent_type"],
+        "llm_status": record["llm_status"],
         "asked": asked,
         "hook": b"".join(written),
     }
 
 
 @pytest.fixture
-def remembered(subcog: Run) -> None:
+def stored_memory(subcog: Run) -> None:
     subcog("remember", "OAuth2 in the SPA uses PKCE; the implicit flow was dropped after the audit.", "-s", "decisions")
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("stored_memory")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.key}={case.value}-{case.shows}")
 def test_a_setting_changes_what_comes_out(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], case: Case) -> None:
     values = PINNED | dict(case.beside)
     if case.key == "search_intent.llm_timeout_ms":
         servers[0].play(answer(LATE_MS))
-    before = seen(subcog, home, servers, values)
+    before = observe(subcog, home, servers, values)
     assert (before["llm_status"], before["type"]) == ("success", TYPE)
     assert b"PKCE" in before["hook"]  # type: ignore[operator]  # bytes
-    after = seen(subcog, home, servers, values | {case.key: case.value})
+    after = observe(subcog, home, servers, values | {case.key: case.value})
     assert after[case.shows] != before[case.shows]
 
 
@@ -128,7 +128,7 @@ AT_REST = {
     "llm.calls_a_day",
     "llm.enrich",
     "llm.learn",
-}  # no prompt waits for what they choose: tests/e2e/test_enrich.py, tests/cli/test_learn_by_model.py
+}  # settings of background jobs, tested in tests/e2e/test_enrich.py, tests/cli/test_learn_by_model.py
 
 
 def test_every_setting_is_in_the_table() -> None:
@@ -146,7 +146,7 @@ VARIABLES = (
 OF_INTENT = [variable for variable in variables.VARIABLES if variable.startswith("SUBCOG_SEARCH_INTENT_")]
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("stored_memory")
 @pytest.mark.parametrize(("variable", "value", "shows"), VARIABLES)
 def test_a_variable_changes_what_comes_out(
     subcog: Run,
@@ -159,27 +159,27 @@ def test_a_variable_changes_what_comes_out(
 ) -> None:
     if variable == "SUBCOG_SEARCH_INTENT_LLM_TIMEOUT_MS":
         servers[0].play(answer(LATE_MS))
-    before = seen(subcog, home, servers, PINNED)
+    before = observe(subcog, home, servers, PINNED)
     monkeypatch.setenv(variable, value)
-    assert seen(subcog, home, servers, PINNED)[shows] != before[shows]
+    assert observe(subcog, home, servers, PINNED)[shows] != before[shows]
 
 
 def test_every_variable_is_in_the_table() -> None:
     assert {variable for variable, _, _ in VARIABLES} == {*OF_INTENT}
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("stored_memory")
 @pytest.mark.parametrize("variable", OF_INTENT)
 def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
     subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    before = seen(subcog, home, servers, PINNED)
+    before = observe(subcog, home, servers, PINNED)
     monkeypatch.setenv(variable, "perhaps")
     written: list[bytes] = []
     prompt.respond({"prompt": PROMPT, "session_id": "", "cwd": ""}, home, written.append, Deadline(20_000))
     alone = {"search_intent.use_llm": "false"} if variable == "SUBCOG_SEARCH_INTENT_USE_LLM" else {}  # it may have said no
     monkeypatch.delenv(variable)
-    assert b"".join(written) == (seen(subcog, home, servers, PINNED | alone) if alone else before)["hook"]
+    assert b"".join(written) == (observe(subcog, home, servers, PINNED | alone) if alone else before)["hook"]
     monkeypatch.setenv(variable, "perhaps")
     expected = KEYS[variables.VARIABLES[variable]].expected
     assert f"{variable} is 'perhaps', expected {expected}\n" in Path(home.log, "hook.log").read_text()
@@ -188,9 +188,9 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
     assert done.err == f"subcog: {variable} is 'perhaps', expected {expected}; correct the variable\n"
 
 
-@pytest.mark.usefixtures("remembered")
+@pytest.mark.usefixtures("stored_memory")
 def test_what_the_hook_does_is_counted(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer]) -> None:
-    seen(subcog, home, servers, PINNED)
-    told = json.loads(subcog("stats", "--json").out)
-    assert told["search_intent_llm_started"] == told["search_intent_llm_completed"]["success"] == 1
-    assert told["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1
+    observe(subcog, home, servers, PINNED)
+    record = json.loads(subcog("stats", "--json").out)
+    assert record["search_intent_llm_started"] == record["search_intent_llm_completed"]["success"] == 1
+    assert record["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1

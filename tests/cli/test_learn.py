@@ -1,4 +1,4 @@
-"""`subcog learn`: what was typed in sessions is proposed once, waits for the person, and can be taken back."""
+"""`subcog learn`: prompts of sessions are proposed once, wait for the person, and can be taken back."""
 
 import json
 import os
@@ -28,8 +28,8 @@ KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 
 def touched_lately(written: Writer) -> None:
-    at = time.time() - 3 * 86_400
-    os.utime(written.path, (at, at))
+    modified_s = time.time() - 3 * 86_400
+    os.utime(written.path, (modified_s, modified_s))
 
 
 def test_what_was_typed_waits_for_review_and_is_proposed_once(subcog: Run, sessions: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_file_that_is_another_by_now_is_read_anew(subcog: Run, sessions: Path)
     assert [memory["content"] for memory in waiting(subcog)] == [RULE]
 
 
-def test_jsonl_has_the_rows_of_the_interface_and_a_dry_run_stores_nothing(subcog: Run, sessions: Path) -> None:
+def test_jsonl_has_the_documented_rows_and_a_dry_run_stores_none(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", RULE)
     done = subcog("learn", "--dry-run", "--jsonl")
     (row,) = [json.loads(line) for line in done.out.splitlines()]
@@ -101,7 +101,7 @@ def test_what_was_said_before_is_left_out_by_its_age(subcog: Run, sessions: Path
     assert RULE in subcog("learn", "--dry-run").out
 
 
-def test_what_was_too_old_for_one_run_is_read_by_one_that_goes_further_back(subcog: Run, sessions: Path) -> None:
+def test_a_run_that_goes_further_back_reads_older_prompts(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", RULE, day="2001-01-01").path.touch()
     written = session(sessions, "two", RULE, day="2001-01-01")
     written._day = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 2 * 86_400))
@@ -114,9 +114,7 @@ def test_what_was_too_old_for_one_run_is_read_by_one_that_goes_further_back(subc
     assert {memory["content"] for memory in waiting(subcog)} == {RULE, STAGING}
 
 
-def test_one_file_that_can_not_be_understood_does_not_cost_the_others(
-    subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_file_does_not_cost_the_others(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session(sessions, "one", RULE)
     session(sessions, "two", STAGING)
     read = transcript.read
@@ -146,9 +144,7 @@ def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, ho
     assert len(waiting(subcog)) == 1
 
 
-def test_a_long_session_is_one_and_is_read_whole_also_by_a_dry_run(
-    subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_session_is_read_whole_also_by_a_dry_run(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript, "MOST_TURNS", 3)  # that are read at a time
     session(sessions, "one", *(f"hello {number}" for number in range(7)), RULE, "hello", STAGING)
     dry = subcog("learn", "--dry-run")
@@ -195,31 +191,29 @@ def test_a_project_or_a_folder_can_be_left_out(subcog: Run, sessions: Path) -> N
     assert [memory["content"] for memory in waiting(subcog)] == [RULE]
 
 
-def repository(at: Path, remote: str) -> Path:
-    (at / ".git").mkdir(parents=True)
-    (at / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n', encoding="utf-8")
-    return at
+def repository(folder: Path, remote: str) -> Path:
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n', encoding="utf-8")
+    return folder
 
 
 @pytest.mark.parametrize(
     "name",
     ["{link}", "{root}/", "github.com/acme/secret", "git@github.com:Acme/secret.git", "{parent}/secret", "{parent}/Secret/"],
 )
-def test_a_project_is_left_out_whatever_leads_to_it_and_where_a_worktree_of_it_is_gone(
-    subcog: Run, sessions: Path, tmp_path: Path, name: str
-) -> None:
-    at = repository(tmp_path / "secret", "git@github.com:acme/secret.git")
-    (tmp_path / "link").symlink_to(at)
-    session(sessions, "one", RULE, folder=str(at))
-    session(sessions, "two", STAGING, folder=str(at / ".claude" / "worktrees" / "gone"))
-    subcog("config", "set", support.LEFT_OUT, name.format(link=tmp_path / "link", root=at, parent=tmp_path.name))
+def test_a_project_is_left_out_by_link_parent_and_gone_worktree(subcog: Run, sessions: Path, tmp_path: Path, name: str) -> None:
+    root = repository(tmp_path / "secret", "git@github.com:acme/secret.git")
+    (tmp_path / "link").symlink_to(root)
+    session(sessions, "one", RULE, folder=str(root))
+    session(sessions, "two", STAGING, folder=str(root / ".claude" / "worktrees" / "gone"))
+    subcog("config", "set", support.LEFT_OUT, name.format(link=tmp_path / "link", root=root, parent=tmp_path.name))
     assert "left out 2 prompts" in subcog("learn").err
     assert subcog("review", "--list").code == 1
 
 
-def test_what_was_said_in_a_worktree_that_is_gone_is_its_projects(subcog: Run, sessions: Path, tmp_path: Path) -> None:
-    at = repository(tmp_path / "shop", "git@github.com:acme/shop.git")
-    gone = at / ".claude" / "worktrees" / "gone"
+def test_a_removed_worktrees_prompts_belong_to_its_project(subcog: Run, sessions: Path, tmp_path: Path) -> None:
+    root = repository(tmp_path / "shop", "git@github.com:acme/shop.git")
+    gone = root / ".claude" / "worktrees" / "gone"
     written = session(sessions, "one", "add the form", folder=str(gone))
     written.call("Edit", file_path=str(gone / "src" / "ui" / "form.tsx"))
     written.refused("no, never use default exports here, named ones only")
@@ -292,11 +286,15 @@ def test_a_person_is_told_what_came_before_and_after(subcog: Run, sessions: Path
     (memory,) = waiting(subcog)
     with Store.reader(home) as store:
         (stored,) = store.by_ids([str(memory["id"])]).values()
-    told = dict(support.told_of(stored, None))
-    assert (told["before"], told["behind"], told["after"]) == ("set the project up", "Bash npm install", "and add the form")
-    assert told["turn"] == f"no! {RULE}. now go on"
-    assert told["then"].startswith("Bash pnpm install --token")
-    assert KEY not in told["then"]
+    fields = dict(support.told_of(stored, None))
+    assert (fields["before"], fields["behind"], fields["after"]) == (
+        "set the project up",
+        "Bash npm install",
+        "and add the form",
+    )
+    assert fields["turn"] == f"no! {RULE}. now go on"
+    assert fields["then"].startswith("Bash pnpm install --token")
+    assert KEY not in fields["then"]
 
 
 def test_a_correction_comes_with_the_files_that_it_is_about(subcog: Run, sessions: Path) -> None:
@@ -331,11 +329,11 @@ def test_an_agent_does_not_read_what_the_person_typed(subcog: Run, sessions: Pat
     assert RULE in subcog("learn", "--as-user").out
 
 
-def test_who_is_stopped_after_storing_reads_again_and_stores_nothing_twice(
+def test_a_run_stopped_after_storing_stores_nothing_twice(
     subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session(sessions, "one", RULE)
-    found, _ = support.found(None, None)
+    files, _ = support.found(None, None)
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -344,18 +342,18 @@ def test_who_is_stopped_after_storing_reads_again_and_stores_nothing_twice(
         state = State.open(home, 1_000)
         monkeypatch.setattr(learned, "note_read", stop)
         with pytest.raises(KeyboardInterrupt):
-            learning.learn(found, store, state, LearningOptions(), lambda _: None)
+            learning.learn(files, store, state, LearningOptions(), lambda _: None)
         state.roll_back()
         assert len(store.all(("pending",)).__next__().content) == len(RULE)
         monkeypatch.undo()
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sessions.parent))
-        again = learning.learn(found, store, state, LearningOptions(), lambda _: None)
+        again = learning.learn(files, store, state, LearningOptions(), lambda _: None)
         assert (again.read, again.proposed) == (1, [])
         assert len(list(store.all(("pending",)))) == 1
         state.close()
 
 
-def test_at_rest_sessions_are_looked_at_every_six_hours_and_only_if_wanted(subcog: Run, sessions: Path, home: Home) -> None:
+def test_sessions_are_read_every_six_hours_only_if_wanted(subcog: Run, sessions: Path, home: Home) -> None:
     session(sessions, "one", RULE)
     subcog("at-rest")
     assert subcog("review", "--list").code == 1
@@ -370,7 +368,7 @@ def test_at_rest_sessions_are_looked_at_every_six_hours_and_only_if_wanted(subco
     assert len(waiting(subcog)) == 2
 
 
-def test_at_rest_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog: Run, sessions: Path, home: Home) -> None:
+def test_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog: Run, sessions: Path, home: Home) -> None:
     touched_lately(session(sessions, "one", RULE, day=LATELY))
     subcog("config", "set", "capture.sessions", "ask")
     subcog("at-rest")
@@ -379,15 +377,15 @@ def test_at_rest_with_ask_nothing_is_stored_and_the_next_session_says_so(subcog:
     payload: dict[str, object] = {"source": "startup", "session_id": "s", "cwd": str(sessions)}
     subcog("remember", "Ropes are replaced every spring.")
     hook_session.respond(payload, home, written.append, Deadline(10_000))
-    told = json.loads(written[0])["systemMessage"]
-    assert told == "subcog: 1 thing that you said in a session may be worth remembering: `subcog learn`"
+    message = json.loads(written[0])["systemMessage"]
+    assert message == "subcog: 1 thing that you said in a session may be worth remembering: `subcog learn`"
 
 
 def rejecting(ids: list[str]) -> list[str]:
     return [word for id_ in ids for word in ("--reject", id_)]
 
 
-def test_five_refusals_in_a_row_of_a_kind_are_told_and_what_is_kept_begins_the_row_anew(subcog: Run, sessions: Path) -> None:
+def test_five_refusals_of_a_kind_are_named_and_a_yes_resets_them(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", *(f"from now on, never use tool{number}, please remember this rule" for number in range(11)))
     subcog("learn")
     ids = [str(memory["id"]) for memory in waiting(subcog)]
@@ -398,12 +396,12 @@ def test_five_refusals_in_a_row_of_a_kind_are_told_and_what_is_kept_begins_the_r
     others = ("every test must use real files, never mocks", "never use emoji in your answers")
     session(sessions, "two", *others)
     subcog("learn")
-    told = subcog("review", *rejecting([str(memory["id"]) for memory in waiting(subcog)])).err
-    assert "5 times in a row you refused each preference that is said in sessions" in told
-    assert "`subcog config set capture.sessions_never preference`" in told
+    printed = subcog("review", *rejecting([str(memory["id"]) for memory in waiting(subcog)])).err
+    assert "5 times in a row you refused each preference that is said in sessions" in printed
+    assert "`subcog config set capture.sessions_never preference`" in printed
 
 
-def test_a_session_is_as_new_as_its_file_or_its_last_row_whichever_is_later(subcog: Run, sessions: Path) -> None:
+def test_a_sessions_age_is_the_later_of_its_file_and_last_row(subcog: Run, sessions: Path) -> None:
     touched = session(sessions, "one", RULE, day="2001-01-01")  # whose last row is no measure, as of one that quotes another
     os.utime(touched.path)
     copied = session(sessions, "two", STAGING, day=LATELY)
@@ -416,7 +414,7 @@ def test_a_session_is_as_new_as_its_file_or_its_last_row_whichever_is_later(subc
     assert "in 1 session" in subcog("learn", "--since", "30d", "--dry-run", "--session", str(old.path)).err
 
 
-def test_what_could_be_proposed_is_counted_again_only_where_something_was_said(
+def test_learnable_prompts_are_counted_again_only_after_new_ones(
     subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     touched_lately(session(sessions, "one", RULE, day=LATELY))
@@ -437,7 +435,7 @@ def test_what_could_be_proposed_is_counted_again_only_where_something_was_said(
         subcog("at-rest")
         return read
 
-    assert look() == ["one"]  # what is older than a month can not count
+    assert look() == ["one"]  # older than a month: not counted
     assert look() == []
     touched_lately(session(sessions, "two", STAGING, day=LATELY))
     assert look() == ["one", "two"]

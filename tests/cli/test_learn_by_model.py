@@ -1,4 +1,4 @@
-"""`subcog learn --llm`: a model proposes what quotes the typed words of that session; whatever else it answers is refused."""
+"""`subcog learn --llm`: a model's proposals must quote typed words of the session; others are refused."""
 
 import json
 import time
@@ -19,8 +19,8 @@ from tests.cli.conftest import Run
 from tests.llm_server import Behaviour, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
 from tests.transcripts import Writer
 
-RULE = "Don't use npm here, we're on pnpm"  # which the floor proposes
-HINT = "the staging box gets wiped over night so put nothing there you want to see again"  # which it does not
+RULE = "Don't use npm here, we're on pnpm"  # proposed without a model
+HINT = "the staging box gets wiped over night so put nothing there you want to see again"  # proposed by a model only
 ABOUT_HINT = "The staging box is wiped every night."
 WHERE = "Can I leave the fixtures on staging?"
 AGENTS = "I will put the fixtures on the staging box for you now."
@@ -29,7 +29,7 @@ KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 @pytest.fixture
 def server(subcog: Run) -> Iterator[LlmServer]:
-    """A server that is asked, and finds nothing worth keeping until a test says otherwise."""
+    """Start a server that proposes nothing until a test says otherwise."""
     with LlmServer(proposes()) as server:
         for key, value in (("llm.at_rest", OPENAI), ("llm.base_url", server.url_v1), ("llm.model", "small")):
             assert subcog("config", "set", key, value).code == 0
@@ -52,21 +52,19 @@ def waiting(subcog: Run) -> list[dict[str, object]]:
     return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
 
 
-def sent(server: LlmServer) -> list[str]:
+def sent_texts(server: LlmServer) -> list[str]:
     return [request.json["messages"][-1]["content"] for request in server.requests]
 
 
-def test_what_quotes_typed_words_waits_in_the_models_words_with_the_turn_and_who_wrote_it(
-    subcog: Run, sessions: Path, server: LlmServer
-) -> None:
+def test_a_proposal_that_quotes_typed_words_waits_with_its_turn(subcog: Run, sessions: Path, server: LlmServer) -> None:
     session(sessions, "one", "hello there", HINT)
     server.play(proposes(memory()))
     done = subcog("learn", "--llm")
     assert done.code == 0, done.err
     assert "openai (small) is sent what you typed in at most 1 session, a call each" in done.err
     assert "asked about 1 session; the model proposed 1" in done.err
-    assert HINT in sent(server)[0]
-    assert AGENTS not in sent(server)[0]
+    assert HINT in sent_texts(server)[0]
+    assert AGENTS not in sent_texts(server)[0]
     (row,) = waiting(subcog)
     assert (row["content"], row["namespace"], row["project"], row["status"]) == (
         *(ABOUT_HINT, "context", "/home/dev/shop", "pending"),
@@ -78,9 +76,7 @@ def test_what_quotes_typed_words_waits_in_the_models_words_with_the_turn_and_who
     assert "written by a model" in subcog("show", str(row["id"])).out
 
 
-def test_nothing_is_sent_unless_it_is_asked_for_or_set_and_no_session_twice(
-    subcog: Run, sessions: Path, server: LlmServer
-) -> None:
+def test_nothing_is_sent_unasked_and_no_session_twice(subcog: Run, sessions: Path, server: LlmServer) -> None:
     written = session(sessions, "one", HINT)
     subcog("learn")
     assert server.requests == []
@@ -94,8 +90,8 @@ def test_nothing_is_sent_unless_it_is_asked_for_or_set_and_no_session_twice(
     written.typed(newer)
     subcog("learn")
     assert len(server.requests) == 2
-    assert newer in sent(server)[1]
-    assert HINT not in sent(server)[1]
+    assert newer in sent_texts(server)[1]
+    assert HINT not in sent_texts(server)[1]
     subcog("config", "set", "llm.at_rest", "default")
     assert "no model is asked" in subcog("learn").err
     assert subcog("learn", "--llm").code == 5
@@ -123,7 +119,7 @@ def test_nothing_is_sent_unless_it_is_asked_for_or_set_and_no_session_twice(
         memory(scope="org"),
         3,
     ],
-    ids=lambda one: json.dumps(one)[:60],
+    ids=lambda proposals: json.dumps(proposals)[:60],
 )
 def test_what_the_typed_words_do_not_bear_out_is_refused(
     subcog: Run, sessions: Path, server: LlmServer, proposed: object
@@ -138,7 +134,7 @@ def test_what_the_typed_words_do_not_bear_out_is_refused(
 @pytest.mark.parametrize(
     "text", ["", "Sure! Here you go.", "[]", "{}", '{"memories": 1}', '{"memories": [1]}', "[" * 30_000, "x" * 60_000]
 )
-def test_an_answer_of_another_form_is_one_line_and_the_session_is_asked_about_again(
+def test_after_an_unexpected_answer_the_session_is_asked_again(
     subcog: Run, sessions: Path, server: LlmServer, text: str
 ) -> None:
     session(sessions, "one", HINT)
@@ -149,7 +145,7 @@ def test_an_answer_of_another_form_is_one_line_and_the_session_is_asked_about_ag
 
 
 @pytest.mark.parametrize("behaviour", [floods(), fails(500), garbage(), hangs_up(), breaks_off(), drips()])
-def test_a_server_that_fails_costs_a_call_and_nothing_that_the_floor_found(
+def test_a_failing_server_costs_a_call_but_no_other_proposal(
     subcog: Run, sessions: Path, server: LlmServer, behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "CALL_S", 0.5)
@@ -161,9 +157,7 @@ def test_a_server_that_fails_costs_a_call_and_nothing_that_the_floor_found(
     assert "1 of 50 calls today" in subcog("doctor").out
 
 
-def test_a_proposal_of_the_turn_that_waits_already_gives_it_its_questions(
-    subcog: Run, sessions: Path, server: LlmServer
-) -> None:
+def test_a_waiting_proposal_of_the_turn_gets_the_new_questions(subcog: Run, sessions: Path, server: LlmServer) -> None:
     session(sessions, "one", RULE, "and then please have a look at the tests that are red")
     server.play(proposes(memory(RULE, "This project uses pnpm instead of npm.", kind="preference")))
     done = subcog("learn", "--llm")
@@ -173,9 +167,7 @@ def test_a_proposal_of_the_turn_that_waits_already_gives_it_its_questions(
     assert row["trust"] == "transcript"
 
 
-def test_what_is_remembered_or_was_dropped_is_not_proposed_again_in_other_words(
-    subcog: Run, sessions: Path, server: LlmServer
-) -> None:
+def test_known_or_dropped_memories_are_not_proposed_reworded(subcog: Run, sessions: Path, server: LlmServer) -> None:
     session(sessions, "one", HINT)
     server.play(proposes(memory()))
     subcog("learn", "--llm")
@@ -186,9 +178,7 @@ def test_what_is_remembered_or_was_dropped_is_not_proposed_again_in_other_words(
     assert waiting(subcog) == []
 
 
-def test_secrets_private_spans_pasted_logs_and_sessions_left_out_are_not_sent(
-    subcog: Run, sessions: Path, server: LlmServer
-) -> None:
+def test_secrets_private_texts_logs_and_left_out_are_not_sent(subcog: Run, sessions: Path, server: LlmServer) -> None:
     private = f"never use {KEY} here. <private>Call Ann at home.</private> The box is wiped over night, so keep nothing on it."
     pasted = "this is what it says:\n```\nTraceback (most recent call last):\n  boom at ship.py\n```\nplease look into it"
     session(sessions, "one", private, "the password is hunter2x for the staging box, in case you need it", pasted)
@@ -196,7 +186,7 @@ def test_secrets_private_spans_pasted_logs_and_sessions_left_out_are_not_sent(
     session(sessions, "three", f"[nomem] {HINT}")
     subcog("config", "set", "capture.sessions_except", "/home/dev/secret")
     subcog("learn", "--llm")
-    (text,) = sent(server)
+    (text,) = sent_texts(server)
     assert "wiped over night" in text
     assert not any(word in text for word in (KEY, "Ann", "hunter2x", "boom", "gets wiped"))
     quoting_a_mask = memory("never use [redacted", "There is something that is never used.")
@@ -246,7 +236,7 @@ def test_a_dry_run_asks_and_stores_nothing(subcog: Run, sessions: Path, server: 
     assert "1 of" not in subcog("learn", "--llm").err
 
 
-def test_forget_takes_back_what_a_model_wrote_and_no_session_is_asked_about_again(
+def test_forget_erases_model_proposals_and_asks_no_session_again(
     subcog: Run, sessions: Path, server: LlmServer, home: Home
 ) -> None:
     session(sessions, "one", HINT)
@@ -296,21 +286,19 @@ def test_at_rest_the_model_is_asked_where_both_settings_say_so(
     assert "1 proposed by openai, asked about 1 session" in doctor
 
 
-def test_five_refusals_in_a_row_name_the_setting_that_switches_the_model_off(
-    subcog: Run, sessions: Path, server: LlmServer
-) -> None:
-    said = (
+def test_five_refusals_name_the_setting_that_disables_the_model(subcog: Run, sessions: Path, server: LlmServer) -> None:
+    proposals = (
         *("by the way, the lighthouse keys hang in the office", "by the way, the ferry is full on Fridays"),
         *("by the way, our pump needs oil", "by the way, Ann knows the tide tables", "by the way, invoices come as paper here"),
     )
-    for name, texts in (("one", said[:3]), ("two", said[3:])):
+    for name, texts in (("one", proposals[:3]), ("two", proposals[3:])):
         session(sessions, name, *texts, "and now please go on with what we had before lunch")
         server.play(proposes(*(memory(text, text.removeprefix("by the way, ")) for text in texts)))
         assert f"the model proposed {len(texts)}" in subcog("learn", "--llm").err
     ids = [str(row["id"]) for row in waiting(subcog) if row["trust"] == "agent"]
-    told = subcog("review", *(word for id_ in ids for word in ("--reject", id_))).err
-    assert "5 times in a row you refused what a model writes of your sessions" in told
-    assert "`subcog config set llm.learn false`" in told
+    printed = subcog("review", *(word for id_ in ids for word in ("--reject", id_))).err
+    assert "5 times in a row you refused what a model writes of your sessions" in printed
+    assert "`subcog config set llm.learn false`" in printed
 
 
 def test_the_calls_of_a_day_hold_for_all_that_is_asked_at_rest(home: Home, subcog: Run, server: LlmServer) -> None:

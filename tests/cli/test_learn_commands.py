@@ -24,7 +24,7 @@ def session(sessions: Path, name: str, *, day: str = "2026-03-02", folder: str =
 
 
 def ran(written: Writer, command: str, printed: str | None = None, **given: object) -> None:
-    """Add a command with what came of it. printed: of one that failed."""
+    """Add a command and its result to a session. printed: the output of a failed command."""
     identifier = f"toolu_{written.call('Bash', 'toolu_next', command=command, **given)}"
     text = written.path.read_text().replace('"toolu_next"', f'"{identifier}"')
     written.path.write_text(text)
@@ -40,7 +40,7 @@ def waiting(subcog: Run) -> list[dict[str, object]]:
     return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
 
 
-def test_two_sessions_of_a_project_propose_it_and_the_next_call_gets_it(subcog: Run, sessions: Path, home: Home) -> None:
+def test_two_sessions_propose_a_fix_and_the_next_call_gets_it(subcog: Run, sessions: Path, home: Home) -> None:
     failed_then_worked(session(sessions, "one"))
     assert "proposed 0" in subcog("learn").err
     failed_then_worked(session(sessions, "elsewhere", folder="/home/dev/other"))
@@ -60,16 +60,16 @@ def test_two_sessions_of_a_project_propose_it_and_the_next_call_gets_it(subcog: 
 
 @pytest.mark.parametrize("is_one_run", [True, False])
 @pytest.mark.parametrize(("between", "count"), [("npm test -- --ci", 0), ("cd web && npm test", 1), ("npm install", 1)])
-def test_what_failed_and_works_as_it_was_in_a_later_session_is_let_go_of(
+def test_a_command_that_works_again_later_is_dropped(
     subcog: Run, sessions: Path, between: str, count: int, is_one_run: bool
 ) -> None:
     failed_then_worked(session(sessions, "1"))
-    told = [] if is_one_run else [subcog("learn")]
+    runs = [] if is_one_run else [subcog("learn")]
     ran(session(sessions, "2", day="2026-03-04"), between)
-    told += [] if is_one_run else [subcog("learn")]
+    runs += [] if is_one_run else [subcog("learn")]
     failed_then_worked(session(sessions, "3", day="2026-03-05"))
-    told.append(subcog("learn"))
-    assert f"proposed {count}" in told[-1].err
+    runs.append(subcog("learn"))
+    assert f"proposed {count}" in runs[-1].err
     assert len(waiting(subcog)) == count
     failed_then_worked(session(sessions, "4", day="2026-03-06"))
     subcog("learn")
@@ -132,16 +132,16 @@ def test_what_was_refused_or_stopped_has_not_failed(sessions: Path, printed: str
     assert transcript.read(str(written.path)).fixes == []
 
 
-def test_a_form_that_also_worked_in_the_session_and_a_background_run_count_for_nothing(sessions: Path) -> None:
+def test_flaky_and_background_commands_do_not_count(sessions: Path) -> None:
     flaky, background = session(sessions, "flaky"), session(sessions, "background")
     ran(flaky, "npm test")
     failed_then_worked(flaky)
     ran(background, "npm test", OUTPUT)
     ran(background, "pnpm test", run_in_background=True)
-    assert [transcript.read(str(one.path)).fixes for one in (flaky, background)] == [[], []]
+    assert [transcript.read(str(session_.path)).fixes for session_ in (flaky, background)] == [[], []]
 
 
-def test_a_fork_is_no_second_session_and_a_session_that_goes_on_is_read_on(subcog: Run, sessions: Path) -> None:
+def test_a_fork_is_no_second_session_and_a_longer_one_is_read_on(subcog: Run, sessions: Path) -> None:
     written = session(sessions, "one")
     ran(written, "npm test", OUTPUT)
     subcog("learn")
@@ -154,7 +154,7 @@ def test_a_fork_is_no_second_session_and_a_session_that_goes_on_is_read_on(subco
     assert "proposed 1 (command 1)" in subcog("learn").err
 
 
-def test_what_worked_in_a_folder_counts_where_it_failed_at_the_root(subcog: Run, sessions: Path, tmp_path: Path) -> None:
+def test_a_fix_in_a_folder_counts_for_a_failure_at_the_root(subcog: Run, sessions: Path, tmp_path: Path) -> None:
     root = tmp_path / "shop"
     (root / ".git").mkdir(parents=True)
     (root / "docs").mkdir()
@@ -166,7 +166,7 @@ def test_what_worked_in_a_folder_counts_where_it_failed_at_the_root(subcog: Run,
     assert row["content"] == "`npm test` fails here; `cd web && npm test` works."
 
 
-def test_it_can_be_switched_off_is_taken_back_and_does_not_come_again(subcog: Run, sessions: Path, home: Home) -> None:
+def test_it_can_be_disabled_and_taken_back_for_good(subcog: Run, sessions: Path, home: Home) -> None:
     failed_then_worked(session(sessions, "one"))
     failed_then_worked(session(sessions, "two", day="2026-03-05"))
     subcog("config", "set", "capture.sessions_never", "command")
@@ -181,9 +181,7 @@ def test_it_can_be_switched_off_is_taken_back_and_does_not_come_again(subcog: Ru
     assert waiting(subcog) == []
 
 
-def test_what_is_kept_stands_beside_the_call_of_the_form_that_fails(
-    subcog: Run, sessions: Path, tmp_path: Path, home: Home
-) -> None:
+def test_a_kept_fix_comes_with_the_failing_call(subcog: Run, sessions: Path, tmp_path: Path, home: Home) -> None:
     root = tmp_path / "shop"
     (root / ".git").mkdir(parents=True)
     for name, day in (("one", "2026-03-02"), ("two", "2026-03-05")):

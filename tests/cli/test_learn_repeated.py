@@ -1,4 +1,4 @@
-"""`subcog learn`: what several sessions said is compared, and one proposal stands for it, however a run was ended."""
+"""`subcog learn`: repeated statements of several sessions become one proposal, also after interrupted runs."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def stop(*_: object) -> None:
 
 
 def reader(sessions: Path, store: Store, state: State) -> Callable[[], list[str]]:
-    """Return what reads the sessions, and gives the texts that wait then."""
+    """Return a function that reads the sessions and returns the texts that wait."""
 
     def read() -> list[str]:
         learning.learn(transcript_files.find(str(sessions)), store, state, UNSURE, lambda _: None)
@@ -47,7 +47,7 @@ def test_what_was_dropped_is_not_proposed_in_other_words(subcog: Run, sessions: 
     assert subcog("review", "--list").code == 1
 
 
-def test_what_was_taken_back_does_not_come_back_from_another_session(subcog: Run, sessions: Path) -> None:
+def test_a_retracted_proposal_stays_away_in_other_sessions(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", RULE)
     session(sessions, "two", RULE, day="2026-03-05")
     subcog("learn")
@@ -72,19 +72,19 @@ def test_the_same_words_in_a_later_run_are_counted(subcog: Run, sessions: Path) 
     session(sessions, "two", RULE, day="2026-03-05")
     subcog("learn")
     assert len(waiting(subcog)) == 1
-    assert [said.sessions for said in support.how_said().values()] == [2]
+    assert [heard.sessions for heard in support.how_said().values()] == [2]
 
 
-def test_what_was_said_in_other_words_still_counts_when_it_is_said_again(subcog: Run, sessions: Path) -> None:
+def test_a_reworded_statement_still_counts_when_repeated(subcog: Run, sessions: Path) -> None:
     for name, text, day in (("one", RULE, "02"), ("two", AGAIN, "05"), ("three", AGAIN, "07")):
         session(sessions, name, text, day=f"2026-03-{day}")
         subcog("learn")
     assert len(waiting(subcog)) == 1
-    assert max(said.sessions for said in support.how_said().values()) == 3
+    assert max(heard.sessions for heard in support.how_said().values()) == 3
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
-def test_what_only_repetition_has_raised_goes_on_waiting_whatever_is_read_later(
+def test_a_proposal_raised_by_repetition_goes_on_waiting(
     sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch, is_stopped: bool
 ) -> None:
     with Store.writer(home) as store:
@@ -105,7 +105,7 @@ def test_what_only_repetition_has_raised_goes_on_waiting_whatever_is_read_later(
         assert read() == [raised]
         session(sessions, "four", AGAIN, day="2026-03-07")
         assert read() == [raised]
-        assert [said.sessions for said in learned.find_proposed(state).values()] == [3]
+        assert [proposal.sessions for proposal in learned.find_proposed(state).values()] == [3]
         state.close()
 
 
@@ -129,32 +129,30 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
             state.roll_back()
             gone.path.write_text("")
         assert read() == []
-        assert [Path(one.path).stem for one in learned.find_heard(state, 9)] == ["two", "one"]
+        assert [Path(heard.path).stem for heard in learned.find_heard(state, 9)] == ["two", "one"]
         state.close()
 
 
-def test_who_reads_session_by_session_is_as_sure_as_who_reads_all_at_once(sessions: Path, home: Home, tmp_path: Path) -> None:
+def test_reading_by_session_or_all_at_once_is_equally_certain(sessions: Path, home: Home, tmp_path: Path) -> None:
     for number in range(3):
         session(sessions, f"s{number}", "never apply from here.", day=f"2026-03-0{number + 2}")
-    found = transcript_files.find(str(sessions))
-    told = []
-    for at, portions in ((home, [[one] for one in found]), (Home(str(tmp_path / "at-once")), [found])):
-        with Store.writer(at) as store:
-            state = State.open(at, 1_000)
+    files = transcript_files.find(str(sessions))
+    results = []
+    for home_, portions in ((home, [[file] for file in files]), (Home(str(tmp_path / "at-once")), [files])):
+        with Store.writer(home_) as store:
+            state = State.open(home_, 1_000)
             for portion in portions:
                 learning.learn(portion, store, state, LearningOptions(), lambda _: None)
             (first,) = store.all(("pending",))
-            said = learned.find_said(state, first.id)
-            assert said
-            told.append((first.content, said.sessions, said.since, said.certainty))
+            heard = learned.find_said(state, first.id)
+            assert heard
+            results.append((first.content, heard.sessions, heard.since, heard.certainty))
             state.close()
-    assert told[0] == told[1]
-    assert told[0][1] == len(found)
+    assert results[0] == results[1]
+    assert results[0][1] == len(files)
 
 
-def test_what_is_said_when_calls_are_refused_counts_though_each_is_unsure(
-    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsure_statements_at_refused_calls_count_together(sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(learning.BARS, ANSWER, 0.99)
     for name, text in (("one", RULE), ("two", AGAIN)):
         written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", session=name)
@@ -164,7 +162,7 @@ def test_what_is_said_when_calls_are_refused_counts_though_each_is_unsure(
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
         learning.learn(transcript_files.find(str(sessions)), store, state, UNSURE, lambda _: None)
-        assert [said.sessions for said in learned.find_proposed(state).values()] == [2]
+        assert [proposal.sessions for proposal in learned.find_proposed(state).values()] == [2]
         state.close()
 
 
@@ -180,7 +178,7 @@ def test_what_was_erased_comes_again_only_when_it_is_said_again(subcog: Run, ses
         session(sessions, name, RULE if name == "one" else AGAIN, day=day)
     subcog("learn")
     listed = subcog("list", "--all-projects", "--status", "all", "--jsonl").out.splitlines()
-    assert len(listed) == 2  # of which one stands for the other
+    assert len(listed) == 2  # one stands for the other
     subcog("forget", "--purge", "--yes", *(json.loads(line)["id"] for line in listed))
     session(sessions, "four", STAGING, day="2026-03-08")
     subcog("learn")
@@ -190,7 +188,7 @@ def test_what_was_erased_comes_again_only_when_it_is_said_again(subcog: Run, ses
     assert len(waiting(subcog)) == 2
 
 
-def test_what_was_erased_does_not_come_back_when_a_run_was_cut_short(
+def test_an_erased_memory_does_not_return_after_a_cut_short_run(
     subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, day in (("one", "2026-03-02"), ("two", "2026-03-04"), ("three", "2026-03-06")):
@@ -199,11 +197,11 @@ def test_what_was_erased_does_not_come_back_when_a_run_was_cut_short(
     listed = subcog("list", "--all-projects", "--status", "all", "--ids").out.split()
     subcog("forget", "--purge", "--yes", *listed)
     session(sessions, "four", "hello there", day="2026-03-08")
-    found, _ = support.found(None, None)
+    files, _ = support.found(None, None)
 
     with support.opened(dry_run=False) as (store, state), monkeypatch.context() as patch:
         patch.setattr(comparing, "raise_repeated", stop)  # killed between reading and comparing
         with pytest.raises(KeyboardInterrupt):
-            learning.learn(found, store, state, LearningOptions(), lambda _: None)
+            learning.learn(files, store, state, LearningOptions(), lambda _: None)
     subcog("learn")
     assert subcog("review", "--list").code == 1

@@ -54,7 +54,7 @@ def as_typer_reads(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[st
         return 0
 
     monkeypatch.setattr(searching, "run", take)
-    assert app.application("search")(args=["search", *words], prog_name="subcog", standalone_mode=False) in (0, None)
+    assert app.build_app("search")(args=["search", *words], prog_name="subcog", standalone_mode=False) in (0, None)
     return values_of(read[0])
 
 
@@ -89,9 +89,9 @@ def test_what_stands_behind_two_dashes_is_searched_for(
         seen.append((list(asked.query), is_quiet))
         return 0
 
-    monkeypatch.setattr(light_search, "run", take)
+    monkeypatch.setattr(light_search, "answer_search", take)
     monkeypatch.setattr(os, "_exit", lambda _: None)
-    light_search.end_if_asked(["search", *line.split()])
+    light_search.answer_and_exit(["search", *line.split()])
     assert seen == [(query, is_quiet)]
 
 
@@ -128,9 +128,9 @@ def test_progressive_explains_each_stage_by_what_it_is_made_of(subcog: Run) -> N
     done = subcog("search", "session cookie", "--jsonl", "--progressive", "--fast", "--explain")
     for line in done.out.splitlines():
         (hit,) = json.loads(line)["results"]
-        told = hit["explain"]
-        share = told["factors"]["agreement"] * told["factors"]["recency"]
-        assert sum(told["contributions"].values()) * share == pytest.approx(hit["score"])
+        explanation = hit["explain"]
+        share = explanation["factors"]["agreement"] * explanation["factors"]["recency"]
+        assert sum(explanation["contributions"].values()) * share == pytest.approx(hit["score"])
 
 
 def test_progressive_ends_with_nothing_where_there_is_nothing(subcog: Run) -> None:

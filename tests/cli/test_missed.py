@@ -1,4 +1,4 @@
-"""`why --missed`: what was asked becomes a question of the memory that was wanted there."""
+"""`why --missed`: the prompt becomes a question of the memory that was missed."""
 
 from pathlib import Path
 
@@ -19,10 +19,10 @@ OTHER = "Which runbook has the quarterly steps for the vault?"
 
 @pytest.fixture
 def silent(ask: Ask) -> Ask:
-    """Two other prompts and PROMPT were asked, and the rule was not handed over."""
+    """Ask two other prompts and PROMPT, for which the rule is not given, and return `ask`."""
     ask.remember(rule=RULE, cookie="The session cookie is renewed every hour.")
-    for place, prompt in enumerate((OTHER, NEAR, PROMPT)):
-        assert "rule" not in ask(prompt, f"before{place}")
+    for number, prompt in enumerate((OTHER, NEAR, PROMPT)):
+        assert "rule" not in ask(prompt, f"before{number}")
     return ask
 
 
@@ -51,8 +51,8 @@ def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silen
 
 def test_the_other_prompts_that_it_would_come_to_are_named(subcog: Run, silent: Ask) -> None:
     lines = subcog("why", "--missed", "rule", "--dry-run").out.splitlines()
-    place = lines.index("of 2 other prompts it would come to 1")
-    assert lines[place + 1].endswith(NEAR)
+    line_number = lines.index("of 2 other prompts it would come to 1")
+    assert lines[line_number + 1].endswith(NEAR)
 
 
 def test_a_dry_run_stores_nothing_and_shows_what_else_helps(subcog: Run, silent: Ask, home: Home) -> None:
@@ -76,7 +76,7 @@ def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> N
     assert silent(PROMPT, "after") == []
 
 
-def test_undo_without_a_decision_finds_the_only_question_that_was_learned(subcog: Run, silent: Ask, home: Home) -> None:
+def test_undo_without_a_decision_finds_the_only_learned_question(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("why", "--missed", "rule")
     silent(OTHER, "later")
     assert subcog("why", "--missed", "rule", "--undo").code == 0

@@ -1,4 +1,4 @@
-"""`subcog models`, and what `import --wait`, `reindex` and `doctor` do with the models: real ones, from folders."""
+"""`subcog models`, and embedding by `import --wait`, `reindex` and `doctor`, with real models from folders."""
 
 import json
 import os
@@ -24,8 +24,8 @@ SLUG = "snowflake-snowflake-arctic-embed-xs"
 ROOT = Path(__file__).parents[2]
 
 
-def listed(subcog: Run) -> dict[str, dict[str, object]]:
-    """The installed models by space, as `--json` tells them."""
+def list_models(subcog: Run) -> dict[str, dict[str, object]]:
+    """Return the installed models by space, from `--json`."""
     done = subcog("models", "list", "--json")
     assert done.code == 0
     return {row["space"]: row for row in json.loads(done.out)}
@@ -37,14 +37,14 @@ def counts(home: Home, space: str) -> tuple[int, int]:
 
 
 def many() -> str:
-    """A file of memories that a model has a while to do with."""
+    """Return the path of a file with enough memories to keep a model busy."""
     Path("many.jsonl").write_text("".join(json.dumps({"content": f"Berth {n}: " + "mooring " * 30}) + "\n" for n in range(400)))
     return "many.jsonl"
 
 
 @pytest.fixture
-def filled(subcog: Run, tmp_path: Path) -> Run:
-    """Three memories, not embedded yet."""
+def with_memories(subcog: Run, tmp_path: Path) -> Run:
+    """Store three memories without embedding them."""
     lines = [json.dumps({"content": f"Pier {number} is closed."}) for number in range(3)]
     (tmp_path / "rows.jsonl").write_text("\n".join(lines) + "\n")
     assert subcog("import", "rows.jsonl").code == 0
@@ -60,68 +60,70 @@ def test_the_packaged_model_is_listed_in_an_empty_home(subcog: Run, home: Home) 
     assert not os.path.exists(home.root)
 
 
-def test_importing_with_wait_leaves_nothing_pending(filled: Run, home: Home) -> None:
-    assert (listed(filled)["minilm"]["embedded"], listed(filled)["minilm"]["pending"]) == (0, 3)
-    assert filled("import", "rows.jsonl", "--wait").code == 0
-    assert (listed(filled)["minilm"]["embedded"], listed(filled)["minilm"]["pending"]) == (3, 0)
+def test_importing_with_wait_leaves_nothing_pending(with_memories: Run, home: Home) -> None:
+    assert (list_models(with_memories)["minilm"]["embedded"], list_models(with_memories)["minilm"]["pending"]) == (0, 3)
+    assert with_memories("import", "rows.jsonl", "--wait").code == 0
+    assert (list_models(with_memories)["minilm"]["embedded"], list_models(with_memories)["minilm"]["pending"]) == (3, 0)
     assert counts(home, "minilm") == (3, 0)
 
 
-def test_reindex_embeds_what_is_pending_and_says_how_many(filled: Run) -> None:
-    done = filled("reindex")
+def test_reindex_embeds_what_is_pending_and_says_how_many(with_memories: Run) -> None:
+    done = with_memories("reindex")
     assert (done.out, done.err) == ("indexed 3 memories\n", "embedded 3\n")
-    assert filled("reindex").err == ""
+    assert with_memories("reindex").err == ""
 
 
-def test_a_damaged_file_of_vectors_is_made_anew_by_reindex(filled: Run, home: Home) -> None:
-    filled("reindex")
+def test_a_damaged_file_of_vectors_is_made_anew_by_reindex(with_memories: Run, home: Home) -> None:
+    with_memories("reindex")
     with open(os.path.join(home.index, "vectors-1-minilm.db"), "r+b") as file:
         file.write(b"\0" * 8192)
-    assert filled("reindex").code == 0
+    assert with_memories("reindex").code == 0
     assert counts(home, "minilm") == (3, 0)
 
 
-def test_a_model_is_pulled_used_and_removed(filled: Run, home: Home) -> None:
-    done = filled("models", "pull", OTHER, "--from", FILES)
+def test_a_model_is_pulled_used_and_removed(with_memories: Run, home: Home) -> None:
+    done = with_memories("models", "pull", OTHER, "--from", FILES)
     assert (done.code, done.out) == (0, f"{SLUG}\n")
     assert f"`subcog models use {SLUG}` searches with it" in done.err
-    assert not listed(filled)[SLUG]["search"]
+    assert not list_models(with_memories)[SLUG]["search"]
 
-    done = filled("models", "use", OTHER)
+    done = with_memories("models", "use", OTHER)
     assert done.code == 0
     assert f"compares with {OTHER} from now on; 3 memories wait for `subcog reindex` to be embedded" in done.err
-    assert filled("config", "get", "embedding.model").out == f"{SLUG}\n"
-    filled("reindex")
-    row = listed(filled)[SLUG]
+    assert with_memories("config", "get", "embedding.model").out == f"{SLUG}\n"
+    with_memories("reindex")
+    row = list_models(with_memories)[SLUG]
     assert (row["search"], row["hook"], row["embedded"], row["pending"]) == (True, False, 3, 0)
     assert counts(home, SLUG) == (3, 0)
 
-    done = filled("models", "remove", SLUG)
+    done = with_memories("models", "remove", SLUG)
     assert done.code == 0
     assert "compares with minilm again" in done.err
-    assert list(listed(filled)) == ["minilm"]
-    assert filled("config", "get", "embedding.model").out == "minilm\n"
+    assert list(list_models(with_memories)) == ["minilm"]
+    assert with_memories("config", "get", "embedding.model").out == "minilm\n"
     assert [name for name in os.listdir(home.index) if SLUG in name] == []
 
 
-def test_going_back_takes_the_setting_out(filled: Run, home: Home) -> None:
-    filled("models", "pull", OTHER, "--from", FILES)
-    filled("models", "use", OTHER)
-    assert filled("models", "use", "default").code == 0
+def test_going_back_takes_the_setting_out(with_memories: Run, home: Home) -> None:
+    with_memories("models", "pull", OTHER, "--from", FILES)
+    with_memories("models", "use", OTHER)
+    assert with_memories("models", "use", "default").code == 0
     assert "model" not in Path(home.config).read_text()
-    assert listed(filled)["minilm"]["search"]
+    assert list_models(with_memories)["minilm"]["search"]
 
 
-def test_going_back_needs_no_sound_model(filled: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled("models", "pull", OTHER, "--from", FILES)
-    filled("models", "use", OTHER)
+def test_going_back_needs_no_sound_model(
+    with_memories: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_memories("models", "pull", OTHER, "--from", FILES)
+    with_memories("models", "use", OTHER)
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
     for command in (("models", "use", "default"), ("config", "set", "embedding.model", "default")):
-        assert filled(*command).code == 0
-        assert filled("config", "get", "embedding.model").out == "minilm\n"
+        assert with_memories(*command).code == 0
+        assert with_memories("config", "get", "embedding.model").out == "minilm\n"
 
 
-def test_the_list_says_what_search_does_without_the_packaged_model(
+def test_the_list_names_the_model_used_without_the_packaged_one(
     subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
@@ -130,51 +132,51 @@ def test_the_list_says_what_search_does_without_the_packaged_model(
 
 
 @pytest.mark.parametrize("name", ["../../x", OTHER])
-def test_a_model_that_is_not_installed_can_not_be_set(filled: Run, home: Home, name: str) -> None:
-    done = filled("config", "set", "embedding.model", name)
+def test_a_model_that_is_not_installed_can_not_be_set(with_memories: Run, home: Home, name: str) -> None:
+    done = with_memories("config", "set", "embedding.model", name)
     assert (done.code, done.out, done.err.count("\n")) == (5, "", 1)
     assert f"the model {name} is not installed; `subcog models pull {name}`, or `subcog models use default`" in done.err
     assert not os.path.exists(home.config)
 
 
-def test_an_installed_model_can_be_set_and_an_incomplete_one_not(filled: Run, home: Home) -> None:
-    filled("models", "pull", OTHER, "--from", FILES)
-    assert filled("config", "set", "embedding.model", OTHER).code == 0
-    assert listed(filled)[SLUG]["search"]
-    assert filled("config", "set", "embedding.model", "minilm").code == 0
+def test_an_installed_model_can_be_set_and_an_incomplete_one_not(with_memories: Run, home: Home) -> None:
+    with_memories("models", "pull", OTHER, "--from", FILES)
+    assert with_memories("config", "set", "embedding.model", OTHER).code == 0
+    assert list_models(with_memories)[SLUG]["search"]
+    assert with_memories("config", "set", "embedding.model", "minilm").code == 0
     os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
-    assert filled("config", "set", "embedding.model", OTHER).code == 5
-    assert filled("config", "get", "embedding.model").out == "minilm\n"
+    assert with_memories("config", "set", "embedding.model", OTHER).code == 5
+    assert with_memories("config", "get", "embedding.model").out == "minilm\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
-def test_a_model_that_is_linked_is_removed_and_its_files_stay(filled: Run, home: Home, tmp_path: Path) -> None:
-    filled("models", "pull", OTHER, "--from", FILES)
+def test_a_model_that_is_linked_is_removed_and_its_files_stay(with_memories: Run, home: Home, tmp_path: Path) -> None:
+    with_memories("models", "pull", OTHER, "--from", FILES)
     elsewhere = shutil.move(Path(home.models, SLUG), tmp_path / "elsewhere")
     os.symlink(elsewhere, Path(home.models, SLUG))
-    filled("models", "use", OTHER)
-    filled("reindex")
+    with_memories("models", "use", OTHER)
+    with_memories("reindex")
     assert counts(home, SLUG) == (3, 0)
-    assert filled("models", "remove", OTHER).code == 0
-    assert list(listed(filled)) == ["minilm"]
+    assert with_memories("models", "remove", OTHER).code == 0
+    assert list(list_models(with_memories)) == ["minilm"]
     assert [name for name in os.listdir(home.index) if SLUG in name] == []
     assert "space.json" in os.listdir(elsewhere)
 
 
-def test_a_model_that_is_being_embedded_with_is_removed_for_good(filled: Run, home: Home) -> None:
-    filled("import", many())
-    filled("models", "pull", OTHER, "--from", FILES)
-    filled("models", "use", OTHER)
+def test_a_model_that_is_being_embedded_with_is_removed_for_good(with_memories: Run, home: Home) -> None:
+    with_memories("import", many())
+    with_memories("models", "pull", OTHER, "--from", FILES)
+    with_memories("models", "use", OTHER)
     command = [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
-        while not listed(filled)[SLUG]["embedded"]:
+        while not list_models(with_memories)[SLUG]["embedded"]:
             with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(0.2)  # it has the least priority: whoever asks without a pause keeps it from its work
-        assert filled("models", "remove", OTHER).code == 0
+                process.wait(0.2)  # the process has the lowest priority: polling without a pause starves it
+        assert with_memories("models", "remove", OTHER).code == 0
         assert (process.wait(60), process.stdout.read()) == (0, b"")
     assert background.last_failure(home) == ""
-    assert list(listed(filled)) == ["minilm"]
+    assert list(list_models(with_memories)) == ["minilm"]
     assert [name for name in os.listdir(home.index) if SLUG in name] == []
     assert [name for name in os.listdir(home.models) if SLUG in name] == []
 
@@ -225,26 +227,26 @@ def test_a_disk_that_fills_is_one_line_and_nothing_is_installed(home: Home) -> N
     assert os.listdir(home.models) == ["pull.lock"]
 
 
-def test_the_setting_says_whether_memories_are_embedded_in_the_background(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_switches_background_embedding(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     homes: list[str] = []
     monkeypatch.setattr(detached, "start_process", lambda home, _: homes.append(home.root))
     monkeypatch.delenv(detached.SWITCH_OFF)
-    filled("config", "set", "embedding.background", "false")
-    filled("remember", "The gate is shut.")
-    assert "4 memories wait for `subcog reindex`" in filled("models", "use", "minilm").err
+    with_memories("config", "set", "embedding.background", "false")
+    with_memories("remember", "The gate is shut.")
+    assert "4 memories wait for `subcog reindex`" in with_memories("models", "use", "minilm").err
     assert homes == []
-    filled("config", "set", "embedding.background", "true")
+    with_memories("config", "set", "embedding.background", "true")
     for command in (("remember", "It opens at six."), ("import", "rows.jsonl"), ("models", "use", "minilm")):
-        done = filled(*command)
+        done = with_memories(*command)
     assert "5 memories are embedded in the background" in done.err
     assert len(homes) == 3
     monkeypatch.setenv(detached.SWITCH_OFF, "0")
-    assert "5 memories wait for `subcog reindex`" in filled("models", "use", "minilm").err
+    assert "5 memories wait for `subcog reindex`" in with_memories("models", "use", "minilm").err
     assert len(homes) == 3
 
 
-def test_the_process_behind_the_commands_is_not_advertised_and_works(filled: Run, home: Home) -> None:
-    assert BACKGROUND_COMMAND not in filled("--help").out
+def test_the_hidden_background_command_works(with_memories: Run, home: Home) -> None:
+    assert BACKGROUND_COMMAND not in with_memories("--help").out
     done = subprocess.run(
         [sys.executable, "-m", "subcog_hooks", BACKGROUND_COMMAND], cwd=ROOT, capture_output=True, check=False
     )
@@ -252,49 +254,51 @@ def test_the_process_behind_the_commands_is_not_advertised_and_works(filled: Run
     assert counts(home, "minilm") == (3, 0)
 
 
-def test_doctor_tells_what_is_embedded_and_what_is_not(filled: Run) -> None:
-    assert "note  vectors (minilm): 0 final, 3 pending" in filled("doctor").out
-    filled("reindex")
-    done = filled("doctor")
+def test_doctor_tells_what_is_embedded_and_what_is_not(with_memories: Run) -> None:
+    assert "note  vectors (minilm): 0 final, 3 pending" in with_memories("doctor").out
+    with_memories("reindex")
+    done = with_memories("doctor")
     assert "ok  model sentence-transformers/all-MiniLM-L6-v2 (minilm)" in done.out
     assert "ok  vectors (minilm): 3 final" in done.out
 
 
-def test_doctor_names_a_model_that_is_not_sound(filled: Run, home: Home) -> None:
-    filled("models", "pull", OTHER, "--from", FILES)
-    filled("models", "use", OTHER)
+def test_doctor_names_a_model_that_is_not_sound(with_memories: Run, home: Home) -> None:
+    with_memories("models", "pull", OTHER, "--from", FILES)
+    with_memories("models", "use", OTHER)
     os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
-    done = filled("doctor")
+    done = with_memories("doctor")
     assert done.code == 5
     assert f"BAD  the model {OTHER} lacks tokenizer.json; `subcog models remove {SLUG}`, then pull it again" in done.out
-    assert "incomplete" in filled("models", "list").out
-    assert filled("remember", "The gate is shut.").code == 0
-    assert filled("search", "gate").code == 0
+    assert "incomplete" in with_memories("models", "list").out
+    assert with_memories("remember", "The gate is shut.").code == 0
+    assert with_memories("search", "gate").code == 0
 
 
-def test_doctor_names_packaged_files_that_have_changed(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_packaged_files_that_have_changed(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "altered_files", lambda: ["minilm/model.onnx"])
-    done = filled("doctor")
+    done = with_memories("doctor")
     assert done.code == 5
     assert "BAD  minilm/model.onnx is not as it was installed; reinstall subcog" in done.out
 
 
-def test_doctor_repeats_why_embedding_ended_early(filled: Run, home: Home) -> None:
+def test_doctor_repeats_why_embedding_ended_early(with_memories: Run, home: Home) -> None:
     background.record_failure(home, PACKAGED, OSError("the disk is full"))
-    assert f"ended early: {PACKAGED.model}: the disk is full" in filled("doctor").out
-    filled("reindex")
-    assert "ended early" not in filled("doctor").out
+    assert f"ended early: {PACKAGED.model}: the disk is full" in with_memories("doctor").out
+    with_memories("reindex")
+    assert "ended early" not in with_memories("doctor").out
 
 
-def test_without_sqlite_vec_there_is_one_line_and_words_alone(filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sqlite_vec_there_is_one_line_and_words_alone(
+    with_memories: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.rmtree(home.index)
 
     def missing(_: object) -> None:
         raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
 
     monkeypatch.setattr("subcog_hooks.store.vector_file.load", missing)
-    done = filled("reindex")
+    done = with_memories("reindex")
     assert done.code == 0
     assert done.err.count("sqlite-vec is not installed; search is by words alone; pip install sqlite-vec") == 1
-    assert filled("doctor").out.count("sqlite-vec is not installed") == 1
-    assert filled("search", "pier").code == 0
+    assert with_memories("doctor").out.count("sqlite-vec is not installed") == 1
+    assert with_memories("search", "pier").code == 0

@@ -1,4 +1,4 @@
-"""`search` never says nothing: looser matching that is labelled so, words taken for misspelt ones, what to try instead."""
+"""`search` never prints nothing: looser matches with a label, corrected words, suggestions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOWHERE = ("xyzzyplugh", "--fast")
 
 
 @pytest.fixture
-def filled(subcog: Run) -> Run:
+def with_memories(subcog: Run) -> Run:
     text = "".join(json.dumps({"created_at": "2026-03-02", **row}) + "\n" for row in ROWS)
     Path("rows.jsonl").write_text(text, encoding="utf-8")
     assert subcog("import", "rows.jsonl").code == 0
@@ -36,8 +36,8 @@ def filled(subcog: Run) -> Run:
 
 
 def answer(done: Result) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(done.out)
-    return found
+    record: dict[str, Any] = json.loads(done.out)
+    return record
 
 
 @pytest.mark.parametrize(
@@ -49,86 +49,93 @@ def answer(done: Result) -> dict[str, Any]:
     ],
 )
 def test_looser_matching_is_labelled_and_said(
-    filled: Run, query: tuple[str, ...], label: str, ids: list[str], note: str, suggestions: list[str]
+    with_memories: Run, query: tuple[str, ...], label: str, ids: list[str], note: str, suggestions: list[str]
 ) -> None:
-    found = answer(filled("search", "--json", *query))
-    assert (found["confidence"], [hit["id"] for hit in found["results"]]) == (label, ids)
-    assert {hit["confidence"] for hit in found["results"]} <= {label}
-    assert (found["note"], found["suggestions"], found["degraded"]) == (note, suggestions, False)
-    assert found["query_type"] == "exploratory"
+    record = answer(with_memories("search", "--json", *query))
+    assert (record["confidence"], [hit["id"] for hit in record["results"]]) == (label, ids)
+    assert {hit["confidence"] for hit in record["results"]} <= {label}
+    assert (record["note"], record["suggestions"], record["degraded"]) == (note, suggestions, False)
+    assert record["query_type"] == "exploratory"
 
 
 @pytest.mark.parametrize(
-    ("query", "code", "out", "said"),
+    ("query", "code", "out", "messages"),
     [(BEGINS, 0, "bill\n", [NEAR]), (INSIDE, 0, "bill\n", [DISTANT, TAGS]), (NOWHERE, 1, "", [NOTHING, TAGS])],
 )
 def test_the_terminal_says_it_beside_the_results(
-    filled: Run, query: tuple[str, ...], code: int, out: str, said: list[str]
+    with_memories: Run, query: tuple[str, ...], code: int, out: str, messages: list[str]
 ) -> None:
-    done = filled("search", "--ids", *query)
-    assert (done.code, done.out, done.err.splitlines()) == (code, out, said)
-    assert filled("search", "--ids", "--quiet", *query).err == ""
+    done = with_memories("search", "--ids", *query)
+    assert (done.code, done.out, done.err.splitlines()) == (code, out, messages)
+    assert with_memories("search", "--ids", "--quiet", *query).err == ""
 
 
-def test_what_matches_as_it_stands_is_not_called_near(filled: Run) -> None:
-    found = answer(filled("search", "whole cents per line of an invoice", "--mode", "lexical", "--json"))
-    assert (found["results"][0]["id"], found["note"], found["suggestions"]) == ("bill", None, [])
-    assert "lexical_relaxed" in found["results"][0]["found_by"]
+def test_what_matches_as_it_stands_is_not_called_near(with_memories: Run) -> None:
+    record = answer(with_memories("search", "whole cents per line of an invoice", "--mode", "lexical", "--json"))
+    assert (record["results"][0]["id"], record["note"], record["suggestions"]) == ("bill", None, [])
+    assert "lexical_relaxed" in record["results"][0]["found_by"]
 
 
-def test_an_answer_that_nothing_speaks_for_is_said_to_be_of_low_confidence(filled: Run) -> None:
-    said = "low confidence: nothing else speaks for the first of these but that it is the nearest"
+def test_an_unsupported_answer_has_low_confidence(with_memories: Run) -> None:
+    message = "low confidence: nothing else speaks for the first of these but that it is the nearest"
     for query, label in (("precision of amounts charged", "low"), ("idle connections in the pool timeout", None)):
-        confidence = answer(filled("search", query, "--fast", "--json"))["confidence"]
-        done = filled("search", query, "--fast", "--ids")
-        assert (done.code, said in done.err.splitlines()) == (0, confidence == "low") == (0, label == "low")
+        confidence = answer(with_memories("search", query, "--fast", "--json"))["confidence"]
+        done = with_memories("search", query, "--fast", "--ids")
+        assert (done.code, message in done.err.splitlines()) == (0, confidence == "low") == (0, label == "low")
 
 
-def test_a_page_behind_the_last_is_empty_and_not_filled_with_looser_matches(filled: Run) -> None:
-    done = filled("search", "cents", "--mode", "lexical", "--json", "-n", "1", "--page", "2")
+def test_a_page_behind_the_last_is_empty(with_memories: Run) -> None:
+    done = with_memories("search", "cents", "--mode", "lexical", "--json", "-n", "1", "--page", "2")
     assert (done.code, answer(done)["results"], answer(done)["confidence"]) == (1, [], "no_results")
     assert (answer(done)["note"], answer(done)["suggestions"]) == (BEHIND, [])
-    assert filled("search", "cents", "--mode", "lexical", "--ids", "-n", "1", "--page", "2").err == BEHIND + "\n"
-    done = filled("search", *BEGINS, "--json", "-n", "1", "--page", "2")
+    assert with_memories("search", "cents", "--mode", "lexical", "--ids", "-n", "1", "--page", "2").err == BEHIND + "\n"
+    done = with_memories("search", *BEGINS, "--json", "-n", "1", "--page", "2")
     assert (done.code, answer(done)["results"]) == (1, [])
 
 
 def test_the_type_of_a_query_is_said_where_there_is_no_store(subcog: Run) -> None:
-    found = answer(subcog("search", "how does the cache work", "--json"))
-    assert (found["query_type"], found["results"]) == ("conceptual", [])
+    record = answer(subcog("search", "how does the cache work", "--json"))
+    assert (record["query_type"], record["results"]) == ("conceptual", [])
 
 
-def test_the_project_of_a_batch_row_may_be_any_spelling_of_its_address(filled: Run) -> None:
+def test_a_batch_row_may_spell_its_projects_address_in_any_way(with_memories: Run) -> None:
     row = json.dumps({"id": 1, "query": "zeppelin hangar", "project": f"https://{BLOG}.git"}).encode()
-    done = filled("search", "--batch", "-", "--mode", "lexical", stdin=row)
+    done = with_memories("search", "--batch", "-", "--mode", "lexical", stdin=row)
     assert [hit["id"] for hit in json.loads(done.out)["results"]] == ["theirs"]
 
 
 @pytest.mark.parametrize("options", [["--fast"], [], ["--mode", "lexical"]])
-def test_a_misspelt_word_is_taken_for_the_nearest_and_it_is_said(filled: Run, options: list[str]) -> None:
-    found = answer(filled("search", "timout", "--json", *options))
-    assert (found["results"][0]["id"], found["note"]) == ("pool", "taken as: timeout for timout")
-    assert (found["query"], found["degraded"]) == ("timout", False)
-    done = filled("search", "idle conections timout", "--ids", *options)
-    said = "taken as: connections for conections, timeout for timout"
-    assert (done.out.split()[0], done.err.splitlines()[0]) == ("pool", said)
+def test_a_misspelt_word_is_taken_for_the_nearest_and_it_is_said(with_memories: Run, options: list[str]) -> None:
+    record = answer(with_memories("search", "timout", "--json", *options))
+    assert (record["results"][0]["id"], record["note"]) == ("pool", "taken as: timeout for timout")
+    assert (record["query"], record["degraded"]) == ("timout", False)
+    done = with_memories("search", "idle conections timout", "--ids", *options)
+    message = "taken as: connections for conections, timeout for timout"
+    assert (done.out.split()[0], done.err.splitlines()[0]) == ("pool", message)
 
 
-def test_a_word_is_not_taken_for_one_that_only_another_projects_memories_have(filled: Run) -> None:
+def test_a_word_is_not_corrected_to_another_projects_word(with_memories: Run) -> None:
     for query in ("zeppelyn", "zeppelyn invoices"):
-        done = filled("search", query, "--fast", "--json")
+        done = with_memories("search", query, "--fast", "--json")
         assert "zeppelin" not in done.out
-    assert answer(filled("search", "zeppelyn", "--fast", "--json", "--project", BLOG))["results"][0]["id"] == "theirs"
+    assert answer(with_memories("search", "zeppelyn", "--fast", "--json", "--project", BLOG))["results"][0]["id"] == "theirs"
 
 
-def test_suggestions_are_of_the_memories_that_were_searched(filled: Run) -> None:
-    assert answer(filled("search", *NOWHERE, "--json"))["suggestions"] == ["billing", "database"]
-    assert answer(filled("search", *NOWHERE, "--json", "--all-projects"))["suggestions"] == ["billing", "database", "zeppelins"]
-    assert "zeppelin" not in filled("search", "zeppelin", "--fast", "--json", "--namespace", "apis").out.split("suggestions")[1]
+def test_suggestions_are_of_the_memories_that_were_searched(with_memories: Run) -> None:
+    assert answer(with_memories("search", *NOWHERE, "--json"))["suggestions"] == ["billing", "database"]
+    assert answer(with_memories("search", *NOWHERE, "--json", "--all-projects"))["suggestions"] == [
+        "billing",
+        "database",
+        "zeppelins",
+    ]
+    assert (
+        "zeppelin"
+        not in with_memories("search", "zeppelin", "--fast", "--json", "--namespace", "apis").out.split("suggestions")[1]
+    )
 
 
-def test_the_nearest_words_and_tags_are_suggested_first(filled: Run) -> None:
-    assert answer(filled("search", "databas3", "--mode", "lexical", "--json"))["suggestions"][0] == "database"
+def test_the_nearest_words_and_tags_are_suggested_first(with_memories: Run) -> None:
+    assert answer(with_memories("search", "databas3", "--mode", "lexical", "--json"))["suggestions"][0] == "database"
 
 
 def test_a_store_without_tags_has_something_to_suggest_too(subcog: Run) -> None:
@@ -136,12 +143,12 @@ def test_a_store_without_tags_has_something_to_suggest_too(subcog: Run) -> None:
     assert answer(subcog("search", *NOWHERE, "--json"))["suggestions"]
 
 
-def test_tags_with_control_characters_do_no_harm_among_suggestions(subcog: Run) -> None:
+def test_control_characters_of_suggested_tags_are_harmless(subcog: Run) -> None:
     subcog("remember", "anything", "--tag", "red\x1b[31malert")
     assert "\x1b" not in subcog("search", *NOWHERE).err
 
 
-def test_a_batch_widens_each_row_by_itself_in_its_own_project(filled: Run) -> None:
+def test_a_batch_widens_each_row_by_itself_in_its_own_project(with_memories: Run) -> None:
     rows = [
         {"id": "near", "query": "invoicesque"},
         {"id": "inside", "query": "voice"},
@@ -151,7 +158,7 @@ def test_a_batch_widens_each_row_by_itself_in_its_own_project(filled: Run) -> No
         {"id": "nowhere", "query": "xyzzyplugh"},
     ]
     lines = "\n".join(map(json.dumps, rows)).encode()
-    done = filled("search", "--batch", "-", "--mode", "lexical", "--explain", stdin=lines)
+    done = with_memories("search", "--batch", "-", "--mode", "lexical", "--explain", stdin=lines)
     answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
     assert {id_: [hit["id"] for hit in results] for id_, results in answers.items()} == {
         "near": ["bill"],

@@ -1,4 +1,4 @@
-"""What lies in a project is data: none of its files brings a trigger, a glob, a condition or a priority into the store."""
+"""A project's files are data: none of them brings a trigger, a glob, a condition or a priority into the store."""
 
 import json
 from pathlib import Path

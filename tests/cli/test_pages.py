@@ -41,12 +41,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def asked_for() -> Iterator[list[str]]:
-    """The addresses that a server here was asked for, and its own address as the first."""
-    found: list[str] = []
+    """Yield the addresses that a local server was asked for, its own address first."""
+    addresses: list[str] = []
 
     class Server(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found.append(self.path)
+            addresses.append(self.path)
             self.send_response(204)
             self.end_headers()
 
@@ -55,8 +55,8 @@ def asked_for() -> Iterator[list[str]]:
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    found.append(f"http://127.0.0.1:{server.server_address[1]}/")
-    yield found
+    addresses.append(f"http://127.0.0.1:{server.server_address[1]}/")
+    yield addresses
     server.shutdown()
     server.server_close()
 
@@ -108,7 +108,7 @@ def test_the_report_is_read_sorted_and_filtered(browser: Browser, subcog: Run, h
     assert browser.run("document.querySelectorAll('table.last tbody tr:not([hidden])').length") == 1
 
 
-def test_of_many_rows_the_first_are_laid_out_until_all_are_asked_for(
+def test_only_the_first_of_many_rows_are_shown_until_asked(
     browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path
 ) -> None:
     count = cli_support_page.ROWS_AT_ONCE + 700
@@ -156,9 +156,7 @@ def test_numbers_are_sorted_by_what_they_are(browser: Browser, subcog: Run, home
     assert browser.run(shown) == ["1", "9", "1,200"]
 
 
-def test_it_is_dark_where_the_system_is_and_where_the_person_says_so(
-    browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path
-) -> None:
+def test_it_is_dark_by_the_system_or_by_choice(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
     with Store.writer(home) as store:
         store.add([make("one")])
     subcog("report", "--html", "report.html")
@@ -178,7 +176,10 @@ def test_hostile_memories_stay_text(
 ) -> None:
     with Store.writer(home) as store:
         store.add(
-            [make(text, project=f"/home/{text}", status=("active", "pending")[place % 2]) for place, text in enumerate(ATTACKS)]
+            [
+                make(text, project=f"/home/{text}", status=("active", "pending")[number % 2])
+                for number, text in enumerate(ATTACKS)
+            ]
         )
         store.add([make(f"<img src='{asked_for[0]}memory.png'>")])
     subcog("report", "--html", "report.html")
@@ -219,26 +220,24 @@ def test_even_what_came_in_could_not_act(
     assert asked_for[1:] == []
 
 
-def test_the_audit_is_read_in_a_browser_and_hostile_prompts_stay_text(
-    browser: Browser, subcog: Run, ask: Ask, tmp_path: Path
-) -> None:
+def test_hostile_prompts_stay_text_in_a_browser(browser: Browser, subcog: Run, ask: Ask, tmp_path: Path) -> None:
     login = "Login uses OAuth2 with PKCE <img src=x onerror='window.hit = 1'>, the implicit flow was dropped after the audit"
     ask.remember(login=login)
     for day in ("02", "20"):
         written = Writer(tmp_path / "claude" / PROJECTS / "-shop" / f"{day}.jsonl", session=day, day=f"2026-03-{day}")
         written.typed("How does the login with OAuth2 and PKCE work after the audit? <script>window.hit = 2</script>")
     done = subcog("audit", "--json", "--html", "audit.html")
-    told = json.loads(done.out)
-    assert told["spoke"] == 2
+    record = json.loads(done.out)
+    assert record["spoke"] == 2
     browser.open(tmp_path / "audit.html")
     text = browser.run("document.body.innerText")
-    for part in (login, "<script>window.hit = 2</script>", "2 of 2 sessions", f"{told['characters']:,}"):
+    for part in (login, "<script>window.hit = 2</script>", "2 of 2 sessions", f"{record['characters']:,}"):
         assert part in text
     assert browser.run("Array.from(document.querySelectorAll('h2'), (h) => h.textContent)")[:2] == [
         "By week",
         "What it would have said",
     ]
-    assert browser.run("document.querySelectorAll('svg g').length") == 3  # weeks, with the one between
+    assert browser.run("document.querySelectorAll('svg g').length") == 3  # three weeks, the empty one too
     assert browser.run("typeof window.hit") == "undefined"
     assert browser.run("document.scripts.length") == 1
     assert browser.requests == [(tmp_path / "audit.html").as_uri()]

@@ -10,22 +10,22 @@ KEYS = "The signing keys of the release service are rotated every quarter."
 ASKED = ("--question", "who renews the certificates?", "--question", "how often do secrets change")
 
 
-def shown(subcog: Run, id_: str) -> object:
+def shown_questions(subcog: Run, id_: str) -> object:
     return json.loads(subcog("show", id_, "--json").out).get("questions")
 
 
 def test_remember_stores_and_show_tells_them(subcog: Run) -> None:
     id_ = subcog("remember", KEYS, *ASKED).out.strip()
-    assert shown(subcog, id_) == ["who renews the certificates?", "how often do secrets change"]
+    assert shown_questions(subcog, id_) == ["who renews the certificates?", "how often do secrets change"]
     lines = [line.split(maxsplit=1) for line in subcog("show", id_).out.splitlines()]
     assert ["questions", "who renews the certificates?"] in lines
-    assert json.loads(subcog("list", "--jsonl").out)["questions"] == shown(subcog, id_)
+    assert json.loads(subcog("list", "--jsonl").out)["questions"] == shown_questions(subcog, id_)
 
 
 def test_an_agents_questions_are_marked_as_its_own(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     id_ = subcog("remember", KEYS, *ASKED[:2]).out.strip()
-    assert shown(subcog, id_) == [{"text": "who renews the certificates?", "by": "agent"}]
+    assert shown_questions(subcog, id_) == [{"text": "who renews the certificates?", "by": "agent"}]
     assert "who renews the certificates? (agent)" in subcog("show", id_).out
 
 
@@ -33,15 +33,15 @@ def test_a_text_that_is_there_already_takes_them_over_once(subcog: Run) -> None:
     id_ = subcog("remember", KEYS, *ASKED[:2]).out.strip()
     assert "its questions are taken over" in subcog("remember", KEYS, *ASKED).err
     assert "already remembered" in subcog("remember", KEYS, *ASKED).err
-    assert shown(subcog, id_) == ["who renews the certificates?", "how often do secrets change"]
+    assert shown_questions(subcog, id_) == ["who renews the certificates?", "how often do secrets change"]
 
 
 def test_edit_replaces_them_and_takes_them_away(subcog: Run) -> None:
     id_ = subcog("remember", KEYS, *ASKED).out.strip()
     assert subcog("edit", id_, "--question", "when do keys change").code == 0
-    assert shown(subcog, id_) == ["when do keys change"]
+    assert shown_questions(subcog, id_) == ["when do keys change"]
     assert subcog("edit", id_, "--no-questions").code == 0
-    assert shown(subcog, id_) is None
+    assert shown_questions(subcog, id_) is None
     assert subcog("edit", id_, "--no-questions", "--question", "who").code == 2
 
 
@@ -50,14 +50,14 @@ def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatc
     id_ = subcog("remember", KEYS, "--question", "who renews them").out.strip()
     monkeypatch.delenv("CLAUDECODE")
     subcog("edit", id_, "--question", "who renews them", "--question", "when")
-    assert shown(subcog, id_) == [{"text": "who renews them", "by": "agent"}, "when"]
+    assert shown_questions(subcog, id_) == [{"text": "who renews them", "by": "agent"}, "when"]
 
 
 def test_the_editor_shows_them_line_by_line(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     id_ = subcog("remember", KEYS, *ASKED).out.strip()
     monkeypatch.setenv("EDITOR", "sed -i.bak s/renews/replaces/")
     assert subcog("edit", id_).code == 0
-    assert shown(subcog, id_) == ["who replaces the certificates?", "how often do secrets change"]
+    assert shown_questions(subcog, id_) == ["who replaces the certificates?", "how often do secrets change"]
 
 
 def test_secrets_do_not_come_in_through_a_question(subcog: Run) -> None:
@@ -65,37 +65,35 @@ def test_secrets_do_not_come_in_through_a_question(subcog: Run) -> None:
     done = subcog("remember", KEYS, "--question", f"what does {token}  open?")
     assert token not in subcog("export").out
     assert "removed" in done.err
-    assert token not in str(shown(subcog, done.out.strip()))
+    assert token not in str(shown_questions(subcog, done.out.strip()))
 
 
 @pytest.mark.parametrize(
-    ("questions", "said"),
+    ("questions", "message"),
     [
         (["x" * 201], "has 201 characters, at most 200 are kept; put it shorter"),
         ([f"number {number}" for number in range(9)], "there are 9 questions, at most 8 are kept; keep the likeliest"),
     ],
 )
-def test_too_long_and_too_many_are_refused_with_one_line(subcog: Run, questions: list[str], said: str) -> None:
+def test_too_long_and_too_many_are_refused_with_one_line(subcog: Run, questions: list[str], message: str) -> None:
     done = subcog("remember", KEYS, *(word for question in questions for word in ("--question", question)))
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert said in done.err
+    assert message in done.err
     assert subcog("list").code == 1
 
 
 PROMPT = "Who renews the certificates of the release service?"
 
 
-def test_a_prompt_like_a_question_brings_its_memory_and_why_says_so(
-    subcog: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_like_a_question_brings_its_memory(subcog: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     ask.remember()
     monkeypatch.setenv("COLUMNS", "150")
     id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
     assert ask(PROMPT) == [id_]
-    told = subcog("why").out
-    assert "asked like this: who renews the certificates?" in told
+    printed = subcog("why").out
+    assert "asked like this: who renews the certificates?" in printed
     assert "the prompt is like a question that it answers" in subcog("why", "--explain").out
-    assert "handed over" in told
+    assert "handed over" in printed
 
 
 def test_without_its_questions_the_memory_does_not_come(subcog: Run, ask: Ask) -> None:
@@ -109,9 +107,9 @@ def test_without_its_questions_the_memory_does_not_come(subcog: Run, ask: Ask) -
 
 def test_search_explains_by_which_question_it_found(subcog: Run) -> None:
     subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED)
-    told = subcog("search", "who renews certificates", "--explain").out
-    assert "asked like this: who renews the certificates?" in told
-    assert "questions rank 1" in told
+    printed = subcog("search", "who renews certificates", "--explain").out
+    assert "asked like this: who renews the certificates?" in printed
+    assert "questions rank 1" in printed
     (row,) = json.loads(subcog("search", "who renews certificates", "--json").out)["results"]
     assert row["explain"]["asked_like"] == "who renews the certificates?"
 

@@ -1,4 +1,4 @@
-"""Every setting of recall changes what `search` answers: a setting that changes nothing is a fault."""
+"""Every setting of recall changes the answer of `search`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BERTHS = "berths let by the week"
 
 
 class Case(NamedTuple):
-    """A setting, a value of it, and what of the answer (`shows`) is another than with the pinned value."""
+    """A setting, a value, and the part of the answer (`shows`) that differs from the pinned value's."""
 
     key: str
     value: str
@@ -124,15 +124,15 @@ def write(rows: Rows) -> str:
 
 
 def configure(case: Case, value: str) -> None:
-    """The settings of a case, with this value of its own; a preset is a mode and an alpha, so these two are left to it."""
+    """Write the settings of a case with this value. A preset sets mode and alpha, so these two are left out."""
     left_out = {"fusion.mode", "fusion.alpha"} if case.key == "fusion.preset" else set()
     values = {key: pinned for key, pinned in PINNED.items() if key not in left_out} | dict(case.beside) | {case.key: value}
     text = "".join(f"{key} = {value if value[0].isdigit() else json.dumps(value)}\n" for key, value in values.items())
     Path(Home.find().config).write_text(text, encoding="utf-8")
 
 
-def seen(subcog: Run, case: Case) -> Any:
-    """What `case.shows` of the answer."""
+def observe(subcog: Run, case: Case) -> Any:
+    """Return the part `case.shows` of the answer."""
     answer = json.loads(subcog("search", case.query, "--fast", "--json", "--state", "tide=low").out)
     results = answer["results"]
     return {
@@ -147,9 +147,9 @@ def seen(subcog: Run, case: Case) -> Any:
 def test_a_setting_changes_the_answer(subcog: Run, case: Case) -> None:
     subcog("import", write(case.rows))
     configure(case, PINNED[case.key])
-    before = seen(subcog, case)
+    before = observe(subcog, case)
     configure(case, case.value)
-    assert seen(subcog, case) != before
+    assert observe(subcog, case) != before
 
 
 def test_every_setting_of_recall_is_in_the_table() -> None:
@@ -157,15 +157,13 @@ def test_every_setting_of_recall_is_in_the_table() -> None:
     assert recall == {case.key for case in CASES} == PINNED.keys()
 
 
-def test_the_default_preset_can_be_chosen_where_a_project_has_another(
-    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_preset_can_be_chosen_over_a_projects(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subcog("import", write(KITTENS))
     usual = Case("fusion.preset", str(KEYS["fusion.preset"].default), KITTENS, shows="scores")
-    alone = seen(subcog, usual)
+    alone = observe(subcog, usual)
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     Path(".subcog.toml").write_text('[fusion]\npreset = "rrf"\n')
-    assert seen(subcog, usual) != alone
+    assert observe(subcog, usual) != alone
     assert subcog("config", "set", usual.key, usual.value).code == 0
-    assert seen(subcog, usual) == alone
+    assert observe(subcog, usual) == alone

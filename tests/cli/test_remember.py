@@ -15,7 +15,7 @@ from tests.conftest import Maker
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 
-def shown(subcog: Run, id_: str) -> dict[str, object]:
+def show_json(subcog: Run, id_: str) -> dict[str, object]:
     loaded: dict[str, object] = json.loads(subcog("show", id_, "--json").out)
     return loaded
 
@@ -37,7 +37,7 @@ def test_a_memory_is_stored_with_its_fields(subcog: Run) -> None:
         "2099-01-01",
     )
     assert done.code == 0
-    memory = shown(subcog, done.out.strip())
+    memory = show_json(subcog, done.out.strip())
     assert memory["content"] == "Use PKCE"
     assert (memory["namespace"], memory["tags"], memory["paths"], memory["keywords"]) == (
         "decisions",
@@ -51,12 +51,12 @@ def test_a_memory_is_stored_with_its_fields(subcog: Run) -> None:
 
 def test_a_text_is_read_from_standard_input(subcog: Run) -> None:
     id_ = subcog("remember", "-", stdin="zwei\nZeilen: Größe".encode()).out.strip()
-    assert shown(subcog, id_)["content"] == "zwei\nZeilen: Größe"
+    assert show_json(subcog, id_)["content"] == "zwei\nZeilen: Größe"
     refused = subcog("remember", "-", stdin=b"\xff\xfe")
     assert (refused.code, refused.err) == (2, "subcog: standard input is not UTF-8 at byte 0; convert it\n")
 
 
-def test_secrets_and_private_blocks_are_not_stored_and_it_is_said(subcog: Run, home: Home) -> None:
+def test_secrets_and_private_blocks_are_removed_with_a_remark(subcog: Run, home: Home) -> None:
     done = subcog("remember", f"deploy with {KEY}", "<private>call Bob</private>", "-t", KEY)
     assert "removed" in done.err
     assert "AWS access key" in done.err
@@ -92,7 +92,7 @@ def test_a_text_that_is_remembered_takes_over_what_else_is_given(subcog: Run) ->
     assert (done.code, done.out) == (0, f"{id_}\n")
     named = "tags, keywords, triggers, paths, conditions, priority and date of expiry"
     assert done.err == f"already remembered as {id_}; its {named} are taken over\n"
-    memory = shown(subcog, id_)
+    memory = show_json(subcog, id_)
     assert {name: memory[name] for name in ("tags", "keywords", "triggers", "paths", "when", "priority", "expires_at")} == {
         "tags": ["spa", "auth"],
         "keywords": ["login"],
@@ -113,10 +113,10 @@ def test_what_it_has_already_changes_nothing(subcog: Run) -> None:
         assert (done.code, done.err) == (0, f"already remembered as {id_}; `subcog edit {id_}` changes its fields\n")
     assert subcog("export").out == before
     assert subcog("remember", "Use PKCE", "--priority", "0").err.endswith("; its priority is taken over\n")
-    assert "priority" not in shown(subcog, id_)
+    assert "priority" not in show_json(subcog, id_)
 
 
-def test_what_a_remembered_text_may_not_take_over_is_refused_as_edit_does(subcog: Run) -> None:
+def test_a_stored_text_refuses_fields_that_edit_would_refuse(subcog: Run) -> None:
     Path("rows.jsonl").write_text('{"id": "theirs", "content": "Use PKCE"}\n')
     subcog("import", "rows.jsonl")
     before = subcog("export").out
@@ -126,7 +126,7 @@ def test_what_a_remembered_text_may_not_take_over_is_refused_as_edit_does(subcog
     assert subcog("export").out == before
 
 
-def test_nearly_the_same_text_is_shown_with_the_command_that_supersedes_it(subcog: Run) -> None:
+def test_a_similar_text_is_shown_with_the_supersede_command(subcog: Run) -> None:
     old = subcog("remember", "The SPA logs in with OAuth2 and PKCE, no implicit flow").out.strip()
     done = subcog("remember", "The SPA logs in with OAuth2 and PKCE, no implicit flow since May")
     new = done.out.strip()
@@ -139,17 +139,17 @@ def test_nearly_the_same_text_is_shown_with_the_command_that_supersedes_it(subco
 def test_a_memory_may_supersede_another_at_once(subcog: Run) -> None:
     old = subcog("remember", "Sessions last an hour").out.strip()
     new = subcog("remember", "Sessions last a day", "--supersedes", old).out.strip()
-    assert shown(subcog, old)["status"] == "superseded"
-    assert shown(subcog, old)["superseded_by"] == new
+    assert show_json(subcog, old)["status"] == "superseded"
+    assert show_json(subcog, old)["superseded_by"] == new
     assert subcog("search", "--ids", "sessions").out.split() == [new]
 
 
 def test_supersede_marks_the_old_one_and_refuses_circles(subcog: Run) -> None:
     old, new = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
     assert subcog("supersede", old, new).code == 0
-    assert shown(subcog, old)["status"] == "superseded"
+    assert show_json(subcog, old)["status"] == "superseded"
     assert "is itself superseded by" in subcog("supersede", new, old).err
-    assert "can not supersede itself" in subcog("supersede", old, old).err
+    assert "cannot supersede itself" in subcog("supersede", old, old).err
     assert subcog("supersede", old, "nobody").code == 1
 
 
@@ -166,8 +166,8 @@ def test_purging_takes_the_text_off_the_disk(subcog: Run, home: Home) -> None:
     id_ = subcog("remember", "the launch word is swordfish").out.strip()
     assert subcog("forget", id_, "--purge").code == 0
     assert subcog("show", id_).code == 1
-    found = [path for path in Path(home.root).rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
-    assert found == []
+    files = [path for path in Path(home.root).rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
+    assert files == []
 
 
 def test_forgetting_one_unknown_id_forgets_none(subcog: Run) -> None:
@@ -190,14 +190,14 @@ def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeyp
     done = subcog("edit", id_)
     assert done.code == 0
     assert "AWS access key" in done.err
-    memory = shown(subcog, id_)
+    memory = show_json(subcog, id_)
     assert memory["content"] == "Sessions last a day, [redacted: AWS Access Key]"
     assert memory["tags"] == ["auth", "spa"]
     assert subcog("search", "--ids", "day").out.strip() == id_
 
 
 @pytest.mark.parametrize(
-    ("script", "said", "code"),
+    ("script", "message", "code"),
     [
         ("exit 3", "the editor ended with 3; nothing was changed", 2),
         ('echo gone > "$1"', "the line of dashes is gone", 2),
@@ -208,13 +208,13 @@ def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeyp
     ],
 )
 def test_what_the_editor_leaves_wrong_changes_nothing(
-    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str, code: int
+    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str, code: int
 ) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     before = subcog("export").out
     monkeypatch.setenv("EDITOR", editor(tmp_path, script))
     done = subcog("edit", id_)
-    assert said in done.err
+    assert message in done.err
     assert done.code == code
     assert subcog("export").out == before
 
@@ -226,7 +226,7 @@ def test_a_missing_editor_is_named(subcog: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["remember", "x", "-s", "Two Words"], "namespace is 'Two Words'"),
         (["remember", "x", "--expires", "soon"], "--expires is 'soon'"),
@@ -235,10 +235,10 @@ def test_a_missing_editor_is_named(subcog: Run, monkeypatch: pytest.MonkeyPatch)
         (["remember", "x", "--supersedes", "nobody"], "no memory has the id nobody"),
     ],
 )
-def test_a_wrong_call_gets_one_line_and_stores_nothing(subcog: Run, home: Home, arguments: list[str], said: str) -> None:
+def test_a_wrong_call_gets_one_line_and_stores_nothing(subcog: Run, home: Home, arguments: list[str], message: str) -> None:
     done = subcog(*arguments)
     assert done.code in (1, 2)
-    assert said in done.err
+    assert message in done.err
     assert done.err.count("\n") == 1
     assert subcog("list").code == 1
 
@@ -249,8 +249,8 @@ def test_inside_a_repository_a_memory_is_the_projects(subcog: Run, tmp_path: Pat
     monkeypatch.chdir(tmp_path / "shop")
     mine = subcog("remember", "Prices are in cents").out.strip()
     general = subcog("remember", "Prefer plain functions", "--user").out.strip()
-    assert shown(subcog, mine)["project"] == "github.com/acme/shop"
-    assert "project" not in shown(subcog, general)
+    assert show_json(subcog, mine)["project"] == "github.com/acme/shop"
+    assert "project" not in show_json(subcog, general)
     monkeypatch.chdir(tmp_path)
     assert subcog("search", "--ids", "prices").code == 1
     assert subcog("search", "--ids", "prices", "--all-projects").out.strip() == mine
@@ -267,7 +267,7 @@ def test_a_write_that_the_index_can_not_follow_is_no_failure(subcog: Run, home: 
         assert store.get(done.out.strip()).content == "two is remembered all the same"
 
 
-def test_a_memory_that_has_expired_does_not_stand_in_the_way_of_its_own_text(subcog: Run, store: Store, make: Maker) -> None:
+def test_an_expired_memory_does_not_block_its_own_text(subcog: Run, store: Store, make: Maker) -> None:
     store.add([make("Zebra fact", id="old", expires_at=1)])
     new = subcog("remember", "Zebra fact").out.strip()
     assert new != "old"
@@ -275,9 +275,9 @@ def test_a_memory_that_has_expired_does_not_stand_in_the_way_of_its_own_text(sub
 
 
 def test_a_known_text_may_still_supersede_another(subcog: Run) -> None:
-    old, known = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
+    old, newer = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
     subcog("remember", "Tokens live for a day", "--supersedes", old)
-    assert shown(subcog, old)["superseded_by"] == known
+    assert show_json(subcog, old)["superseded_by"] == newer
 
 
 def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +291,7 @@ def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monke
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
     monkeypatch.setenv("EDITOR", editor(tmp_path, f"{forgetting}; sed -i 's/^tags:.*/tags: c/' \"$1\""))
     assert subcog("edit", id_).code == 0
-    assert (shown(subcog, id_)["status"], shown(subcog, id_)["tags"]) == ("deleted", ["c"])
+    assert (show_json(subcog, id_)["status"], show_json(subcog, id_)["tags"]) == ("deleted", ["c"])
 
 
 def test_what_the_editor_wrote_is_kept_when_it_can_not_be_taken(
@@ -308,14 +308,14 @@ def test_what_the_editor_wrote_is_kept_when_it_can_not_be_taken(
 def test_a_memory_can_be_moved_between_projects(subcog: Run) -> None:
     id_ = subcog("remember", "Prices are in cents").out.strip()
     subcog("edit", id_, "--project", "git@github.com:Acme/shop.git")
-    assert shown(subcog, id_)["project"] == "github.com/acme/shop"
+    assert show_json(subcog, id_)["project"] == "github.com/acme/shop"
     assert "there are: github.com/acme/shop" in subcog("search", "prices", "--project", "acme").err
     subcog("edit", id_, "--user")
-    assert "project" not in shown(subcog, id_)
+    assert "project" not in show_json(subcog, id_)
     assert subcog("edit", id_, "--project", "here").code == 2
 
 
-def test_what_was_remembered_before_there_was_a_remote_is_still_found(subcog: Run, tmp_path: Path) -> None:
+def test_memories_from_before_a_remote_are_still_found(subcog: Run, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     id_ = subcog("remember", "Prices are in cents").out.strip()
     (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
@@ -326,7 +326,7 @@ def test_no_longer_superseded_means_by_nothing(subcog: Run) -> None:
     old = subcog("remember", "Sessions last an hour").out.strip()
     new = subcog("remember", "Tokens live for a day", "--supersedes", old).out.strip()
     subcog("edit", old, "--status", "active")
-    assert "superseded_by" not in shown(subcog, old)
+    assert "superseded_by" not in show_json(subcog, old)
     assert subcog("supersede", new, old).code == 0
 
 
@@ -344,7 +344,7 @@ def test_a_damaged_index_does_not_keep_a_memory_out(subcog: Run, home: Home) -> 
 def test_a_memory_does_not_supersede_itself(subcog: Run) -> None:
     id_ = subcog("remember", "Use PKCE").out.strip()
     subcog("remember", "Use PKCE", "--supersedes", id_)
-    assert shown(subcog, id_).get("status", "active") == "active"
+    assert show_json(subcog, id_).get("status", "active") == "active"
 
 
 def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,13 +359,11 @@ def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path:
     kept.unlink()
 
 
-def test_an_editor_that_writes_windows_line_ends_does_not_bring_them_in(
-    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_windows_line_ends_of_an_editor_are_dropped(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     id_ = subcog("remember", "-", stdin=b"one\ntwo").out.strip()
     monkeypatch.setenv("EDITOR", editor(tmp_path, "sed -i 's/one/zero\\none/; s/$/\\r/' \"$1\""))
     assert subcog("edit", id_).code == 0
-    assert shown(subcog, id_)["content"] == "zero\none\ntwo"
+    assert show_json(subcog, id_)["content"] == "zero\none\ntwo"
 
 
 def test_tags_beyond_ascii_are_found(subcog: Run) -> None:

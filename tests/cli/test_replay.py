@@ -1,4 +1,4 @@
-"""`replay`: what the hook would decide today, told against what it decided then. The real hook, store and index."""
+"""`replay`: the hook's decision of today compared with the earlier one, by the real hook, store and index."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.replay import NOTABLE
+from subcog_hooks.cli.replay import MIN_DIFFERENCE
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
 from subcog_hooks.hook.reading import PromptReading
@@ -21,12 +21,12 @@ QUESTION = "How do we rotate the signing keys of the release service?"
 KEYS = "The signing keys of the release service are rotated every quarter, see the runbook."
 
 
-def told(subcog: Run, *arguments: str) -> Any:
+def replay_json(subcog: Run, *arguments: str) -> Any:
     return json.loads(subcog("replay", *arguments, "--json").out)
 
 
 def everything_kept(home: Home) -> list[tuple[object, ...]]:
-    """What a hook leaves behind: ledger, decisions, topics, metrics."""
+    """Return the rows that a hook leaves: ledger, decisions, topics, metrics."""
     state = State.open(home, 1_000)
     rows: list[tuple[object, ...]] = []
     for table in ("ledger", "decisions", "topics", "counters", "histograms"):
@@ -36,14 +36,14 @@ def everything_kept(home: Home) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture
-def asked(ask: Ask) -> Ask:
-    """Three memories, and QUESTION asked once: `keys` was handed over."""
+def ask_again(ask: Ask) -> Ask:
+    """Store three memories and ask QUESTION once, for which `keys` is given; return `ask`."""
     ask.remember(keys=KEYS, cookie="The session cookie is renewed every hour.", port="The tunnel listens on port 2333.")
     assert ask(QUESTION) == ["keys"]
     return ask
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_where_nothing_has_changed_it_says_so(subcog: Run) -> None:
     done = subcog("replay")
     assert done.code == 0
@@ -52,16 +52,16 @@ def test_where_nothing_has_changed_it_says_so(subcog: Run) -> None:
     assert lines[-1] == "nothing has changed"
 
 
-def test_a_little_more_or_less_is_no_change(subcog: Run, asked: Ask, home: Home) -> None:
+def test_a_little_more_or_less_is_no_change(subcog: Run, ask_again: Ask, home: Home) -> None:
     was = json.loads(subcog("why", "--json").out)["candidates"][0]
     state = State.open(home, 1_000)
-    for shift, count in ((NOTABLE / 2, 0), (-3 * NOTABLE, 1)):
+    for shift, count in ((MIN_DIFFERENCE / 2, 0), (-3 * MIN_DIFFERENCE, 1)):
         state.run("UPDATE decisions SET record = json_set(record, '$.candidates[0].relevance', ?)", (was["relevance"] + shift,))
-        assert len(told(subcog)["changes"]) == count
+        assert len(replay_json(subcog)["changes"]) == count
     state.close()
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_nothing_of_a_replay_is_kept_and_nothing_is_handed_over(subcog: Run, home: Home) -> None:
     before = everything_kept(home)
     done = subcog("replay")
@@ -69,7 +69,7 @@ def test_nothing_of_a_replay_is_kept_and_nothing_is_handed_over(subcog: Run, hom
     assert everything_kept(home) == before
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_a_memory_that_has_come_and_one_that_has_gone_are_shown(subcog: Run) -> None:
     subcog("remember", "The signing keys of the release service are rotated by the release team in the vault, by hand.")
     subcog("forget", "keys")
@@ -80,31 +80,31 @@ def test_a_memory_that_has_come_and_one_that_has_gone_are_shown(subcog: Run) -> 
 
 
 def change_of(subcog: Run, id_: str) -> dict[str, object]:
-    found: dict[str, object] = next(change for change in told(subcog)["changes"] if change["id"] == id_)
-    return found
+    change_: dict[str, object] = next(change for change in replay_json(subcog)["changes"] if change["id"] == id_)
+    return change_
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_todays_settings_decide(subcog: Run) -> None:
     subcog("config", "set", "search_intent.min_confidence", "1.0")
-    answer = told(subcog)
+    answer = replay_json(subcog)
     assert (answer["was"]["outcome"], answer["is"]["outcome"]) == ("spoke", "intent")
     assert "is   silent: memories could hardly help with it: " in subcog("replay").out
     subcog("config", "set", "surfacing.enabled", "false")
-    assert told(subcog)["is"]["outcome"] == "off"
+    assert replay_json(subcog)["is"]["outcome"] == "off"
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_a_mark_counts_at_once(subcog: Run) -> None:
     subcog("why", "--bad", "keys")
     assert change_of(subcog, "keys")["is"] == {"relevance": 0.0, "outcome": "bad"}
 
 
-def test_what_the_session_had_been_given_by_then_is_not_given_again(subcog: Run, asked: Ask) -> None:
-    assert asked(QUESTION) == []
-    assert told(subcog)["is"]["outcome"] == "repeated"
+def test_memories_given_earlier_in_the_session_do_not_repeat(subcog: Run, ask_again: Ask) -> None:
+    assert ask_again(QUESTION) == []
+    assert replay_json(subcog)["is"]["outcome"] == "repeated"
     first = [row["id"] for row in json.loads(subcog("why", "--list", "--json").out)][-1]
-    assert told(subcog, first)["is"]["outcome"] == "spoke"  # what came later has not been given yet
+    assert replay_json(subcog, first)["is"]["outcome"] == "spoke"  # a later memory was not given yet
 
 
 def test_it_is_asked_in_its_own_project(subcog: Run, ask: Ask, tmp_path: Path) -> None:
@@ -118,35 +118,35 @@ def test_it_is_asked_in_its_own_project(subcog: Run, ask: Ask, tmp_path: Path) -
     assert done.err == "a .subcog.toml of github.com/acme/shop is only heeded in its folder\n"
 
 
-def test_borrowed_topics_are_borrowed_again(subcog: Run, asked: Ask) -> None:
-    asked("and for the other one?", session="s")
+def test_borrowed_topics_are_borrowed_again(subcog: Run, ask_again: Ask) -> None:
+    ask_again("and for the other one?", session="s")
     borrowed = json.loads(subcog("why", "--json").out)["borrowed"]
     assert borrowed
-    assert told(subcog)["is"]["borrowed"] == borrowed
+    assert replay_json(subcog)["is"]["borrowed"] == borrowed
 
 
-def test_no_llm_is_asked(subcog: Run, asked: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_llm_is_asked(subcog: Run, ask_again: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://127.0.0.1:9/v1")
     subcog("config", "set", "llm.model", "tiny")
     subcog("config", "set", "llm.provider", "openai")
     subcog("config", "set", "search_intent.llm_skip_confidence", "1.0")
-    assert told(subcog)["is"]["intent"]["llm_status"] == "off"
+    assert replay_json(subcog)["is"]["intent"]["llm_status"] == "off"
 
 
-# ---- what can not be replayed as it was -----------------------------------------------------------------------------------
+# ---- prompts that cannot be replayed ---------------------------------------------------------------------------------------
 
 
 def test_a_prompt_that_was_not_kept_can_not_be_replayed(subcog: Run, home: Home) -> None:
     keep(home, decided("d1", BELOW, prompt=None))
     done = subcog("replay")
     assert (done.code, done.out) == (2, "")
-    said = "it may have held a secret, or asked for silence; ask in other words"
-    assert done.err == f"subcog: the prompt of d1 was not kept, so it can not be asked again; {said}\n"
+    remedy = "it may have held a secret, or asked for silence; ask in other words"
+    assert done.err == f"subcog: the prompt of d1 was not kept, so it cannot be asked again; {remedy}\n"
     subcog("config", "set", "surfacing.log_prompts", "false")
     assert subcog("replay").err.endswith("; surfacing.log_prompts is false; set it to true, and ask again\n")
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ask_again")
 def test_only_prompts_are_replayed(subcog: Run, home: Home) -> None:
     keep(home, decided("d1", candidates=[candidate("keys", 0.7)], **TOOL), decided("d2", **BEGINNING))
     assert subcog("replay").out.splitlines()[1] == QUESTION
@@ -160,12 +160,12 @@ def test_only_prompts_are_replayed(subcog: Run, home: Home) -> None:
 def test_without_a_prompt_there_is_nothing_to_replay(subcog: Run, home: Home) -> None:
     keep(home, decided("d1", **TOOL))
     done = subcog("replay")
-    said = "no prompt has been decided on yet; `subcog doctor` says whether the hook is registered"
-    assert (done.code, done.out, done.err) == (1, "", f"subcog: {said}\n")
+    message = "no prompt has been decided on yet; `subcog doctor` says whether the hook is registered"
+    assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n")
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_prompt_of_which_something_is_missing_is_replayed_with_a_remark(subcog: Run, home: Home) -> None:
+@pytest.mark.usefixtures("ask_again")
+def test_an_incomplete_prompt_is_replayed_with_a_remark(subcog: Run, home: Home) -> None:
     keep(home, decided("a", prompt="How is [redacted] rotated?", project=""))
     assert subcog("replay", "a").err == "a secret was taken out of the prompt; it is replayed without\n"
     keep(home, decided("b", prompt="How is it? " * 200, project=""))
@@ -183,26 +183,26 @@ def test_without_a_state_it_is_one_line(subcog: Run) -> None:
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
 
 
-def test_it_goes_through_the_hooks_own_code(subcog: Run, asked: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_goes_through_the_hooks_own_code(subcog: Run, ask_again: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
-    def noted(turn: PromptReading) -> Verdict:
+    def decide_and_note(turn: PromptReading) -> Verdict:
         seen.append(turn.prompt)
         return prompt.decide_prompt(turn)
 
-    monkeypatch.setattr("subcog_hooks.hook.dry_run.decide_prompt", noted)
+    monkeypatch.setattr("subcog_hooks.hook.dry_run.decide_prompt", decide_and_note)
     assert "nothing has changed" in subcog("replay").out
     assert seen == [QUESTION]
 
 
-def test_a_prompt_is_replayed_at_its_place_in_the_session(subcog: Run, asked: Ask) -> None:
+def test_a_prompt_is_replayed_at_its_place_in_the_session(subcog: Run, ask_again: Ask) -> None:
     question = "Why are the signing keys of the release service rotated every quarter?"
-    asked(question, "short")
-    first = told(subcog)["is"]["candidates"][0]
+    ask_again(question, "short")
+    first = replay_json(subcog)["is"]["candidates"][0]
     for _ in range(4):
-        asked("ok, thanks", "long")
-    asked(question, "long")
-    later = told(subcog)
+        ask_again("ok, thanks", "long")
+    ask_again(question, "long")
+    later = replay_json(subcog)
     assert later["changes"] == []
     assert later["is"]["candidates"][0]["terms"] == later["was"]["candidates"][0]["terms"]
     assert later["is"]["candidates"][0]["raw"] < first["raw"]

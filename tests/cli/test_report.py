@@ -24,15 +24,15 @@ NOW = 1_772_445_600_000  # 2026-03-02
 LATELY = now_ms() - 1_000
 
 
-def reported(subcog: Run) -> dict[str, Any]:
+def run_report(subcog: Run) -> dict[str, Any]:
     done = subcog("report", "--json")
     assert done.code == 0, done.err
-    found: dict[str, Any] = json.loads(done.out)
-    return found
+    record: dict[str, Any] = json.loads(done.out)
+    return record
 
 
 @pytest.fixture
-def filled(home: Home, make: Maker) -> Home:
+def filled_home(home: Home, make: Maker) -> Home:
     with Store.writer(home) as store:
         store.add(
             [
@@ -51,34 +51,34 @@ def filled(home: Home, make: Maker) -> Home:
     return home
 
 
-def test_memories_are_counted_by_project_and_namespace(subcog: Run, filled: Home) -> None:
-    found = reported(subcog)
-    assert found["projects"] == [
+def test_memories_are_counted_by_project_and_namespace(subcog: Run, filled_home: Home) -> None:
+    record = run_report(subcog)
+    assert record["projects"] == [
         {"name": "github.com/acme/shop", "active": 2, "waiting": 0, "given": 1},
         {"name": "user", "active": 1, "waiting": 1, "given": 0},
     ]
-    assert [(group["name"], group["active"]) for group in found["namespaces"]] == [
+    assert [(group["name"], group["active"]) for group in record["namespaces"]] == [
         ("learnings", 2),
         ("decisions", 1),
     ]
-    assert (found["memories"], found["active"], found["waiting"]) == (5, 3, ["maybe"])
+    assert (record["memories"], record["active"], record["waiting"]) == (5, 3, ["maybe"])
 
 
-def test_what_is_handed_over_is_counted_by_sessions(subcog: Run, filled: Home) -> None:
-    found = reported(subcog)
-    assert found["handed_over"] == {"one": 2}
-    assert sorted(found["never"]) == ["three", "two"]
-    assert found["handed_over_since"] == LATELY
-    assert found["stale"] == [{"id": "old", "why": "expired"}]
+def test_what_is_handed_over_is_counted_by_sessions(subcog: Run, filled_home: Home) -> None:
+    record = run_report(subcog)
+    assert record["handed_over"] == {"one": 2}
+    assert sorted(record["never"]) == ["three", "two"]
+    assert record["handed_over_since"] == LATELY
+    assert record["stale"] == [{"id": "old", "why": "expired"}]
 
 
-def test_the_terminal_names_what_counts(subcog: Run, filled: Home) -> None:
+def test_the_terminal_names_what_counts(subcog: Run, filled_home: Home) -> None:
     out = subcog("report").out
     for part in ("github.com/acme/shop", "handed over, the most often", "    2  one", "wait for `subcog review`", "maybe"):
         assert part in out
 
 
-def test_a_page_is_written_whole_and_for_its_owner(subcog: Run, filled: Home, tmp_path: Path) -> None:
+def test_a_page_is_written_whole_and_for_its_owner(subcog: Run, filled_home: Home, tmp_path: Path) -> None:
     done = subcog("report", "--html", "report.html")
     assert done.out == ""
     assert "written to report.html" in done.err
@@ -90,7 +90,7 @@ def test_a_page_is_written_whole_and_for_its_owner(subcog: Run, filled: Home, tm
     assert "can not be written" in failed.err
 
 
-def test_a_page_that_can_not_be_written_leaves_nothing_behind(subcog: Run, filled: Home, tmp_path: Path) -> None:
+def test_a_page_that_can_not_be_written_leaves_nothing_behind(subcog: Run, filled_home: Home, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     for path in ("", f"{tmp_path}{os.sep}", str(tmp_path)):
         assert (failed := subcog("report", "--html", path)).code == 2
@@ -99,7 +99,7 @@ def test_a_page_that_can_not_be_written_leaves_nothing_behind(subcog: Run, fille
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no pipes in folders")
-def test_what_a_page_is_written_to_stays_what_it_is(subcog: Run, filled: Home, tmp_path: Path) -> None:
+def test_what_a_page_is_written_to_stays_what_it_is(subcog: Run, filled_home: Home, tmp_path: Path) -> None:
     (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
     assert subcog("report", "--html", "link.html").code == 0
     assert (tmp_path / "link.html").is_symlink()
@@ -108,7 +108,7 @@ def test_what_a_page_is_written_to_stays_what_it_is(subcog: Run, filled: Home, t
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        assert subcog("report", "--html", "pipe").code == 0  # a page of some 10 KB, for which a pipe has room
+        assert subcog("report", "--html", "pipe").code == 0  # a pipe has room for the page of 10 KB
         read = os.read(reader, 65_536)
     finally:
         os.close(reader)
@@ -118,9 +118,9 @@ def test_what_a_page_is_written_to_stays_what_it_is(subcog: Run, filled: Home, t
 
 def test_growth_is_by_month_without_gaps(make: Maker) -> None:
     month = 31 * 86_400_000
-    memories = [make(str(number), created_at=at) for number, at in enumerate((NOW, NOW - 1, NOW - 2 * month))]
+    memories = [make(str(number), created_at=created_ms) for number, created_ms in enumerate((NOW, NOW - 1, NOW - 2 * month))]
     growth = Inventory(memories, Use({}, None), NOW).growth()
-    assert [(one.name, one.stored, one.new) for one in growth] == [
+    assert [(month_.name, month_.stored, month_.new) for month_ in growth] == [
         ("2025-12", 1, 1),
         ("2026-01", 1, 0),
         ("2026-02", 1, 0),
@@ -128,11 +128,11 @@ def test_growth_is_by_month_without_gaps(make: Maker) -> None:
     ]
 
 
-def test_what_nobody_used_for_a_year_is_stale_where_that_is_known(make: Maker) -> None:
+def test_unused_for_a_year_is_stale_only_with_a_years_records(make: Maker) -> None:
     old = make("old", id="old", created_at=NOW - 2 * YEAR_MS, updated_at=NOW - 2 * YEAR_MS)
     used = make("used", id="used", created_at=NOW - 2 * YEAR_MS, updated_at=NOW - 2 * YEAR_MS)
     by_id = {"used": HandedOver(1, NOW - 1)}
-    assert [one.id for _, one in Inventory([old, used], Use(by_id, NOW - 2 * YEAR_MS), NOW).stale()] == ["old"]
+    assert [memory.id for _, memory in Inventory([old, used], Use(by_id, NOW - 2 * YEAR_MS), NOW).stale()] == ["old"]
     assert Inventory([old, used], Use(by_id, NOW - 1), NOW).stale() == []
 
 
@@ -140,9 +140,7 @@ def test_without_memories_there_is_nothing_to_report(subcog: Run) -> None:
     assert subcog("report").code == 1
 
 
-def test_ten_thousand_memories_make_a_page_of_less_than_five_megabytes(
-    subcog: Run, home: Home, make: Maker, tmp_path: Path
-) -> None:
+def test_a_page_of_ten_thousand_memories_is_below_five_megabytes(subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
     words = "The cache of the shop is warmed at start, since the first request took four seconds without. " * 3
     with Store.writer(home) as store:
         store.add([make(f"{number} {words}", created_at=1 + number * 1_000_000) for number in range(10_000)])

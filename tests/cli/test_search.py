@@ -46,7 +46,7 @@ CHANNELS = ["lexical_exact", "lexical_relaxed", "semantic"]
 
 
 @pytest.fixture
-def filled(subcog: Run) -> Run:
+def with_memories(subcog: Run) -> Run:
     rows: list[dict[str, object]] = [
         {"id": f"m{i}", "content": f"Berth note {i} about mooring lines", "created_at": f"2026-01-{i:02}"} for i in range(1, 13)
     ]
@@ -60,8 +60,8 @@ def filled(subcog: Run) -> Run:
     return subcog
 
 
-def test_the_json_form_has_every_key_of_the_interface_in_order(filled: Run) -> None:
-    answer = json.loads(filled("search", "oauth2", "--json").out)
+def test_the_json_form_has_every_key_of_the_interface_in_order(with_memories: Run) -> None:
+    answer = json.loads(with_memories("search", "oauth2", "--json").out)
     assert list(answer) == KEYS
     assert [list(result) for result in answer["results"]] == [RESULT_KEYS]
     result = answer["results"][0]
@@ -74,49 +74,49 @@ def test_the_json_form_has_every_key_of_the_interface_in_order(filled: Run) -> N
     assert (answer["degraded"], answer["note"], answer["suggestions"]) == (False, None, [])
 
 
-def test_pages_show_the_number_of_results_and_if_more_follow(filled: Run) -> None:
+def test_pages_show_the_number_of_results_and_if_more_follow(with_memories: Run) -> None:
     def pages(*arguments: str) -> list[tuple[int, int, bool, int]]:
-        answers = [json.loads(filled("search", *arguments, "--json", "--page", str(page)).out) for page in (1, 2, 3)]
+        answers = [json.loads(with_memories("search", *arguments, "--json", "--page", str(page)).out) for page in (1, 2, 3)]
         return [(row["total"], row["page"], row["has_more"], len(row["results"])) for row in answers]
 
     lexical = ("--mode", "lexical")
     assert pages("berth mooring", *lexical, "-n", "6") == [(12, 1, True, 6), (12, 2, False, 6), (12, 3, False, 0)]
     assert pages("berth mooring", *lexical, "-n", "5") == [(12, 1, True, 5), (12, 2, True, 5), (12, 3, False, 2)]
-    nothing = json.loads(filled("search", "chromodynamics", "--json").out)
+    nothing = json.loads(with_memories("search", "chromodynamics", "--json").out)
     assert (nothing["total"], nothing["page"], nothing["has_more"]) == (0, 1, False)
 
 
 @pytest.mark.parametrize("query", ["berth mooring", "where do ships lie", "mooring line numbr"])
-def test_the_total_is_what_all_pages_show(filled: Run, query: str) -> None:
+def test_the_total_is_what_all_pages_show(with_memories: Run, query: str) -> None:
     seen: list[str] = []
     for page in range(1, 20):
-        answer = json.loads(filled("search", query, "--json", "--fast", "-n", "2", "--page", str(page)).out)
+        answer = json.loads(with_memories("search", query, "--json", "--fast", "-n", "2", "--page", str(page)).out)
         seen += [hit["id"] for hit in answer["results"]]
         if not answer["has_more"]:
             break
     assert answer["total"] == len(seen) == len(set(seen))
 
 
-def test_equal_queries_give_equal_bytes_but_for_the_time(filled: Run) -> None:
+def test_equal_queries_give_equal_bytes_but_for_the_time(with_memories: Run) -> None:
     def answer() -> str:
         return "\n".join(
-            line for line in filled("search", "berth mooring", "--json").out.split("\n") if "elapsed_ms" not in line
+            line for line in with_memories("search", "berth mooring", "--json").out.split("\n") if "elapsed_ms" not in line
         )
 
     assert answer() == answer()
 
 
-def test_results_come_a_line_each_as_json_or_ids(filled: Run) -> None:
-    assert [json.loads(line)["id"] for line in filled("search", "oauth2", "--jsonl").out.splitlines()] == ["pkce"]
-    assert filled("search", "oauth2", "--ids").out == "pkce\n"
-    assert filled("search", "oauth2").out == "pkce  decisions  2026-03-02  OAuth2 uses PKCE\n"
+def test_results_come_a_line_each_as_json_or_ids(with_memories: Run) -> None:
+    assert [json.loads(line)["id"] for line in with_memories("search", "oauth2", "--jsonl").out.splitlines()] == ["pkce"]
+    assert with_memories("search", "oauth2", "--ids").out == "pkce\n"
+    assert with_memories("search", "oauth2").out == "pkce  decisions  2026-03-02  OAuth2 uses PKCE\n"
 
 
-def test_nothing_found_is_exit_code_one_and_still_json(filled: Run) -> None:
-    done = filled("search", "chromodynamics", "--json")
+def test_nothing_found_is_exit_code_one_and_still_json(with_memories: Run) -> None:
+    done = with_memories("search", "chromodynamics", "--json")
     assert done.code == 1
     assert json.loads(done.out)["results"] == []
-    assert filled("search", "chromodynamics", "--quiet").err == ""
+    assert with_memories("search", "chromodynamics", "--quiet").err == ""
 
 
 def test_without_a_store_nothing_is_found(subcog: Run) -> None:
@@ -126,12 +126,12 @@ def test_without_a_store_nothing_is_found(subcog: Run) -> None:
     assert subcog("export").code == 1
 
 
-def test_the_result_limit_comes_from_option_or_settings(filled: Run) -> None:
-    assert len(filled("search", "berth", "--ids").out.split()) == 10
-    assert len(filled("search", "berth", "--ids", "-n", "3").out.split()) == 3
-    filled("config", "set", "search.limit", "4")
-    assert len(filled("search", "berth", "--ids").out.split()) == 4
-    assert len(filled("search", "berth", "--ids", "-n", "5", "--page", "3").out.split()) == 2
+def test_the_result_limit_comes_from_option_or_settings(with_memories: Run) -> None:
+    assert len(with_memories("search", "berth", "--ids").out.split()) == 10
+    assert len(with_memories("search", "berth", "--ids", "-n", "3").out.split()) == 3
+    with_memories("config", "set", "search.limit", "4")
+    assert len(with_memories("search", "berth", "--ids").out.split()) == 4
+    assert len(with_memories("search", "berth", "--ids", "-n", "5", "--page", "3").out.split()) == 2
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def test_the_result_limit_comes_from_option_or_settings(filled: Run) -> None:
         (["--since", "2026-03-02", "--fast"], ["pkce"]),
     ],
 )
-def test_options_narrow_or_widen_the_search(filled: Run, arguments: list[str], ids: list[str]) -> None:
-    assert sorted(filled("search", "oauth2", "--ids", *arguments).out.split()) == ids
+def test_options_narrow_or_widen_the_search(with_memories: Run, arguments: list[str], ids: list[str]) -> None:
+    assert sorted(with_memories("search", "oauth2", "--ids", *arguments).out.split()) == ids
 
 
-def test_a_batch_answers_each_line_in_one_process(filled: Run) -> None:
+def test_a_batch_answers_each_line_in_one_process(with_memories: Run) -> None:
     rows = [{"id": 1, "query": "oauth2"}, {"id": "b", "query": "oauth2", "project": "x"}, {"id": "c", "query": "nothing of it"}]
-    done = filled("search", "--batch", "-", "-n", "5", stdin="\n".join(map(json.dumps, rows)).encode())
+    done = with_memories("search", "--batch", "-", "-n", "5", stdin="\n".join(map(json.dumps, rows)).encode())
     answers = {row["id"]: [hit["id"] for hit in row["results"]] for row in map(json.loads, done.out.splitlines())}
     assert sorted(answers[1]) == ["other", "pkce"]  # without a project: all of them
     assert answers["b"] == ["pkce"]
@@ -158,7 +158,7 @@ def test_a_batch_answers_each_line_in_one_process(filled: Run) -> None:
     assert done.code == 0
 
 
-def test_a_wrong_call_is_one_line_and_exit_code_two(filled: Run, subtests: pytest.Subtests) -> None:
+def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests: pytest.Subtests) -> None:
     cases = [
         (["search"], "no query was given"),
         (["search", "x", "--batch", "-"], "--batch takes no query"),
@@ -177,45 +177,45 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(filled: Run, subtests: pytes
         (["search", "x", "--project", "a", "--all-projects"], "exclude each other"),
         (["frobnicate"], "No such command 'frobnicate'; see `subcog --help`"),
     ]
-    for arguments, said in cases:
+    for arguments, message in cases:
         with subtests.test(arguments=arguments):
-            done = filled(*arguments)
+            done = with_memories(*arguments)
             assert done.code == 2
-            assert said in done.err
+            assert message in done.err
             assert done.err.count("\n") == 1
 
 
-def test_a_wrong_line_of_a_batch_is_named(filled: Run) -> None:
-    done = filled("search", "--batch", "-", stdin=b'{"id": 1, "query": "x"}\n{"query": "y"}\n')
+def test_a_wrong_line_of_a_batch_is_named(with_memories: Run) -> None:
+    done = with_memories("search", "--batch", "-", stdin=b'{"id": 1, "query": "x"}\n{"query": "y"}\n')
     assert (done.code, "standard input line 2: expected" in done.err) == (2, True)
 
 
-def test_the_list_is_newest_first_in_pages(filled: Run) -> None:
-    first = filled("list", "-n", "5", "--ids").out.split()
-    second = filled("list", "-n", "5", "--page", "2", "--ids").out.split()
+def test_the_list_is_newest_first_in_pages(with_memories: Run) -> None:
+    first = with_memories("list", "-n", "5", "--ids").out.split()
+    second = with_memories("list", "-n", "5", "--page", "2", "--ids").out.split()
     assert first == ["pkce", "m12", "m11", "m10", "m9"]
     assert second == ["m8", "m7", "m6", "m5", "m4"]
-    behind = filled("list", "-n", "5", "--page", "9")
+    behind = with_memories("list", "-n", "5", "--page", "9")
     assert (behind.code, behind.err) == (1, "of 13 memories none is that far\n")
 
 
-def test_a_memory_that_is_not_active_says_so(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled("edit", "pkce", "--status", "archived")
-    filled("forget", "m12")
+def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_memories("edit", "pkce", "--status", "archived")
+    with_memories("forget", "m12")
     for command in (["list", "-n", "3"], ["search", "PKCE berth note mooring lines", "-n", "20", "--fast"]):
-        shown = {line.split()[0]: line for line in filled(*command, "--status", "all").out.splitlines()}
+        shown = {line.split()[0]: line for line in with_memories(*command, "--status", "all").out.splitlines()}
         assert shown["pkce"].rpartition("  (")[2].startswith("archived")
         assert not any(status in shown["m11"] for status in STATUSES)
-    assert "(deleted" in filled("list", "-n", "3", "--status", "deleted").out
+    assert "(deleted" in with_memories("list", "-n", "3", "--status", "deleted").out
     monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     for drawn in (["list"], ["search", "PKCE", "--fast"]):
-        assert "archived" in filled(*drawn, "--status", "archived").out
+        assert "archived" in with_memories(*drawn, "--status", "archived").out
 
 
-def test_a_memory_is_shown_by_id_prefix_or_urn(filled: Run) -> None:
+def test_a_memory_is_shown_by_id_prefix_or_urn(with_memories: Run) -> None:
     for name in ("pkce", "subcog://user/decisions/pkce"):
-        assert "OAuth2 uses PKCE" in filled("show", name).out
-    done = filled("show", "nobody")
+        assert "OAuth2 uses PKCE" in with_memories("show", name).out
+    done = with_memories("show", "nobody")
     assert (done.code, done.err) == (1, "subcog: no memory has the id nobody; `subcog list` shows the ids\n")
 
 
@@ -245,38 +245,40 @@ def test_without_a_command_the_help_is_shown(subcog: Run) -> None:
     assert subcog("config").out.startswith("Usage: subcog config")
 
 
-def test_a_line_separator_inside_a_batch_query_does_not_end_it(filled: Run) -> None:
-    done = filled("search", "--batch", "-", stdin='{"id": 1, "query": "oauth2\u2028pkce"}'.encode())
+def test_a_line_separator_inside_a_batch_query_does_not_end_it(with_memories: Run) -> None:
+    done = with_memories("search", "--batch", "-", stdin='{"id": 1, "query": "oauth2\u2028pkce"}'.encode())
     assert json.loads(done.out)["results"][0]["id"] == "pkce"
 
 
-def test_an_answer_during_another_index_write_is_marked(filled: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_during_another_index_write_is_marked(
+    with_memories: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
     writer = LexicalIndex.open(home).writer()
-    filled("remember", "a xylophone")
-    answer = json.loads(filled("search", "oauth2", "--json").out)
+    with_memories("remember", "a xylophone")
+    answer = json.loads(with_memories("search", "oauth2", "--json").out)
     assert (answer["degraded"], "may be missing" in answer["note"]) == (True, True)
     writer.finish()
-    assert json.loads(filled("search", "xylophone", "--json").out)["degraded"] is False
+    assert json.loads(with_memories("search", "xylophone", "--json").out)["degraded"] is False
 
 
 @pytest.mark.parametrize("columns", ["40", "60", "80", "140"])
-def test_a_narrow_terminal_shows_the_text_too(filled: Run, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+def test_a_narrow_terminal_shows_the_text_too(with_memories: Run, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("LINES", "100")
     monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     for arguments in (["search", "oauth2", "--all-projects"], ["list"]):
-        out = filled(*arguments).out
+        out = with_memories(*arguments).out
         lines = Screen(1_000, 100).feed(out.replace("\n", "\r\n")).lines
         assert "OAuth2" in "".join(lines)
         assert max(map(len, lines)) <= int(columns)
 
 
-def test_markup_in_a_projects_name_is_shown_as_it_is(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled("remember", "odd name", "--project", "x[/]y")
+def test_markup_in_a_projects_name_is_shown_as_it_is(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_memories("remember", "odd name", "--project", "x[/]y")
     monkeypatch.setenv("COLUMNS", "140")
     monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
-    assert "x[/]y" in filled("list", "--all-projects").out
+    assert "x[/]y" in with_memories("list", "--all-projects").out
 
 
 def test_indentation_is_shown(subcog: Run) -> None:

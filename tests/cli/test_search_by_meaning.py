@@ -1,4 +1,4 @@
-"""`search` by meaning: its modes, models, forms of output, batches, pages, settings, and what is said when it can not be."""
+"""`search` by meaning: modes, models, forms of output, batches, pages, settings, missing models."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def write(rows: dict[str, str]) -> str:
 
 
 @pytest.fixture
-def filled(subcog: Run) -> Run:
-    """The memories in NOTES, with provisional vectors."""
+def with_memories(subcog: Run) -> Run:
+    """Store the memories in NOTES, with provisional vectors."""
     assert subcog("import", write(NOTES)).code == 0
     return subcog
 
 
 @pytest.fixture
-def without_words(filled: Run) -> Run:
-    filled("forget", "words")
-    return filled
+def without_words(with_memories: Run) -> Run:
+    with_memories("forget", "words")
+    return with_memories
 
 
-def found(done: Result) -> dict[str, Any]:
+def search_json(done: Result) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(done.out)
     return answer
 
@@ -71,7 +71,7 @@ def ids(done: Result) -> list[str]:
 def test_a_memory_without_a_word_of_the_query_is_found(without_words: Run, options: list[str], final: bool) -> None:
     if final:
         assert without_words("reindex").code == 0
-    answer = found(without_words("search", PARAPHRASE, "--json", *options))
+    answer = search_json(without_words("search", PARAPHRASE, "--json", *options))
     first = answer["results"][0]
     assert (first["id"], first["found_by"], first["ranks"]) == (ANSWER, ["semantic"], {"semantic": 1})
     assert list(first["scores"]) == ["semantic"]
@@ -80,19 +80,19 @@ def test_a_memory_without_a_word_of_the_query_is_found(without_words: Run, optio
 
 def test_words_alone_do_not_find_it(without_words: Run) -> None:
     done = without_words("search", PARAPHRASE, "--mode", "lexical", "--json")
-    assert (done.code, found(done)["results"], found(done)["confidence"]) == (1, [], "no_results")
+    assert (done.code, search_json(done)["results"], search_json(done)["confidence"]) == (1, [], "no_results")
 
 
-def test_a_lexical_search_loads_no_model_and_makes_no_vectors(filled: Run, home: Home) -> None:
+def test_a_lexical_search_loads_no_model_and_makes_no_vectors(with_memories: Run, home: Home) -> None:
     os.unlink(path_of(home, static.SPACE))
-    answer = found(filled("search", "months.csv", "--mode", "lexical", "--json"))
+    answer = search_json(with_memories("search", "months.csv", "--mode", "lexical", "--json"))
     assert [(hit["id"], hit["found_by"], list(hit["scores"])) for hit in answer["results"]] == [("words", WORDS, WORDS)]
     assert (answer["strategies_matched"], answer["degraded"]) == (WORDS, False)
     assert not os.path.exists(path_of(home, static.SPACE))
 
 
-def test_what_both_sides_find_has_both_ranks_and_scores(filled: Run) -> None:
-    answer = found(filled("search", "invoices are rounded to whole cents", "--json"))
+def test_what_both_sides_find_has_both_ranks_and_scores(with_memories: Run) -> None:
+    answer = search_json(with_memories("search", "invoices are rounded to whole cents", "--json"))
     first = answer["results"][0]
     assert (first["id"], first["found_by"], first["ranks"]) == ("bill", ALL, dict.fromkeys(ALL, 1))
     assert 0.5 < first["scores"]["semantic"] <= 1.0
@@ -100,27 +100,29 @@ def test_what_both_sides_find_has_both_ranks_and_scores(filled: Run) -> None:
     assert answer["strategies_matched"] == ALL
 
 
-def test_a_setting_moves_the_order_between_words_and_meaning(filled: Run) -> None:
+def test_a_setting_moves_the_order_between_words_and_meaning(with_memories: Run) -> None:
     first = {}
     for alpha in ("0", "1", "default"):
-        assert filled("config", "set", "fusion.alpha", alpha).code == 0
-        first[alpha] = ids(filled("search", PARAPHRASE, "--fast", "--ids"))
+        assert with_memories("config", "set", "fusion.alpha", alpha).code == 0
+        first[alpha] = ids(with_memories("search", PARAPHRASE, "--fast", "--ids"))
     assert (first["0"], first["1"][0]) == (["words"], ANSWER)
     assert set(first["default"]) == {*first["0"], *first["1"]}
 
 
 @pytest.mark.parametrize("alpha", ["-0.1", "1.1", "adapted", "nan"])
-def test_a_share_of_meaning_that_is_none_is_refused(filled: Run, alpha: str) -> None:
-    assert filled("config", "set", "--", "fusion.alpha", alpha).code in (2, 4)
-    assert filled("config", "get", "fusion.alpha").out == f"{KEYS['fusion.alpha'].default}\n"
+def test_a_share_of_meaning_that_is_none_is_refused(with_memories: Run, alpha: str) -> None:
+    assert with_memories("config", "set", "--", "fusion.alpha", alpha).code in (2, 4)
+    assert with_memories("config", "get", "fusion.alpha").out == f"{KEYS['fusion.alpha'].default}\n"
 
 
-def test_a_project_may_say_its_own_share_of_meaning(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_may_say_its_own_share_of_meaning(
+    with_memories: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     for alpha, first in (("0.0", "words"), ("1.0", ANSWER)):
         Path(".subcog.toml").write_text(f"[fusion]\nalpha = {alpha}\n")
-        assert ids(filled("search", PARAPHRASE, "--fast", "--ids"))[0] == first
+        assert ids(with_memories("search", PARAPHRASE, "--fast", "--ids"))[0] == first
 
 
 @pytest.mark.parametrize(
@@ -132,27 +134,29 @@ def test_a_project_may_say_its_own_share_of_meaning(filled: Run, tmp_path: Path,
         (["--mode", "lexical"], {"m": "words", "w": "words"}, WORDS),
     ],
 )
-def test_a_batch_is_answered_in_every_mode(filled: Run, options: list[str], first: dict[str, str], by: list[str]) -> None:
-    filled("config", "set", "fusion.alpha", "0.9")
+def test_a_batch_is_answered_in_every_mode(
+    with_memories: Run, options: list[str], first: dict[str, str], by: list[str]
+) -> None:
+    with_memories("config", "set", "fusion.alpha", "0.9")
     rows = [{"id": "m", "query": PARAPHRASE}, {"id": "w", "query": "kittens ledger sheet months.csv"}]
-    done = filled("search", "--batch", "-", "-n", "3", *options, stdin="\n".join(map(json.dumps, rows)).encode())
+    done = with_memories("search", "--batch", "-", "-n", "3", *options, stdin="\n".join(map(json.dumps, rows)).encode())
     answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
     assert {id_: results[0]["id"] for id_, results in answers.items()} == first
     assert answers["w"][0]["found_by"] == by
     for id_, query in (("m", PARAPHRASE), ("w", "kittens ledger sheet months.csv")):
-        alone = filled("search", query, "-n", "3", "--jsonl", *options, "--all-projects").out
+        alone = with_memories("search", query, "-n", "3", "--jsonl", *options, "--all-projects").out
         assert [json.loads(line) for line in alone.splitlines()] == answers[id_]
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"], ["--mode", "semantic"], ["--mode", "lexical"]])
-def test_equal_store_and_query_give_equal_bytes(filled: Run, options: list[str]) -> None:
+def test_equal_store_and_query_give_equal_bytes(with_memories: Run, options: list[str]) -> None:
     def answer() -> str:
-        lines = filled("search", "kittens in winter", "--json", *options).out.split("\n")
+        lines = with_memories("search", "kittens in winter", "--json", *options).out.split("\n")
         return "\n".join(line for line in lines if "elapsed_ms" not in line)
 
     first = answer()
     assert answer() == first
-    filled("reindex")
+    with_memories("reindex")
     final = answer()
     assert answer() == final
 
@@ -182,45 +186,50 @@ def test_filters_hold_for_what_is_found_by_meaning(without_words: Run) -> None:
 # ---- when there is no meaning ---------------------------------------------------------------------------------------------
 
 
-def test_without_sqlite_vec_words_answer_and_it_is_said(filled: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_sqlite_vec_words_answer_and_it_is_said(
+    with_memories: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
     monkeypatch.setitem(sys.modules, "sqlite_vec", None)
-    answer = found(filled("search", "months.csv", "--fast", "--json"))
+    answer = search_json(with_memories("search", "months.csv", "--fast", "--json"))
     assert [hit["id"] for hit in answer["results"]] == ["words"]
     assert answer["degraded"] is True
     assert answer["note"] == "sqlite-vec is not installed; search is by words alone"
     assert answer["results"][0]["confidence"] in ("medium", "low")
-    done = filled("search", "months.csv", "--fast", "--ids")
+    done = with_memories("search", "months.csv", "--fast", "--ids")
     assert (done.code, done.out, done.err.splitlines()[0]) == (0, "words\n", answer["note"])
     monkeypatch.setattr("subcog_hooks.embed.documents.DocumentEmbedder", not_wanted)
-    assert found(filled("search", "months.csv", "--json"))["note"] == answer["note"]
-    assert filled("remember", "a new one").err.splitlines()[1:] == []  # beside where it went
+    assert search_json(with_memories("search", "months.csv", "--json"))["note"] == answer["note"]
+    assert with_memories("remember", "a new one").err.splitlines()[1:] == []  # beside where it went
 
 
 def test_without_the_neural_model_the_static_encoder_answers(
     without_words: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
-    answer = found(without_words("search", PARAPHRASE, "--json"))
+    answer = search_json(without_words("search", PARAPHRASE, "--json"))
     assert [hit["id"] for hit in answer["results"]] == [ANSWER]
     assert answer["degraded"] is True
     assert answer["note"] == f"the model {PACKAGED.model} lacks model.onnx"
-    assert found(without_words("search", PARAPHRASE, "--fast", "--json"))["degraded"] is False
+    assert search_json(without_words("search", PARAPHRASE, "--fast", "--json"))["degraded"] is False
 
 
 def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run) -> None:
     without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
     without_words("models", "use", OTHER)
     for options in ((), ("--mode", "semantic")):
-        answer = found(without_words("search", PARAPHRASE, "--json", *options))
+        answer = search_json(without_words("search", PARAPHRASE, "--json", *options))
         assert [hit["id"] for hit in answer["results"]] == [ANSWER]
         assert answer["note"] == f"3 of 3 memories are not embedded with {SLUG} yet"
     without_words("reindex")
-    answer = found(without_words("search", PARAPHRASE, "--json"))
+    answer = search_json(without_words("search", PARAPHRASE, "--json"))
     assert (answer["results"][0]["id"], answer["strategies_matched"], answer["note"]) == (ANSWER, ["semantic"], None)
     without_words("remember", "Berths are let by the week.")
-    assert found(without_words("search", PARAPHRASE, "--json"))["note"] == f"1 of 4 memories are not embedded with {SLUG} yet"
-    assert found(without_words("search", PARAPHRASE, "--json", "--fast"))["note"] is None
+    assert (
+        search_json(without_words("search", PARAPHRASE, "--json"))["note"]
+        == f"1 of 4 memories are not embedded with {SLUG} yet"
+    )
+    assert search_json(without_words("search", PARAPHRASE, "--json", "--fast"))["note"] is None
 
 
 def test_of_two_broken_models_the_chosen_one_is_named_briefly(
@@ -231,48 +240,50 @@ def test_of_two_broken_models_the_chosen_one_is_named_briefly(
     without_words("reindex")
     with open(os.path.join(home.models, SLUG, "onnx", "model.onnx"), "r+b") as file:
         file.write(b"\xff" * 1_000)
-    said = f"the model {OTHER} can not be loaded (`subcog doctor` says why)"
-    assert found(without_words("search", PARAPHRASE, "--json"))["note"] == said
+    message = f"the model {OTHER} can not be loaded (`subcog doctor` says why)"
+    assert search_json(without_words("search", PARAPHRASE, "--json"))["note"] == message
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
-    answer = found(without_words("search", PARAPHRASE, "--json"))
-    assert ([hit["id"] for hit in answer["results"]], answer["note"]) == ([ANSWER], said)
+    answer = search_json(without_words("search", PARAPHRASE, "--json"))
+    assert ([hit["id"] for hit in answer["results"]], answer["note"]) == ([ANSWER], message)
     os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
     monkeypatch.setattr("subcog_hooks.embed.documents.DocumentEmbedder", not_wanted)
-    assert found(without_words("search", PARAPHRASE, "--json"))["note"] == f"the model {OTHER} lacks tokenizer.json"
+    assert search_json(without_words("search", PARAPHRASE, "--json"))["note"] == f"the model {OTHER} lacks tokenizer.json"
 
 
-def test_what_is_wrong_in_a_projects_file_is_said_once(filled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_wrong_in_a_projects_file_is_said_once(
+    with_memories: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     Path(".subcog.toml").write_text("[fusion]\nalpha = 7\n")
-    said = ".subcog.toml line 2: fusion.alpha is 7, expected 0.0 to 1.0 or adaptive\n"
-    assert filled("search", "months.csv", "--ids").err == said
+    message = ".subcog.toml line 2: fusion.alpha is 7, expected 0.0 to 1.0 or adaptive\n"
+    assert with_memories("search", "months.csv", "--ids").err == message
     Path("asked.jsonl").write_text('{"id": 1, "query": "months.csv"}\n{"id": 2, "query": "months.csv"}\n')
-    assert filled("search", "--batch", "asked.jsonl").err == said
+    assert with_memories("search", "--batch", "asked.jsonl").err == message
 
 
 def test_the_next_search_rebuilds_a_useless_vector_file(without_words: Run, home: Home) -> None:
     for damage in (b"", b"garbage" * 2_000):
         Path(path_of(home, static.SPACE)).write_bytes(damage)
-        answer = found(without_words("search", PARAPHRASE, "--fast", "--json"))
+        answer = search_json(without_words("search", PARAPHRASE, "--fast", "--json"))
         assert ([hit["id"] for hit in answer["results"]], answer["degraded"]) == ([ANSWER], False)
 
 
 def test_vectors_that_lag_are_brought_up_to_date_by_the_search(
-    filled: Run, monkeypatch: pytest.MonkeyPatch, home: Home
+    with_memories: Run, monkeypatch: pytest.MonkeyPatch, home: Home
 ) -> None:
     os.unlink(path_of(home, static.SPACE))
-    filled("forget", "words")
+    with_memories("forget", "words")
     os.unlink(path_of(home, static.SPACE))
-    assert ids(filled("search", PARAPHRASE, "--fast", "--ids")) == [ANSWER]
+    assert ids(with_memories("search", PARAPHRASE, "--fast", "--ids")) == [ANSWER]
 
 
-def test_odd_queries_are_answered(filled: Run, subtests: pytest.Subtests) -> None:
+def test_odd_queries_are_answered(with_memories: Run, subtests: pytest.Subtests) -> None:
     querys = ["\U0001f600\U0001f680", "x" * 20_000, "\u0000", "' OR 1=1 --", "東京", "a" + "\u0301" * 500]
     for query in querys:
         for options in [["--fast"], ["--mode", "semantic"]]:
             with subtests.test(query=query, options=options):
-                done = filled("search", "--json", *options, "--", query)
-                answer = found(done)
+                done = with_memories("search", "--json", *options, "--", query)
+                answer = search_json(done)
                 assert (done.code, answer["degraded"]) == (0 if answer["results"] else 1, False)
                 assert (answer["confidence"] == "no_results") == (not answer["results"])

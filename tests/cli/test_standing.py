@@ -15,13 +15,13 @@ def standing(subcog: Run, id_: str) -> object:
     return json.loads(subcog("show", id_, "--json").out).get("standing")
 
 
-def remembered(subcog: Run, *arguments: str) -> str:
+def store_text(subcog: Run, *arguments: str) -> str:
     return subcog("remember", *arguments).out.strip()
 
 
-def test_remember_and_edit_store_what_is_said_and_nothing_where_nothing_is(subcog: Run) -> None:
-    rule, fact = remembered(subcog, FACT, "--standing"), remembered(subcog, RULE, "--no-standing")
-    plain = remembered(subcog, "Branches are named after the ticket.")
+def test_remember_and_edit_store_the_flag_only_if_given(subcog: Run) -> None:
+    rule, fact = store_text(subcog, FACT, "--standing"), store_text(subcog, RULE, "--no-standing")
+    plain = store_text(subcog, "Branches are named after the ticket.")
     assert [standing(subcog, id_) for id_ in (rule, fact, plain)] == [True, False, None]
     assert subcog("edit", rule, "--no-standing").code == 0
     assert standing(subcog, rule) is False
@@ -30,26 +30,34 @@ def test_remember_and_edit_store_what_is_said_and_nothing_where_nothing_is(subco
 
 
 def test_the_list_shows_whom_it_takes_for_what(subcog: Run) -> None:
-    said, fact, told = remembered(subcog, FACT, "--standing"), remembered(subcog, f"{FACT} Twice."), remembered(subcog, RULE)
+    declared, fact, inferred = (
+        store_text(subcog, FACT, "--standing"),
+        store_text(subcog, f"{FACT} Twice."),
+        store_text(subcog, RULE),
+    )
     lines = {line.split()[1]: line.split()[0] for line in subcog("list", "--standing").out.splitlines()}
-    assert set(lines) == {said, told}
-    assert lines[said] == "1.00"
-    assert 0.5 <= float(lines[told]) < 1.0
+    assert set(lines) == {declared, inferred}
+    assert lines[declared] == "1.00"
+    assert 0.5 <= float(lines[inferred]) < 1.0
     assert fact in subcog("list", "--ids").out
-    subcog("edit", told, "--no-standing")
-    assert subcog("list", "--standing", "--ids").out.split() == [said]
+    subcog("edit", inferred, "--no-standing")
+    assert subcog("list", "--standing", "--ids").out.split() == [declared]
 
 
 def test_show_says_who_says_so(subcog: Run) -> None:
-    told, said, fact = remembered(subcog, RULE), remembered(subcog, f"{RULE} Ever.", "--standing"), remembered(subcog, FACT)
-    rows = [[line.split(maxsplit=1) for line in subcog("show", id_).out.splitlines()] for id_ in (told, said, fact)]
+    inferred, declared, fact = (
+        store_text(subcog, RULE),
+        store_text(subcog, f"{RULE} Ever.", "--standing"),
+        store_text(subcog, FACT),
+    )
+    rows = [[line.split(maxsplit=1) for line in subcog("show", id_).out.splitlines()] for id_ in (inferred, declared, fact)]
     assert any(row[0] == "standing" and row[1].startswith("by its text, 0.") for row in rows[0] if len(row) > 1)
     assert ["standing", "yes"] in rows[1]
     assert not any(row[:1] == ["standing"] for row in rows[2])
 
 
 def test_a_text_that_is_there_already_takes_it_over(subcog: Run) -> None:
-    id_ = remembered(subcog, FACT)
+    id_ = store_text(subcog, FACT)
     assert "its standing is taken over" in subcog("remember", FACT, "--no-standing").err
     assert standing(subcog, id_) is False
     assert "already remembered" in subcog("remember", FACT).err
@@ -58,14 +66,14 @@ def test_a_text_that_is_there_already_takes_it_over(subcog: Run) -> None:
 
 @pytest.mark.parametrize(("change", "after"), [("yes/no", False), ("yes/", None)])
 def test_the_editor_shows_it(subcog: Run, monkeypatch: pytest.MonkeyPatch, change: str, after: object) -> None:
-    id_ = remembered(subcog, RULE, "--standing")
+    id_ = store_text(subcog, RULE, "--standing")
     monkeypatch.setenv("EDITOR", f"sed -i.bak '/^standing:/s/{change}/'")
     assert subcog("edit", id_).code == 0
     assert standing(subcog, id_) is after
 
 
 def test_the_editor_takes_yes_and_no_alone(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    id_ = remembered(subcog, RULE, "--standing")
+    id_ = store_text(subcog, RULE, "--standing")
     monkeypatch.setenv("EDITOR", "sed -i.bak '/^standing:/s/yes/perhaps/'")
     done = subcog("edit", id_)
     assert done.code == 2

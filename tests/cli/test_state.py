@@ -1,4 +1,4 @@
-"""`subcog state`: the user's flags are set, shown with the facts that are known here, and cleared; what holds by them."""
+"""`subcog state`: flags are set, shown with the facts of this folder, and cleared; conditions follow them."""
 
 import json
 import os
@@ -28,11 +28,11 @@ def test_a_flag_is_set_shown_and_cleared(subcog: Run) -> None:
 
 def test_a_hook_knows_the_flags_that_are_set(subcog: Run, home: Home) -> None:
     subcog("state", "set", "clinician_mode=true")
-    found = facts.session_facts({"session_id": "one"}, None, State.open(home, 100), 0)
-    assert conditions.holds({"clinician_mode": True}, found)
+    facts_ = facts.session_facts({"session_id": "one"}, None, State.open(home, 100), 0)
+    assert conditions.holds({"clinician_mode": True}, facts_)
     subcog("state", "clear", "--all")
-    found = facts.session_facts({"session_id": "one"}, None, State.open(home, 100), 0)
-    assert not conditions.holds({"clinician_mode": True}, found)
+    facts_ = facts.session_facts({"session_id": "one"}, None, State.open(home, 100), 0)
+    assert not conditions.holds({"clinician_mode": True}, facts_)
 
 
 def test_flags_and_the_facts_of_this_folder_are_shown(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,11 +69,12 @@ def test_without_flags_it_says_so_and_makes_no_file(subcog: Run, home: Home) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("mood", "mood is not set\n"), ("prompts", "prompts is not known here\n"), ("branch", "branch is not ")]
+    ("name", "message"),
+    [("mood", "mood is not set\n"), ("prompts", "prompts is not known here\n"), ("branch", "branch is not ")],
 )
-def test_what_is_not_known_is_said(subcog: Run, name: str, said: str) -> None:
+def test_what_is_not_known_is_said(subcog: Run, name: str, message: str) -> None:
     done = subcog("state", "get", name)
-    assert (done.code, done.out, done.err[: len(said)]) == (1, "", said)
+    assert (done.code, done.out, done.err[: len(message)]) == (1, "", message)
 
 
 def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, subtests: pytest.Subtests) -> None:
@@ -91,11 +92,11 @@ def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, 
         (("clear", "mood", "--all"), "name the flags to clear, or give --all"),
         (("set",), "Missing argument"),
     ]
-    for arguments, said in cases:
+    for arguments, message in cases:
         with subtests.test(arguments=arguments):
             done = subcog("state", *arguments)
             assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-            assert said in done.err
+            assert message in done.err
             assert not os.path.exists(home.state_db)
 
 

@@ -1,4 +1,4 @@
-"""`stats`: what hooks have counted, as Prometheus reads it, as JSON, and for people."""
+"""`stats`: the counts of hooks for Prometheus, as JSON, and for people."""
 
 import json
 import math
@@ -34,8 +34,8 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]  # by name and la
 
 
 @pytest.fixture
-def counted(home: Home) -> None:
-    """A state with some of each metric."""
+def with_metrics(home: Home) -> None:
+    """Store some values of each metric."""
     home.create()
     state = State.open(home, 100)
     metrics.count(state, "search_intent_llm_started", by=5)
@@ -50,7 +50,7 @@ def counted(home: Home) -> None:
 
 
 def read_exposition(text: str) -> Samples:
-    """The samples of a text in format 0.0.4, after checking what Prometheus asks of it."""
+    """Return the samples of a text in format 0.0.4, after checking its form."""
     assert text.endswith("\n")
     kinds: dict[str, str] = {}
     helped: list[str] = []
@@ -67,15 +67,15 @@ def read_exposition(text: str) -> Samples:
                 assert rest in ("counter", "histogram")
                 kinds[name] = rest
             continue
-        found = SAMPLE.fullmatch(line)
-        assert found, line
-        labels = tuple(LABEL.findall(found[2] or ""))
+        match = SAMPLE.fullmatch(line)
+        assert match, line
+        labels = tuple(LABEL.findall(match[2] or ""))
         assert len(dict(labels)) == len(labels)
-        assert any(found[1] in (name, *(f"{name}{end}" for end in ("_bucket", "_sum", "_count"))) for name in [*kinds][-1:]), (
+        assert any(match[1] in (name, *(f"{name}{end}" for end in ("_bucket", "_sum", "_count"))) for name in [*kinds][-1:]), (
             line
         )
-        assert (found[1], labels) not in samples
-        samples[found[1], labels] = float(found[3])
+        assert (match[1], labels) not in samples
+        samples[match[1], labels] = float(match[3])
     assert helped == [*kinds]
     for name, kind in kinds.items():
         if kind == "histogram":
@@ -84,7 +84,7 @@ def read_exposition(text: str) -> Samples:
 
 
 def check_histogram(name: str, samples: Samples) -> None:
-    """Each set of labels has cumulative buckets up to +Inf, which is their count, and a sum."""
+    """Check that each label set has cumulative buckets up to +Inf, equal to its count, and a sum."""
     assert not any(sample == name for sample, _ in samples)
     buckets: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
     for (sample, labels), value in samples.items():
@@ -98,7 +98,7 @@ def check_histogram(name: str, samples: Samples) -> None:
         assert rows[-1] == (math.inf, samples[f"{name}_count", labels])
 
 
-def test_without_a_home_what_the_hook_counts_is_there_with_zero_and_no_file_is_made(subcog: Run, home: Home) -> None:
+def test_without_a_home_metrics_are_zero_and_no_file_is_made(subcog: Run, home: Home) -> None:
     done = subcog("stats", "--prometheus")
     samples = read_exposition(done.out)
     assert done.code == 0
@@ -112,8 +112,8 @@ def test_an_llm_that_is_not_configured_is_left_out(subcog: Run) -> None:
         assert "llm" not in subcog("stats", *arguments).out.lower()
 
 
-@pytest.mark.usefixtures("counted")
-def test_what_an_llm_has_counted_is_shown_when_it_is_no_longer_configured(subcog: Run) -> None:
+@pytest.mark.usefixtures("with_metrics")
+def test_llm_metrics_are_shown_after_the_llm_is_removed(subcog: Run) -> None:
     assert "LLM calls" in subcog("stats").out
     assert "search_intent_llm_started 5" in subcog("stats", "--prometheus").out
 
@@ -130,7 +130,7 @@ def test_with_an_llm_every_metric_is_there_with_zero(subcog: Run) -> None:
         assert [dict(labels)[label] for sample, labels in samples if sample == name] == list(values)
 
 
-@pytest.mark.usefixtures("counted")
+@pytest.mark.usefixtures("with_metrics")
 def test_prometheus_reads_what_was_counted(subcog: Run) -> None:
     samples = read_exposition(subcog("stats", "--prometheus").out)
     assert samples["search_intent_llm_started", ()] == 5
@@ -161,20 +161,20 @@ def test_the_names_are_s0s_and_five_of_our_own() -> None:
     }
 
 
-@pytest.mark.usefixtures("counted")
+@pytest.mark.usefixtures("with_metrics")
 def test_json_has_the_same_by_the_metrics_names(subcog: Run) -> None:
-    told = json.loads(subcog("stats", "--json").out)
-    assert told["search_intent_llm_started"] == 5
-    assert told["search_intent_llm_completed"] == {"success": 2, "error": 1, "timeout": 2, "disconnected": 0}
-    assert told["search_intent_llm_timeout_total"] == {"deadline": 2, "llm_timeout_ms": 0}
-    keyword, hybrid = told[DURATION]["keyword"], told[DURATION]["hybrid"]
+    record = json.loads(subcog("stats", "--json").out)
+    assert record["search_intent_llm_started"] == 5
+    assert record["search_intent_llm_completed"] == {"success": 2, "error": 1, "timeout": 2, "disconnected": 0}
+    assert record["search_intent_llm_timeout_total"] == {"deadline": 2, "llm_timeout_ms": 0}
+    keyword, hybrid = record[DURATION]["keyword"], record[DURATION]["hybrid"]
     assert (keyword["count"], keyword["sum"], keyword["mean"]) == (4, pytest.approx(0.0344), pytest.approx(0.0086))
     assert keyword["buckets"]["0.0025"] == 3
     assert (hybrid["p50_estimate"], hybrid["buckets"]["+Inf"]) == (BUCKETS[-1], 1)  # nothing is known beyond the last bucket
-    assert (told[DURATION]["llm"]["mean"], told[DURATION]["llm"]["p95_estimate"]) == (None, None)
+    assert (record[DURATION]["llm"]["mean"], record[DURATION]["llm"]["p95_estimate"]) == (None, None)
 
 
-@pytest.mark.usefixtures("counted")
+@pytest.mark.usefixtures("with_metrics")
 def test_people_see_a_table_with_estimates_that_are_called_so(subcog: Run) -> None:
     out = subcog("stats").out
     rows = [" ".join(line.split()) for line in out.splitlines()]
@@ -187,7 +187,7 @@ def test_people_see_a_table_with_estimates_that_are_called_so(subcog: Run) -> No
     assert rows[-2:] == ["llm 0 - - -", "hybrid 1 9 s 5 s 5 s"]
 
 
-def test_half_of_the_observations_are_under_the_median_as_far_as_buckets_tell() -> None:
+def test_half_of_the_observations_are_below_the_estimated_median() -> None:
     histogram = Histogram("x", "", ((0.1, 10), (0.2, 10), (0.4, 20), (math.inf, 40)), 0.0)
     assert quantile(histogram, 0.25) == pytest.approx(0.1)
     assert quantile(histogram, 0.375) == pytest.approx(0.3)
@@ -200,7 +200,7 @@ def test_one_form_at_a_time(subcog: Run) -> None:
     assert (done.code, done.out, done.err) == (2, "", "subcog: --json and --prometheus exclude each other; give one of them\n")
 
 
-@pytest.mark.usefixtures("counted")
+@pytest.mark.usefixtures("with_metrics")
 def test_a_state_that_can_not_be_used_is_exit_code_three(subcog: Run, home: Home) -> None:
     Path(home.state_db).unlink()
     Path(home.state_db).mkdir()
@@ -208,18 +208,18 @@ def test_a_state_that_can_not_be_used_is_exit_code_three(subcog: Run, home: Home
     assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
 
 
-# ---- what the decisions add up to -----------------------------------------------------------------------------------------
+# ---- sums of decisions ---------------------------------------------------------------------------------------------------
 
 
 def noon(days_ago: int) -> int:
-    """Of a day, in milliseconds since the epoch."""
+    """Return the noon of a day in milliseconds since the epoch."""
     today = date.today()  # noqa: DTZ011 - as the command has it
     return int(datetime.combine(today - timedelta(days=days_ago), clock(12)).timestamp() * 1000)
 
 
 @pytest.fixture
-def used(home: Home, store: Store, make: Maker) -> None:
-    """Ten prompts of today and yesterday: four were spoken to, with m1 each time, and with m2 once."""
+def with_decisions(home: Home, store: Store, make: Maker) -> None:
+    """Store ten prompts of today and yesterday: four were spoken to, each with m1, and one also with m2."""
     store.add([make(f"Note {i} of the yard.", id=f"m{i}", created_at=i) for i in range(1, 5)])
     store.add([make("Of no use any more.", status="archived"), make("Long gone.", expires_at=1)])
     now, yesterday = noon(0), noon(1)
@@ -233,8 +233,8 @@ def used(home: Home, store: Store, make: Maker) -> None:
     keep(home, *rows)
 
 
-@pytest.mark.usefixtures("used")
-def test_it_says_how_often_the_hook_spoke_and_what_it_handed_over(subcog: Run) -> None:
+@pytest.mark.usefixtures("with_decisions")
+def test_it_counts_prompts_and_memories_handed_over(subcog: Run) -> None:
     rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
     assert any(row.startswith("prompts since ") for row in rows)
     assert "all 10 █▆" in rows
@@ -245,7 +245,7 @@ def test_it_says_how_often_the_hook_spoke_and_what_it_handed_over(subcog: Run) -
     assert "characters 1400 350 ▁█" in rows
 
 
-@pytest.mark.usefixtures("used")
+@pytest.mark.usefixtures("with_decisions")
 @pytest.mark.parametrize("columns", [45, 60, 100])
 def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setattr(terminal.out, "_force_terminal", True)
@@ -258,23 +258,21 @@ def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: pytest.M
     assert any(row.startswith("UserPromptSubmit 10 40 ms") for row in rows)
 
 
-@pytest.mark.usefixtures("used")
+@pytest.mark.usefixtures("with_decisions")
 def test_it_says_how_long_each_event_took(subcog: Run) -> None:
     rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
     assert "SessionStart 1 5 ms 5 ms 5 ms █" in rows
     assert "UserPromptSubmit 10 40 ms 40 ms 40 ms ██" in rows
 
 
-@pytest.mark.usefixtures("used")
-def test_it_names_the_memories_that_are_used_most_and_those_that_never_were(subcog: Run) -> None:
+@pytest.mark.usefixtures("with_decisions")
+def test_it_names_the_most_used_and_the_never_used_memories(subcog: Run) -> None:
     out = subcog("stats").out
     assert "    4  m1  Note 1 of the yard.\n    2  m2  Note 2 of the yard.\n2 never handed over since " in out
     assert ", the oldest\n       m3  Note 3 of the yard.\n       m4  Note 4 of the yard.\n" in out
 
 
-def test_it_says_by_channel_what_was_handed_over_and_what_was_called_bad(
-    subcog: Run, home: Home, store: Store, make: Maker
-) -> None:
+def test_it_counts_given_and_bad_memories_by_channel(subcog: Run, home: Home, store: Store, make: Maker) -> None:
     store.add([make(f"Note {i} of the yard.", id=f"m{i}") for i in range(1, 4)])
     by_trigger = Candidate("m2", "decisions", 0.9, 0.9, INJECTED, {"pattern": 1, "semantic": 3})
     keep(
@@ -290,8 +288,8 @@ def test_it_says_by_channel_what_was_handed_over_and_what_was_called_bad(
         "pattern": {"injected": 2, "used": 0, "bad": 0},
     }
     rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
-    at = rows.index("found by handed over of use later called bad")
-    assert rows[at + 1 : at + 4] == ["semantic 4 0 0% 1 25%", "exact 2 0 0% 1 50%", "pattern 2 0 0% 0 0%"]
+    head = rows.index("found by handed over of use later called bad")
+    assert rows[head + 1 : head + 4] == ["semantic 4 0 0% 1 25%", "exact 2 0 0% 1 50%", "pattern 2 0 0% 0 0%"]
     subcog("why", "--bad", "m1", "d2", "--undo")
     assert json.loads(subcog("stats", "--json").out)["channels"]["exact"] == {"injected": 2, "used": 0, "bad": 0}
 
@@ -322,10 +320,10 @@ def test_it_says_how_many_mattered_later_in_their_session(
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
     assert hear("c", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"})
-    told = json.loads(subcog("stats", "--json").out)["channels"]
-    assert told["brief"] == {"injected": 44, "used": 2, "bad": 0}
-    assert sum(part["used"] for part in told.values()) == 2
-    assert hear("b", "SessionStart", source="resume")  # what was given before is said again
+    channels = json.loads(subcog("stats", "--json").out)["channels"]
+    assert channels["brief"] == {"injected": 44, "used": 2, "bad": 0}
+    assert sum(part["used"] for part in channels.values()) == 2
+    assert hear("b", "SessionStart", source="resume")  # memories given before are given again
     assert json.loads(subcog("stats", "--json").out)["channels"]["brief"]["used"] == 2
     assert hear("b", "SessionStart", source="compact")
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
@@ -338,20 +336,20 @@ def test_without_a_home_no_channel_is_named(subcog: Run) -> None:
     assert "found by" not in subcog("stats").out
 
 
-@pytest.mark.usefixtures("used")
+@pytest.mark.usefixtures("with_decisions")
 def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
-    told = json.loads(subcog("stats", "--json").out)
-    assert (told["prompts"], told["fire_rate"], told["outcomes"]) == (10, 0.4, {"below": 5, "spoke": 4, "intent": 1})
-    assert (told["injected"], told["injected_per_spoken"]) == (5, 1.25)
-    assert (told["characters"], told["characters_per_spoken"]) == (1400, 350.0)
-    assert told["latency_ms"]["UserPromptSubmit"] == {"count": 10, "p50": 40.0, "p95": 40.0, "p99": 40.0}
-    assert told["top_memories"] == [{"id": "m1", "injected": 4}, {"id": "m2", "injected": 2}]
-    assert told["never_injected"] == {"count": 2, "oldest": ["m3", "m4"]}
-    assert told["subcog_hook_decisions_total"]["spoke"] == 5
-    assert told["subcog_memories_injected_total"] == 6
+    record = json.loads(subcog("stats", "--json").out)
+    assert (record["prompts"], record["fire_rate"], record["outcomes"]) == (10, 0.4, {"below": 5, "spoke": 4, "intent": 1})
+    assert (record["injected"], record["injected_per_spoken"]) == (5, 1.25)
+    assert (record["characters"], record["characters_per_spoken"]) == (1400, 350.0)
+    assert record["latency_ms"]["UserPromptSubmit"] == {"count": 10, "p50": 40.0, "p95": 40.0, "p99": 40.0}
+    assert record["top_memories"] == [{"id": "m1", "injected": 4}, {"id": "m2", "injected": 2}]
+    assert record["never_injected"] == {"count": 2, "oldest": ["m3", "m4"]}
+    assert record["subcog_hook_decisions_total"]["spoke"] == 5
+    assert record["subcog_memories_injected_total"] == 6
 
 
-@pytest.mark.usefixtures("used")
+@pytest.mark.usefixtures("with_decisions")
 def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Home) -> None:
     state = State.open(home, 1_000)
     state.run("DELETE FROM decisions")
@@ -364,15 +362,15 @@ def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Ho
 
 
 def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
-    told = json.loads(subcog("stats", "--json").out)
-    assert (told["since"], told["prompts"], told["fire_rate"], told["injected_per_spoken"]) == (None, 0, None, None)
-    assert (told["latency_ms"], told["top_memories"], told["never_injected"]) == ({}, [], {"count": 0, "oldest": []})
+    record = json.loads(subcog("stats", "--json").out)
+    assert (record["since"], record["prompts"], record["fire_rate"], record["injected_per_spoken"]) == (None, 0, None, None)
+    assert (record["latency_ms"], record["top_memories"], record["never_injected"]) == ({}, [], {"count": 0, "oldest": []})
     rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
     assert {"all 0", "spoke 0 -", "memories 0 -", "characters 0 -"} <= {*rows}
     assert not Path(home.root).exists()
 
 
-@pytest.mark.usefixtures("used")
+@pytest.mark.usefixtures("with_decisions")
 def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subcog_hooks.cli.app.prefer_utf8", lambda: None)
     monkeypatch.setattr(terminal, "has_blocks", False)
@@ -390,7 +388,7 @@ def test_hostile_text_can_not_act_on_the_terminal(subcog: Run, home: Home, store
     assert "[bold]Never[/bold]" in out
 
 
-@pytest.mark.usefixtures("used")
+@pytest.mark.usefixtures("with_decisions")
 def test_a_memory_that_is_gone_keeps_its_place(subcog: Run, store: Store) -> None:
     store.purge(["m1"])
     assert "    4  m1  (no longer in the store)\n" in subcog("stats").out

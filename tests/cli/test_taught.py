@@ -1,4 +1,4 @@
-"""What is learned from second looks without a word: when, what a yes and a no do, and that it goes with the prompt's record."""
+"""Learning from second looks: its time, the effect of a yes and a no, and its removal with the prompt's record."""
 
 import json
 
@@ -23,22 +23,26 @@ SECRET = f"{PROMPT} The token is ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
 
 
 @pytest.fixture
-def missed(ask: Ask, home: Home) -> Ask:
-    """A store with a rule, and two prompts of two sessions at which it was missed."""
+def ask_again(ask: Ask, home: Home) -> Ask:
+    """Store a rule, and two prompts of two sessions that missed it; return `ask`."""
     ask.remember(rule=RULE, cookie="The session cookie is renewed every hour.")
-    for place, prompt in enumerate((NEAR, PROMPT)):
-        assert "rule" not in ask(prompt, f"before{place}")
+    for number, prompt in enumerate((NEAR, PROMPT)):
+        assert "rule" not in ask(prompt, f"before{number}")
     return ask
 
 
-def opened(home: Home) -> State:
+def open_state(home: Home) -> State:
     return State.open(home, 1_000)
 
 
 def found_late(home: Home, prompt: str, *, chosen: bool = False, used: bool = True) -> None:
-    """Record that the second look at a prompt has found the rule: chosen by a model, or handed over, and used."""
-    state = opened(home)
-    was = next(one for one in decision_log.latest(state, 100) if one.prompt is not None and one.prompt.startswith(prompt))
+    """Record that the second look at a prompt found the rule: chosen by a model, or given, and used."""
+    state = open_state(home)
+    was = next(
+        decision
+        for decision in decision_log.latest(state, 100)
+        if decision.prompt is not None and decision.prompt.startswith(prompt)
+    )
     ranks = {MODEL_CHOICE: 1} if chosen else {}
     late = [Candidate("rule", "learnings", 0.4, 0.4, FOUND, ranks)]
     outcome = MOVED_ON if chosen else HANDED_OVER
@@ -61,9 +65,9 @@ def _of_rule(outcome: str) -> Candidate:
     return Candidate("rule", "learnings", 0.4, 0.4, outcome)
 
 
-def taught(home: Home) -> list[AnsweredQuestion]:
-    """What the rule answers, once what was seen has been taught."""
-    state = opened(home)
+def teach_and_read(home: Home) -> list[AnsweredQuestion]:
+    """Teach from second looks, and return the questions of the rule."""
+    state = open_state(home)
     state.run("DELETE FROM flags WHERE name = 'teaching'")
     state.close()
     teaching.at_rest(home)
@@ -75,32 +79,37 @@ def questions(home: Home) -> list[AnsweredQuestion]:
         return list(store.get("rule").questions)
 
 
-def suggested(subcog: Run) -> list[dict[str, str]]:
+def list_suggestions(subcog: Run) -> list[dict[str, str]]:
     return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
 
 
-def test_two_prompts_that_one_question_serves_teach_it(missed: Ask, home: Home, subcog: Run) -> None:
+def test_two_prompts_that_one_question_serves_teach_it(ask_again: Ask, home: Home, subcog: Run) -> None:
     found_late(home, PROMPT)
     found_late(home, NEAR)
-    (question,) = taught(home)
+    (question,) = teach_and_read(home)
     assert (question.by, question.text in (PROMPT, NEAR), bool(question.decision)) == (LEARNED, True, True)
-    assert missed(LIKE_BOTH, "after") == ["rule"]
-    assert taught(home) == [question]
+    assert ask_again(LIKE_BOTH, "after") == ["rule"]
+    assert teach_and_read(home) == [question]
     assert subcog("review").code == 1
 
 
-def test_what_a_model_ranked_first_counts_though_the_session_had_moved_on(missed: Ask, home: Home) -> None:
+def test_a_models_first_choice_counts_after_the_session_moved_on(ask_again: Ask, home: Home) -> None:
     found_late(home, PROMPT, chosen=True, used=False)
     found_late(home, NEAR)
-    assert len(taught(home)) == 1
+    assert len(teach_and_read(home)) == 1
 
 
-def test_one_prompt_waits_for_a_yes_which_keeps_it_for_good(missed: Ask, home: Home, subcog: Run) -> None:
+def test_one_prompt_waits_for_a_yes_which_keeps_it_for_good(ask_again: Ask, home: Home, subcog: Run) -> None:
     found_late(home, PROMPT)
-    assert taught(home) == []
-    (one,) = suggested(subcog)
-    assert (one["memory"], one["suggests"], one["value"], one["by"]) == ("rule", "question", PROMPT, "second look")
-    done = subcog("review", "--accept", one["id"])
+    assert teach_and_read(home) == []
+    (suggestion,) = list_suggestions(subcog)
+    assert (suggestion["memory"], suggestion["suggests"], suggestion["value"], suggestion["by"]) == (
+        "rule",
+        "question",
+        PROMPT,
+        "second look",
+    )
+    done = subcog("review", "--accept", suggestion["id"])
     assert (done.code, done.err.startswith("done: rule answers the question")) == (0, True)
     assert questions(home) == [AnsweredQuestion(PROMPT, LEARNED)]
     subcog("config", "set", "surfacing.log_prompts", "false")
@@ -108,65 +117,63 @@ def test_one_prompt_waits_for_a_yes_which_keeps_it_for_good(missed: Ask, home: H
     assert PROMPT in subcog("export").out
 
 
-def test_a_no_holds(missed: Ask, home: Home, subcog: Run) -> None:
+def test_a_no_holds(ask_again: Ask, home: Home, subcog: Run) -> None:
     found_late(home, PROMPT)
-    taught(home)
-    (one,) = suggested(subcog)
-    assert subcog("review", "--accept", one["id"], "--reject", one["id"]).code == 2
-    assert subcog("review", "--reject", one["id"]).code == 0
+    teach_and_read(home)
+    (suggestion,) = list_suggestions(subcog)
+    assert subcog("review", "--accept", suggestion["id"], "--reject", suggestion["id"]).code == 2
+    assert subcog("review", "--reject", suggestion["id"]).code == 0
     found_late(home, NEAR)
-    assert taught(home) == []
-    assert [other["value"] for other in suggested(subcog)] == [NEAR]
+    assert teach_and_read(home) == []
+    assert [other["value"] for other in list_suggestions(subcog)] == [NEAR]
 
 
-def test_what_was_not_used_or_was_called_wrong_teaches_nothing(missed: Ask, home: Home, subcog: Run) -> None:
+def test_what_was_not_used_or_was_called_wrong_teaches_nothing(ask_again: Ask, home: Home, subcog: Run) -> None:
     found_late(home, PROMPT, used=False)
-    assert taught(home) == []
+    assert teach_and_read(home) == []
     assert subcog("review").code == 1
     found_late(home, NEAR)
     assert subcog("why", "--bad", "rule", _decision(home, NEAR)).code == 0
-    assert taught(home) == []
+    assert teach_and_read(home) == []
     assert subcog("review").code == 1
 
 
 def _decision(home: Home, prompt: str) -> str:
-    state = opened(home)
-    found = next(one.id for one in decision_log.latest(state, 100) if one.prompt == prompt)
+    state = open_state(home)
+    decision_id = next(decision.id for decision in decision_log.latest(state, 100) if decision.prompt == prompt)
     state.close()
-    return found
+    return decision_id
 
 
-def test_a_prompt_that_held_a_secret_teaches_nothing(missed: Ask, home: Home, subcog: Run) -> None:
-    missed(SECRET, "secret")
+def test_a_prompt_that_held_a_secret_teaches_nothing(ask_again: Ask, home: Home, subcog: Run) -> None:
+    ask_again(SECRET, "secret")
     found_late(home, f"{PROMPT} The token")
-    assert taught(home) == []
+    assert teach_and_read(home) == []
     assert subcog("review").code == 1
 
 
 @pytest.mark.parametrize("setting", ["surfacing.learn", "surfacing.log_prompts"])
-def test_a_switch_takes_back_what_was_learned_and_waits(missed: Ask, home: Home, subcog: Run, setting: str) -> None:
+def test_a_switch_takes_back_what_was_learned_and_waits(ask_again: Ask, home: Home, subcog: Run, setting: str) -> None:
     found_late(home, PROMPT)
-    taught(home)
-    assert len(suggested(subcog)) == 1
+    teach_and_read(home)
+    assert len(list_suggestions(subcog)) == 1
     found_late(home, NEAR)
-    assert len(taught(home)) == 1
+    assert len(teach_and_read(home)) == 1
     assert subcog("config", "set", setting, "false").code == 0
     assert questions(home) == []
-    assert taught(home) == []
+    assert teach_and_read(home) == []
     assert subcog("review").code == 1
 
 
-def test_it_goes_with_the_record_and_leaves_this_machine_only_where_that_is_asked_for(
-    missed: Ask, home: Home, subcog: Run
-) -> None:
+def test_it_goes_with_its_record_and_leaves_only_when_asked(ask_again: Ask, home: Home, subcog: Run) -> None:
     found_late(home, PROMPT)
     found_late(home, NEAR)
-    (question,) = taught(home)
+    (question,) = teach_and_read(home)
     assert question.text not in subcog("export").out
     line = json.loads(subcog("export", "--learned").out.splitlines()[-1])
     assert line["questions"] == [{"text": question.text, "by": LEARNED}]
     assert subcog("show", "rule").out.count(question.text) == 1
-    state = opened(home)
+    state = open_state(home)
     state.run("DELETE FROM decisions WHERE id = ?", (question.decision,))
     state.close()
-    assert taught(home) == []
+    assert teach_and_read(home) == []

@@ -1,4 +1,4 @@
-"""A copy of the store on which a change is tried: it goes away whatever still writes there."""
+"""A copy of the store for a trial: it is removed even while a process writes there."""
 
 import os
 import threading

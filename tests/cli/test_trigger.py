@@ -1,4 +1,4 @@
-"""`test-trigger`: what a trigger matches, before a memory has it."""
+"""`test-trigger`: the matches of a trigger, before a memory has it."""
 
 import json
 
@@ -28,9 +28,9 @@ def test_it_matches_inside_words_unless_it_ends_at_their_edges(subcog: Run) -> N
     assert "characters 2 to 4: api" in subcog("test-trigger", "api", "rapid").out
     assert subcog("test-trigger", r"\bapi\b", "rapid").code == 1
     for command in ("test-trigger", "remember"):
-        told = " ".join(subcog(command, "--help").out.replace("│", " ").split())
-        assert "inside words too" in told
-        assert r"\b stands for a word's edge" in told
+        help_text = " ".join(subcog(command, "--help").out.replace("│", " ").split())
+        assert "inside words too" in help_text
+        assert r"\b stands for a word's edge" in help_text
 
 
 def test_several_words_of_which_a_text_has_one_are_all_named(subcog: Run) -> None:
@@ -53,12 +53,12 @@ def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, subt
         ("x{1000}{1000}", "triggers has 'x{1000}{1000}'"),
         ("\udcff", "is not UTF-8"),
     ]
-    for pattern, said in patterns:
+    for pattern, message in patterns:
         for form in [[], ["--json"]]:
-            with subtests.test(pattern=pattern, said=said):
+            with subtests.test(pattern=pattern, said=message):
                 done = subcog("test-trigger", pattern, "some text", *form)
                 assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-                assert said in done.err
+                assert message in done.err
 
 
 def test_the_place_of_a_fault_is_told(subcog: Run) -> None:
@@ -91,8 +91,8 @@ def test_without_a_text_the_last_prompts_are_tried(subcog: Run, home: Home) -> N
         "  d  Rotate them now",
         "  a  How do we rotate the signing keys?",
     ]
-    known = json.loads(subcog("test-trigger", "rotate", "--json").out)
-    assert (known["prompts"], [row["decision"] for row in known["matched"]]) == (3, ["d", "a"])
+    record = json.loads(subcog("test-trigger", "rotate", "--json").out)
+    assert (record["prompts"], [row["decision"] for row in record["matched"]]) == (3, ["d", "a"])
 
 
 def test_a_trigger_that_no_prompt_had_is_taken_all_the_same(subcog: Run, home: Home) -> None:

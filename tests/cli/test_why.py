@@ -1,4 +1,4 @@
-"""`why`: a decision told to a person, to a script, and in a list."""
+"""`why`: a decision for a person, for a script, and in a list."""
 
 import io
 import json
@@ -34,19 +34,19 @@ SPOKEN = decided("d1", candidates=[candidate("m1", 0.70), candidate("m2", 0.24),
 
 @pytest.fixture
 def spoken(home: Home, store: Store, make: Maker) -> None:
-    """A decision that handed m1 over, with m2 and m3 in the store."""
+    """Store a decision that gave m1, with m2 and m3 in the store."""
     store.add([make(f"Keys of service {i} are rotated by hand.", id=f"m{i}") for i in (1, 2, 3)])
     keep(home, SPOKEN)
 
 
 def wide(monkeypatch: pytest.MonkeyPatch, columns: int = 140) -> None:
-    """Standard output is a terminal of so many columns, without colours."""
+    """Make standard output a terminal of this many columns, without colours."""
     monkeypatch.setattr(terminal.out, "_force_terminal", True)
     monkeypatch.setattr(terminal.out, "no_color", True)
     monkeypatch.setenv("COLUMNS", str(columns))
 
 
-# ---- what a person sees ---------------------------------------------------------------------------------------------------
+# ---- the view of a person --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("spoken")
@@ -183,12 +183,12 @@ CANDIDATES = st.builds(
     st.lists(st.tuples(TEXTS, NUMBERS), max_size=4),
 )
 def test_any_record_can_be_shown_and_does_nothing(
-    outcome: str, candidates: list[outcomes.Candidate], at: int, texts: dict[str, str], stages: list[tuple[str, float]]
+    outcome: str, candidates: list[outcomes.Candidate], at_ms: int, texts: dict[str, str], stages: list[tuple[str, float]]
 ) -> None:
     shown = io.StringIO()
-    one = decided("d\x1b", outcome, candidates, at=at, stages=stages, **texts)
-    Console(file=shown, width=60).print(view(one, Shown({}, is_explained=True)), soft_wrap=True)
-    print(line(one), file=shown)
+    decision = decided("d\x1b", outcome, candidates, at=at_ms, stages=stages, **texts)
+    Console(file=shown, width=60).print(view(decision, Shown({}, is_explained=True)), soft_wrap=True)
+    print(line(decision), file=shown)
     assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.getvalue())
 
 
@@ -210,10 +210,10 @@ def test_a_text_without_spaces_is_cut_between_its_characters(subcog: Run, home: 
 
 
 def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: Home) -> None:
-    told = outcomes.Understood(
+    understood = outcomes.Understood(
         "howto", 0.9, 0.9, ("keys",), source="hybrid", llm_status="success", llm_ms=87.4, row="both agree"
     )
-    keep(home, decided("d1", outcomes.BELOW, intent=told, borrowed=("vault",), note="semantic: out of time"))
+    keep(home, decided("d1", outcomes.BELOW, intent=understood, borrowed=("vault",), note="semantic: out of time"))
     out = subcog("why").out
     assert "merge    both agree; the LLM took 87 ms" in out
     assert "borrowed vault, from the prompt before" in out
@@ -245,7 +245,7 @@ def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home
 
 
 @pytest.mark.parametrize(
-    ("outcome", "candidates", "said"),
+    ("outcome", "candidates", "expected"),
     [
         (outcomes.BELOW, [0.21] * 7, "silent: the best of 7 candidates reached 0.21, 0.25 was needed"),
         (outcomes.BELOW, [0.2499], "silent: the best of 1 candidate reached 0.2499, 0.2500 was needed"),
@@ -256,13 +256,13 @@ def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home
         ("of_another_version", [], "silent: of_another_version"),
     ],
 )
-def test_every_outcome_is_a_plain_sentence(outcome: str, candidates: list[float], said: str) -> None:
-    assert sentence(decided("d", outcome, [candidate(f"m{i}", share) for i, share in enumerate(candidates)])) == said
+def test_every_outcome_is_a_plain_sentence(outcome: str, candidates: list[float], expected: str) -> None:
+    assert sentence(decided("d", outcome, [candidate(f"m{i}", share) for i, share in enumerate(candidates)])) == expected
 
 
 def test_a_silence_of_the_intent_has_its_numbers() -> None:
-    said = sentence(decided("d", outcomes.INTENT, intent=UNSURE))
-    assert said == "silent: memories could hardly help with it: 0.31, 0.50 was needed"
+    printed = sentence(decided("d", outcomes.INTENT, intent=UNSURE))
+    assert printed == "silent: memories could hardly help with it: 0.31, 0.50 was needed"
 
 
 def test_a_failure_has_its_reason() -> None:
@@ -280,11 +280,11 @@ def test_every_outcome_there_is_has_words() -> None:
 @pytest.mark.usefixtures("spoken")
 def test_json_is_the_record_without_the_memories_contents(subcog: Run) -> None:
     out = subcog("why", "--json").out
-    told = json.loads(out)
-    assert (told["id"], told["outcome"], told["injected"], told["prompt"]) == ("d1", "spoke", ["m1"], PROMPT)
-    assert told["intent"]["signals"][0] == ["how_do_we", "howto", 1.2]
-    assert told["settings"]["min_relevance"] == 0.25
-    assert told["candidates"][0]["terms"][0] == ["intercept", 1.0, -8.65]
+    record = json.loads(out)
+    assert (record["id"], record["outcome"], record["injected"], record["prompt"]) == ("d1", "spoke", ["m1"], PROMPT)
+    assert record["intent"]["signals"][0] == ["how_do_we", "howto", 1.2]
+    assert record["settings"]["min_relevance"] == 0.25
+    assert record["candidates"][0]["terms"][0] == ["intercept", 1.0, -8.65]
     assert "Keys of service" not in out
 
 
@@ -306,8 +306,8 @@ def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home
 
 def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
     keep(home, decided("1ab", at=NOW + 1), decided("1ac", at=NOW + 2), decided("1a", at=NOW + 3), decided("2b", at=NOW + 4))
-    for name, found in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
-        assert json.loads(subcog("why", name, "--json").out)["id"] == found
+    for name, id_ in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
+        assert json.loads(subcog("why", name, "--json").out)["id"] == id_
     done = subcog("why", "1")
     assert (done.code, done.out) == (2, "")
     assert done.err == "subcog: 1 begins several ids (1a, 1ac, 1ab, …); give more of it\n"
@@ -335,7 +335,7 @@ def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> No
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--undo",), "--undo takes a word back; name the memory: --bad MEMORY --undo, or --missed MEMORY --undo"),
         (("--dry-run",), "--dry-run goes with --missed; name the memory: --missed MEMORY --dry-run"),
@@ -348,9 +348,9 @@ def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> No
         (("d1", "--list"), "a list is not of one decision; leave the id out, or --list and --limit"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tuple[str, ...], said: str) -> None:
+def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tuple[str, ...], message: str) -> None:
     done = subcog("why", *arguments)
-    assert (done.code, done.out, done.err) == (2, "", f"subcog: {said}\n")
+    assert (done.code, done.out, done.err) == (2, "", f"subcog: {message}\n")
 
 
 # ---- another threshold ----------------------------------------------------------------------------------------------------
@@ -377,8 +377,8 @@ def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:
 
 def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
     bars = outcomes.Bars(0.6, 0.5, 6, 2000, needed=1.2)
-    one = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], bars=bars)
-    assert [would_speak(one, bar) for bar in (0.25, 0.3)] == [True, False]
+    decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], bars=bars)
+    assert [would_speak(decision, bar) for bar in (0.25, 0.3)] == [True, False]
     assert "or a memory of more than 1; the best reached 0.55" in sentence(
         decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], bars=bars, intent=UNSURE)
     )

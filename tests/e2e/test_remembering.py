@@ -58,7 +58,7 @@ def test_a_terminal_asks_before_several_are_purged(bare: Machine) -> None:
     two = [remembered(bare, "Cranes are tested every March."), remembered(bare, "The gate code is changed weekly.")]
     for answer, left in (("n\n", 2), ("y\n", 0)):
         asked = OnTerminal([bare.command, "forget", "--purge", *two], bare.folder, bare.environment)
-        asked.read_until("They can not be brought back.")
+        asked.read_until("They cannot be brought back.")
         asked.type(answer)
         assert asked.end() == (1 if left else 0)
         assert len(ids(bare)) == left

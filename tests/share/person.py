@@ -46,7 +46,7 @@ class Person:
                 patch.setenv(name, value)
             patch.setattr(sys, "argv", ["subcog", *words])
             with pytest.raises(SystemExit) as ended:
-                app.run()
+                app.run_command_line()
         done = Done(out.getvalue(), err.getvalue())
         assert ended.value.code == code, done.stderr
         return done

@@ -261,13 +261,13 @@ def take_back_refusals(memories: Sequence[Memory]) -> None:
 
 def refuse_kind(one: Refused) -> str:
     """Switch a source or kind off, and return the setting as it is then. Raises ConfigError."""
-    from subcog_hooks.cli.config import keep  # with all that settings concern, for a question that is put once
+    from subcog_hooks.cli.config import write_setting  # with all that settings concern, for a question that is put once
 
     value = one.value
     if one.setting in (learning_runs.NEVER, DROP_FROM):
         named = [name for name in str(context.settings()[one.setting]).split(",") if name and name != one.value]
         value = ",".join([*named, one.value])
-    keep(one.setting, value)
+    write_setting(one.setting, value)
     return f"{one.setting} = {value}"
 
 
