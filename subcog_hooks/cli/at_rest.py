@@ -5,7 +5,7 @@ import os
 import typer
 
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.background_jobs import Breath, Job
+from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import StoreError, SubcogError
@@ -92,9 +92,9 @@ def register(app: typer.Typer) -> None:
 def run_background_jobs() -> None:
     """Run background work. Sessions that begin and commands that end start it."""
     home = context.home()
-    trial_folders.remove_left(home)
+    trial_folders.remove_abandoned(home)
     try:
-        background_jobs.work(home, JOBS)
+        background_jobs.run_due_jobs(home, JOBS)
     except SubcogError as error:
         log.write(home, f"the work at rest failed: {error.message}")  # nobody sees the output of a detached process
         raise
@@ -134,45 +134,45 @@ def _wants_model_proposals(settings: Settings) -> bool:
     return is_asked and settings[SESSIONS_SETTING] == LEARNED_AT_REST
 
 
-def _import_notes(home: Home, breath: Breath) -> str:
+def _import_notes(home: Home, breath: JobPace) -> str:
     # Each job imports its own modules: a command that ends needs none of them.
     from subcog_hooks.cli.claude_code import claude_notes
 
-    return claude_notes.at_rest(home, breath)
+    return claude_notes.import_in_background(home, breath)
 
 
-def _learn_sessions(home: Home, breath: Breath) -> str:
+def _learn_sessions(home: Home, breath: JobPace) -> str:
     from subcog_hooks.cli.proposals import learning_runs
 
-    return learning_runs.at_rest(home, breath)
+    return learning_runs.learn_in_background(home, breath)
 
 
-def _ask_model(home: Home, breath: Breath) -> str:
+def _ask_model(home: Home, breath: JobPace) -> str:
     from subcog_hooks.cli.proposals import asking
 
-    return asking.at_rest(home, breath)
+    return asking.ask_in_background(home, breath)
 
 
-def _teach_questions(home: Home, breath: Breath) -> str:
+def _teach_questions(home: Home, breath: JobPace) -> str:
     from subcog_hooks.cli.proposals import teaching
 
-    return teaching.at_rest(home, breath)
+    return teaching.teach_in_background(home, breath)
 
 
-def _write_questions(home: Home, breath: Breath) -> str:
+def _write_questions(home: Home, breath: JobPace) -> str:
     from subcog_hooks.cli.proposals import enrichment
 
-    return enrichment.at_rest(home, breath)
+    return enrichment.enrich_in_background(home, breath)
 
 
-def _synchronise_team(home: Home, breath: Breath) -> str:
+def _synchronise_team(home: Home, breath: JobPace) -> str:
     from subcog_hooks.cli.team import sharing
 
-    sharing.share_quietly(home, context.settings(), breath)
+    sharing.synchronise_in_background(home, context.settings(), breath)
     return ""  # `share status` shows the result
 
 
-def _embed_memories(home: Home, breath: Breath) -> str:
+def _embed_memories(home: Home, breath: JobPace) -> str:
     count = background.embed_all_pending(home, breath)
     return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
 

@@ -11,7 +11,7 @@ from subcog_hooks.cli.proposals import audit_view, auditing
 from subcog_hooks.cli.proposals import learning_runs as sessions
 from subcog_hooks.cli.proposals.auditing import Audit, GrowingStore, ReplayStore
 from subcog_hooks.cli.support import author, context, progress
-from subcog_hooks.cli.support.output import counted, safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.cli.support.page import write_page
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.learn import history, learning, transcript
@@ -64,11 +64,11 @@ def audit(
     """
     if author.is_agent() and not as_user:
         raise author.needs_consent("it reads what the person typed in all sessions")
-    since_ms = sessions.age(since, now_ms())
-    left_out = sessions.left_out()
+    since_ms = sessions.time_of_age(since, now_ms())
+    left_out = sessions.excluded_names()
     if not learned and not context.has_store(context.home()):
         raise NoMemory("there are no memories to replay against", "--learned replays against what `learn` would propose")
-    all_files = sessions.found_all(transcripts)
+    all_files = sessions.find_all_transcripts(transcripts)
     recent_files = [file for file in all_files if file.latest >= since_ms]
     history_file = history.path_in(claude_notes.config_folder()) if transcripts is None else ""
     _announce_sources(all_files if learned else recent_files, transcripts or sessions.clients_folder(), history_file)
@@ -82,22 +82,22 @@ def audit(
         else _replay_against_store(typed_turns.turns, left_out)
     )
     if typed_turns.damaged:
-        terminal.say(f"{counted(typed_turns.damaged, 'row')} cannot be read, and were skipped")
+        terminal.say(f"{pluralize(typed_turns.damaged, 'row')} cannot be read, and were skipped")
     if result.left_out:
-        terminal.say(f"left out {counted(result.left_out, 'prompt')}, by {sessions.LEFT_OUT}")
+        terminal.say(f"left out {pluralize(result.left_out, 'prompt')}, by {sessions.LEFT_OUT}")
     if html is not None:
         about = "What you typed so far, replayed against " + (
             "what `subcog learn` would have proposed by then, had you kept all of it." if learned else "the memories of today."
         )
         write_page(audit_view.page_of(result, about), html)
     if as_json:
-        terminal.json(audit_view.described(result, AGAINST_PROPOSALS if learned else AGAINST_STORE), indent=1)
+        terminal.json(audit_view.audit_fields(result, AGAINST_PROPOSALS if learned else AGAINST_STORE), indent=1)
     elif html is None:
-        terminal.page(audit_view.view(result))
+        terminal.page(audit_view.audit_view(result))
 
 
 def _announce_sources(files: Sequence[TranscriptFile], folder: str, history_file: str) -> None:
-    sessions.tell_what_is_read(files, 0, folder)
+    sessions.print_reading(files, 0, folder)
     if history_file and os.path.isfile(history_file):
         terminal.say(
             f"{'and' if files else 'reading'} the list of your prompts, {safe(history_file)}, "
@@ -109,7 +109,7 @@ def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_
     """Return the turns typed at `since_ms` or later. A turn that forks of a session share comes once."""
     turns: dict[tuple[object, str], TypedTurn] = {}
     damaged = 0
-    with progress.of_items("reading", sum(file.size for file in files)) as advance:
+    with progress.track_items("reading", sum(file.size for file in files)) as advance:
         for file in files:
             offset, has_more = 0, True
             while has_more:
@@ -152,8 +152,8 @@ def _replay_against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -
 def _replay_against_proposals(turns: Sequence[TypedTurn], files: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:
     """Replay prompts against the proposals of `learn` at that time, as if all were kept. Raises StoreError."""
     places = Places(left_out)
-    options = sessions.options(None, dry_run=True)
-    with progress.of_items("learning", sum(file.size for file in files)) as advance:
+    options = sessions.options_of_settings(None, dry_run=True)
+    with progress.track_items("learning", sum(file.size for file in files)) as advance:
         proposed = learning.learn(files, None, None, options, advance).proposed
     with auditing.scratch_home() as home:
         shelf = GrowingStore(home, proposed, places)
@@ -165,6 +165,8 @@ def _replay_against_proposals(turns: Sequence[TypedTurn], files: Sequence[Transc
 
 def _replay_turns(turns: Sequence[TypedTurn], shelf: ReplayStore, memories: dict[str, Memory], places: Places) -> Audit:
     submitted = [turn for turn in turns if turn.kind in auditing.SUBMITTED]
-    with auditing.scratch_home() as scratch, progress.of_items("replaying", len(submitted)) as advance:
+    with auditing.scratch_home() as scratch, progress.track_items("replaying", len(submitted)) as advance:
         prompts, left_out = auditing.replay_all(submitted, shelf, scratch, places, advance)
-    return Audit(prompts, memories, auditing.asked_again(prompts), auditing.said_again(turns, places), left_out)
+    return Audit(
+        prompts, memories, auditing.find_repeated_questions(prompts), auditing.find_repeated_statements(turns, places), left_out
+    )

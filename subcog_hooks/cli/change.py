@@ -9,7 +9,7 @@ from subcog_hooks.capture.compose import Removed, total
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
-from subcog_hooks.cli.support.amendment import amend, changed, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_changes, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.erasure import erase
 from subcog_hooks.cli.support.output import safe, terminal
@@ -117,9 +117,9 @@ def edit(
     if question is not None and no_questions:
         raise UsageError("--question and --no-questions exclude each other", "give one of them")
     with context.writing() as store:
-        before = context.find(store, id_)
+        before = context.find_memory(store, id_)
         author.require_consent([before], as_user=as_user, status=status)
-        author.require_say(before, as_user=as_user)
+        author.require_storing_rights(before, as_user=as_user)
         changes: dict[str, object] = {
             name: value
             for name, value in (
@@ -129,7 +129,7 @@ def edit(
                 ("keywords", _option_values(keyword)),
                 ("triggers", _option_values(trigger)),
                 ("paths", _option_values(path)),
-                ("when", condition_inputs.read(_option_values(when) or ()) if when is not None else None),
+                ("when", condition_inputs.parse_conditions(_option_values(when) or ()) if when is not None else None),
                 ("standing", standing),
                 ("priority", priority),
                 ("trust", trust),
@@ -149,23 +149,23 @@ def edit(
         removed: list[Removed] = []
         if changes:
             after = amend(
-                before, lambda stored: _lower_trust(stored, changed(stored, changes), as_user=as_user), store, removed
+                before, lambda stored: _lower_trust(stored, apply_changes(stored, changes), as_user=as_user), store, removed
             )
         else:
             with Editor(before, author.origin(as_user=as_user)) as edited:
                 after = amend(
-                    before, lambda stored: _lower_trust(stored, changed(stored, edited), as_user=as_user), store, removed
+                    before, lambda stored: _lower_trust(stored, apply_changes(stored, edited), as_user=as_user), store, removed
                 )
         if after is None:
             terminal.say("nothing changed")
             return
-        context.follow(store)
+        context.update_index_and_vectors(store)
     if total(removed):
         terminal.say(describe(total(removed)))
     if after.when != before.when:
         state.warn_about_unset(after.when)
     terminal.result(after.id)
-    embedding.afterwards()
+    embedding.start_background_jobs()
 
 
 def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
@@ -181,7 +181,7 @@ def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
 
 def _owner_fields(project: str | None, *, user: bool) -> dict[str, object]:
     if not user:
-        return author.of_project(project or "")
+        return author.project_fields(project or "")
     if project:
         raise UsageError("--user and --project exclude each other", "give one of them")
     return {"scope": "user", "project": None}
@@ -212,7 +212,7 @@ def forget(
     Example: subcog forget 1m7x59 1m7x60
     """
     with context.writing() as store:
-        memories = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
+        memories = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
         lost_versions: list[Memory] = []
         if everywhere:
             from subcog_hooks.cli.team import sharing  # it loads psycopg
@@ -225,7 +225,7 @@ def forget(
             _confirm_purge([*memories, *kept_versions])
         memories += lost_versions
         if everywhere:
-            sharing.erase(memories)  # the server first: if it fails, the command can be repeated
+            sharing.erase_on_server(memories)  # the server first: if it fails, the command can be repeated
         memories += kept_versions
         if purge or everywhere:
             erase(store, memories)
@@ -233,7 +233,7 @@ def forget(
             store.modify(
                 [memory.id for memory in memories], lambda memory: memory.replaced(status="deleted", updated_at=now_ms())
             )
-            context.follow(store)
+            context.update_index_and_vectors(store)
     for memory in memories:
         terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 
@@ -273,11 +273,11 @@ def supersede(
     Example: subcog supersede 1m7x59 1m7x60
     """
     with context.writing() as store:
-        before, after = context.find(store, old), context.find(store, new)
+        before, after = context.find_memory(store, old), context.find_memory(store, new)
         if before.id == after.id:
             raise UsageError(f"{before.id} cannot supersede itself", "give two ids")
         author.require_consent([before], as_user=as_user)
-        author.require_say(before, as_user=as_user)
+        author.require_storing_rights(before, as_user=as_user)
         if after.status == PENDING:
             raise UsageError(f"{after.id} waits for `subcog review`, and replaces nothing until then", "review it first")
         if after.superseded_by == before.id and after.status == "superseded":
@@ -285,9 +285,9 @@ def supersede(
         store.modify(
             [before.id], lambda memory: memory.replaced(status="superseded", superseded_by=after.id, updated_at=now_ms())
         )
-        context.follow(store)
+        context.update_index_and_vectors(store)
     terminal.say(f"{before.id} is superseded by {after.id}")
-    embedding.afterwards()
+    embedding.start_background_jobs()
 
 
 ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
@@ -328,18 +328,18 @@ def demote(
 
     Example: subcog demote 1m7x59 --project github.com/acme/shop
     """
-    _move_memories(ids, author.of_project(project), as_user=as_user)
+    _move_memories(ids, author.project_fields(project), as_user=as_user)
 
 
 def _move_memories(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None:
     with context.writing() as store:
-        memories = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
+        memories = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
         author.require_consent(memories, as_user=as_user)
         for memory in memories:
-            author.require_say(memory, as_user=as_user)
-        moved = [after for before in memories if (after := amend(before, lambda stored: changed(stored, owner), store, []))]
+            author.require_storing_rights(memory, as_user=as_user)
+        moved = [after for memory in memories if (after := amend(memory, lambda old: apply_changes(old, owner), store, []))]
         if moved:
-            context.follow(store)
+            context.update_index_and_vectors(store)
         for memory in memories:
             if not any(after.id == memory.id for after in moved):
                 terminal.say(f"{memory.id} is there already")
@@ -348,7 +348,7 @@ def _move_memories(ids: list[str], owner: Mapping[str, object], *, as_user: bool
             terminal.result(f"{memory.id} is for {where} now: {safe(memory.content)[:80]}")
             _warn_after_move(memory, store)
     if moved:
-        embedding.afterwards()
+        embedding.start_background_jobs()
 
 
 def _warn_after_move(memory: Memory, store: Store) -> None:

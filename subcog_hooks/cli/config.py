@@ -144,7 +144,7 @@ def _forget_prompts() -> None:
     if not os.path.exists(home.state_db):
         return
     try:
-        with lookup.opened() as state:
+        with lookup.open_state() as state:
             decision_log.forget_texts(state)
         _forget_learned_questions()
         terminal.say("what was kept of earlier prompts is forgotten")
@@ -159,7 +159,7 @@ def _forget_learned_questions() -> None:
     if not os.path.exists(context.home().state_db):
         teaching.forget_all(None)
         return
-    with lookup.opened() as state:
+    with lookup.open_state() as state:
         teaching.forget_all(state)
 
 
@@ -169,7 +169,7 @@ def _preview_threshold(min_relevance: float) -> None:
     if not os.path.exists(home.state_db):
         return
     try:
-        with lookup.opened() as state:
+        with lookup.open_state() as state:
             decisions = decision_log.latest(state, MAX_PREVIEWED, event=PROMPT_EVENT)
     except StoreError as error:  # the setting is stored in any case
         terminal.say(error.message)

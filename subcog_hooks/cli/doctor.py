@@ -15,7 +15,7 @@ from subcog_hooks.cli.claude_code import client, registration
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.support import context, editor, stale_files, trial_folders
-from subcog_hooks.cli.support.output import counted, safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
 from subcog_hooks.core.control_characters import escape_controls
@@ -110,7 +110,7 @@ def doctor(
             raise UsageError("--memories and --prompt exclude each other", "give one of them")
         from subcog_hooks.cli.support import inventory  # only `--memories` needs it
 
-        inventory.tell_findings()
+        inventory.print_findings()
         return
     findings = Findings()
     home = context.home()
@@ -165,15 +165,15 @@ def _check_home(home: Home, findings: Findings) -> None:
 
 def _check_leftovers(home: Home, findings: Findings) -> None:
     """Name the copies of memories beside the store, and remove the leftovers of killed trials."""
-    if removed := trial_folders.remove_left(home):
-        findings.note(f"{counted(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
+    if removed := trial_folders.remove_abandoned(home):
+        findings.note(f"{pluralize(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
     for folder, is_at_work in trial_folders.find_folders(home).items():
         if is_at_work:
             findings.good(f"a trial is under way on a copy of the store, {folder}")
         else:
             findings.note(f"{folder} is a copy of the store that a killed trial has left, and cannot be removed; delete it")
-    if edits := editor.find_left(home):
-        texts = counted(len(edits), "memory is", "memories are")
+    if edits := editor.find_edit_folders(home):
+        texts = pluralize(len(edits), "memory is", "memories are")
         findings.note(f"the texts of {texts} in {home.edits}: of edits under way, or that failed; delete those you do not need")
 
 
@@ -234,7 +234,7 @@ def _check_background_jobs(home: Home, settings: loading.Settings, findings: Fin
             if job.every_s or job.is_due(home):
                 findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
             continue
-        message = f"at rest, {job.name}: {safe(last.told)} ({lookup.moment(last.at)}, {last.took_ms / 1000:.1f} s)"
+        message = f"at rest, {job.name}: {safe(last.told)} ({lookup.local_time(last.at)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:
             findings.good(message)
         else:
@@ -304,7 +304,7 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
 def _check_stale_files(store: Store, findings: Findings) -> None:
     """Name the memories of this project whose globs match no file any more."""
     project = context.here()
-    stale = stale_files.find(store, project) if project else None
+    stale = stale_files.find_stale(store, project) if project else None
     if stale is None:
         return
     if stale.gone:
@@ -438,9 +438,9 @@ def _check_background_llm(home: Home, settings: loading.Settings, findings: Find
 
 def _check_left_processes(findings: Findings) -> None:
     """Name the processes that an LLM's command line client has started and left running."""
-    from subcog_hooks.cli.jobs.machine import find_left_processes  # psutil takes 20 ms to load
+    from subcog_hooks.cli.jobs.machine import find_leftover_processes  # psutil takes 20 ms to load
 
-    for process in find_left_processes():
+    for process in find_leftover_processes():
         description = f"process {process.number} ({safe(process.name)}) was started by a client that was asked as a model"
         findings.note(f"{description}, and has outlived it; end it if it is of no use")
 
@@ -490,7 +490,7 @@ def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
 
 def _check_registration(findings: Findings) -> list[str] | None:
     """Show who runs the hook, and return the command in the user's own settings, None without one."""
-    look = registration.look()
+    look = registration.inspect_registration()
     for remark in look.remarks:
         if remark.kind == registration.BAD:
             findings.bad(remark.text, EXIT_CONFIG)
@@ -555,7 +555,7 @@ def _explain_silence(home: Home, prompt: str) -> None:
     if not os.path.exists(home.state_db):
         terminal.say(f"reason: not known, {home.state_db} is not there: the hook did not get as far as the memories")
         return
-    with context.reading() as store, lookup.opened() as state:
+    with context.reading() as store, lookup.open_state() as state:
         if store is None:
             return
         context.index_of(store)

@@ -7,10 +7,17 @@ import typer
 
 from subcog_hooks.cli.decisions import trial
 from subcog_hooks.cli.proposals import enriching, enrichment
-from subcog_hooks.cli.proposals.enriching import Checked, Pair, batches_of, conflict_question, find_pairs, read_conflicts
-from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, Calls
+from subcog_hooks.cli.proposals.enriching import (
+    CheckedSuggestions,
+    Pair,
+    batches_of,
+    conflict_question,
+    find_pairs,
+    read_conflicts,
+)
+from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, CallBudget
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
-from subcog_hooks.cli.support.output import counted, safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.llm import providers
@@ -60,13 +67,13 @@ def enrich(
     provider = providers.background_provider(settings, context.home())
     if provider is None:
         raise ProviderError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
-    with enrichment.opened_state() as state:
+    with enrichment.open_state() as state:
         if conflicts:
             _ask_for_conflicts(_find_named_or_newest(ids or [], limit), provider, state, dry_run=dry_run)
         else:
             _ask_for_questions(_find_memories(ids or [], limit, state), provider, state, dry_run=dry_run)
     if not dry_run:
-        embedding.afterwards()
+        embedding.start_background_jobs()
 
 
 def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
@@ -78,15 +85,15 @@ def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: St
     if not batches:
         terminal.say("there is no memory to write questions for")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    _announce_calls(provider, counted(count, "memory", "memories"), len(batches))
-    calls = Calls(provider, state, context.settings())
-    with trial.begun() as copy, progress.of_items("asking", count) as advance:
+    _announce_calls(provider, pluralize(count, "memory", "memories"), len(batches))
+    calls = CallBudget(provider, state, context.settings())
+    with trial.open_trial() as copy, progress.track_items("asking", count) as advance:
         for batch in batches:
             if not _may_ask(calls):
                 break
             for checked in enrichment.ask_about(batch, provider, copy):
                 if not dry_run:
-                    enrichment.keep(checked, provider.name, state)
+                    enrichment.store_suggestions(checked, provider.name, state)
                 _print_checked(checked)
             advance(len(batch))
 
@@ -98,16 +105,16 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
     """
     pairs: list[Pair] = []
     if memories:
-        with trial.begun() as copy:
+        with trial.open_trial() as copy:
             pairs = find_pairs(memories, copy, state)
     if not pairs:
         terminal.say("there are no two memories to compare")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     batches = list(batches_of(pairs))
-    _announce_calls(provider, counted(len(pairs), "pair") + " of memories", len(batches))
-    calls = Calls(provider, state, context.settings())
+    _announce_calls(provider, pluralize(len(pairs), "pair") + " of memories", len(batches))
+    calls = CallBudget(provider, state, context.settings())
     conflict_count = 0
-    with progress.of_items("asking", len(pairs)) as advance:
+    with progress.track_items("asking", len(pairs)) as advance:
         for batch in batches:
             if not _may_ask(calls):
                 break
@@ -119,12 +126,12 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
                     conflict_count += 1
                     _print_conflict(pair)
                     if not dry_run:
-                        enriching.suggest(state, pair.older.id, CONFLICT, pair.newer.id, provider.name)
+                        enriching.add_suggestion(state, pair.older.id, CONFLICT, pair.newer.id, provider.name)
                 if not dry_run:
                     state_values.note_tried(state, pair.key, pair.digest)
             advance(len(batch))
     waits = "" if dry_run or not conflict_count else "; `subcog review` asks which of them hold"
-    terminal.say(f"{counted(conflict_count, 'contradiction')} in {counted(len(pairs), 'pair')}{waits}")
+    terminal.say(f"{pluralize(conflict_count, 'contradiction')} in {pluralize(len(pairs), 'pair')}{waits}")
 
 
 def _print_conflict(pair: Pair) -> None:
@@ -143,14 +150,14 @@ def _find_named_or_newest(ids: Sequence[str], limit: int) -> list[Memory]:
 
 def _announce_calls(provider: Provider, subject: str, calls: int) -> None:
     model = f"{safe(provider.name)} ({safe(provider.model)})"
-    terminal.say(f"{model} is sent the texts of {subject}, in {counted(calls, 'call')}")
+    terminal.say(f"{model} is sent the texts of {subject}, in {pluralize(calls, 'call')}")
 
 
-def _may_ask(calls: Calls) -> bool:
+def _may_ask(calls: CallBudget) -> bool:
     """Count one more call if today's limit allows it. Return whether it does; say so if not."""
     is_allowed = calls.take(FULL_PACE)
     if not is_allowed:
-        terminal.say(f"the {calls.most} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
+        terminal.say(f"the {calls.daily_limit} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
     return is_allowed
 
 
@@ -163,13 +170,13 @@ def _find_memories(ids: Sequence[str], limit: int, state: State) -> list[Memory]
 
 def _find_named(ids: Sequence[str], store: Store) -> list[Memory]:
     """Return the memories with these ids, each once. Raises NoMemory, UsageError."""
-    named = list({memory.id: memory for memory in (context.find(store, id_) for id_ in ids)}.values())
+    named = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
     if inactive := [memory for memory in named if not memory.is_live(now_ms())]:
         raise UsageError(f"{inactive[0].id} is {inactive[0].status}, so nothing brings it", "name others")
     return named
 
 
-def _print_checked(checked: Checked) -> None:
+def _print_checked(checked: CheckedSuggestions) -> None:
     memory = checked.memory
     terminal.result(f"{memory.id}  {safe(memory.content)[:80]}".replace("\n", " "))
     for text in checked.kept:
@@ -177,4 +184,4 @@ def _print_checked(checked: Checked) -> None:
     for field, value in checked.proposed:
         terminal.result(f"   {field}: {safe(value)} (waits for `subcog review`)")
     for reason, count in checked.dropped.items():
-        terminal.say(f"   {counted(count, 'question')} left out: they {reason}")
+        terminal.say(f"   {pluralize(count, 'question')} left out: they {reason}")

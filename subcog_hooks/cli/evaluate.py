@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from subcog_hooks.cli.support import context, inputs, sources
-from subcog_hooks.cli.support.output import DIM, counted, safe, terminal
+from subcog_hooks.cli.support.output import DIM, pluralize, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import NoMemory, UsageError
@@ -119,7 +119,7 @@ def evaluate(
         _require_findable(rows, store)
         notes: dict[str, None] = {}
         # SEMANTIC also with fusion.alpha = 0: the sweep tries other values
-        with sources.opened(store, settings, SEMANTIC, fast=fast) as opened:
+        with sources.open_sources(store, settings, SEMANTIC, fast=fast) as opened:
             means = _compute_means([_rank_ids(row, opened, settings, notes) for row in rows], rows)
             by_alpha = _sweep_alphas(rows, opened, settings) if opened.space is not None else {}
     for note in notes:
@@ -135,7 +135,7 @@ def evaluate(
 def _read_queries(source: str) -> list[JudgedQuery]:
     """Read the queries of a file. Raises UsageError that names the first invalid line, or an empty file."""
     rows = []
-    for number, row in inputs.objects(source, LINE_FORMAT):
+    for number, row in inputs.read_objects(source, LINE_FORMAT):
         query = _parse_query(row)
         if query is None:
             raise UsageError(f"{inputs.name_of(source)} line {number}: expected {LINE_FORMAT}", "correct the line")
@@ -174,7 +174,7 @@ def _rank_ids(query: JudgedQuery, opened: Sources, settings: Settings, notes: di
     """Return the ids that a query finds, best first. Adds the remarks of a degraded search to `notes`."""
     scope = Filter(audiences=audiences_of(identity_of(query.project)) if query.project else None)
     deadline = Deadline(float(settings["search.timeout_ms"]))
-    answer = sources.search(Request(query.query, scope, is_typed=True), opened, deadline, DEPTH)
+    answer = sources.search_sources(Request(query.query, scope, is_typed=True), opened, deadline, DEPTH)
     if notes is not None and answer.is_degraded and answer.note:
         notes[answer.note] = None
     return [hit.memory.id for hit in answer.hits]
@@ -207,7 +207,7 @@ def _print_tables(
     rows: Sequence[JudgedQuery], means: Mapping[str, Mean], by_alpha: Mapping[float, Mean], settings: Settings
 ) -> None:
     table = plain_table()
-    for name in (counted(len(rows), "query", "queries"), "", ""):
+    for name in (pluralize(len(rows), "query", "queries"), "", ""):
         table.add_column(name, no_wrap=True)
     for name, mean in means.items():
         table.add_row(name, f"{mean.mean:.3f}", _interval_text(mean))

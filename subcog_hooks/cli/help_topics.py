@@ -34,7 +34,7 @@ def explain_topic(
     if topic is None:
         _list_topics()
         return
-    name = help_texts.find(topic, list(commands.COMMANDS))
+    name = help_texts.find_topic(topic, list(commands.COMMANDS))
     if terminal.out.is_terminal:
         _draw_markdown(help_texts.text(name))
     else:
@@ -42,7 +42,7 @@ def explain_topic(
 
 
 def _list_topics() -> None:
-    names = help_texts.names()
+    names = help_texts.all_topics()
     width = max(map(len, names))
     for name in names:
         terminal.result(f"{name:<{width}}  {help_texts.title(name)}")

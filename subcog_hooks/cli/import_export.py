@@ -77,24 +77,28 @@ def import_(
     Example: subcog import docs/adr --dry-run
     """
     if origin == catalogue.LIST:
-        raise typer.Exit(import_from.list_found())
+        raise typer.Exit(import_from.list_sources())
     _check_options(source, origin, since, trust, is_for_all=user)
     options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
-    reading = import_from.read(origin, source, since) if origin else None
+    reading = import_from.read_source(origin, source, since) if origin else None
     if reading is None:
         here = context.here()
         import_files.check_source(source or "", here.root if here else None)
     if dry_run:
         with context.reading() as store:
-            report = import_from.run(reading, store, options) if reading else _import_source(source or "", store, options)
+            report = (
+                import_from.import_source(reading, store, options) if reading else _import_source(source or "", store, options)
+            )
             if reading:
-                import_from.tell_where(origin or "", source)
-                import_from.tell(reading, store, dry_run=True)
+                import_from.print_location(origin or "", source)
+                import_from.print_reading(reading, store, dry_run=True)
     else:
         with context.writing() as store, _report_interruption(store):
-            report = import_from.run(reading, store, options) if reading else _import_source(source or "", store, options)
+            report = (
+                import_from.import_source(reading, store, options) if reading else _import_source(source or "", store, options)
+            )
             if reading:
-                import_from.tell(reading, store, dry_run=False)
+                import_from.print_reading(reading, store, dry_run=False)
             if changed := report.added + report.replaced + report.archived:
                 _index_memories(store, changed)
     _print_report(report, dry_run=dry_run)
@@ -150,21 +154,21 @@ def _report_interruption(store: Store) -> Iterator[None]:
 
 
 def _import_source(source: str, store: Store | None, options: Options) -> Report:
-    with progress.of_items("reading", import_files.count_lines(source)) as advance:
+    with progress.track_items("reading", import_files.count_lines(source)) as advance:
         return importing.run(source, store, options, advance)
 
 
 def _index_memories(store: Store, count: int) -> None:
-    with progress.of_items("indexing", 2 * count) as advance:
-        context.follow(store, advance)
+    with progress.track_items("indexing", 2 * count) as advance:
+        context.update_index_and_vectors(store, advance)
 
 
 def _embed_memories(*, wait: bool) -> None:
     if wait:
         with context.writing() as store:
-            embedding.now(store)
+            embedding.embed_now(store)
     else:
-        embedding.afterwards()
+        embedding.start_background_jobs()
 
 
 def _print_report(report: Report, *, dry_run: bool) -> None:
@@ -329,8 +333,8 @@ def reindex() -> None:
     with context.writing() as store:
         store.rebuild_cues()
         count = sum(store.counts().values())
-        with progress.of_items("indexing", count) as advance:
+        with progress.track_items("indexing", count) as advance:
             index = index_sync.rebuild(context.home(), store, advance)
         terminal.result(f"indexed {index.documents} memories")
-        if embedded := embedding.now(store, afresh=True):
+        if embedded := embedding.embed_now(store, afresh=True):
             terminal.say(f"embedded {embedded}")

@@ -10,7 +10,7 @@ import typer
 from subcog_hooks.cli.claude_code import claude_notes, client, hook_entries, registration, skills
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.support import context, embedding
-from subcog_hooks.cli.support.output import counted, terminal, visible
+from subcog_hooks.cli.support.output import pluralize, terminal, visible
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -74,12 +74,12 @@ def init(
             _ask_for_notes()
             _ask_for_sessions()
         return
-    before = client.read(path)
+    before = client.read_settings(path)
     command = ["subcog"] if project else client.hook_command()  # a shared file names nobody's own folders
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
-        after = hook_entries.registered(before, command)
+        after = hook_entries.add_hook(before, command)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"
@@ -127,9 +127,9 @@ def uninstall(
     """
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
-    before = client.read(path)
+    before = client.read_settings(path)
     try:
-        after = hook_entries.unregistered(before) if before is not None else before
+        after = hook_entries.remove_hook(before) if before is not None else before
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
     has_removed = _remove_skills(scope, dry_run=dry_run)
@@ -158,7 +158,7 @@ def _write_skills(scope: str, *, dry_run: bool) -> None:
     all_skills = _find_skills(folder, program, scope)
     written = [skill for skill in all_skills if skill.state in (skills.MISSING, skills.OLDER)]
     if written and not dry_run:
-        skills.write(written)
+        skills.write_skills(written)
     if written:
         names = ", ".join(skill.name for skill in written)
         terminal.say(f"{folder}: {'would get' if dry_run else 'has'} the skills {names} (/subcog-{written[0].name} and so on)")
@@ -176,7 +176,7 @@ def _remove_skills(scope: str, *, dry_run: bool) -> bool:
     removed = [skill for skill in all_skills if skill.state in (skills.SAME, skills.OLDER)]
     if removed:
         if not dry_run:
-            skills.remove(removed)
+            skills.remove_skills(removed)
         names = ", ".join(skill.name for skill in removed)
         terminal.say(f"{folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
     for skill in all_skills:
@@ -254,39 +254,39 @@ def _ask_for_notes() -> None:
     """Ask once, on a terminal, whether to import Claude Code's own notes, if there are any."""
     if not terminal.interactive or context.settings().is_set(NOTES_SETTING):
         return
-    notes, projects, others = claude_notes.count()
+    notes, projects, others = claude_notes.count_notes()
     if not notes and not others:
         return
     from subcog_hooks.cli.config import write_setting
 
     is_wanted = typer.confirm(
-        f"Take over what Claude Code itself has noted ({counted(notes, 'note')} about {counted(projects, 'project')}, "
-        f"{counted(others, 'CLAUDE.md or rule', 'CLAUDE.md files and rules')}), now and when a session begins?",
+        f"Take over what Claude Code itself has noted ({pluralize(notes, 'note')} about {pluralize(projects, 'project')}, "
+        f"{pluralize(others, 'CLAUDE.md or rule', 'CLAUDE.md files and rules')}), now and when a session begins?",
         default=True,
         err=True,
     )
     write_setting(NOTES_SETTING, is_wanted)
     terminal.say(f"{NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
-    if is_wanted and (report := claude_notes.take_over(context.home())):
+    if is_wanted and (report := claude_notes.import_changed(context.home())):
         terminal.say(
             f"added {report.added}; `subcog list` shows them, `subcog import --from claude --dry-run` what was left out"
         )
-        embedding.afterwards()
+        embedding.start_background_jobs()
 
 
 def _ask_for_sessions() -> None:
     """Ask once, on a terminal, whether to learn from sessions, if there are any."""
     if not terminal.interactive or context.settings().is_set(SESSIONS_SETTING):
         return
-    files = learning_runs.found_all(None)
+    files = learning_runs.find_all_transcripts(None)
     if not files:
         return
     from subcog_hooks.cli.config import write_setting
 
     size = sum(file.size for file in files)
     terminal.say(
-        f"What you typed in {counted(len(files), 'session')} of Claude Code ({size / 1e6:,.1f} MB) can become memories, when a "
-        "session begins, in the background; all of it waits for `subcog review`, and stays on this machine."
+        f"What you typed in {pluralize(len(files), 'session')} of Claude Code ({size / 1e6:,.1f} MB) can become memories, when "
+        "a session begins, in the background; all of it waits for `subcog review`, and stays on this machine."
     )
     question = f"Look at it? {NOT_LEARNED} (no), {COUNTED_AT_REST} (only say how much there is), {LEARNED_AT_REST} (yes)"
     answer = ""

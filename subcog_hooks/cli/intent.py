@@ -9,7 +9,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.decisions.lookup import shown_bar
+from subcog_hooks.cli.decisions.lookup import bar_text
 from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
@@ -63,7 +63,7 @@ def intent(
         providers.provider_of(settings, context.home())  # raises if it cannot be used, whether this prompt needs it or not
     with _open_sources() as (state, rarity_of):
         if batch:
-            for key, text, _ in list(inputs.rows(batch, "prompt")):
+            for key, text, _ in list(inputs.read_rows(batch, "prompt")):
                 record = intent_record(text, _examine_prompt(text, settings, state, rarity_of), settings if explain else None)
                 terminal.json({"id": key, **record})
             return
@@ -147,7 +147,7 @@ def _hook_reaction(examined: Examined, settings: Settings) -> str:
     if examined.is_enough(settings):
         return "the hook speaks if a memory is relevant"
     needed = choose.threshold_for_prompt(examined, settings, is_small=False).needed
-    return f"the hook stays silent unless a memory's relevance is {shown_bar(needed)}"
+    return f"the hook stays silent unless a memory's relevance is {bar_text(needed)}"
 
 
 def intent_view(text: str, examined: Examined, settings: Settings, *, explain: bool = False) -> RenderableType:

@@ -8,7 +8,7 @@ import typer
 from subcog_hooks.cli.proposals import asking, learning_runs
 from subcog_hooks.cli.support import author, context, embedding, progress
 from subcog_hooks.cli.support.erasure import erase
-from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn.fixes import FixProposal
@@ -67,29 +67,29 @@ def learn(
         return
     if transcripts and file:
         raise UsageError("--transcripts and --session exclude each other", "give one of them")
-    options = learning_runs.options(since, dry_run=dry_run)
+    options = learning_runs.options_of_settings(since, dry_run=dry_run)
     provider = _choose_model(use_llm)
-    files, waiting = learning_runs.found(transcripts, file)
+    files, waiting = learning_runs.find_idle_transcripts(transcripts, file)
     if file is None:
         files = [transcript for transcript in files if transcript.latest >= options.since]
-    learning_runs.tell_what_is_read(files, waiting, transcripts or learning_runs.clients_folder())
-    with learning_runs.opened(dry_run=dry_run) as (store, state):
-        with progress.of_items("reading", sum(transcript.size for transcript in files)) as advance:
+    learning_runs.print_reading(files, waiting, transcripts or learning_runs.clients_folder())
+    with learning_runs.open_store_and_state(dry_run=dry_run) as (store, state):
+        with progress.track_items("reading", sum(transcript.size for transcript in files)) as advance:
             report = sessions.learn(files, store, state, options, advance)
         proposed: list[Proposal | FixProposal] = [*report.proposed, *report.fixes]
         if proposed and store and not dry_run:
-            context.follow(store)
+            context.update_index_and_vectors(store)
         if state and not dry_run:
             learned.note_counted(state, 0)  # the next session counts anew
             if not (transcripts or file or since):
                 learned.note_learnable(state, 0)  # every learnable prompt is proposed now
     for proposal in proposed:
         _print_proposal(proposal, as_jsonl=as_jsonl)
-    learning_runs.tell(report, dry_run=dry_run)
+    learning_runs.print_report(report, dry_run=dry_run)
     written = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else []
     if (proposed or written) and not dry_run:
         terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")
-        embedding.afterwards()
+        embedding.start_background_jobs()
 
 
 def _choose_model(use_llm: bool | None) -> Provider | None:
@@ -110,11 +110,11 @@ def _ask_model(
 ) -> list[WrittenProposal]:
     """Ask a model about the sessions, and print and return its proposals. Raises ProviderError, StoreError."""
     asking.disclose(provider, files)
-    with progress.of_items("asking", sum(transcript.size for transcript in files)) as advance:
-        report = asking.ask(files, provider, options, progress=advance)
+    with progress.track_items("asking", sum(transcript.size for transcript in files)) as advance:
+        report = asking.ask_about_sessions(files, provider, options, progress=advance)
     for proposal in report.proposed:
         _print_proposal(proposal, as_jsonl=as_jsonl)
-    asking.tell(report, dry_run=options.dry_run)
+    asking.print_report(report, dry_run=options.dry_run)
     return report.proposed
 
 
@@ -149,7 +149,9 @@ def _forget_sessions(*, is_sure: bool) -> None:
         kept_count = sum(memory.status == "active" for memory in erased)
         if kept_count and not is_sure:
             if not terminal.interactive:
-                raise UsageError(f"{counted(kept_count, 'memory', 'memories')} that you kept would be erased too", "give --yes")
+                raise UsageError(
+                    f"{pluralize(kept_count, 'memory', 'memories')} that you kept would be erased too", "give --yes"
+                )
             if not typer.confirm(
                 f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back.", err=True
             ):
@@ -165,4 +167,4 @@ def _forget_sessions(*, is_sure: bool) -> None:
             terminal.say("nothing came from sessions")
             raise typer.Exit(EXIT_NOTHING_FOUND)
         erase(store, erased)
-    terminal.say(f"erased {counted(len(erased), 'memory', 'memories')} that came from sessions")
+    terminal.say(f"erased {pluralize(len(erased), 'memory', 'memories')} that came from sessions")

@@ -7,7 +7,7 @@ import os
 
 from subcog_hooks.cli.support import guard, results, searching
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
-from subcog_hooks.cli.support.search_options import END, QUIET, SearchOptions, read_words
+from subcog_hooks.cli.support.search_options import END, QUIET, SearchOptions, parse_command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ def answer_search(options: SearchOptions, *, is_quiet: bool) -> int:
     terminal.begin_run(quiet=is_quiet)
 
     def show(page: results.ResultPage) -> None:
-        results.show(page, options.shape, is_explained=options.explain)
+        results.print_results(page, options.shape, is_explained=options.explain)
 
-    return guard.guard(lambda: searching.run(options, show), is_debugged=False)
+    return guard.guard(lambda: searching.run_search(options, show), is_debugged=False)
 
 
 def answer_and_exit(words: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ def answer_and_exit(words: Sequence[str]) -> None:
     Return without an answer if the words ask for a terminal's search. words: the command's name first.
     """
     end = words.index(END) if END in words else len(words)
-    options = read_words([*(word for word in words[:end] if word != QUIET), *words[end:]])
+    options = parse_command_line([*(word for word in words[:end] if word != QUIET), *words[end:]])
     if options is not None:
         if options.batch:
             gc.enable()  # a batch runs long enough to need it

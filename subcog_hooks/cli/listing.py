@@ -7,7 +7,7 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, condition_inputs, context, inputs
-from subcog_hooks.cli.support.output import DIM, beside, counted, day, safe, terminal, where
+from subcog_hooks.cli.support.output import DIM, day, memory_remark, owner_label, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.store.memory import PERSON, STATUSES, AnsweredQuestion, Memory
@@ -88,7 +88,7 @@ def list_(
 
     Example: subcog list --namespace decisions -n 20
     """
-    criteria = context.wanted(
+    criteria = context.filter_of_options(
         namespaces=namespace,
         tags=tag,
         paths=inputs.files_of(path, context.root_of(project)),
@@ -116,7 +116,7 @@ def list_(
         )
     else:
         for memory in memories:
-            note = f"  ({beside(memory)})" if beside(memory) else ""
+            note = f"  ({memory_remark(memory)})" if memory_remark(memory) else ""
             certainty = f"{_certainty_text(memory)}  " if standing else ""
             terminal.result(
                 f"{certainty}{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{note}"
@@ -126,7 +126,7 @@ def list_(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
         )
     if not memories:
-        terminal.say(f"of {counted(total, 'memory', 'memories')} none is that far" if total else "no memories")
+        terminal.say(f"of {pluralize(total, 'memory', 'memories')} none is that far" if total else "no memories")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
@@ -179,7 +179,7 @@ def show(
     with context.reading() as store:
         if store is None:
             raise NoMemory(f"no memory has the id {id_[:80]}", "nothing has been remembered yet")
-        memory = context.find(store, id_)
+        memory = context.find_memory(store, id_)
         wrong_for = [mark.decision for mark in store.marks([memory.seq])]
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
@@ -197,7 +197,7 @@ def _field_rows(memory: Memory) -> list[tuple[str, str]]:
         ("id", memory.id),
         ("urn", memory.urn),
         ("namespace", memory.namespace),
-        ("scope", where(memory)),
+        ("scope", owner_label(memory)),
         ("status", memory.status + (f", by {memory.superseded_by}" if memory.superseded_by else "")),
         ("created", jsonl.written_time(memory.created_at)),
         ("updated", jsonl.written_time(memory.updated_at) if memory.updated_at != memory.created_at else ""),
@@ -207,7 +207,7 @@ def _field_rows(memory: Memory) -> list[tuple[str, str]]:
         ("keywords", ", ".join(memory.keywords)),
         *_value_rows("triggers", memory.triggers),
         *_value_rows("paths", memory.paths),
-        *_value_rows("when", condition_inputs.written(memory.when)),
+        *_value_rows("when", condition_inputs.condition_texts(memory.when)),
         *_value_rows("questions", [_question_text(question) for question in memory.questions]),
         ("standing", _standing_text(memory)),
         ("priority", str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""),

@@ -119,7 +119,7 @@ def pull(
     home = context.home()
     home.create()
     known_names = {space.name for space in models.installed_spaces(home)}
-    with progress.of_bytes(name) as advance:
+    with progress.track_bytes(name) as advance:
         space = pull_model(home, name, from_, advance)
     if space.name in known_names:
         terminal.say(f"{space.model} is installed already; `subcog models remove {space.name}` makes room for another copy")
@@ -145,7 +145,7 @@ def use(
     config.write_setting(models.SETTING, None if space.is_packaged else space.name)
     pending = max(0, _count_memories() - _count_embedded(home, space))
     terminal.say(f"`subcog search` compares with {space.model} from now on" + _pending_remark(home, pending))
-    embedding.afterwards()
+    embedding.start_background_jobs()
 
 
 def _pending_remark(home: Home, pending: int) -> str:

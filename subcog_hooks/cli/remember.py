@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import cleaned
 from subcog_hooks.capture.duplicates import Near
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
-from subcog_hooks.cli.support.amendment import amend, changed, joined, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
 from subcog_hooks.redaction.redact import describe
@@ -170,7 +170,7 @@ def remember(
             keywords=tuple(keyword or ()),
             triggers=tuple(trigger or ()),
             paths=tuple(path or ()),
-            when=condition_inputs.read(when or ()),
+            when=condition_inputs.parse_conditions(when or ()),
             questions=questions.put_by(question or (), author.origin()),
             standing=standing,
             priority=priority or 0,
@@ -202,11 +202,11 @@ def remember(
         terminal.raw(jsonl.dump(memory) + "\n")
     else:
         terminal.result(memory.id)
-    embedding.afterwards()
+    embedding.start_background_jobs()
 
 
 def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:
-    old = context.find(store, supersedes) if supersedes else None
+    old = context.find_memory(store, supersedes) if supersedes else None
     if old:
         author.require_consent([old], as_user=False)
     for existing in store.by_hash(memory.content_hash):
@@ -224,7 +224,7 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
         _mark_superseded(old, memory, store)
     elif not is_asked and (similar := similar_to(memory, store)):
         _show_similar(similar, memory)
-    context.follow(store)
+    context.update_index_and_vectors(store)
     return memory
 
 
@@ -237,19 +237,19 @@ def _fields_to_add(memory: Memory, *, has_priority: bool) -> dict[str, object]:
 
 def _add_fields(existing: Memory, fields: dict[str, object], store: Store) -> Memory:
     """Add fields to a stored memory with the same text. Raises InvalidMemory as `edit` does."""
-    if author.is_agent() and existing.trust == USER and joined(existing, fields):
+    if author.is_agent() and existing.trust == USER and merge_changes(existing, fields):
         raise author.needs_consent(f"{existing.id} has this text already and was written by the person")
-    if joined(existing, fields):
-        author.require_say(existing, as_user=False)
-    names = [_MERGED_FIELDS[field] for field in joined(existing, fields)]
-    after = amend(existing, lambda stored: changed(stored, joined(stored, fields)), store, [])
+    if merge_changes(existing, fields):
+        author.require_storing_rights(existing, as_user=False)
+    names = [_MERGED_FIELDS[field] for field in merge_changes(existing, fields)]
+    after = amend(existing, lambda stored: apply_changes(stored, merge_changes(stored, fields)), store, [])
     if after is None:
         terminal.say(f"already remembered as {existing.id}; `subcog edit {existing.id}` changes its fields")
         return existing
     is_singular = names in (["priority"], ["date of expiry"], ["standing"])
     listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
     terminal.say(f"already remembered as {existing.id}; its {listed} {'is' if is_singular else 'are'} taken over")
-    context.follow(store)
+    context.update_index_and_vectors(store)
     return after
 
 

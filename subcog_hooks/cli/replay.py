@@ -11,7 +11,7 @@ from subcog_hooks.cli.decisions import decision_view, lookup
 from subcog_hooks.cli.decisions.decision_view import RIGHT, WRONG
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.support import completion, context
-from subcog_hooks.cli.support.output import ACCENT, DIM, counted, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.redaction.leaks import MASK
 from subcog_hooks.store.decision import INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
@@ -49,11 +49,11 @@ def replay(
 
     Example: subcog replay
     """
-    with lookup.opened() as state:
+    with lookup.open_state() as state:
         earlier = lookup.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
-        given_ids = lookup.given_before(state, earlier)
+        given_ids = lookup.ids_given_before(state, earlier)
     if earlier.prompt is None:
-        raise UsageError(f"the prompt of {earlier.id} was not kept, so it cannot be asked again", lookup.why_not_kept())
+        raise UsageError(f"the prompt of {earlier.id} was not kept, so it cannot be asked again", lookup.why_not_stored())
     if not context.has_store(context.home()):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
     for remark in _replay_remarks(earlier):
@@ -62,8 +62,8 @@ def replay(
     changes, unchanged = _compare_decisions(earlier, today)
     if as_json:
         record = {
-            "was": lookup.described(earlier),
-            "is": lookup.described(today),
+            "was": lookup.decision_fields(earlier),
+            "is": lookup.decision_fields(today),
             "changes": [
                 {"id": change.id, "was": _candidate_record(change.was), "is": _candidate_record(change.now)}
                 for change in changes
@@ -99,8 +99,8 @@ def _decide_again(earlier: Decision, given_ids: set[str]) -> Decision:
     with context.reading() as store:
         if store is not None:
             context.index_of(store)  # a hook without an index is silent
-    with lookup.opened() as state:
-        return Rerun(earlier, given_ids, lookup.place_of(state, earlier), state).decide(context.home())
+    with lookup.open_state() as state:
+        return Rerun(earlier, given_ids, lookup.position_of_prompt(state, earlier), state).decide(context.home())
 
 
 def _compare_decisions(earlier: Decision, today: Decision) -> tuple[list[Change], int]:
@@ -126,8 +126,8 @@ def _replay_view(
     earlier: Decision, today: Decision, changes: list[Change], unchanged: int, memories: dict[str, Memory]
 ) -> RenderableType:
     parts: list[RenderableType] = [
-        Text(f"{earlier.id}  {lookup.moment(earlier.at)}", style=DIM),
-        Text(lookup.prompt_of(earlier, decision_view.PREVIEW)),
+        Text(f"{earlier.id}  {lookup.local_time(earlier.at)}", style=DIM),
+        Text(lookup.prompt_text(earlier, decision_view.PREVIEW)),
         "",
         Text.assemble(("was  ", DIM), lookup.sentence(earlier)),
         Text.assemble(("is   ", DIM), (lookup.sentence(today), RIGHT if today.outcome == SPOKE else "yellow")),
@@ -139,7 +139,7 @@ def _replay_view(
         head = Text.assemble(
             (f"{safe(change.id)}  ", ACCENT), (f"{_candidate_text(change.was)} -> {_candidate_text(change.now)}", style)
         )
-        parts += [head, decision_view.indented(decision_view.words_of(memories.get(change.id)))]
+        parts += [head, decision_view.indent(decision_view.first_words(memories.get(change.id)))]
     parts += ["", Text(_changes_summary(changes, unchanged), style=DIM)]
     return Group(*parts)
 
@@ -157,5 +157,7 @@ def _changes_summary(changes: list[Change], unchanged: int) -> str:
         return "nothing has changed"
     verb = "is" if unchanged == 1 else "are"
     return (
-        f"{counted(unchanged, 'memory', 'memories')} {verb} judged as before" if unchanged else "no memory is judged as before"
+        f"{pluralize(unchanged, 'memory', 'memories')} {verb} judged as before"
+        if unchanged
+        else "no memory is judged as before"
     )

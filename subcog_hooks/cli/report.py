@@ -11,7 +11,7 @@ from rich.text import Text
 from subcog_hooks.cli.decisions import arithmetic
 from subcog_hooks.cli.support import context, inventory
 from subcog_hooks.cli.support.inventory import Group, Inventory
-from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, redact_line, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
 from subcog_hooks.cli.support.page import Column, Moment, Page, write_page
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.core.errors import NoMemory
@@ -42,7 +42,7 @@ def report(
     with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        contents = Inventory(list(store.all(UNDELETED)), inventory.use_so_far(), now_ms())
+        contents = Inventory(list(store.all(UNDELETED)), inventory.load_use(), now_ms())
     if html is not None:
         write_page(_build_page(contents), html)
     if as_json:
@@ -119,7 +119,7 @@ def _group_table(title: str, groups: Sequence[Group]) -> RenderableType:
     for group in groups[:MAX_SECTION_LINES]:
         table.add_row(safe(group.name), f"{group.active:,}", f"{group.given:,}", f"{group.waiting:,}")
     if len(groups) > MAX_SECTION_LINES:
-        table.add_row(f"and {counted(len(groups) - MAX_SECTION_LINES, 'other')}", "", "", "")
+        table.add_row(f"and {pluralize(len(groups) - MAX_SECTION_LINES, 'other')}", "", "", "")
     return table
 
 

@@ -8,13 +8,13 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
-from subcog_hooks.cli.proposals.suggested import Open
+from subcog_hooks.cli.proposals.suggested import OpenSuggestion
 from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.support import author, completion, context, embedding
-from subcog_hooks.cli.support.amendment import amend, changed, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_changes, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, redact_line, safe, terminal, where
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, owner_label, redact_line, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.learn.proposals import is_from_session
 from subcog_hooks.redaction.redact import redact
@@ -89,7 +89,7 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
     """Keep and drop memories and suggestions by id, all or none. Raises NoMemory, UsageError."""
     if author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
-    with suggested.opened() as state:
+    with suggested.open_state() as state:
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
         if both := named.keys() & {*accepted} & {*rejected}:
@@ -98,7 +98,7 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
         for id_, suggestion in named.items():
             assert state is not None
             terminal.say(suggested.accept(suggestion, state) if id_ in accepted else suggested.drop(suggestion, state))
-    embedding.afterwards()
+    embedding.start_background_jobs()
 
 
 def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
@@ -106,8 +106,8 @@ def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
     if not accepted and not rejected:
         return
     with context.writing() as store:
-        kept = [waiting.find_one(store, id_) for id_ in dict.fromkeys(accepted)]
-        dropped = [waiting.find_one(store, id_) for id_ in dict.fromkeys(rejected)]
+        kept = [waiting.find_pending(store, id_) for id_ in dict.fromkeys(accepted)]
+        dropped = [waiting.find_pending(store, id_) for id_ in dict.fromkeys(rejected)]
         if both := {memory.id for memory in kept} & {memory.id for memory in dropped}:
             raise UsageError(f"{', '.join(sorted(both))} cannot be kept and dropped", "name it once")
         if kept:
@@ -117,7 +117,7 @@ def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
     waiting.count_refusals(kept, refused=False)
     for kind in waiting.count_refusals(dropped, refused=True):
         terminal.say(
-            f"{waiting.ENOUGH} times in a row you refused {kind.told}; "
+            f"{waiting.MAX_REFUSALS} times in a row you refused {kind.phrase}; "
             f"`subcog config set {kind.setting} {kind.value}` lets it never come again"
         )
     for verb, memories in (("kept", kept), ("dropped", dropped)):
@@ -125,9 +125,9 @@ def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
             terminal.say(f"{verb}: {memory.id} {redact_line(memory.content)[:80]}")
 
 
-def _find_waiting() -> tuple[list[Memory], list[Open]]:
+def _find_waiting() -> tuple[list[Memory], list[OpenSuggestion]]:
     """Return the waiting memories, and the suggestions. Raises Exit if there are neither, StoreError."""
-    with context.reading() as store, suggested.opened() as state:
+    with context.reading() as store, suggested.open_state() as state:
         memories = waiting.find_waiting(store) if store else []
         suggestions = suggested.find_open(state, store) if store else []
     if not memories and not suggestions:
@@ -136,16 +136,16 @@ def _find_waiting() -> tuple[list[Memory], list[Open]]:
     return memories, suggestions
 
 
-def _print_rows(memories: Sequence[Memory], suggestions: Sequence[Open]) -> None:
+def _print_rows(memories: Sequence[Memory], suggestions: Sequence[OpenSuggestion]) -> None:
     with context.reading() as store:
         for memory in memories if store else ():
             assert store is not None
             _print_row(memory, store)
     for suggestion in suggestions:
-        terminal.json(suggested.described(suggestion))
+        terminal.json(suggested.suggestion_fields(suggestion))
 
 
-def _print_lines(memories: Sequence[Memory], suggestions: Sequence[Open]) -> None:
+def _print_lines(memories: Sequence[Memory], suggestions: Sequence[OpenSuggestion]) -> None:
     for memory in memories:
         terminal.pieces(
             (memory.id, ACCENT),
@@ -171,7 +171,7 @@ def _print_row(memory: Memory, store: Store) -> None:
 
 
 def _origin_text(memory: Memory) -> str:
-    return safe(f"{memory.namespace} of {where(memory)}, {waiting.source_of(memory)}")
+    return safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
 
 
 class _ReviewSession:
@@ -182,7 +182,7 @@ class _ReviewSession:
         self._position = 0
         self._steps: list[tuple[int, Settlement]] = []  # positions and changes, for undo
         self._settled: set[str] = set()
-        self._quotes = learning_runs.how_said()
+        self._quotes = learning_runs.load_proposal_records()
         self._tried_prompts = 0
         self._decisions_by_id: Mapping[str, list[Decision]] = {}
 
@@ -191,7 +191,7 @@ class _ReviewSession:
         _say_keys()
         try:
             with terminal.err.status(f"trying the last {waiting.PROMPTS_TRIED} prompts"):
-                self._tried_prompts, self._decisions_by_id = waiting.would_come_to(self._memories)
+                self._tried_prompts, self._decisions_by_id = waiting.find_prompts_served(self._memories)
         except NoDecision:
             pass  # the hook has heard no prompt yet
         except (StoreError, OSError) as error:
@@ -214,7 +214,7 @@ class _ReviewSession:
         left = len(self._memories) - len(self._settled)
         terminal.say(f"{len(self._settled)} settled, {left} still wait" if left else f"all {len(self._memories)} are settled")
         if self._settled:
-            embedding.afterwards()
+            embedding.start_background_jobs()
 
     def _ask_about(self, memory: Memory) -> bool:
         """Show a memory, and apply the person's answer. Return whether to go on."""
@@ -242,7 +242,7 @@ class _ReviewSession:
                 continue
             self._settled |= self._waiting_ids_of(change)
             self._steps.append((self._position, change))
-            terminal.result(f"   {change.said}")
+            terminal.result(f"   {change.message}")
             if key in ALL_OF_SOURCE and (name := waiting.importer_of(memory)):
                 _ask_about_source(name, waiting.KEEP_FROM if key == "K" else waiting.DROP_FROM)
             else:
@@ -253,7 +253,7 @@ class _ReviewSession:
     def _offer_to_refuse_kind(self, key: str, memory: Memory) -> None:
         """Count refusals of this kind of memory; after five in a row, ask whether to refuse it always."""
         for kind in waiting.count_refusals([memory], refused=key == "d"):
-            terminal.say(f"   {waiting.ENOUGH} times in a row you refused {kind.told}: never again? y or n")
+            terminal.say(f"   {waiting.MAX_REFUSALS} times in a row you refused {kind.phrase}: never again? y or n")
             if next_key().lower() == "y":
                 terminal.say(f"   {waiting.refuse_kind(kind)}; `subcog config set` changes it")
 
@@ -272,7 +272,7 @@ class _ReviewSession:
                 ]
                 change = (waiting.accept if key == "K" else waiting.reject)(store, same)
                 name = waiting.store_of(memory) or waiting.source_of(memory)
-                return change._replace(said=f"{change.said}: all {len(same)} {name}")
+                return change._replace(message=f"{change.message}: all {len(same)} {name}")
             if key in WITH_NEIGHBOUR and near:
                 other = _choose_neighbour(near)
                 if other is None:
@@ -292,7 +292,7 @@ class _ReviewSession:
         with context.writing() as store:
             waiting.undo(store, change)
         self._steps.pop()
-        waiting.take_back_refusals(
+        waiting.uncount_refusals(
             [before for before, after in zip(change.before, change.after, strict=True) if _is_refused(after)]
         )
         self._settled -= self._waiting_ids_of(change)
@@ -312,7 +312,7 @@ class _ReviewSession:
         )
         terminal.paragraph((redact_line(memory.content), ""), indent=3)
         if is_from_session(memory):
-            for name, text in learning_runs.told_of(memory, self._quotes.get(memory.id)):
+            for name, text in learning_runs.review_notes(memory, self._quotes.get(memory.id)):
                 terminal.paragraph((f"{name}: ", DIM), (safe(text), ""), indent=3)
         cues = [
             ("asked", [question.text for question in memory.questions]),
@@ -333,11 +333,11 @@ class _ReviewSession:
                 terminal.paragraph((redact_line(decision.prompt or "")[:PREVIEW_CHARACTERS], DIM), indent=5)
 
 
-def _ask_about_suggestions(suggestions: Sequence[Open]) -> None:
+def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
     """Ask about each suggested change until none is left or the person quits."""
     if suggestions:
         terminal.say(KEYS_OF_SUGGESTIONS)
-    with suggested.opened() as state:
+    with suggested.open_state() as state:
         for position, suggestion in enumerate(suggestions, 1):
             assert state is not None
             terminal.result("")
@@ -351,7 +351,7 @@ def _ask_about_suggestions(suggestions: Sequence[Open]) -> None:
                     terminal.result(f"   {(suggested.accept if key == 'k' else suggested.drop)(suggestion, state)}")
             except SubcogError as error:
                 terminal.complain(str(error))
-    embedding.afterwards()
+    embedding.start_background_jobs()
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
@@ -360,14 +360,14 @@ def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
     def keep_edited(stored: Memory) -> Memory:
         if stored.status != PENDING:
             raise UsageError(f"{stored.id} is {stored.status} by now", "another process was quicker")
-        return changed(stored, {**edits, "status": "active"})
+        return apply_changes(stored, {**edits, "status": "active"})
 
     with whole_lines(), Editor(memory, keeps_status=True) as edits:
         after = amend(memory, keep_edited, store, []) if edits else None
     if after is None:
         terminal.say("nothing changed; it still waits")
         return None
-    context.follow(store)
+    context.update_index_and_vectors(store)
     return Settlement("changed and kept", (memory,), (after,))
 
 

@@ -29,7 +29,7 @@ def search(**values: Any) -> None:
     """
     options = SearchOptions()
     options.query = values["query"] or ()
-    options.shape = results.form(as_json=values["json"], jsonl=values["jsonl"], ids=values["ids"])
+    options.shape = results.output_format(as_json=values["json"], jsonl=values["jsonl"], ids=values["ids"])
     for option in OPTIONS:
         if option.kind != SHAPE and option.name != ONLY_TERMINAL:
             value = values[option.name]
@@ -37,17 +37,19 @@ def search(**values: Any) -> None:
     if values[ONLY_TERMINAL]:
         from subcog_hooks.cli.team import team_results  # few people have a team's server
 
-        team_results.require_plain(options)
-        raise typer.Exit(team_results.run(options, is_fast=options.fast))
+        team_results.require_supported(options)
+        raise typer.Exit(team_results.run_team_search(options, is_fast=options.fast))
 
     def show(page: results.ResultPage) -> None:
         if options.shape == results.TABLE:
-            views.show_answer(page, is_explained=options.explain)
+            views.print_answer(page, is_explained=options.explain)
         else:
-            results.show(page, options.shape, is_explained=options.explain)
+            results.print_results(page, options.shape, is_explained=options.explain)
 
     is_refined = terminal.is_drawn and options.mode == HYBRID and not options.fast and not options.explain
-    raise typer.Exit(searching.run(options, show, _show_word_hits if is_refined and options.shape == results.TABLE else None))
+    raise typer.Exit(
+        searching.run_search(options, show, _show_word_hits if is_refined and options.shape == results.TABLE else None)
+    )
 
 
 def _make_parameter(option: Option) -> inspect.Parameter:
@@ -76,7 +78,7 @@ search.__annotations__ = {parameter.name: parameter.annotation for parameter in 
 
 
 @contextmanager
-def _show_word_hits(look: searching.Look) -> Iterator[None]:
+def _show_word_hits(look: searching.StoreSearch) -> Iterator[None]:
     """Show the hits by words while the neural model is loaded; the answer replaces them."""
     first = look.by_words()
     if not first.hits or first.stage != VERY_HIGH:

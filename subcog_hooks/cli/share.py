@@ -8,7 +8,7 @@ import typer
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
-from subcog_hooks.cli.support.output import counted, day, safe, terminal
+from subcog_hooks.cli.support.output import day, pluralize, safe, terminal
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
 from subcog_hooks.settings.defaults import SHARE_URL
@@ -76,7 +76,7 @@ def init(
     settings = context.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_require_shareable(author.names_of(name)[0]) for name in project or ([author.HERE] if context.here() else [])]
-    sharing.say_ignored_variables()
+    sharing.drop_ignored_variables()
     with server_connection.opened(address) as server, server_connection.translated(address):
         parameters = server_connection.settings_of(address)
         schema = server_schema.look(server)
@@ -140,7 +140,7 @@ def sync(
         return
     with ShareState.open(home) as state:
         agreed = sharing.agreed_projects(state, settings)
-        change = sharing.change_of_server(state, settings)
+        change = sharing.find_changed_server(state, settings)
     if new := [name for name in projects if name not in agreed]:
         _ask_agreement(settings, new, change, yes=yes, as_user=as_user)
     try:
@@ -149,8 +149,8 @@ def sync(
         _ask_agreement(settings, projects, error, yes=yes, as_user=as_user)
         outcome = _synchronise_projects(settings, projects)
     _print_outcome(outcome)
-    refusal = sharing.note_outcome(home, outcome)
-    embedding.afterwards()
+    refusal = sharing.record_outcome(home, outcome)
+    embedding.start_background_jobs()
     if refusal:
         raise ServerError(safe(refusal), "its owner gives you the project: see `subcog help sharing`")
 
@@ -180,10 +180,10 @@ def _ask_agreement(
 def _synchronise_projects(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
     home = context.home()
     try:
-        with progress.of_items("synchronising", None, with_rate=True) as advance:
+        with progress.track_items("synchronising", None, with_rate=True) as advance:
             return sharing.synchronise(home, settings, projects, advance=advance)
     except ServerError as error:
-        sharing.note_failure(home, error.message)
+        sharing.record_failure(home, error.message)
         raise
 
 
@@ -206,10 +206,10 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
         held_back = [entry for name in projects for entry in state.held_back(name)]
         with context.reading() as store:
-            changes = share_status.own_changes(store, state) if store else []
-        left_out = {server_documents.shown_author(role): count for role, count in sharing.left_of(state).items()}
-    lost_versions, waiting = share_status.lost_versions(projects), share_status.count_waiting(projects, agreed)
-    kept_fields = share_status.own_fields_kept(held_back)
+            changes = share_status.find_own_changes(store, state) if store else []
+        left_out = {server_documents.shown_author(role): count for role, count in sharing.load_left_counts(state).items()}
+    lost_versions, waiting = share_status.find_lost_versions(projects), share_status.count_waiting(projects, agreed)
+    kept_fields = share_status.find_withheld_changes(held_back)
     deleted = [change for change in changes if change.kind != CHANGED]
     edited = [change for change in changes if change.kind == CHANGED]
     if as_json:
@@ -293,7 +293,7 @@ def restore(
     if bool(ids) == bool(by):
         raise UsageError("no memory is named", "name memories, or a colleague by --by")
     with locked(context.home()), context.writing() as store, ShareState.open(context.home()) as state:
-        changes = share_status.own_changes(store, state)
+        changes = share_status.find_own_changes(store, state)
         if by:
             chosen = [change for change in changes if change.by == server_documents.shown_author(by)]
         else:
@@ -302,13 +302,13 @@ def restore(
             terminal.say(f"{safe(by or '')} has changed or deleted nothing of yours")
             raise typer.Exit(EXIT_NOTHING_FOUND)
         restored = share_status.restore_own(chosen, store, state)
-        context.follow(store)
+        context.update_index_and_vectors(store)
     for change, memory in zip(chosen, restored, strict=True):
         terminal.result(memory.id)
         if memory.id != change.id:
             terminal.say(f"{change.id} was erased for all; it is {memory.id} from now on")
-    terminal.say(f"{counted(len(restored), 'memory is', 'memories are')} as before; `subcog share sync` sends that")
-    embedding.afterwards()
+    terminal.say(f"{pluralize(len(restored), 'memory is', 'memories are')} as before; `subcog share sync` sends that")
+    embedding.start_background_jobs()
 
 
 def _find_own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> share_status.OwnChange:
@@ -352,7 +352,7 @@ def export(
     Example: subcog share export team.jsonl
     """
     url = sharing.url_of(context.settings())
-    with sharing.reached(url) as (server, _):
+    with sharing.connect(url) as (server, _):
         count = server_documents.export(server, file, terminal.raw)
     terminal.say(f"exported {count}")
 
@@ -376,10 +376,10 @@ def _print_outcome(outcome: SyncOutcome) -> None:
     if outcome.is_read_only:
         terminal.say("your role may only read there: nothing was sent")
     if outcome.overruled:
-        whose = counted(outcome.overruled, "memory of yours was", "memories of yours were")
+        whose = pluralize(outcome.overruled, "memory of yours was", "memories of yours were")
         terminal.say(f"{whose} changed or deleted by colleagues; `subcog share status` names them")
     if outcome.lost:
-        terminal.say(f"{counted(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
+        terminal.say(f"{pluralize(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
     for name, count in outcome.left.items():
         terminal.say(
             f"{count} memories of {server_documents.shown_author(name)} were left out: they are too large, or too much"

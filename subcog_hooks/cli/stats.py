@@ -12,10 +12,10 @@ from rich.text import Text
 
 from subcog_hooks.cli.decisions import arithmetic, usage
 from subcog_hooks.cli.decisions.decision_view import GONE
-from subcog_hooks.cli.decisions.lookup import WORDS, moment
-from subcog_hooks.cli.decisions.usage import FoundBy, Usage
+from subcog_hooks.cli.decisions.lookup import MAX_CHARS, local_time
+from subcog_hooks.cli.decisions.usage import ChannelShare, Usage
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import ACCENT, DIM, counted, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home
@@ -101,8 +101,8 @@ def stats(
     cut_off = hook_traces.read_cut_offs(context.home(), now_ms())
     used = Usage(decisions, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     store_figures = _read_store_figures(used)
-    later = usage.used_later(decisions, hook_traces.latest_silent_calls(context.home(), MAX_SILENT_CALLS))
-    channels = usage.by_channel(decisions, later, store_figures.bad)
+    later = usage.find_used_later(decisions, hook_traces.latest_silent_calls(context.home(), MAX_SILENT_CALLS))
+    channels = usage.channel_shares(decisions, later, store_figures.bad)
     if as_json:
         record = {family.name: _family_record(family, by_family[family.name]) for family in FAMILIES if by_family[family.name]}
         terminal.json({**record, **_usage_record(used, store_figures, channels), "cut_off": len(cut_off)}, indent=1)
@@ -118,7 +118,7 @@ def stats(
             )
         )
         if cut_off:
-            terminal.say(counted(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
+            terminal.say(pluralize(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
 
 
 def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision]]:
@@ -250,7 +250,7 @@ def _mean(metric: Histogram) -> float | None:
     return metric.sum / metric.count if metric.count else None
 
 
-def _usage_record(used: Usage, store_figures: StoreFigures, channels: Sequence[FoundBy]) -> dict[str, object]:
+def _usage_record(used: Usage, store_figures: StoreFigures, channels: Sequence[ChannelShare]) -> dict[str, object]:
     return {
         "since": used.since,
         "prompts": used.prompts,
@@ -273,9 +273,9 @@ def _usage_record(used: Usage, store_figures: StoreFigures, channels: Sequence[F
 # ---- for people -----------------------------------------------------------------------------------------------------------
 
 
-def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[FoundBy]) -> Iterator[RenderableType]:
+def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[ChannelShare]) -> Iterator[RenderableType]:
     """Yield the tables of decisions and memories, each with a sparkline of the last days."""
-    since = "" if used.since is None else f" since {moment(used.since)[:10]}"
+    since = "" if used.since is None else f" since {local_time(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < MIN_SPARKLINE_COLUMNS else (f"last {usage.DAYS} days",)
     table = _new_table(f"prompts{since}", "", "share", *days)
     rows: list[tuple[str, int, str, Callable[[Sequence[Decision]], float]]] = [("all", used.prompts, "", len)]
@@ -289,9 +289,15 @@ def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[F
     yield ""
     table = _new_table("handed over", "", "each time it spoke", *days)
     _add_row(
-        table, "memories", str(used.injected), _mean_text(used.injected_per_spoken), _sparkline(used.by_day(usage.injected))
+        table,
+        "memories",
+        str(used.injected),
+        _mean_text(used.injected_per_spoken),
+        _sparkline(used.by_day(usage.count_injected)),
     )
-    _add_row(table, "characters", str(used.units), _mean_text(used.units_per_spoken), _sparkline(used.by_day(usage.units)))
+    _add_row(
+        table, "characters", str(used.units), _mean_text(used.units_per_spoken), _sparkline(used.by_day(usage.count_units))
+    )
     yield table
     yield ""
     if channels:
@@ -326,7 +332,7 @@ def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[F
 
 
 def _describe_memory(head: str, id_: str, memory: Memory | None) -> Text:
-    words = GONE if memory is None or memory.status == "deleted" else cut(safe(memory.content), WORDS)
+    words = GONE if memory is None or memory.status == "deleted" else cut(safe(memory.content), MAX_CHARS)
     return Text.assemble(head, "  ", (safe(id_), ACCENT), "  ", words)
 
 

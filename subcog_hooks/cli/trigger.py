@@ -109,14 +109,14 @@ def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: _Regexp, 
     of_all = "the only prompt" if len(prompts) == 1 else f"the last {len(prompts)} prompts"
     terminal.result(f"would have matched {len(matched)} of {of_all}{':' if matched else ''}")
     for decision, _ in matched[:MAX_MATCHES_SHOWN]:
-        terminal.result(f"  {safe(decision.id)}  {lookup.prompt_of(decision, lookup.WORDS)}")
+        terminal.result(f"  {safe(decision.id)}  {lookup.prompt_text(decision, lookup.MAX_CHARS)}")
     if len(matched) > MAX_MATCHES_SHOWN:
         terminal.say(f"and {len(matched) - MAX_MATCHES_SHOWN} more")
 
 
 def _latest_prompts() -> list[tuple[Decision, str]]:
     try:
-        with lookup.opened() as state:
+        with lookup.open_state() as state:
             prompts = [
                 (decision, decision.prompt)
                 for decision in decision_log.latest(state, MAX_DECISIONS)

@@ -104,7 +104,7 @@ def why(
             missed, decision, dry_run=dry_run
         )
         return
-    with lookup.opened() as state:
+    with lookup.open_state() as state:
         if as_list or limit:
             max_decisions = limit or DEFAULT_LIMIT
             _list_runs(
@@ -114,14 +114,14 @@ def why(
                 as_json=as_json,
             )
             return
-        selected = lookup.find(state, decision)
+        selected = lookup.find_decision(state, decision)
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
         decision_by_id = {id_: ledger.decision_of(state, selected.session, id_) for id_ in repeated_ids}
         look = decision_log.second_look_at(state, selected)
         opened = ledger.opened_from(state, selected.id)
         if as_json:
-            record = {**lookup.described(selected), "opened": sorted(opened)} | (
-                {"second_look": lookup.described(look)} if look else {}
+            record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
+                {"second_look": lookup.decision_fields(look)} if look else {}
             )
             terminal.raw(json.dumps(record, indent=1) + "\n")
             return
@@ -129,7 +129,7 @@ def why(
             details = _gather_details(selected, decision_by_id, state, store, is_explained=explain)._replace(
                 look=look, opened=opened
             )
-            terminal.page(decision_view.view(selected, details))
+            terminal.page(decision_view.decision_view(selected, details))
             _report_hidden(selected, store)
 
 
@@ -147,15 +147,15 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     silent = hook_traces.latest_silent_calls(home, limit)
     spoken = []
     if os.path.exists(home.state_db):
-        with lookup.opened() as state:
+        with lookup.open_state() as state:
             spoken = decision_log.latest(state, limit, event=TOOL_EVENT)
     if as_json:
         rows = [{"at": call.at, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
-        record = {"silent": rows, "decisions": [lookup.described(decision) for decision in spoken]}
+        record = {"silent": rows, "decisions": [lookup.decision_fields(decision) for decision in spoken]}
         terminal.raw(json.dumps(record, indent=1) + "\n")
     else:
         lines = [(call.at, lookup.silent_line(call)) for call in silent]
-        lines += [(decision.at, lookup.line(decision)) for decision in spoken]
+        lines += [(decision.at, lookup.decision_line(decision)) for decision in spoken]
         for _, line in sorted(lines, reverse=True)[:limit]:
             terminal.result(line)
     if not silent and not spoken:
@@ -168,30 +168,30 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
 
 def _gather_details(
     decision: Decision, decision_by_id: dict[str, str], state: State, store: Store | None, *, is_explained: bool
-) -> decision_view.Shown:
+) -> decision_view.ViewData:
     """Return the details of a decision: its prompt's words, and remedies for the best rejected memory."""
     if store is None:
-        return decision_view.Shown({}, decision_by_id, is_explained=is_explained)
+        return decision_view.ViewData({}, decision_by_id, is_explained=is_explained)
     memories = store.by_ids([candidate.id for candidate in decision.candidates])
     live = {id_: memory for id_, memory in memories.items() if memory.status != "deleted"}
     if decision.prompt is None:
-        return decision_view.Shown(memories, decision_by_id, is_explained=is_explained)
+        return decision_view.ViewData(memories, decision_by_id, is_explained=is_explained)
     index = context.index_of(store)
-    words = {id_: remedies.words_of(decision, memory, index) for id_, memory in live.items()}
+    words = {id_: remedies.compare_words(decision, memory, index) for id_, memory in live.items()}
     remedies_by_id: dict[str, list[Remedy]] = {}
-    nearest = lookup.nearly_given(decision)
+    nearest = lookup.almost_given(decision)
     if nearest and nearest.id in live:
         remedies_by_id = {nearest.id: _find_remedies(decision, live[nearest.id], state, index)}
-    return decision_view.Shown(
+    return decision_view.ViewData(
         memories, decision_by_id, words, {id_: helpful for id_, helpful in remedies_by_id.items() if helpful}, is_explained
     )
 
 
 def _find_remedies(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
     """Return the remedies that would bring a memory, none if they cannot be tried."""
-    rerun = Rerun(decision, lookup.given_before(state, decision), lookup.place_of(state, decision), state)
+    rerun = Rerun(decision, lookup.ids_given_before(state, decision), lookup.position_of_prompt(state, decision), state)
     try:
-        return remedies.tried(rerun, decision, memory, index)
+        return remedies.find_remedies(rerun, decision, memory, index)
     except (SubcogError, OSError) as error:
         terminal.say(f"what would help could not be tried ({error})")
         return []
@@ -200,12 +200,12 @@ def _find_remedies(decision: Decision, memory: Memory, state: State, index: Lexi
 def _list_runs(decisions: list[Decision], cut_off: list[CutOff], max_runs: int, *, as_json: bool) -> None:
     """List the latest runs, the newest first, with the runs that were cut off unrecorded."""
     if as_json:
-        rows = [(decision.at, lookup.described(decision)) for decision in decisions]
+        rows = [(decision.at, lookup.decision_fields(decision)) for decision in decisions]
         rows += [(cut.at, {"id": None, "at": cut.at, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
         latest = sorted(rows, key=lambda row: -row[0])[:max_runs] if cut_off else rows
         terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
     else:
-        lines = [(decision.at, lookup.line(decision)) for decision in decisions]
+        lines = [(decision.at, lookup.decision_line(decision)) for decision in decisions]
         lines += [(cut.at, lookup.cut_off_line(cut)) for cut in cut_off]
         for _, line in sorted(lines, key=lambda line: -line[0])[:max_runs] if cut_off else lines:
             terminal.result(line)

@@ -169,10 +169,7 @@ def _render_offer(
 
 def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple[list[Pointer], str]:
     """Return the lines that point at memories, and the command that opens one, "" where the session has had it."""
-    from subcog_hooks.hook import (
-        gist,
-        opening,  # Few calls point at memories.
-    )
+    from subcog_hooks.hook import gist, opening
 
     lines = [Pointer(hit.memory.id, gist.gist_of(hit.memory.content, offer.prompt), hit.memory.noted) for hit in hits]
     return lines, opening.command_of_agent() if is_first else ""

@@ -11,7 +11,7 @@ import pytest
 
 from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.background_jobs import Breath, Job
+from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
@@ -122,13 +122,13 @@ def test_a_session_starts_it_after_the_clock_was_put_back(home: Home, store: Sto
 class Work:
     """A test job with `left` units of due work; each run does one unit."""
 
-    def __init__(self, left: int, act: Callable[[Breath], str] = lambda _: "one done", every_s: float = 0.0) -> None:
+    def __init__(self, left: int, act: Callable[[JobPace], str] = lambda _: "one done", every_s: float = 0.0) -> None:
         self.left = left
         self.runs = 0
         self.job = Job("tidying", every_s, 60.0, lambda _: True, lambda _: self.left > 0, self._run)
         self._act = act
 
-    def _run(self, _: Home, breath: Breath) -> str:
+    def _run(self, _: Home, breath: JobPace) -> str:
         self.runs += 1
         self.left -= 1
         return self._act(breath)
@@ -137,7 +137,7 @@ class Work:
 @pytest.mark.usefixtures("store")
 def test_it_goes_on_until_nothing_is_due_and_lets_go_of_the_lock(home: Home) -> None:
     work = Work(3)
-    background_jobs.work(home, [work.job])
+    background_jobs.run_due_jobs(home, [work.job])
     assert (work.runs, is_held(home.at_rest_lock)) == (3, False)
 
 
@@ -146,13 +146,13 @@ def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     last = Work(0)
     seen: list[bool] = []
 
-    def leave(_: Breath) -> str:  # a command ends now: it sees the lock, and starts nothing
+    def leave(_: JobPace) -> str:  # a command ends now: it sees the lock, and starts nothing
         seen.append(is_held(home.at_rest_lock))
         last.left += 1
         return "done"
 
     first = Work(1, leave)
-    background_jobs.work(home, [last.job, first.job._replace(name="first")])
+    background_jobs.run_due_jobs(home, [last.job, first.job._replace(name="first")])
     assert (seen, last.runs) == ([True], 1)
 
 
@@ -160,7 +160,7 @@ def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
 def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
     work = Work(1)
     with ProcessLock(home.at_rest_lock, 0, "working at rest"):
-        background_jobs.work(home, [work.job])
+        background_jobs.run_due_jobs(home, [work.job])
     assert work.runs == 0
 
 
@@ -170,11 +170,11 @@ def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
     [(ConfigError("the folder is gone"), "the folder is gone"), (KeyError("x"), "an internal error: KeyError")],
 )
 def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exception, message: str) -> None:
-    def fail(_: Breath) -> str:
+    def fail(_: JobPace) -> str:
         raise error
 
     failing, other = Work(2, fail), Work(1)
-    background_jobs.work(home, [failing.job._replace(name="failing"), other.job])
+    background_jobs.run_due_jobs(home, [failing.job._replace(name="failing"), other.job])
     assert (failing.runs, other.runs) == (1, 1)
     run = job_record.read(home).runs["failing"]
     assert (run.outcome, run.told) == (RUN_FAILED, message)
@@ -186,7 +186,7 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exceptio
 def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> None:
     work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
-    background_jobs.work(home, [spent])
+    background_jobs.run_due_jobs(home, [spent])
     run = job_record.read(home).runs["tidying"]
     assert (work.runs, run.outcome, run.told) == (0, UNFINISHED, "its 0 seconds are over")
     assert job_record.is_due(home, now_ms())
@@ -196,8 +196,8 @@ def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> No
 @pytest.mark.usefixtures("store")
 def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> None:
     work = Work(5, every_s=3_600.0)
-    background_jobs.work(home, [work.job])
-    background_jobs.work(home, [work.job])
+    background_jobs.run_due_jobs(home, [work.job])
+    background_jobs.run_due_jobs(home, [work.job])
     assert work.runs == 1
     assert not job_record.is_due(home, now_ms() + 50 * MINUTE_MS)
     assert job_record.is_due(home, now_ms() + 61 * MINUTE_MS)
@@ -208,7 +208,7 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
 def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home, in_the_way: str) -> None:
     os.mkdir(os.path.join(home.root, in_the_way))
     work = Work(5, every_s=3_600.0)
-    background_jobs.work(home, [work.job])
+    background_jobs.run_due_jobs(home, [work.job])
     assert work.runs == 1
 
 
@@ -235,7 +235,7 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     )
     job = next(job for job in at_rest.JOBS if job.name == "questions by a model")
     work = Work(3, lambda breath: job.run(home, breath))
-    background_jobs.work(home, [work.job._replace(name=job.name)])
+    background_jobs.run_due_jobs(home, [work.job._replace(name=job.name)])
     assert work.runs == 1
     last = job_record.read(home).runs[job.name]
     assert (last.outcome, last.told) == (PUT_OFF, "the calls of the day are made")
@@ -245,15 +245,15 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
 
 @pytest.mark.usefixtures("store")
 def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
-    def die(_: Breath) -> str:
+    def die(_: JobPace) -> str:
         raise KeyboardInterrupt  # ends the process as a signal does: nothing more is noted
 
     with pytest.raises(KeyboardInterrupt):
-        background_jobs.work(home, [Work(1, die).job])
+        background_jobs.run_due_jobs(home, [Work(1, die).job])
     assert not is_held(home.at_rest_lock)
     assert job_record.is_due(home, now_ms())
     work = Work(1)
-    background_jobs.work(home, [work.job])
+    background_jobs.run_due_jobs(home, [work.job])
     assert work.runs == 1
     assert not job_record.is_due(home, now_ms())
 

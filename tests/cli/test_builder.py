@@ -90,16 +90,16 @@ def test_secrets_and_what_can_not_be_seen_are_taken_out() -> None:
 
 def test_many_rows_are_cut_short_and_too_many_are_counted() -> None:
     page = Page("title", "about")
-    page.add_table([Column("text")], [("z" * 300,)] * (cli_support_page.MOST_ROWS + 1))
+    page.add_table([Column("text")], [("z" * 300,)] * (cli_support_page.MAX_ROWS + 1))
     text = page.render()
-    assert len(Tags(text).cells[0]) == cli_support_page.SHOWN_OF_MANY
+    assert len(Tags(text).cells[0]) == cli_support_page.MAX_CELL_OF_MANY
     assert "Of 10,001 the first 10,000 are shown." in text
 
 
 def test_a_page_stays_small_whatever_stands_in_it() -> None:
     page = Page("title", "about")
-    page.add_table([Column("text")], [("<" * 300,)] * (cli_support_page.MOST_ROWS // 2))
-    page.add_table([Column("text")], [("<" * 300,)] * cli_support_page.MOST_ROWS)
+    page.add_table([Column("text")], [("<" * 300,)] * (cli_support_page.MAX_ROWS // 2))
+    page.add_table([Column("text")], [("<" * 300,)] * cli_support_page.MAX_ROWS)
     text = page.render()
     assert len(text.encode()) < 5_000_000
     assert "Of 10,000 the first " in text

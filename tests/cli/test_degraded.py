@@ -162,7 +162,7 @@ def test_channels_out_of_time_are_named_and_words_still_answer(with_memories: Ru
 
 def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with_memories("config", "set", "search.timeout_ms", "300")
-    opened = sources.opened
+    opened = sources.open_sources
 
     @contextmanager
     def made_slowly(*arguments: Any, **options: Any) -> Iterator[object]:
@@ -172,7 +172,7 @@ def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: 
                 pass
             yield sources_
 
-    monkeypatch.setattr(sources, "opened", made_slowly)
+    monkeypatch.setattr(sources, "open_sources", made_slowly)
     record = answer(with_memories(*FAST))
     assert (record["degraded"], record["note"]) == (False, None)
 
@@ -182,6 +182,6 @@ def test_where_meaning_has_no_share_no_model_is_loaded(
     with_memories: Run, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
 ) -> None:
     with_memories("config", "set", *setting)
-    monkeypatch.setattr(sources, "_space", lambda *_, **__: pytest.fail("a model was loaded"))
+    monkeypatch.setattr(sources, "_open_space", lambda *_, **__: pytest.fail("a model was loaded"))
     record = answer(with_memories("search", QUERY, "--json"))
     assert (record["results"][0]["id"], record["degraded"]) == ("bill", False)

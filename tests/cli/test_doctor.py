@@ -329,7 +329,7 @@ def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monke
     about(project, "*.rs")
     about(project, "src/db/*.py")
     about(project, "./src/d?/*.rs")
-    monkeypatch.setattr(stale_files.find, "__defaults__", (3,))
+    monkeypatch.setattr(stale_files.find_stale, "__defaults__", (3,))
     monkeypatch.setattr(stale_files, "MAX_ENTRIES", 3)
     assert stale_said(project) == [
         f"note  1 memory is stale: no file matches its paths, {gone}; `subcog edit ID --path GLOB`, or `subcog forget ID`",

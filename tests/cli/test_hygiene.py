@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.support import hygiene
-from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare, find_unused
+from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.ledger import HandedOver
 from subcog_hooks.store.store import Store
@@ -106,13 +106,13 @@ def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> No
         ("long ago", "subcog forget long ago"),
     ]
     remarks: list[str] = []
-    assert hygiene._unused(old, Use(by_id, now - 1), now, remarks) == []
+    assert hygiene._check_unused(old, Use(by_id, now - 1), now, remarks) == []
     assert "it is known since" in remarks[0]
 
 
 def test_contradictions_and_other_numbers_are_no_duplicates(make: Maker) -> None:
     def kinds(old: str, new: str, cosine: float) -> list[str]:
-        return [finding.kind for finding in compare([NearPair(make(old, id="a"), make(new, id="b"), cosine)])]
+        return [finding.kind for finding in compare_pairs([NearPair(make(old, id="a"), make(new, id="b"), cosine)])]
 
     assert kinds("We squash commits before merging.", "We do not squash commits before merging.", 0.97) == [CONTRADICTION]
     assert kinds("Fixed BUG #1052 in the walker", "Fixed BUG #1089 in the walker", 0.97) == []
@@ -124,7 +124,7 @@ def test_contradictions_and_other_numbers_are_no_duplicates(make: Maker) -> None
 def test_no_command_replaces_a_users_memory_by_a_projects(make: Maker) -> None:
     def command(old: str, new: str, old_of: str | None, new_of: str | None) -> str:
         pair = NearPair(make(old, id="a", project=old_of), make(new, id="b", project=new_of), 0.9)
-        return compare([pair])[0].command
+        return compare_pairs([pair])[0].command
 
     same = "Use uv to run Python.", "Run Python through uv."
     assert command(*same, None, "p") == "subcog supersede b a"

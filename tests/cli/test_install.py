@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from subcog_hooks.cli.claude_code import hook_entries
 from tests.cli.conftest import Run
 
-ISOLATED = hook_entries.isolated("/usr/bin/python3", "/x/lib", "/x/subcog")
+ISOLATED = hook_entries.isolated_command("/usr/bin/python3", "/x/lib", "/x/subcog")
 
 ROOT = Path(__file__).parents[2]
 COMMAND = ["/opt/bin/subcog"]
@@ -47,7 +47,7 @@ EARLIER = [{"UserPromptSubmit": ""}, {"UserPromptSubmit": "", "SessionStart": "c
 def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(subtests: pytest.Subtests) -> None:
     for text in FILES.values():
         with subtests.test(text=text):
-            registered = hook_entries.registered(text, COMMAND)
+            registered = hook_entries.add_hook(text, COMMAND)
             data = json.loads(registered.removeprefix("\ufeff"))
             hook = {"type": "command", "command": "/opt/bin/subcog", "args": ["hook"], "timeout": 5}
             assert data["hooks"]["UserPromptSubmit"][-1] == {"hooks": [hook]}
@@ -55,14 +55,14 @@ def test_uninstall_leaves_the_file_byte_for_byte_as_it_was(subtests: pytest.Subt
             assert data["hooks"]["PreToolUse"][-1] == {"matcher": tools, "hooks": [hook]}
             for event in ("SessionStart", "Stop", "PreCompact", "SessionEnd"):  # of any source, trigger and reason
                 assert data["hooks"][event][-1] == {"hooks": [hook]}
-            assert hook_entries.unregistered(registered) == text
+            assert hook_entries.remove_hook(registered) == text
 
 
 def test_everything_else_stays_in_its_order(subtests: pytest.Subtests) -> None:
     for text in FILES.values():
         with subtests.test(text=text):
             before = json.loads(text.removeprefix("\ufeff"))
-            after = json.loads(hook_entries.registered(text, COMMAND).removeprefix("\ufeff"))
+            after = json.loads(hook_entries.add_hook(text, COMMAND).removeprefix("\ufeff"))
             assert [key for key in after if key in before] == list(before)
             assert {key: after[key] for key in before if key != "hooks"} == {
                 key: before[key] for key in before if key != "hooks"
@@ -72,15 +72,15 @@ def test_everything_else_stays_in_its_order(subtests: pytest.Subtests) -> None:
 def test_registering_twice_changes_nothing_more(subtests: pytest.Subtests) -> None:
     for text in [None, *FILES.values()]:
         with subtests.test(text=text):
-            once = hook_entries.registered(text, COMMAND)
-            assert hook_entries.registered(once, COMMAND) == once
+            once = hook_entries.add_hook(text, COMMAND)
+            assert hook_entries.add_hook(once, COMMAND) == once
 
 
 def test_an_installation_that_has_moved_is_registered_anew_once() -> None:
-    old = hook_entries.registered(FILES["another hook"], ["/old/place/subcog"])
-    new = hook_entries.registered(old, COMMAND)
+    old = hook_entries.add_hook(FILES["another hook"], ["/old/place/subcog"])
+    new = hook_entries.add_hook(old, COMMAND)
     assert hook_entries.registered_commands(new) == {event: [["/opt/bin/subcog", "hook"]] for event in hook_entries.EVENTS}
-    assert hook_entries.unregistered(new) == FILES["another hook"]
+    assert hook_entries.remove_hook(new) == FILES["another hook"]
 
 
 def test_the_plugin_has_a_copy_of_the_hooks_file() -> None:
@@ -89,7 +89,7 @@ def test_the_plugin_has_a_copy_of_the_hooks_file() -> None:
 
 def test_the_plugin_registers_what_init_does() -> None:
     plugin = json.loads((ROOT / "hooks.json").read_text())
-    assert plugin["hooks"] == json.loads(hook_entries.registered(None, ["subcog"]))["hooks"]
+    assert plugin["hooks"] == json.loads(hook_entries.add_hook(None, ["subcog"]))["hooks"]
 
 
 def test_an_installation_of_before_is_brought_up_to_date(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
@@ -98,15 +98,15 @@ def test_an_installation_of_before_is_brought_up_to_date(monkeypatch: pytest.Mon
             with subtests.test(earlier=earlier, text=text):
                 with monkeypatch.context() as patched:
                     patched.setattr(hook_entries, "EVENTS", earlier)
-                    before = hook_entries.registered(text, COMMAND)
+                    before = hook_entries.add_hook(text, COMMAND)
                 assert {*hook_entries.registered_commands(before)} == {*earlier}
-                assert hook_entries.unregistered(before) == text
-                after = hook_entries.registered(before, COMMAND)
+                assert hook_entries.remove_hook(before) == text
+                after = hook_entries.add_hook(before, COMMAND)
                 assert hook_entries.registered_commands(after) == {
                     event: [["/opt/bin/subcog", "hook"]] for event in hook_entries.EVENTS
                 }
-                assert hook_entries.registered(after, COMMAND) == after
-                assert hook_entries.unregistered(after) == text
+                assert hook_entries.add_hook(after, COMMAND) == after
+                assert hook_entries.remove_hook(after) == text
 
 
 def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,19 +114,19 @@ def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: pytest
     for earlier in EARLIER:
         with monkeypatch.context() as patched:
             patched.setattr(hook_entries, "EVENTS", earlier)
-            before = hook_entries.registered(FILES["another hook of ours' event"], COMMAND)
-        unserved.append(hook_entries.unserved(before))
+            before = hook_entries.add_hook(FILES["another hook of ours' event"], COMMAND)
+        unserved.append(hook_entries.find_unserved_events(before))
     assert unserved == [
         ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],
         ["PreToolUse", "SessionStart", "Stop", "PreCompact", "SessionEnd"],  # of sessions' starts only a compaction
     ]
-    assert hook_entries.unserved(hook_entries.registered(None, COMMAND)) == []
+    assert hook_entries.find_unserved_events(hook_entries.add_hook(None, COMMAND)) == []
 
 
 @pytest.mark.parametrize(("matcher", "serves"), [('"*"', True), ('""', True), ('"Edit"', False), ("null", False)])
 def test_a_changed_matcher_serves_if_it_leaves_nothing_out(matcher: str, serves: bool) -> None:
     text = '{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "subcog hook"}], "matcher": ' + matcher + "}]}}"
-    assert ("PreToolUse" not in hook_entries.unserved(text)) is serves
+    assert ("PreToolUse" not in hook_entries.find_unserved_events(text)) is serves
 
 
 def test_our_hook_is_known_in_every_form() -> None:
@@ -161,22 +161,22 @@ def test_a_file_with_many_events_is_read_once() -> None:
     events = [f'"event {number}": []' for number in range(20_000)]  # parsed anew for each it would take an hour
     text = '{"hooks": {' + ", ".join(events) + "}}"
     assert hook_entries.registered_commands(text) == {}
-    assert hook_entries.unregistered(text) == text
+    assert hook_entries.remove_hook(text) == text
 
 
 def test_a_file_that_init_made_is_known_as_such_after_a_move_too() -> None:
-    moved = hook_entries.registered(hook_entries.registered(None, ["/old/place/subcog"]), COMMAND)
-    assert hook_entries.unregistered(moved) is None
+    moved = hook_entries.add_hook(hook_entries.add_hook(None, ["/old/place/subcog"]), COMMAND)
+    assert hook_entries.remove_hook(moved) is None
 
 
 @pytest.mark.parametrize("text", ["{\n}", "{\n\n}", "{}"])
 def test_a_file_that_never_had_the_hook_is_left_alone(text: str) -> None:
-    assert hook_entries.unregistered(text) == text
+    assert hook_entries.remove_hook(text) == text
 
 
 def test_our_hook_alone_is_taken_out_of_a_shared_group() -> None:
     text = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}, {"command": "subcog hook"}]}]}}'
-    assert hook_entries.unregistered(text) == '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}]}]}}'
+    assert hook_entries.remove_hook(text) == '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "date"}]}]}}'
 
 
 JSON = st.recursive(
@@ -192,13 +192,13 @@ JSON = st.recursive(
 )
 def test_any_settings_come_back_byte_for_byte(settings: dict[str, object], indent: int | str | None) -> None:
     text = json.dumps(settings, indent=indent)
-    assert hook_entries.unregistered(hook_entries.registered(text + "\n", COMMAND)) == text + "\n"
+    assert hook_entries.remove_hook(hook_entries.add_hook(text + "\n", COMMAND)) == text + "\n"
 
 
 @given(st.dictionaries(st.text(max_size=6), JSON, max_size=4))
 def test_members_are_found_where_they_stand(value: dict[str, object]) -> None:
     text = json.dumps(value, indent=1)
-    for member in hook_entries.members(text, hook_entries.start_of(text)):
+    for member in hook_entries.parse_members(text, hook_entries.start_of(text)):
         assert json.loads(text[member.value_start : member.end]) == member.value == value[str(member.key)]
 
 

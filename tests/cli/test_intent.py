@@ -116,7 +116,7 @@ def test_a_wrong_line_of_a_batch_is_named_before_any_is_answered(subcog: Run) ->
             ["--json", "--batch", "-"],
             "--batch takes no prompt and no form of output; its answers are JSON lines: leave --json out",
         ),
-        (["--batch", "nowhere.jsonl"], "nowhere.jsonl can not be read"),
+        (["--batch", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["- x"], "put -- before a text that begins with a dash"),
     ],
 )

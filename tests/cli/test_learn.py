@@ -109,7 +109,7 @@ def test_a_run_that_goes_further_back_reads_older_prompts(subcog: Run, sessions:
     touched_lately(written)
     subcog("learn", "--since", "30d")
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
-    assert len(support.how_said()) == 1
+    assert len(support.load_proposal_records()) == 1
     subcog("learn")
     assert {memory["content"] for memory in waiting(subcog)} == {RULE, STAGING}
 
@@ -247,7 +247,7 @@ def test_a_folder_that_can_not_be_read_is_told(subcog: Run, sessions: Path, monk
 
     monkeypatch.setattr(os, "scandir", refusing)  # for root nothing is locked
     done = subcog("learn")
-    assert f"{sessions / '-locked'} can not be read: Permission denied" in done.err
+    assert f"{sessions / '-locked'} cannot be read: Permission denied" in done.err
     assert RULE in done.out
 
 
@@ -286,7 +286,7 @@ def test_a_person_is_told_what_came_before_and_after(subcog: Run, sessions: Path
     (memory,) = waiting(subcog)
     with Store.reader(home) as store:
         (stored,) = store.by_ids([str(memory["id"])]).values()
-    fields = dict(support.told_of(stored, None))
+    fields = dict(support.review_notes(stored, None))
     assert (fields["before"], fields["behind"], fields["after"]) == (
         "set the project up",
         "Bash npm install",
@@ -333,7 +333,7 @@ def test_a_run_stopped_after_storing_stores_nothing_twice(
     subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session(sessions, "one", RULE)
-    files, _ = support.found(None, None)
+    files, _ = support.find_idle_transcripts(None, None)
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -439,5 +439,5 @@ def test_learnable_prompts_are_counted_again_only_after_new_ones(
     assert look() == []
     touched_lately(session(sessions, "two", STAGING, day=LATELY))
     assert look() == ["one", "two"]
-    monkeypatch.setattr(support, "MOST_COUNTED", 1)
+    monkeypatch.setattr(support, "MAX_COUNTED_BYTES", 1)
     assert look() == ["two"]

@@ -72,7 +72,7 @@ def test_the_same_words_in_a_later_run_are_counted(subcog: Run, sessions: Path) 
     session(sessions, "two", RULE, day="2026-03-05")
     subcog("learn")
     assert len(waiting(subcog)) == 1
-    assert [heard.sessions for heard in support.how_said().values()] == [2]
+    assert [heard.sessions for heard in support.load_proposal_records().values()] == [2]
 
 
 def test_a_reworded_statement_still_counts_when_repeated(subcog: Run, sessions: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_reworded_statement_still_counts_when_repeated(subcog: Run, sessions: 
         session(sessions, name, text, day=f"2026-03-{day}")
         subcog("learn")
     assert len(waiting(subcog)) == 1
-    assert max(heard.sessions for heard in support.how_said().values()) == 3
+    assert max(heard.sessions for heard in support.load_proposal_records().values()) == 3
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
@@ -197,9 +197,9 @@ def test_an_erased_memory_does_not_return_after_a_cut_short_run(
     listed = subcog("list", "--all-projects", "--status", "all", "--ids").out.split()
     subcog("forget", "--purge", "--yes", *listed)
     session(sessions, "four", "hello there", day="2026-03-08")
-    files, _ = support.found(None, None)
+    files, _ = support.find_idle_transcripts(None, None)
 
-    with support.opened(dry_run=False) as (store, state), monkeypatch.context() as patch:
+    with support.open_store_and_state(dry_run=False) as (store, state), monkeypatch.context() as patch:
         patch.setattr(comparing, "raise_repeated", stop)  # killed between reading and comparing
         with pytest.raises(KeyboardInterrupt):
             learning.learn(files, store, state, LearningOptions(), lambda _: None)

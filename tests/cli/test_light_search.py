@@ -53,7 +53,7 @@ def as_typer_reads(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[st
         read.append(asked)
         return 0
 
-    monkeypatch.setattr(searching, "run", take)
+    monkeypatch.setattr(searching, "run_search", take)
     assert app.build_app("search")(args=["search", *words], prog_name="subcog", standalone_mode=False) in (0, None)
     return values_of(read[0])
 
@@ -67,13 +67,13 @@ def values_of(asked: search_options.SearchOptions) -> dict[str, Any]:
 def test_a_line_means_what_typer_takes_it_for(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
     for line in FOR_SCRIPTS:
         with subtests.test(line=line):
-            asked = search_options.read_words(["search", *line.split()])
+            asked = search_options.parse_command_line(["search", *line.split()])
             assert asked is not None
             assert values_of(asked) == as_typer_reads(line.split(), monkeypatch)
 
 
 def test_every_other_line_is_left_to_the_terminal() -> None:
-    lines = [line for line in FOR_THE_TERMINAL if search_options.read_words(["search", *line.split()]) is not None]
+    lines = [line for line in FOR_THE_TERMINAL if search_options.parse_command_line(["search", *line.split()]) is not None]
     assert lines == []
 
 

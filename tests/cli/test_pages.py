@@ -111,7 +111,7 @@ def test_the_report_is_read_sorted_and_filtered(browser: Browser, subcog: Run, h
 def test_only_the_first_of_many_rows_are_shown_until_asked(
     browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path
 ) -> None:
-    count = cli_support_page.ROWS_AT_ONCE + 700
+    count = cli_support_page.MAX_INITIAL_ROWS + 700
     with Store.writer(home) as store:
         store.add([make(f"memory number {number}", created_at=1 + number * 10**8) for number in range(count)])
     subcog("report", "--html", "report.html")
@@ -119,10 +119,10 @@ def test_only_the_first_of_many_rows_are_shown_until_asked(
     mark_last_table(browser)
     visible = "Array.from(document.querySelectorAll('table.last tbody tr')).filter((r) => r.offsetHeight > 0)"
     section = "document.querySelector('table.last').closest('section')"
-    assert browser.run(f"{visible}.length") == cli_support_page.ROWS_AT_ONCE
+    assert browser.run(f"{visible}.length") == cli_support_page.MAX_INITIAL_ROWS
     browser.click(head(7))
     assert browser.run(f"{visible}.at(0).cells[7].textContent") == "memory number 0"
-    assert browser.run(f"{visible}.length") == cli_support_page.ROWS_AT_ONCE
+    assert browser.run(f"{visible}.length") == cli_support_page.MAX_INITIAL_ROWS
 
     def seek(text: str) -> None:
         put = f"f.value = {json.dumps(text)}; f.dispatchEvent(new Event('input'))"
@@ -131,14 +131,14 @@ def test_only_the_first_of_many_rows_are_shown_until_asked(
     seek(f"number {count - 1}")
     assert browser.run(f"{visible}.map((r) => r.cells[7].textContent)") == [f"memory number {count - 1}"]
     seek("memory")
-    assert browser.run(f"{visible}.length") == cli_support_page.ROWS_AT_ONCE
+    assert browser.run(f"{visible}.length") == cli_support_page.MAX_INITIAL_ROWS
     browser.run(f"{section}.id = 'last'")
     browser.click("#last label input")
     assert browser.run(f"{visible}.length") == count
     seek("")
     assert browser.run(f"{visible}.length") == count
     browser.click("#last label input")
-    assert browser.run(f"{visible}.length") == cli_support_page.ROWS_AT_ONCE
+    assert browser.run(f"{visible}.length") == cli_support_page.MAX_INITIAL_ROWS
     assert f"all {count:,} rows" in browser.run(f"{section}.innerText")
 
 

@@ -222,7 +222,7 @@ def test_what_the_editor_leaves_wrong_changes_nothing(
 def test_a_missing_editor_is_named(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     monkeypatch.setenv("EDITOR", "/nowhere/ed")
-    assert "the editor '/nowhere/ed' can not be started" in subcog("edit", id_).err
+    assert "the editor '/nowhere/ed' cannot be started" in subcog("edit", id_).err
 
 
 @pytest.mark.parametrize(

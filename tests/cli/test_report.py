@@ -87,7 +87,7 @@ def test_a_page_is_written_whole_and_for_its_owner(subcog: Run, filled_home: Hom
     assert subcog("report", "--html", "-").out == (tmp_path / "report.html").read_text(encoding="utf-8")
     failed = subcog("report", "--html", "no/such/folder.html")
     assert failed.code == 2
-    assert "can not be written" in failed.err
+    assert "cannot be written" in failed.err
 
 
 def test_a_page_that_can_not_be_written_leaves_nothing_behind(subcog: Run, filled_home: Home, tmp_path: Path) -> None:

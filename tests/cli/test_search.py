@@ -173,7 +173,7 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests
         (["search", "x", "-n", "0"], "Invalid value for '--limit'"),
         (["search", "x", "--page", "99999999999999999999"], "Invalid value for '--page'"),
         (["search", "- x"], "put -- before a text that begins with a dash"),
-        (["search", "--batch", "nowhere.jsonl"], "nowhere.jsonl can not be read"),
+        (["search", "--batch", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
         (["search", "x", "--project", "a", "--all-projects"], "exclude each other"),
         (["frobnicate"], "No such command 'frobnicate'; see `subcog --help`"),
     ]

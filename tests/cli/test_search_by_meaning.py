@@ -240,7 +240,7 @@ def test_of_two_broken_models_the_chosen_one_is_named_briefly(
     without_words("reindex")
     with open(os.path.join(home.models, SLUG, "onnx", "model.onnx"), "r+b") as file:
         file.write(b"\xff" * 1_000)
-    message = f"the model {OTHER} can not be loaded (`subcog doctor` says why)"
+    message = f"the model {OTHER} cannot be loaded (`subcog doctor` says why)"
     assert search_json(without_words("search", PARAPHRASE, "--json"))["note"] == message
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
     answer = search_json(without_words("search", PARAPHRASE, "--json"))

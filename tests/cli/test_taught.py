@@ -70,7 +70,7 @@ def teach_and_read(home: Home) -> list[AnsweredQuestion]:
     state = open_state(home)
     state.run("DELETE FROM flags WHERE name = 'teaching'")
     state.close()
-    teaching.at_rest(home)
+    teaching.teach_in_background(home)
     return questions(home)
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
 
-from subcog_hooks.cli.decisions.arithmetic import EXPLAINED
-from subcog_hooks.cli.decisions.decision_view import Shown, view
-from subcog_hooks.cli.decisions.lookup import line, sentence, would_speak
+from subcog_hooks.cli.decisions.arithmetic import MAX_EXPLAINED
+from subcog_hooks.cli.decisions.decision_view import ViewData, decision_view
+from subcog_hooks.cli.decisions.lookup import decision_line, sentence, would_speak
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.relevance import NAMES
@@ -85,7 +85,7 @@ def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
         ["cosine", "0.6100", "x", "5.5738", "=", "+3.4000", "██████▎"],
         ["coverage", "0.8000", "x", "2.0625", "=", "+1.6500", "███"],
     ]
-    assert sum("  relevance 0." in line and "needed" in line for line in lines) == EXPLAINED
+    assert sum("  relevance 0." in line and "needed" in line for line in lines) == MAX_EXPLAINED
 
 
 def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,8 +187,8 @@ def test_any_record_can_be_shown_and_does_nothing(
 ) -> None:
     shown = io.StringIO()
     decision = decided("d\x1b", outcome, candidates, at=at_ms, stages=stages, **texts)
-    Console(file=shown, width=60).print(view(decision, Shown({}, is_explained=True)), soft_wrap=True)
-    print(line(decision), file=shown)
+    Console(file=shown, width=60).print(decision_view(decision, ViewData({}, is_explained=True)), soft_wrap=True)
+    print(decision_line(decision), file=shown)
     assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.getvalue())
 
 

@@ -34,7 +34,7 @@ def registered(machine: Machine, folder: Path) -> list[str]:
     settings = json.loads((machine.root / "user" / ".claude" / "settings.json").read_text(encoding="utf-8"))
     (hook,) = settings["hooks"]["UserPromptSubmit"][0]["hooks"]
     words = [hook["command"], *hook["args"]]
-    places = hook_entries.places_of(words)
+    places = hook_entries.paths_in_command(words)
     assert places is not None
     script = folder.parent / "subcog"
     script.write_text(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(folder)!r})\n{SCRIPT}", encoding="utf-8")

@@ -163,4 +163,4 @@ def test_an_output_that_can_not_be_written_is_one_line(subcog_command: str, envi
             [subcog_command, "export"], env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-    assert "the output can not be written: No space left on device" in done.stderr
+    assert "the output cannot be written: No space left on device" in done.stderr

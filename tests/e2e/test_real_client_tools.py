@@ -192,14 +192,14 @@ def test_hook_that_fails_changes_neither_the_call_nor_its_result(
 
 @pytest.mark.parametrize(
     "command",
-    [["/nowhere/subcog"], hook_entries.isolated(sys.executable, "/nowhere/lib", "/nowhere/subcog")],
+    [["/nowhere/subcog"], hook_entries.isolated_command(sys.executable, "/nowhere/lib", "/nowhere/subcog")],
     ids=["program", "package"],
 )
 def test_a_missing_hook_changes_neither_call_nor_result(
     client: str, sandbox: Sandbox, plain_result: str, command: list[str]
 ) -> None:
     settings = sandbox.config / "settings.json"
-    settings.write_text(hook_entries.registered(None, command))
+    settings.write_text(hook_entries.add_hook(None, command))
     assert settings.read_text().count('"hook"') == 6
     with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
         turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))

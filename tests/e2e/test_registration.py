@@ -187,7 +187,7 @@ def test_unreadable_settings_cost_one_line_and_no_wait(bare: Machine, repository
         file.write_text('{"a": ' + "[" * 100_000)
     done = bare.run("doctor", cwd=repository)
     assert done.code == 4
-    assert f"{name} can not be read, by the client either" in said(done)
+    assert f"{name} cannot be read, by the client either" in said(done)
     option = "--project" if name == SETTINGS[0] else "--local"
     assert_one_line_error(bare.run("init", option, cwd=repository), 4)
 
@@ -443,13 +443,13 @@ def test_the_registered_command_answers_like_the_script(machine: Machine) -> Non
 
 
 def test_a_moved_package_falls_back_to_the_script(machine: Machine) -> None:
-    command = [*hook_entries.isolated(sys.executable, str(machine.root / "nowhere"), machine.command), "hook"]
+    command = [*hook_entries.isolated_command(sys.executable, str(machine.root / "nowhere"), machine.command), "hook"]
     assert ids_in(context_of(machine.start(command, machine.asking()))) == [ANSWER]
 
 
 def test_doctor_names_an_interpreter_without_the_package(bare: Machine) -> None:
-    gone = hook_entries.isolated(sys.executable, "/nowhere/lib", "/nowhere/subcog")
-    written(users(bare), hook_entries.registered(None, gone))
+    gone = hook_entries.isolated_command(sys.executable, "/nowhere/lib", "/nowhere/subcog")
+    written(users(bare), hook_entries.add_hook(None, gone))
     done = bare.run("doctor")
     assert done.code != 0
     assert b"names /nowhere/lib, where subcog is no more; run `subcog init` again" in done.stdout

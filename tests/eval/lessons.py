@@ -51,7 +51,7 @@ def learned(part: str | None, kept: Path, ranker: float | None = None) -> dict[s
             found = 0
             for start in range(0, len(pairs), PAIRS):
                 found += sum(_meet(player, row, home) for row in pairs[start : start + PAIRS])
-                teaching.at_rest(home)
+                teaching.teach_in_background(home)
             after = [first_look(player, row["prompt"]) for row in prompts]
             titles_after = [first_look(player, row["title"]) for row in pairs]
         with Store.reader(home) as store:

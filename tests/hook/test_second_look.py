@@ -314,7 +314,7 @@ def speak_again(home: Home) -> None:
     configure(home, "")
 
 
-@pytest.mark.parametrize("shown_of", [second_look.masked_excerpt, enriching.shown])
+@pytest.mark.parametrize("shown_of", [second_look.masked_excerpt, enriching.disclosed_text])
 @pytest.mark.parametrize("max_chars", [second_look.MAX_EXCERPT, enriching.MAX_TEXT])
 def test_a_model_is_shown_no_half_of_a_secret(make: Maker, max_chars: int, shown_of: Callable[[Memory], str | None]) -> None:
     url = "postgres://admin:Sup3rSecretPw9911@db.example.com/prod"

@@ -90,7 +90,7 @@ def test_the_work_at_rest_gives_a_hanging_server_up_and_says_nothing(hanging: Ho
     monkeypatch.setattr(server_connection, "RESTING_WAIT_S", 2)  # libpq's least
     with ShareState.open(hanging) as state:
         state.agree("github.com/acme/shop", server_connection.identity_of(str(loading.load(hanging)["share.url"])))
-    sharing.share_quietly(hanging, loading.load(hanging))
+    sharing.synchronise_in_background(hanging, loading.load(hanging))
     with ShareState.open(hanging) as state:
         assert "can not be reached" in state.noted(sharing.FAILURE)
     assert not Path(hanging.log, "hook.log").exists()

@@ -310,9 +310,9 @@ def test_a_synchronisation_at_rest_ends_when_it_should_and_is_gone_on_with(team:
     with ShareState.open(bob.home) as state:
         state.agree(SHOP, server_connection.identity_of(bob.url))
     settings = loading.load(bob.home)
-    sharing.share_quietly(bob.home, settings, EndsAfter(2))
+    sharing.synchronise_in_background(bob.home, settings, EndsAfter(2))
     assert len(bob.memories()) == 2
-    sharing.share_quietly(bob.home, settings)
+    sharing.synchronise_in_background(bob.home, settings)
     assert len(bob.memories()) == 3
 
 

@@ -1,4 +1,4 @@
-"""Claude Code's own notes, kept up to date at rest: looked at again only where a file of them has changed."""
+"""Imports Claude Code's own notes in the background, whenever one of their files has changed."""
 
 import hashlib
 import os
@@ -18,62 +18,60 @@ from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store.memory import AGENT, PENDING
 
 CONFIG_FOLDER = "CLAUDE_CONFIG_DIR"
-MAX_STAMP = 256  # bytes of what is kept of the last look
+MAX_STAMP = 256  # bytes of the stored digest
 
 
-def at_rest(home: Home, breath: Pace) -> str:
-    """Import what has changed since the last look, and return what came of it, "" where nothing has. Raises SubcogError."""
-    if not breath.goes_on():
+def import_in_background(home: Home, pace: Pace) -> str:
+    """Import changed notes and return a summary, "" for no change. Raises SubcogError."""
+    if not pace.goes_on():
         return ""
-    report = take_over(home)
+    report = import_changed(home)
     return f"{report.added} added, {report.replaced} updated, {report.archived} archived" if report else ""
 
 
-def take_over(home: Home) -> Report | None:
-    """Import what has changed since the last look, None where nothing has. Raises SubcogError."""
-    stamp = _stamp()
+def import_changed(home: Home) -> Report | None:
+    """Import changed notes, None where no file has changed since the last import. Raises SubcogError."""
+    stamp = _files_digest()
     if _last_stamp(home) == stamp:
         return None
-    _keep(home, "")  # until it is done: what fails is looked at again
+    _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
     reading = claude_memory.read(config_folder(), by_itself=True)
-    _keep_to_the_setting(reading)
+    _apply_agent_setting(reading)
     with context.writing() as store:
         options = Options()
         report = importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
-            context.follow(store)
-    _keep(home, stamp)
+            context.update_index_and_vectors(store)
+    _write_stamp(home, stamp)
     return report
 
 
-def _keep_to_the_setting(reading: SourceReading) -> None:
-    """Let an agent's notes wait, or leave them out, where the person has said so of what agents store."""
+def _apply_agent_setting(reading: SourceReading) -> None:
     setting = context.settings()[author.AGENT_SETTING]
     if setting == NO_NOTES:
         reading.is_whole = False
-        reading.rows = [(place, row) for place, row in reading.rows if row.memory.trust != AGENT]
+        reading.rows = [(line, row) for line, row in reading.rows if row.memory.trust != AGENT]
     elif setting == WAITING_NOTES:
         for _, row in reading.rows:
             row.memory.status = PENDING if row.memory.trust == AGENT else row.memory.status
 
 
 def config_folder() -> str:
-    """Return the client's folder. Raises ConfigError where a repository names it: it could be any folder."""
+    """Return the client's folder. Raises ConfigError where a repository sets it: it could be any folder."""
     if CONFIG_FOLDER in os.environ and (setter := child_environment.find_setter(CONFIG_FOLDER)):
         raise ConfigError(f"{CONFIG_FOLDER} is set by {setter}", "a repository does not say where your notes are")
     return client.config_folder()
 
 
-def count() -> tuple[int, int, int]:
-    """Return how many notes there are, of how many projects, and how many CLAUDE.md files and rules."""
+def count_notes() -> tuple[int, int, int]:
+    """Return the number of notes, of projects with notes, and of CLAUDE.md files and rules."""
     config = config_folder()
     folders = claude_memory.folders(config)
     notes = sum(len(list(claude_memory.topic_files(folder))) for folder in folders)
     return notes, len(folders), len(list(claude_memory.loaded_files(config)))
 
 
-def _stamp() -> str:
-    """Return a digest of the files' names, sizes and times."""
+def _files_digest() -> str:
     digest = hashlib.sha256()
     for file in claude_memory.files_of(config_folder()):
         try:
@@ -91,10 +89,10 @@ def _last_stamp(home: Home) -> str:
         return ""
 
 
-def _keep(home: Home, stamp: str) -> None:
+def _write_stamp(home: Home, stamp: str) -> None:
     try:
         descriptor = os.open(home.claude_notes, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, PRIVATE_FILE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(stamp)
     except OSError:
-        pass  # a full disk: the next look does it once more
+        pass  # On a full disk, the next run imports again.

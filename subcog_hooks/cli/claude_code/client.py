@@ -1,6 +1,6 @@
-"""The files of Claude Code on disk: its settings files, the plugin in them, and which of their commands may be run here.
+"""Reads Claude Code's files on disk: settings, plugins, and the commands in them.
 
-Nothing is changed here; `subcog init` and `uninstall` do that.
+This module changes no file; `subcog init` and `uninstall` do.
 """
 
 import json
@@ -19,8 +19,8 @@ from subcog_hooks.cli.support.output import visible
 from subcog_hooks.core.accepted_homes import is_inside
 from subcog_hooks.core.errors import ConfigError, UsageError
 
-USER, PROJECT, LOCAL = "user", "project", "local"  # settings by the option that names them; a later one wins in the client
-MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on more
+USER, PROJECT, LOCAL = "user", "project", "local"  # options for settings files; in the client a later one wins
+MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on larger files
 PLUGIN = "subcog"
 TRIAL = """import os, sys
 sys.path.append({folder!r})
@@ -30,10 +30,9 @@ TRIAL_S = 20.0
 
 
 class Plugin(NamedTuple):
-    """Our plugin as the client knows it.
+    """Our plugin in the client's files.
 
-    id: `NAME@MARKETPLACE`; version: "" where nothing is installed by that name; switches: whether each settings file that names
-    it switches it on.
+    id: `NAME@MARKETPLACE`; version: "" where it is not installed; switches: by settings file, whether it enables the plugin.
     """
 
     id: str
@@ -42,54 +41,54 @@ class Plugin(NamedTuple):
 
     @property
     def enabled_by(self) -> str | None:
-        """Return the settings that switch it on here; None when it is off."""
+        """Return the settings that enable it here; None when it is disabled."""
         name = next((name for name in (LOCAL, PROJECT, USER) if name in self.switches), None)
         return name if name is not None and self.switches[name] else None
 
     def runs_where(self, name: str) -> bool:
-        """Return whether it runs wherever settings of this name hold; for the user's, what a repository says does not count."""
+        """Return whether it runs wherever settings of this name hold. For the user's, a repository's switch does not count."""
         return self.switches.get(USER, False) if name == USER else self.enabled_by is not None
 
 
 def settings_files() -> dict[str, str]:
-    """Return where Claude Code reads settings from, by the option that names each; the project's only inside of one."""
+    """Return the paths of Claude Code's settings by option; a project's only inside of one."""
     files = {USER: os.path.join(config_folder(), "settings.json")}
-    at = context.here()
-    if at is None:
+    project = context.here()
+    if project is None:
         return files
-    files[PROJECT] = os.path.join(at.root, ".claude", "settings.json")
-    files[LOCAL] = os.path.join(at.root, ".claude", "settings.local.json")
+    files[PROJECT] = os.path.join(project.root, ".claude", "settings.json")
+    files[LOCAL] = os.path.join(project.root, ".claude", "settings.local.json")
     return files
 
 
 def skills_folder(name: str) -> str | None:
-    """Return where Claude Code looks for skills beside the settings of this name; None where nothing is looked for there."""
+    """Return the folder of Claude Code's skills beside these settings; None where there is none."""
     files = settings_files()
     if name == LOCAL or name not in files:
         return None
     return os.path.join(os.path.dirname(files[name]), "skills")
 
 
-def is_users(path: str) -> bool:
-    """Return whether a settings file is the user's own. What lies in the repository at hand may be the repository's."""
-    at = context.here()
-    return path == settings_files()[USER] and (at is None or not is_inside(path, at.root))
+def is_users_own(path: str) -> bool:
+    """Return whether a settings file is the user's own. A file in the current repository may be the repository's."""
+    project = context.here()
+    return path == settings_files()[USER] and (project is None or not is_inside(path, project.root))
 
 
 def refuse_link_out(path: str) -> None:
-    """Refuse settings of the project at hand that are a link out of it, or into `.git`. Raises UsageError."""
-    at = context.here()
-    if at is None:
+    """Raise UsageError for settings of the current project that are a link out of it, or into `.git`."""
+    project = context.here()
+    if project is None:
         return
-    if is_inside(path, at.root) and not is_inside(path, os.path.join(at.root, ".git")):
+    if is_inside(path, project.root) and not is_inside(path, os.path.join(project.root, ".git")):
         return
     raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), "replace the link by a file")
 
 
-def read(path: str) -> str | None:
-    """Return a settings file as it is, line ends included; None when there is none. Raises ConfigError."""
+def read_settings(path: str) -> str | None:
+    """Return a settings file unchanged, line ends included; None when there is none. Raises ConfigError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))  # never waits
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))  # never blocks
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise ConfigError(f"{path} is no regular file", "replace it")
@@ -100,64 +99,62 @@ def read(path: str) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} can not be read: {error}", "correct it by hand") from error
+        raise ConfigError(f"{path} cannot be read: {error}", "correct it by hand") from error
 
 
 def plugins() -> list[Plugin]:
-    """Return our plugin, once for each marketplace that it is installed or switched on from.
+    """Return our plugin, once for each marketplace that it is installed or enabled from.
 
     A switch alone starts nothing: a repository can name a plugin of a marketplace that the user never added.
     """
     folder = os.path.join(config_folder(), "plugins")
-    installed = _object(_json(os.path.join(folder, "installed_plugins.json")).get("plugins"))
-    marketplaces = _json(os.path.join(folder, "known_marketplaces.json"))
+    installed = _as_object(_read_object(os.path.join(folder, "installed_plugins.json")).get("plugins"))
+    marketplaces = _read_object(os.path.join(folder, "known_marketplaces.json"))
     switches: dict[str, dict[str, bool]] = {id_: {} for id_ in installed if _is_ours(id_)}
     for name, path in settings_files().items():
-        for id_, value in _object(_json(path).get("enabledPlugins")).items():
+        for id_, value in _as_object(_read_object(path).get("enabledPlugins")).items():
             if _is_ours(id_) and (id_ in installed or id_.partition("@")[2] in marketplaces):
                 switches.setdefault(id_, {})[name] = bool(value)
     return [Plugin(id_, _version(installed.get(id_)), switches[id_]) for id_ in sorted(switches)]
 
 
-def runnable(words: Sequence[str]) -> list[str] | None:
-    """Return a command with the full path of its program; None when it is not there.
+def resolve_command(words: Sequence[str]) -> list[str] | None:
+    """Return a command with the full path of its program; None where the program is missing.
 
-    A path that begins in the folder at hand is a repository's to fill, and is not taken.
+    A relative path is rejected, as a repository could supply the file.
     """
     program = words[0]
     if os.path.isabs(program):
-        found = program if shutil.which(program) else None
+        path = program if shutil.which(program) else None
     else:
-        found = on_path(program) if os.path.basename(program) == program else None
-    return [found, *words[1:]] if found else None
+        path = find_program(program) if os.path.basename(program) == program else None
+    return [path, *words[1:]] if path else None
 
 
 def executable() -> list[str]:
-    """Return the command that runs this installation, as words: the console script's full path, else the interpreter's."""
+    """Return the command of this installation, as words: the console script's full path, else the interpreter's."""
     script = os.path.abspath(sys.argv[0])
     name = os.path.basename(script).lower()
     if name in ("subcog", "subcog.exe") and os.path.isfile(script):
         return [script]
-    beside = on_path("subcog", [os.path.dirname(sys.executable)])
-    return [beside] if beside else [sys.executable, "-P", "-m", "subcog_hooks"]  # -P: no module of the folder at hand
+    beside = find_program("subcog", [os.path.dirname(sys.executable)])
+    return [beside] if beside else [sys.executable, "-P", "-m", "subcog_hooks"]  # -P: do not import from the current folder
 
 
 def hook_command() -> list[str]:
-    """Return the command that runs this installation's hook, without the word `hook`.
+    """Return the command of this installation's hook, without the word `hook`.
 
-    An interpreter that skips what a hook has no use for starts some milliseconds sooner than the console script, and no
-    variable leads it elsewhere. Where it would not find all libraries beside the package, as in an editable installation, it is
-    the script.
+    An isolated interpreter starts some milliseconds sooner than the console script, and heeds no variables. Where it would miss
+    libraries, as in an editable installation, the script is used.
     """
     script = executable()
     folder = os.path.dirname(os.path.dirname(os.path.abspath(subcog_hooks.__file__)))
     if len(script) > 1 or not _runs_isolated(folder):
         return script
-    return hook_entries.isolated(sys.executable, folder, script[0])
+    return hook_entries.isolated_command(sys.executable, folder, script[0])
 
 
 def _runs_isolated(folder: str) -> bool:
-    """Return whether an isolated interpreter finds this package and what its hook needs in a folder."""
     command = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder, file=subcog_hooks.__file__)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
@@ -166,8 +163,8 @@ def _runs_isolated(folder: str) -> bool:
     return done.returncode == 0 and done.stdout.strip() == b"True"
 
 
-def on_path(name: str, folders: Sequence[str] | None = None) -> str | None:
-    """Return the full path of a program in `folders`, else on the PATH; never in the folder at hand, as Windows would."""
+def find_program(name: str, folders: Sequence[str] | None = None) -> str | None:
+    """Return the full path of a program in `folders`, else on the PATH; never in the current folder, as Windows would."""
     for folder in filter(os.path.isabs, os.get_exec_path() if folders is None else folders):
         for file in (f"{name}.exe", name) if os.name == "nt" else (name,):
             path = os.path.join(folder, file)
@@ -186,20 +183,20 @@ def _is_ours(id_: str) -> bool:
 
 
 def _version(entries: object) -> str:
-    """Return the version of a plugin's first installation; each scope has one, of one version."""
+    """Return the version of a plugin's first installation; all scopes have the same version."""
     first = entries[0] if isinstance(entries, list) and entries else entries
-    version = _object(first).get("version")
+    version = _as_object(first).get("version")
     return version if isinstance(version, str) else ""
 
 
-def _json(path: str) -> Mapping[str, object]:
-    """Return the object in a file of the client's; an empty one where it can not be read, which the client ignores, too."""
+def _read_object(path: str) -> Mapping[str, object]:
+    """Return the object in a client's file; an empty one for an unreadable file, which the client ignores, too."""
     try:
-        text = read(path)
-        return _object(json.loads((text or "{}").removeprefix("\ufeff")))
+        text = read_settings(path)
+        return _as_object(json.loads((text or "{}").removeprefix("\ufeff")))
     except (ConfigError, ValueError, RecursionError):
         return {}
 
 
-def _object(value: object) -> Mapping[str, object]:
+def _as_object(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}

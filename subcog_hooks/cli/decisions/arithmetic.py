@@ -1,4 +1,4 @@
-"""The arithmetic of a relevance, and bars that draw a number."""
+"""Explains how a relevance was computed, and draws numbers as bars."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,76 +17,76 @@ _MARK, _ASCII_MARK = "┃", "|"
 
 
 def bar(share: float, width: int, style: str = "", mark: float | None = None) -> Text:
-    """Return a share of 0.0 to 1.0 as a bar of so many columns; mark: another share, at which a line stands."""
+    """Draw a share of 0.0 to 1.0 as a bar of `width` columns. mark: another share, drawn as a line."""
     blocks = _has_blocks()
-    text = Text(filled(share, width, blocks=blocks), style=style)
+    text = Text(filled_bar(share, width, blocks=blocks), style=style)
     if mark is None:
         return text
-    place = min(width - 1, int(clamped(mark) * width))
-    return text[:place] + Text(_MARK if blocks else _ASCII_MARK, style=DIM) + text[place + 1 :]
+    position = min(width - 1, int(clamp(mark) * width))
+    return text[:position] + Text(_MARK if blocks else _ASCII_MARK, style=DIM) + text[position + 1 :]
 
 
 def _has_blocks() -> bool:
     return terminal.has_blocks and not terminal.out.legacy_windows
 
 
-def filled(share: float, width: int, *, blocks: bool) -> str:
-    """Return a share of 0.0 to 1.0 as a bar of so many characters; blocks: else in ASCII.
+def filled_bar(share: float, width: int, *, blocks: bool) -> str:
+    """Draw a share of 0.0 to 1.0 as a bar of `width` characters. blocks: use block characters instead of ASCII.
 
-    >>> filled(0.5, 4, blocks=True), filled(0.3, 4, blocks=True), filled(0.3, 4, blocks=False), filled(7.0, 2, blocks=False)
-    ('██  ', '█▎  ', '#   ', '##')
+    >>> filled_bar(0.5, 4, blocks=True), filled_bar(0.3, 4, blocks=True), filled_bar(0.3, 4, blocks=False)
+    ('██  ', '█▎  ', '#   ')
     """
-    eighths = round(clamped(share) * width * 8)
+    eighths = round(clamp(share) * width * 8)
     if not blocks:
         return ("#" * round(eighths / 8)).ljust(width)
-    whole, rest = divmod(eighths, 8)
-    return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)
+    whole, remainder = divmod(eighths, 8)
+    return ("█" * whole + (_EIGHTHS[remainder] if remainder else "")).ljust(width)
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """Return a character for each value, as high as its share of the largest; a blank where there is none."""
-    return heights(values, _HEIGHTS if _has_blocks() else _ASCII_HEIGHTS)
+    """Draw a character for each value, its height relative to the largest; a blank for None."""
+    return height_characters(values, _HEIGHTS if _has_blocks() else _ASCII_HEIGHTS)
 
 
-def heights(values: Sequence[float | None], characters: str = _HEIGHTS) -> str:
-    """Return a character for each value, as high as its share of the largest; characters: from the lowest to the highest.
+def height_characters(values: Sequence[float | None], characters: str = _HEIGHTS) -> str:
+    """Return a character for each value, its height relative to the largest. characters: from low to high.
 
-    >>> heights([0.0, 1.0, None, 8.0]), heights([0.0, 0.0]), heights([])
+    >>> height_characters([0.0, 1.0, None, 8.0]), height_characters([0.0, 0.0]), height_characters([])
     ('▁▂ █', '▁▁', '')
     """
-    most = max((value for value in values if value is not None), default=0.0)
+    highest = max((value for value in values if value is not None), default=0.0)
     top = len(characters) - 1
-    return "".join(" " if value is None else characters[round(top * value / most) if most > 0 else 0] for value in values)
+    return "".join(" " if value is None else characters[round(top * value / highest) if highest > 0 else 0] for value in values)
 
 
-def clamped(share: float) -> float:
+def clamp(share: float) -> float:
     return min(1.0, max(0.0, share))
 
 
-EXPLAINED = 3  # candidates
+MAX_EXPLAINED = 3  # candidates
 BAR = 16  # columns
-NAME = 13  # columns of an evidence's name
+NAME_WIDTH = 13  # columns for the name of an evidence
 RIGHT, WRONG = "green", "red"
-FACTORS = ("for its namespace", "for marks (`why --bad`)", "for files that are gone")  # in a candidate's order
+FACTORS = ("for its namespace", "for marks (`why --bad`)", "for files that are gone")  # in the order of a candidate's factors
 
 
-def view(decision: Decision) -> Iterator[RenderableType]:
-    """Yield what the relevance of the best candidates was made of."""
-    told = [candidate for candidate in decision.candidates if candidate.terms]
-    explained = sorted(told, key=lambda candidate: -candidate.raw)[:EXPLAINED]
-    most = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
+def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
+    """Yield the computation of the relevance of the best candidates."""
+    with_terms = [candidate for candidate in decision.candidates if candidate.terms]
+    explained = sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]
+    highest = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
     bar = decision.bars.needed if decision.bars else 0.0
     for candidate in explained:
         weights = relevance.model_weights(candidate.terms)
         yield ""
         yield Text.assemble((safe(candidate.id), ACCENT), f"  relevance {candidate.relevance:.4f}, {bar:.4f} needed")
-        yield Text(f"  {'evidence':<{NAME}} {'value':>8}   {'weight':>8}   {'adds':>8}", style=DIM)
+        yield Text(f"  {'evidence':<{NAME_WIDTH}} {'value':>8}   {'weight':>8}   {'adds':>8}", style=DIM)
         for name, value, adds in sorted(candidate.terms, key=lambda term: (-abs(term[2]), term[0])):
             if adds:
                 weight = weights.get(name, adds / value if value else 0.0)
-                yield from _term(safe(name), value, weight, adds, abs(adds) / most if most else 0.0)
-        if nothing := [safe(name) for name, _, adds in candidate.terms if not adds]:
-            yield _step("adds nothing", ", ".join(nothing))
+                yield from _term(safe(name), value, weight, adds, abs(adds) / highest if highest else 0.0)
+        if without_effect := [safe(name) for name, _, adds in candidate.terms if not adds]:
+            yield _step("adds nothing", ", ".join(without_effect))
         total = sum(adds for _, _, adds in candidate.terms)
         yield _step("sum", f"{total:.4f}")
         yield _step("probability", f"1 / (1 + e^{-total:.4f}) = {candidate.raw:.4f}")
@@ -94,7 +94,7 @@ def view(decision: Decision) -> Iterator[RenderableType]:
 
 
 def _term(name: str, value: float, weight: float, adds: float, share: float) -> Iterator[RenderableType]:
-    drawn = Text(f"  {name:<{NAME}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}  ")
+    drawn = Text(f"  {name:<{NAME_WIDTH}} {value:8.4f} x {weight:8.4f} = {adds:+8.4f}  ")
     drawn += bar(share, BAR, RIGHT if adds >= 0 else WRONG)
     meaning = relevance.NAMES.get(name, "")
     if not terminal.out.is_terminal or drawn.cell_len + 2 + len(meaning) <= terminal.out.width:
@@ -108,12 +108,12 @@ def _term(name: str, value: float, weight: float, adds: float, share: float) -> 
         yield Padding(Text(meaning, style=DIM), (0, 0, 0, 4))
 
 
-def _step(name: str, what: str) -> Text:
-    return Text(f"  {name:<{NAME}} {what}")
+def _step(name: str, text: str) -> Text:
+    return Text(f"  {name:<{NAME_WIDTH}} {text}")
 
 
 def product(candidate: Candidate) -> str:
-    """Return how the probability became the relevance.
+    """Describe how the factors turn the probability into the relevance.
 
     >>> product(Candidate("a", "b", 0.55, 0.5, "injected", factors=(1.1, 1.0, 1.0)))
     '0.5000 x 1.1 for its namespace = 0.5500'

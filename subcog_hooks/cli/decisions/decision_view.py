@@ -1,4 +1,4 @@
-"""Decisions of the hook drawn for a terminal, with what they were made of, and what kept a memory away."""
+"""Draws decisions of the hook for a terminal, with the reasons for each candidate's outcome."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,14 +10,14 @@ from rich.text import Text
 
 from subcog_hooks.cli.decisions import arithmetic
 from subcog_hooks.cli.decisions.lookup import (
-    KEPT_BACK,
-    NEARLY,
-    WORDS,
-    against,
-    later,
-    moment,
-    occasion_of,
-    prompt_of,
+    ALMOST_SHARE,
+    BELOW_THRESHOLD,
+    MAX_CHARS,
+    delay_phrase,
+    event_name,
+    local_time,
+    number_and_bar,
+    prompt_text,
     sentence,
     why_not_found,
 )
@@ -31,18 +31,18 @@ from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
-MAX_WITH_WORDS = 3  # candidates of which is said which words they have
-TOLD = 12  # words of a prompt that are named
-ALMOST = 3  # candidates of which is said what they lacked
+MAX_WITH_WORDS = 3  # candidates whose words are listed
+MAX_LISTED_WORDS = 12  # words of a prompt
+MAX_ALMOST = 3  # candidates listed as almost handed over
 PREVIEW = 600  # characters of a prompt
-MIN_WORDS_COLUMNS = 120  # columns from which a table of candidates has room for their words
+MIN_WORDS_COLUMNS = 120  # columns that a table of candidates with their words needs
 BAR = 20  # columns
 SMALL_BAR = 10
-LONG = 24  # columns of a namespace or of ranks, before they wrap
+MAX_WRAPPED = 24  # columns of a namespace or of ranks; longer texts wrap
 RIGHT, WRONG = "green", "red"
 GONE = "(no longer in the store)"
 
-LACKED = {  # what kept a candidate back
+OUTCOME_REASONS = {  # outcome of a candidate in words
     outcomes.INJECTED: "handed over",
     outcomes.FOUND: "found by a second look",
     outcomes.POINTED: "pointed at by a line",
@@ -58,13 +58,12 @@ LACKED = {  # what kept a candidate back
 }
 
 
-class Shown(NamedTuple):
-    """The material that is shown of a decision beside itself.
+class ViewData(NamedTuple):
+    """The data shown with a decision.
 
-    memories: the candidates, as far as the store still has them; given: with which decisions the session was given some before;
-    words: of the prompt, as far as a candidate has them; remedies: by id, what would make a memory come; is_explained: whether
-    the arithmetic of each relevance is shown; look: the second look at the prompt, None where there was none; opened: ids that
-    the agent opened from a line.
+    memories: candidates that the store still has; given: by memory id, the earlier decision that handed it over; words: by
+    memory id, the words of the prompt that it has and lacks; remedies: by memory id; is_explained: show the arithmetic of each
+    relevance; look: the second look at the prompt, None without one; opened: ids that the agent opened from a pointer line.
     """
 
     memories: Mapping[str, Memory]
@@ -76,188 +75,194 @@ class Shown(NamedTuple):
     opened: AbstractSet[str] = frozenset()
 
 
-def view(decision: Decision, shown: Shown) -> RenderableType:
-    """Return a decision with all that it was made of."""
-    where = f"in {safe(decision.project)}" if decision.project else "in no project"
+def decision_view(decision: Decision, data: ViewData) -> RenderableType:
+    """Draw a decision with its reasons, candidates and times."""
+    occasion = f"in {safe(decision.project)}" if decision.project else "in no project"
     if decision.event != PROMPT_EVENT:
-        where += f", at {occasion_of(decision)}"
+        occasion += f", at {event_name(decision)}"
     parts: list[RenderableType] = [
-        Text(f"{safe(decision.id)}  {moment(decision.at)}  {where}", style=DIM),
-        Text(prompt_of(decision, PREVIEW)),
+        Text(f"{safe(decision.id)}  {local_time(decision.at)}  {occasion}", style=DIM),
+        Text(prompt_text(decision, PREVIEW)),
         "",
         Text(sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow"),
-        *_almost(decision, shown.given),
-        *_remedies(shown.remedies),
-        *_look(shown.look),
+        *_almost_lines(decision, data.given),
+        *_remedy_lines(data.remedies),
+        *_second_look(data.look),
         "",
         *_intent(decision),
         *_stages(decision),
     ]
     if decision.strategies or decision.note:
         ran = ", ".join(decision.strategies) or "nothing"
-        parts.append(_named("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}")))
+        parts.append(_label_line("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}")))
     if decision.candidates:
-        parts += ["", *_candidates(decision, shown), *_words(decision, shown.words)]
-        if shown.is_explained:
-            parts += arithmetic.view(decision)
+        parts += ["", *_candidates(decision, data), *_words(decision, data.words)]
+        if data.is_explained:
+            parts += arithmetic.arithmetic_view(decision)
     return Group(*parts)
 
 
-def _look(look: Decision | None) -> Iterator[Text]:
-    """Yield what became of a second look."""
+def _second_look(look: Decision | None) -> Iterator[Text]:
     if look is not None:
-        yield Text(f"{later(look)}: {sentence(look)} ({safe(look.id)})")
+        yield Text(f"{delay_phrase(look)}: {sentence(look)} ({safe(look.id)})")
 
 
-def _named(name: str, what: str) -> Text:
-    return Text.assemble((f"{name:<9}", DIM), what)
+def _label_line(name: str, text: str) -> Text:
+    return Text.assemble((f"{name:<9}", DIM), text)
 
 
-def _almost(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
-    """Yield what was kept back that was relevant, and what nearly was."""
+def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
     bar = decision.bars.needed if decision.bars else 0.0
-    given_here = (outcomes.INJECTED, outcomes.POINTED)
-    kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in given_here]
+    handed_over = (outcomes.INJECTED, outcomes.POINTED)
+    kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
-    below = [one for one in kept_back if one.outcome == outcomes.BELOW and one.relevance >= NEARLY * bar][:1]
-    for candidate in (others + below)[:ALMOST]:
+    below = [
+        candidate
+        for candidate in kept_back
+        if candidate.outcome == outcomes.BELOW and candidate.relevance >= ALMOST_SHARE * bar
+    ][:1]
+    for candidate in (others + below)[:MAX_ALMOST]:
         if candidate.outcome == outcomes.BELOW:
-            lacked = f"{against(candidate.relevance, bar)} was needed"
+            reason = f"{number_and_bar(candidate.relevance, bar)} was needed"
         else:
-            lacked = f"{candidate.raw:.2f}, {LACKED.get(candidate.outcome, safe(candidate.outcome))}"
+            reason = f"{candidate.raw:.2f}, {OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))}"
             if candidate.outcome == outcomes.GIVEN and given.get(candidate.id):
-                lacked += f", with {safe(given[candidate.id])}"
-        yield Text(f"almost: {safe(candidate.id)} with {lacked}")
+                reason += f", with {safe(given[candidate.id])}"
+        yield Text(f"almost: {safe(candidate.id)} with {reason}")
 
 
 def _intent(decision: Decision) -> Iterator[Text]:
-    told = decision.intent
-    if told is None:
+    intent = decision.intent
+    if intent is None:
         return
-    needed = f", {decision.bars.min_confidence:.2f} needed" if decision.bars else ""
-    yield _named("intent", safe(f"{told.type} {told.confidence:.2f}{needed}; told by {told.source}; llm {told.llm_status}"))
-    if told.topics:
-        yield _named("topics", ", ".join(map(safe, told.topics)))
+    threshold = f", {decision.bars.min_confidence:.2f} needed" if decision.bars else ""
+    yield _label_line(
+        "intent", safe(f"{intent.type} {intent.confidence:.2f}{threshold}; told by {intent.source}; llm {intent.llm_status}")
+    )
+    if intent.topics:
+        yield _label_line("topics", ", ".join(map(safe, intent.topics)))
     if decision.borrowed:
-        yield _named("borrowed", ", ".join(map(safe, decision.borrowed)) + ", from the prompt before")
-    fired = sorted(told.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
+        yield _label_line("borrowed", ", ".join(map(safe, decision.borrowed)) + ", from the prompt before")
+    fired = sorted(intent.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
     if fired:
-        yield _named(
+        yield _label_line(
             "signals",
             "; ".join(f"{safe(name)} {weight:+.2f} {safe(family)}" for name, family, weight in fired),
         )
-    if told.cues:
-        yield _named("shape", ", ".join(map(safe, told.cues)))
-    if told.llm_ms is not None:
-        yield _named("merge", f"{safe(told.row)}; the LLM took {told.llm_ms:.0f} ms")
+    if intent.cues:
+        yield _label_line("shape", ", ".join(map(safe, intent.cues)))
+    if intent.llm_ms is not None:
+        yield _label_line("merge", f"{safe(intent.row)}; the LLM took {intent.llm_ms:.0f} ms")
 
 
 def _stages(decision: Decision) -> Iterator[Text]:
-    most = max((ms for _, ms in decision.stages), default=0.0)
+    longest = max((ms for _, ms in decision.stages), default=0.0)
     for number, (name, ms) in enumerate(decision.stages):
-        drawn = _named("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms  ")
-        drawn += arithmetic.bar(ms / most if most else 0.0, _room(drawn), ACCENT)
+        drawn = _label_line("" if number else "stages", f"{safe(name):<8}{ms:7.1f} ms  ")
+        drawn += arithmetic.bar(ms / longest if longest else 0.0, _room(drawn), ACCENT)
         drawn.rstrip()
         yield drawn
     if decision.micros:
-        yield _named("" if decision.stages else "stages", f"{'in all':<8}{decision.micros / 1000:7.1f} ms")
+        yield _label_line("" if decision.stages else "stages", f"{'in all':<8}{decision.micros / 1000:7.1f} ms")
 
 
-def _room(behind: Text) -> int:
-    """Return the number of columns that are left for a bar."""
-    return max(SMALL_BAR // 2, min(BAR, terminal.out.width - behind.cell_len)) if terminal.out.is_terminal else BAR
+def _room(label: Text) -> int:
+    return max(SMALL_BAR // 2, min(BAR, terminal.out.width - label.cell_len)) if terminal.out.is_terminal else BAR
 
 
-def _candidates(decision: Decision, shown: Shown) -> Iterator[RenderableType]:
-    """Yield the candidates: in a table where there is room for one, else with two lines each."""
+def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
     bar = decision.bars.needed if decision.bars else 0.0
     is_table = terminal.out.is_terminal and terminal.out.width >= MIN_WORDS_COLUMNS
     table = plain_table(is_wide=True)
     for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
         is_short = name not in ("namespace", "ranks")
         justify: JustifyMethod = "right" if name.startswith("to") else "left"
-        table.add_column(name, no_wrap=is_short, justify=justify, overflow="fold", max_width=None if is_short else LONG)
+        table.add_column(name, no_wrap=is_short, justify=justify, overflow="fold", max_width=None if is_short else MAX_WRAPPED)
     table.add_column("memory", ratio=1, overflow="fold")
     for candidate in decision.candidates:
         style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
         drawn = arithmetic.bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
-        if BRIEF in candidate.ranks:  # nothing was asked that it could be relevant to
+        if BRIEF in candidate.ranks:  # A session start has no prompt to be relevant to.
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
         ranks = ", ".join(f"{safe(name)} {rank}" for name, rank in sorted(candidate.ranks.items()))
-        outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in shown.opened else ""), style=style)
-        words = words_of(shown.memories.get(candidate.id))
+        outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
+        words = first_words(data.memories.get(candidate.id))
         if is_table:
             table.add_row(number, drawn, distance, *map(Text, (*about, ranks)), outcome, words)
         else:
             yield Text.assemble(f"{number} ", drawn, f" {distance}  {about[0]}  {about[1]}  ", outcome)
-            yield indented(Text.assemble((f"{ranks or 'no ranks'}; ", DIM), words))
+            yield indent(Text.assemble((f"{ranks or 'no ranks'}; ", DIM), words))
     if is_table:
         yield table
 
 
-def indented(text: Text) -> RenderableType:
+def indent(text: Text) -> RenderableType:
     return Padding(text, (0, 0, 0, 4)) if terminal.out.is_terminal else Text("    ") + text
 
 
-def words_of(memory: Memory | None) -> Text:
-    """Return a memory's first words; of one that is forgotten, or gone, that it is."""
+def first_words(memory: Memory | None) -> Text:
+    """Return the first words of a memory, or a note that it is forgotten or gone."""
     if memory is None or memory.status == "deleted":
         return Text(GONE, style=DIM)
-    return Text(cut(safe(memory.content), WORDS))
+    return Text(cut(safe(memory.content), MAX_CHARS))
 
 
 def missed_view(
-    was: Decision, now: Decision, memory: Memory, words: Words, remedies: Sequence[Remedy] | None
+    original: Decision, repeated: Decision, memory: Memory, words: Words, remedies: Sequence[Remedy] | None
 ) -> RenderableType:
-    """Return a view of what kept a memory away from a prompt.
+    """Draw the reasons that kept a memory away from a prompt.
 
-    now: the same prompt decided anew; remedies: None where none was looked for.
+    now: the prompt decided again; remedies: None where none was searched for.
     """
-    candidate = next((one for one in now.candidates if one.id == memory.id), None)
-    bar = now.bars.needed if now.bars else 0.0
+    candidate = next((other for other in repeated.candidates if other.id == memory.id), None)
+    bar = repeated.bars.needed if repeated.bars else 0.0
     if candidate is None:
-        told = "it is not among what the prompt finds" + why_not_found(memory, was)
+        reason = "it is not among what the prompt finds" + why_not_found(memory, original)
     elif candidate.outcome == outcomes.INJECTED:
-        told = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
-    elif candidate.outcome in KEPT_BACK:
-        told = f"its relevance is {against(candidate.relevance, bar)} is needed"
+        reason = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
+    elif candidate.outcome in BELOW_THRESHOLD:
+        reason = f"its relevance is {number_and_bar(candidate.relevance, bar)} is needed"
     else:
-        told = f"its relevance is {candidate.relevance:.2f}; {LACKED.get(candidate.outcome, safe(candidate.outcome))}"
+        reason = (
+            f"its relevance is {candidate.relevance:.2f}; {OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))}"
+        )
     parts: list[RenderableType] = [
-        Text(f"{safe(was.id)}  {moment(was.at)}", style=DIM),
-        Text(prompt_of(was, PREVIEW)),
+        Text(f"{safe(original.id)}  {local_time(original.at)}", style=DIM),
+        Text(prompt_text(original, PREVIEW)),
         "",
-        Text.assemble((f"{safe(memory.id)}  ", ACCENT), words_of(memory)),
-        Text(told, style="yellow"),
-        Text.assemble(_listed("has", words.has), "; ", _listed("lacks", words.lacks)),
-        *(_remedies({memory.id: remedies}) if remedies is not None else ()),
+        Text.assemble((f"{safe(memory.id)}  ", ACCENT), first_words(memory)),
+        Text(reason, style="yellow"),
+        Text.assemble(_word_list("has", words.has), "; ", _word_list("lacks", words.lacks)),
+        *(_remedy_lines({memory.id: remedies}) if remedies is not None else ()),
     ]
     return Group(*parts)
 
 
 def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[RenderableType]:
-    """Yield which words of the prompt the best candidates have, and which they lack."""
-    for candidate in [one for one in decision.candidates if one.id in words][:MAX_WITH_WORDS]:
-        found = words[candidate.id]
+    for candidate in [candidate for candidate in decision.candidates if candidate.id in words][:MAX_WITH_WORDS]:
+        comparison = words[candidate.id]
         yield ""
-        yield Text.assemble((f"{safe(candidate.id)}  ", ACCENT), _listed("has", found.has), "; ", _listed("lacks", found.lacks))
-        if found.asked_like:
-            yield Text.assemble("  ", ("asked like this: ", DIM), safe(found.asked_like))
+        yield Text.assemble(
+            (f"{safe(candidate.id)}  ", ACCENT), _word_list("has", comparison.has), "; ", _word_list("lacks", comparison.lacks)
+        )
+        if comparison.asked_like:
+            yield Text.assemble("  ", ("asked like this: ", DIM), safe(comparison.asked_like))
 
 
-def _listed(verb: str, words: Sequence[str]) -> Text:
-    more = f" and {len(words) - TOLD} more" if len(words) > TOLD else ""
-    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:TOLD])) + more if words else "none of the words")
+def _word_list(verb: str, words: Sequence[str]) -> Text:
+    more = f" and {len(words) - MAX_LISTED_WORDS} more" if len(words) > MAX_LISTED_WORDS else ""
+    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "none of the words")
 
 
-def _remedies(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:
-    """Yield the remedies that would make a memory come. Each has been tried."""
-    for id_, found in remedies.items():
-        if not found:
+def _remedy_lines(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:
+    for id_, of_memory in remedies.items():
+        if not of_memory:
             yield Text(f"no keyword and no trigger of these words makes {safe(id_)} come: its text says something else")
             continue
-        yield Text(f"{safe(id_)} comes to this prompt with {'any of these' if len(found) > 1 else 'this'}, tried on a copy:")
-        for remedy in found:
+        yield Text(
+            f"{safe(id_)} comes to this prompt with {'any of these' if len(of_memory) > 1 else 'this'}, tried on a copy:"
+        )
+        for remedy in of_memory:
             yield Text.assemble("  ", (safe(remedy.command), ACCENT), (f"  # relevance {remedy.relevance:.2f}", DIM))

@@ -1,4 +1,4 @@
-"""Remedies that make a memory come to a prompt: a question, words, triggers, each tried on a copy of the store."""
+"""Finds remedies that make a memory come to a prompt: a question, keywords or triggers, tried on a copy of the store."""
 
 import operator
 import shlex
@@ -30,15 +30,15 @@ from subcog_hooks.store.state import State
 from subcog_hooks.text import needs
 from subcog_hooks.text.typed import asked_in, prepare
 
-BUDGET_MS = 10_000.0  # nobody waits for a prompt here
-SHORTEST = 3  # letters of a word that is worth a keyword
-KEYWORDS = (1, 2, 4)  # so many missing words are tried together
+BUDGET_MS = 10_000.0  # No prompt waits for this run.
+MIN_KEYWORD = 3  # letters of a keyword
+KEYWORD_COUNTS = (1, 2, 4)  # numbers of missing words that are tried together
 
 
 class Words(NamedTuple):
-    """The telling words of a prompt, as far as a memory has them or lacks them, the rarest first.
+    """The significant words of a prompt that a memory has and lacks, the rarest first.
 
-    asked_like: the memory's question that the prompt is like, None for none.
+    asked_like: the memory's question that the prompt resembles, None for none.
     """
 
     has: list[str]
@@ -47,64 +47,74 @@ class Words(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """A command that makes a memory come to a prompt. relevance: what the memory would have then."""
+    """A command that makes a memory come to a prompt. relevance: the memory's relevance afterwards."""
 
     command: str
     relevance: float
 
 
-class Learned(NamedTuple):
-    """A question by which a memory comes to a prompt. relevance: what the memory has then."""
+class LearnedQuestion(NamedTuple):
+    """A question that makes a memory come to a prompt. relevance: the memory's relevance with it."""
 
     question: str
     relevance: float
 
 
 class Rerun:
-    """A prompt of before, and where it is decided anew: in which project, with which settings and which session."""
+    """An earlier prompt, with the project, settings and session to decide it again."""
 
     __slots__ = ("asked", "here", "settings", "state")
 
-    def __init__(self, was: Decision, given: set[str], place: int, state: State) -> None:
-        """given: ids that the session is taken to have been given; place: of the prompt in it; state: read, never written."""
-        earlier = Earlier(was.borrowed, was.intent.confidence if was.intent else 0.0) if was.borrowed else None
-        self.asked = DryPrompt(was.prompt or "", was.session, given if was.session else set(), earlier, place)
-        self.here = _project(was.project)
+    def __init__(self, decision: Decision, given: set[str], position: int, state: State) -> None:
+        """given: ids handed over to the session before; position: of the prompt in the session; state: only read."""
+        earlier = (
+            Earlier(decision.borrowed, decision.intent.confidence if decision.intent else 0.0) if decision.borrowed else None
+        )
+        self.asked = DryPrompt(decision.prompt or "", decision.session, given if decision.session else set(), earlier, position)
+        self.here = _find_project(decision.project)
         self.settings: Settings = loading.load(context.home(), self.here.root if self.here and self.here.root else None)
         self.state = state
 
     def decide(self, home: Home) -> Decision:
-        """Return what the hook would decide with the memories of this home. Raises StoreError."""
+        """Return the hook's decision with the memories of this home. Raises StoreError."""
         return decide_dry(self.asked, home, self.here, self.settings, self.state, Deadline(BUDGET_MS))
 
 
-def _project(identity: str) -> Project | None:
-    """Return the project of a decision: the one at hand if it is that, else what is known of it by its name."""
+def _find_project(identity: str) -> Project | None:
+    """Return the project of a decision: the current one, or a project with only this name."""
     here = context.here()
     if here is not None and here.identity == identity:
         return here
     return Project(identity, "", identity) if identity else None
 
 
-def words_of(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
-    """Return which words of a decision's prompt a memory has, and which it lacks, by what it says today."""
+def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
+    """Return the words of a decision's prompt that a memory has and lacks today."""
     has, lacks = _split(decision, memory, index)
-    return Words([_shown(term) for term in has], [_shown(term) for term in lacks], _asked_like(decision, memory, index))
+    return Words(
+        [_typed_text(term) for term in has], [_typed_text(term) for term in lacks], _matching_question(decision, memory, index)
+    )
 
 
-def _asked_like(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
-    """Return the question that a memory's relevance for a prompt was raised for, of those that it has today."""
-    added = [term for one in decision.candidates if one.id == memory.id for term in one.terms if term[0] == logit.ASKED_LIKE]
+def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
+    """Return the memory's question that raised its relevance for the prompt, None for none."""
+    added = [
+        term
+        for candidate in decision.candidates
+        if candidate.id == memory.id
+        for term in candidate.terms
+        if term[0] == logit.ASKED_LIKE
+    ]
     if not (memory.questions and added and added[0][2] > 0.0):
         return None
     text = asked_in(decision.prompt or "")
     encoder = static.StaticEncoder.open()
     try:
-        asked, *theirs = map(encoder.vector, (text, *(one.text for one in memory.questions)))
+        asked, *theirs = map(encoder.vector, (text, *(question.text for question in memory.questions)))
     finally:
         encoder.close()
-    near = {place: sum(map(operator.mul, asked, vector)) for place, vector in enumerate(theirs)}
-    return asked_like.most_alike_question(text, memory.questions, near, index.analysers).question
+    likeness = {number: sum(map(operator.mul, asked, vector)) for number, vector in enumerate(theirs)}
+    return asked_like.most_alike_question(text, memory.questions, likeness, index.analysers).question
 
 
 def _split(decision: Decision, memory: Memory, index: LexicalIndex) -> tuple[list[Term], list[Term]]:
@@ -112,102 +122,99 @@ def _split(decision: Decision, memory: Memory, index: LexicalIndex) -> tuple[lis
     return Comparison(query.analyse_query(text, index), index.analysers).split_by(memory, index.analysers)
 
 
-def _shown(term: Term) -> str:
+def _typed_text(term: Term) -> str:
     return term.typed or term.whole
 
 
-def tried(rerun: Rerun, was: Decision, memory: Memory, index: LexicalIndex) -> list[Remedy]:
-    """Return the commands that make a memory come to the prompt: one that gives it a question, one with keywords, one with a
-    trigger, as far as they do.
+def find_remedies(rerun: Rerun, decision: Decision, memory: Memory, index: LexicalIndex) -> list[Remedy]:
+    """Return the commands that make a memory come to the prompt: at most one each by question, keywords and trigger.
 
     Raises SubcogError, OSError.
     """
-    has, lacks = _split(was, memory, index)
-    found: list[Remedy] = []
-    with trial.begun() as copy:
-        if learned := question_that_helps(copy, rerun, was, memory):
-            found.append(Remedy(f"subcog why --missed {memory.id} {was.id}", learned.relevance))
+    has, lacks = _split(decision, memory, index)
+    remedies: list[Remedy] = []
+    with trial.open_trial() as copy:
+        if learned := find_question(copy, rerun, decision, memory):
+            remedies.append(Remedy(f"subcog why --missed {memory.id} {decision.id}", learned.relevance))
         for option, field, ideas in (
             ("--keyword", "keywords", list(_keywords(memory, lacks))),
-            ("--trigger", "triggers", list(_triggers(memory, was.prompt or "", [*lacks, *has]))),
+            ("--trigger", "triggers", list(_triggers(memory, decision.prompt or "", [*lacks, *has]))),
         ):
             copy.change(memory.id, {"questions": memory.questions})
             for values in ideas:
                 relevance = _relevance_with(copy, rerun, memory, {field: values})
                 if relevance is not None:
                     given = " ".join(f"{option} {shlex.quote(value)}" for value in values)
-                    found.append(Remedy(f"subcog edit {memory.id} {given}", relevance))
+                    remedies.append(Remedy(f"subcog edit {memory.id} {given}", relevance))
                     break
             copy.change(memory.id, {field: getattr(memory, field)})
-    return found
+    return remedies
 
 
-def question_that_helps(copy: Trial, rerun: Rerun, was: Decision, memory: Memory) -> Learned | None:
-    """Return the first of a prompt's needs with which, as a question that it answers, a memory comes to the prompt.
+def find_question(copy: Trial, rerun: Rerun, decision: Decision, memory: Memory) -> LearnedQuestion | None:
+    """Return the first question from a prompt's needs that makes a memory come to it.
 
-    None where none helps, or no place is left for one. The copy keeps it. Raises SubcogError.
+    None where no question helps, or the memory has its maximum. The copy keeps the question. Raises SubcogError.
     """
     if len(memory.questions) >= MAX_QUESTIONS:
         return None
-    for text in needs_of(was):
+    for text in needs_of(decision):
         relevance = _relevance_with(copy, rerun, memory, {"questions": (*memory.questions, AnsweredQuestion(text, LEARNED))})
         if relevance is not None:
-            return Learned(text, relevance)
+            return LearnedQuestion(text, relevance)
     return None
 
 
 def needs_of(decision: Decision) -> list[str]:
-    """Return the texts that the need of a decision's prompt can be put in as a question, the likeliest first.
+    """Return the texts of a decision's prompt that can serve as a question, the likeliest first.
 
-    A prompt that goes on from the one before is put with what it borrowed; then its questions, all that was typed, its other
-    sentences, and the line that says what failed.
+    The order is: a follow-up prompt with its borrowed topics, questions, the typed text, other sentences, the failure line.
     """
     prepared = prepare(decision.prompt or "")
     typed = asked_in(decision.prompt or "", prepared)
     parts = needs.parts_of(typed)
     borrowed = [" ".join((typed, *decision.borrowed))] if decision.borrowed else []
     texts = [*borrowed, *filter(needs.asks, parts), typed, *parts, prepared.failure]
-    return list(dict.fromkeys(_shortened(" ".join(text.split())) for text in texts if text.strip()))
+    return list(dict.fromkeys(_shorten(" ".join(text.split())) for text in texts if text.strip()))
 
 
-def _shortened(text: str) -> str:
-    """Return as many words of a text as a question may have."""
+def _shorten(text: str) -> str:
     return text if len(text) <= MAX_QUESTION else text[: MAX_QUESTION + 1].rpartition(" ")[0] or text[:MAX_QUESTION]
 
 
 def _relevance_with(copy: Trial, rerun: Rerun, memory: Memory, changes: Mapping[str, object]) -> float | None:
-    """Return the relevance that a memory has for the prompt once it is changed so; None where it does not come."""
+    """Return the memory's relevance for the prompt after these changes; None where it does not come."""
     try:
         copy.change(memory.id, changes)
     except InvalidMemory:
         return None
-    came = candidate_of(rerun.decide(copy.home), memory.id)
-    return came.relevance if came is not None and came.outcome == INJECTED else None
+    candidate = candidate_of(rerun.decide(copy.home), memory.id)
+    return candidate.relevance if candidate is not None and candidate.outcome == INJECTED else None
 
 
 def candidate_of(decision: Decision, id_: str) -> Candidate | None:
-    """Return what became of a memory in a decision, None where it was not looked at."""
+    """Return a memory's candidate in a decision, None where it was not considered."""
     return next((candidate for candidate in decision.candidates if candidate.id == id_), None)
 
 
 def _keywords(memory: Memory, lacks: Sequence[Term]) -> Iterator[tuple[str, ...]]:
-    """Yield keywords to try: the old ones, which `edit` would replace, and the rarest words that the memory lacks."""
-    words = [_shown(term) for term in lacks if len(term.whole) >= SHORTEST and not term.whole.isdecimal()]
-    for number in KEYWORDS:
+    """Yield keywords to try: the memory's keywords, which `edit` replaces, and its rarest missing words."""
+    words = [_typed_text(term) for term in lacks if len(term.whole) >= MIN_KEYWORD and not term.whole.isdecimal()]
+    for number in KEYWORD_COUNTS:
         if len(words) >= number:
             yield (*memory.keywords, *words[:number])
 
 
 def _triggers(memory: Memory, prompt: str, terms: Sequence[Term]) -> Iterator[tuple[str, ...]]:
-    """Yield triggers to try: an identifier, or two telling words as they follow each other in the prompt.
+    """Yield triggers to try: an identifier, or two significant words in the order of the prompt.
 
-    One word of English would call the memory up at prompts about anything.
+    One English word would match prompts on any subject.
     """
     plain = triggers.plain(prompt).lower()
-    known = [term for term in terms if len(term.whole) >= SHORTEST and _shown(term).lower() in plain]
-    words = [_shown(term).lower() for term in known]
-    for term in [term for term in known if term.is_identifier][:1]:
-        yield (*memory.triggers, f"\\b{re2.escape(_shown(term))}")
+    usable = [term for term in terms if len(term.whole) >= MIN_KEYWORD and _typed_text(term).lower() in plain]
+    words = [_typed_text(term).lower() for term in usable]
+    for term in [term for term in usable if term.is_identifier][:1]:
+        yield (*memory.triggers, f"\\b{re2.escape(_typed_text(term))}")
     if len(words) > 1:
         first, second = sorted(words[:2], key=plain.index)
         yield (*memory.triggers, f"\\b{re2.escape(first)}.*\\b{re2.escape(second)}")

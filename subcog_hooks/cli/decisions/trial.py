@@ -1,12 +1,13 @@
-"""A throw-away copy of the store, on which a change is tried before anybody is told to make it."""
+"""A throw-away copy of the store, for trying a change before it is recommended."""
 
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from subcog_hooks.cli.support import context, trial_folders
-from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.cli.support.amendment import amend, apply_changes
 from subcog_hooks.core import database
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
@@ -23,26 +24,24 @@ from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Filter, Store
 from subcog_hooks.store.vector_file import ExtensionMissing
 
-MAX_BYTES = 400_000_000  # of store and index: some 200,000 memories, copied in a second or two
-SEARCH_MS = 10_000.0  # nobody waits for a prompt here
+MAX_BYTES = 400_000_000  # of store and index: about 200,000 memories, copied in one or two seconds
+SEARCH_MS = 10_000.0  # No prompt waits for this search.
 _DATABASE = ".db"
-_BESIDE = ("-wal", "-shm", ".lock")  # what belongs to the processes that have a file open
+_PROCESS_FILES = ("-wal", "-shm", ".lock")  # files of the processes that have the store open
 
 
+@dataclass(frozen=True, slots=True)
 class Trial:
-    """A copy of the home's store and index. `home` is where it lies."""
+    """A copy of the home's store and index. home: the folder of the copy."""
 
-    __slots__ = ("home",)
-
-    def __init__(self, home: Home) -> None:
-        self.home = home
+    home: Home
 
     def change(self, id_: str, changes: Mapping[str, object]) -> None:
-        """Give a memory of the copy these fields, and let the copy's index follow. Raises SubcogError."""
+        """Change the fields of a memory in the copy and update its index. Raises SubcogError."""
         self.change_all([id_], changes)
 
     def find(self, texts: Sequence[str], scope: Filter, limit: int) -> list[list[Memory]]:
-        """Return what the hook's recall finds in the copy for each text, the best first. Raises StoreError."""
+        """Return the hits of the hook's recall in the copy for each text, the best first. Raises StoreError."""
         if not texts:
             return []
         numbers = tuning.tuning_from_settings(context.settings())
@@ -57,7 +56,7 @@ class Trial:
         return [[hit.memory for hit in answer.hits] for answer in answers]
 
     def _space(self, store: Store) -> recall_vectors.SearchSpace | None:
-        """Return the vectors of the copy, with the static encoder for a text; None where there are none to be had."""
+        """Return the vectors of the copy with the static encoder, None without sqlite-vec."""
         try:
             vectors = spaces.open_vectors(self.home, store, PACKAGED)
         except ExtensionMissing:
@@ -65,25 +64,25 @@ class Trial:
         return recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(StaticEncoder.open().encode))
 
     def change_all(self, ids: Iterable[str], changes: Mapping[str, object]) -> None:
-        """Give memories of the copy these fields, and let the copy's index follow. Raises SubcogError."""
+        """Change the fields of memories in the copy and update its index. Raises SubcogError."""
         with Store.writer(self.home) as store:
             for id_ in ids:
-                amend(store.get(id_), lambda stored: changed(stored, changes), store, [])
-            let_follow(self.home, store)
+                amend(store.get(id_), lambda stored: apply_changes(stored, changes), store, [])
+            update_copy(self.home, store)
 
 
-def let_follow(home: Home, store: Store) -> None:
-    """Let the index and the vectors of a copy follow its store. Raises SubcogError."""
+def update_copy(home: Home, store: Store) -> None:
+    """Bring the index and the vectors of a copy up to date. Raises SubcogError."""
     index_sync.catch_up(home, store)
     try:
         spaces.open_vectors(home, store, PACKAGED).close()
     except ExtensionMissing:
-        pass  # as in the hook, words alone decide
+        pass  # As in the hook, words alone decide then.
 
 
 @contextmanager
-def begun() -> Iterator[Trial]:
-    """Copy the store, and take the copy away in the end. Raises StoreError, OSError."""
+def open_trial() -> Iterator[Trial]:
+    """Copy the store for a trial, and remove the copy at the end. Raises StoreError, OSError."""
     home = context.home()
     if _size(home) > MAX_BYTES:
         raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
@@ -92,11 +91,11 @@ def begun() -> Iterator[Trial]:
         database.copy(home.memories_db, copy.memories_db)
         for parent, _, files in os.walk(home.index):
             target = os.path.normpath(os.path.join(copy.index, os.path.relpath(parent, home.index)))
-            os.mkdir(target)  # not its parents: where they are gone, a purge has ended the trial
+            os.mkdir(target)  # Not `makedirs`: a missing parent means that a purge has ended the trial.
             for name in files:
                 if name.endswith(_DATABASE):
                     database.copy(os.path.join(parent, name), os.path.join(target, name))
-                elif not name.endswith(_BESIDE):
+                elif not name.endswith(_PROCESS_FILES):
                     shutil.copyfile(os.path.join(parent, name), os.path.join(target, name))
         yield Trial(copy)
 

@@ -1,4 +1,4 @@
-"""The sums of the decisions that are kept: how often the hook spoke, what it handed over, how long it took. Pure."""
+"""Statistics of the recorded decisions: outcomes, memories handed over, latency. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from subcog_hooks.hook.session import RESUME
 from subcog_hooks.store.decision import GIVEN, INJECTED, SPOKE, Decision
 from subcog_hooks.store.hook_traces import SilentCall
 
-DAYS = 14  # that a sparkline shows, the last one today
+DAYS = 14  # days of a sparkline, the last one today
 QUANTILES = (0.5, 0.95, 0.99)
 
 
 class Times(NamedTuple):
-    """The times that an event's hooks took: how many there were, the quantiles in milliseconds, and the last days' p95."""
+    """The latency of an event's hooks: number of runs, quantiles in ms, and p95 of each of the last days."""
 
     runs: int
     quantiles: tuple[float, ...]
@@ -28,17 +28,17 @@ class Times(NamedTuple):
 
 
 class Usage:
-    """The figures of some decisions.
+    """The statistics of decisions.
 
-    since: the time of the first, None without any; prompts: how many were submitted; outcomes: how many of them by what became
-    of them, the most frequent first; injected, units: memories and UTF-16 units handed over with them; memories: (id, how
-    often), the most often handed over first; times: by event.
+    since: time of the first decision, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
+    frequent first; injected, units: memories and UTF-16 units handed over with prompts; memories: (id, count of hand-overs),
+    the highest first; times: by event.
     """
 
     __slots__ = ("_by_day", "injected", "memories", "outcomes", "prompts", "since", "times", "units")
 
     def __init__(self, decisions: Sequence[Decision], today: date, event: str) -> None:
-        """event: that of a submitted prompt."""
+        """event: the name of the prompt event."""
         self.since = min((decision.at for decision in decisions), default=None)
         asked = [decision for decision in decisions if decision.event == event]
         self.prompts = len(asked)
@@ -50,7 +50,7 @@ class Usage:
         )
         self._by_day = _group_by_day(asked, today)
         self.times = {
-            name: _times([decision for decision in decisions if decision.event == name], today)
+            name: _measure_times([decision for decision in decisions if decision.event == name], today)
             for name in dict.fromkeys(sorted(decision.event for decision in decisions))
         }
 
@@ -60,7 +60,7 @@ class Usage:
 
     @property
     def fire_rate(self) -> float | None:
-        """The share of the prompts to which something was added; None without prompts."""
+        """Return the share of prompts with an injected block; None without prompts."""
         return self.spoke / self.prompts if self.prompts else None
 
     @property
@@ -72,14 +72,14 @@ class Usage:
         return self.units / self.spoke if self.spoke else None
 
     def by_day(self, figure: Callable[[Sequence[Decision]], float]) -> list[float | None]:
-        """Return a figure of each day's prompts, the last one today; None for a day without any."""
+        """Return a figure of each day's prompts, the last day today; None for a day without prompts."""
         return [figure(decisions) if decisions else None for decisions in self._by_day]
 
 
-class FoundBy(NamedTuple):
-    """A channel's part in what was handed over.
+class ChannelShare(NamedTuple):
+    """A channel's share of the memories handed over.
 
-    given: memories that it had found; used: those of them that mattered later in their session; bad: those called bad.
+    given: memories that it found; used: memories that mattered later in their session; bad: memories marked as wrong.
     """
 
     channel: str
@@ -88,63 +88,63 @@ class FoundBy(NamedTuple):
     bad: int
 
 
-def by_channel(
+def channel_shares(
     decisions: Sequence[Decision], used: AbstractSet[tuple[str, str]], bad: AbstractSet[tuple[str, str]]
-) -> list[FoundBy]:
-    """Return the parts of the channels, the largest first. A memory that several have found counts for each of them.
+) -> list[ChannelShare]:
+    """Return the shares of the channels, the largest first. A memory found by several channels counts for each.
 
-    used, bad: pairs of a decision and a memory that was handed over there, by their ids.
+    used, bad: pairs of decision id and memory id, of memories handed over.
     """
     given: Counter[str] = Counter()
-    of_use: Counter[str] = Counter()
-    called_bad: Counter[str] = Counter()
+    used_count: Counter[str] = Counter()
+    bad_count: Counter[str] = Counter()
     for decision in decisions:
         for candidate in decision.candidates:
             if candidate.outcome == INJECTED:
                 given.update(list(candidate.ranks))
                 if (decision.id, candidate.id) in used:
-                    of_use.update(list(candidate.ranks))
+                    used_count.update(list(candidate.ranks))
                 if (decision.id, candidate.id) in bad:
-                    called_bad.update(list(candidate.ranks))
-    parts = [FoundBy(channel, count, of_use[channel], called_bad[channel]) for channel, count in given.items()]
+                    bad_count.update(list(candidate.ranks))
+    parts = [ChannelShare(channel, count, used_count[channel], bad_count[channel]) for channel, count in given.items()]
     return sorted(parts, key=lambda part: (-part.given, part.channel))
 
 
-def used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
+def find_used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> set[tuple[str, str]]:
     """Return the pairs of a decision and a memory handed over there that mattered later in the session.
 
-    A later prompt or tool call would have brought it, and did not because it had been given.
+    A later prompt or tool call would have brought the memory, had the session not had it.
     """
-    given: dict[tuple[str, str], list[Decision]] = {}  # by session and memory, the first first
+    given: dict[tuple[str, str], list[Decision]] = {}  # by session and memory, the earliest first
     for decision in sorted(decisions, key=lambda decision: decision.at):
         if (decision.event, decision.reason) == (START_EVENT, RESUME):
-            continue  # what had been given was said again
+            continue  # A resumed session repeats earlier hand-overs.
         for id_ in decision.injected if decision.session else ():
             given.setdefault((decision.session, id_), []).append(decision)
-    asked = [
+    repeats = [
         (decision.session, candidate.id, decision.at)
         for decision in decisions
         for candidate in decision.candidates
         if candidate.outcome == GIVEN
     ]
-    asked += [(call.session, id_, call.at) for call in silent for id_ in call.given]
+    repeats += [(call.session, id_, call.at) for call in silent for id_ in call.given]
     used: set[tuple[str, str]] = set()
-    for session, id_, at in asked:
-        if before := [decision for decision in given.get((session, id_), ()) if decision.at < at]:
+    for session, id_, time_ms in repeats:
+        if before := [decision for decision in given.get((session, id_), ()) if decision.at < time_ms]:
             used.add((before[-1].id, id_))
     return used
 
 
 def rate_of(outcome: str) -> Callable[[Sequence[Decision]], float]:
-    """Return the share of decisions that came out so."""
+    """Return a function for the share of decisions with this outcome."""
     return lambda decisions: sum(decision.outcome == outcome for decision in decisions) / len(decisions)
 
 
-def injected(decisions: Sequence[Decision]) -> float:
+def count_injected(decisions: Sequence[Decision]) -> float:
     return float(sum(len(decision.injected) for decision in decisions))
 
 
-def units(decisions: Sequence[Decision]) -> float:
+def count_units(decisions: Sequence[Decision]) -> float:
     return float(sum(decision.units for decision in decisions))
 
 
@@ -158,12 +158,12 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
-def _times(decisions: Sequence[Decision], today: date) -> Times:
-    took = [decision.micros / 1000.0 for decision in decisions]
-    days = [[decision.micros / 1000.0 for decision in of_day] for of_day in _group_by_day(decisions, today)]
+def _measure_times(decisions: Sequence[Decision], today: date) -> Times:
+    durations_ms = [decision.micros / 1000.0 for decision in decisions]
+    days = [[decision.micros / 1000.0 for decision in decisions_of_day] for decisions_of_day in _group_by_day(decisions, today)]
     return Times(
-        len(took),
-        tuple(quantile(took, share) for share in QUANTILES),
+        len(durations_ms),
+        tuple(quantile(durations_ms, share) for share in QUANTILES),
         tuple(quantile(day, 0.95) if day else None for day in days),
     )
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from subcog_hooks.cli.decisions import decision_view, lookup, remedies, trial
-from subcog_hooks.cli.decisions.remedies import Learned, Rerun
+from subcog_hooks.cli.decisions.remedies import LearnedQuestion, Rerun
 from subcog_hooks.cli.decisions.trial import Trial
 from subcog_hooks.cli.support import author, context, embedding
-from subcog_hooks.cli.support.amendment import amend, changed
-from subcog_hooks.cli.support.output import counted, safe, terminal
+from subcog_hooks.cli.support.amendment import amend, apply_changes
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import marks
@@ -24,171 +24,175 @@ def mark_bad(id_: str, decision: str | None) -> None:
     """Mark a memory as wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
     if author.is_agent():
         raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
-    with lookup.opened() as state:
-        found = _marked_decision(state, id_, decision)
-    if found.event != PROMPT_EVENT:
+    with lookup.open_state() as state:
+        marked = _find_marked_decision(state, id_, decision)
+    if marked.event != PROMPT_EVENT:
         raise UsageError(
-            f"{found.id} was {lookup.occasion_of(found)}, and no prompt that others could be like",
-            _unmarkable_reason(found, id_),
+            f"{marked.id} was {lookup.event_name(marked)}, and no prompt that others could be like",
+            _unmarkable_reason(marked, id_),
         )
-    if found.prompt is None:
+    if marked.prompt is None:
         raise UsageError(
-            f"the prompt of {found.id} was not kept, so nothing can be like it",
-            lookup.why_not_kept(),
+            f"the prompt of {marked.id} was not kept, so nothing can be like it",
+            lookup.why_not_stored(),
         )
     context.require_store(id_)
     with context.writing() as store:
-        memory = context.find(store, id_)
+        memory = context.find_memory(store, id_)
         if memory.status == "deleted":
             raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
-        asked = _terms(found, store)
-        if not asked:
-            raise UsageError(f"the prompt of {found.id} has no words to know it by", "nothing was marked")
-        store.mark(Mark(memory.seq, found.id, marks.terms_to_text(asked), now_ms()))
-    if memory.id not in [candidate.id for candidate in found.candidates]:
+        terms = _prompt_terms(marked, store)
+        if not terms:
+            raise UsageError(f"the prompt of {marked.id} has no words to know it by", "nothing was marked")
+        store.mark(Mark(memory.seq, marked.id, marks.terms_to_text(terms), now_ms()))
+    if memory.id not in [candidate.id for candidate in marked.candidates]:
         terminal.say(f"{memory.id} was not among what was found there")
-    terminal.say(f"marked as wrong for prompts like {lookup.prompt_of(found, lookup.WORDS)!r}: {lookup.named(memory)}")
-    terminal.say(f"`subcog why --bad {memory.id} {found.id} --undo` takes it back")
+    terminal.say(
+        f"marked as wrong for prompts like {lookup.prompt_text(marked, lookup.MAX_CHARS)!r}: {lookup.memory_line(memory)}"
+    )
+    terminal.say(f"`subcog why --bad {memory.id} {marked.id} --undo` takes it back")
 
 
-def _marked_decision(state: State, id_: str, decision: str | None) -> Decision:
-    """Return the decision where a memory was wrong: the one that is named, else the latest prompt.
+def _find_marked_decision(state: State, id_: str, decision: str | None) -> Decision:
+    """Return the decision where a memory was wrong: the named one, else the latest prompt.
 
-    A later event at which the memory was handed over goes before that prompt; where a second look had found it, the prompt
-    that was looked at again. Raises NoDecision, UsageError.
+    A later event that handed the memory over takes precedence; for a memory of a second look, the prompt of that look. Raises
+    NoDecision, UsageError.
     """
     if decision:
-        return lookup.find(state, decision)
-    for one in decision_log.latest(state, MAX_DECISIONS):
-        if one.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in one.injected)):
-            return decision_log.prompt_behind(state, one, id_) or one
+        return lookup.find_decision(state, decision)
+    for candidate in decision_log.latest(state, MAX_DECISIONS):
+        if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
+            return decision_log.prompt_behind(state, candidate, id_) or candidate
     return lookup.find_prompt(state, None, "")
 
 
 def _unmarkable_reason(decision: Decision, id_: str) -> str:
-    """Return what helps where a mark does not."""
-    means = "priority and conditions" if decision.event == START_EVENT else "paths and triggers"
-    return f"`subcog edit {safe(id_)[:80]}` changes its {means}"
+    fields = "priority and conditions" if decision.event == START_EVENT else "paths and triggers"
+    return f"`subcog edit {safe(id_)[:80]}` changes its {fields}"
 
 
 def unmark_bad(id_: str, decision: str | None) -> None:
-    """Take away the marks of a memory that were made for a prompt, or for one like it. Raises NoDecision, NoMemory, UsageError.
+    """Remove the marks that a memory has for a prompt or similar prompts. Raises NoDecision, NoMemory, UsageError.
 
-    Of a decision that is no longer kept the mark itself is known by its id.
+    Where the decision is no longer recorded, its id still identifies the mark.
     """
     context.require_store(id_)
     with context.writing() as store:
-        memory = context.find(store, id_)
-        made = store.marks([memory.seq])
-        if not made:
+        memory = context.find_memory(store, id_)
+        existing = store.marks([memory.seq])
+        if not existing:
             raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
-        gone = _choose_marks(store, made, decision)
-        if not gone:
-            raise UsageError(f"{memory.id} is not marked for that prompt", f"it is for those of {_ids(made)}: name one of them")
-        store.unmark(memory.seq, [mark.decision for mark in gone])
-    terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in gone)}): {lookup.named(memory)}")
+        removed = _choose_marks(store, existing, decision)
+        if not removed:
+            raise UsageError(
+                f"{memory.id} is not marked for that prompt", f"it is for those of {_ids(existing)}: name one of them"
+            )
+        store.unmark(memory.seq, [mark.decision for mark in removed])
+    terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in removed)}): {lookup.memory_line(memory)}")
 
 
 def _choose_marks(store: Store, made: list[Mark], decision: str | None) -> list[Mark]:
-    """Return the marks made for the prompt of a decision; where there are none, those that lower the memory for it."""
+    """Return the marks made for the prompt of a decision; without any, the marks that lower the memory for it."""
     named = [mark for mark in made if decision and mark.decision.startswith(decision)]
     if len({mark.decision for mark in named}) == 1:
         return named
-    with lookup.opened() as state:
-        found = lookup.find_prompt(state, decision, f"it is marked for those of {_ids(made)}: name one of them")
-    asked = _terms(found, store)
-    left = {
-        mark.decision: marks.remaining_share(marks.terms_overlap(asked, marks.terms_from_text(mark.terms))) for mark in made
+    with lookup.open_state() as state:
+        prompt = lookup.find_prompt(state, decision, f"it is marked for those of {_ids(made)}: name one of them")
+    terms = _prompt_terms(prompt, store)
+    factors = {
+        mark.decision: marks.remaining_share(marks.terms_overlap(terms, marks.terms_from_text(mark.terms))) for mark in made
     }
-    of_it = [mark for mark in made if mark.decision == found.id or not left[mark.decision]]
-    return of_it or [mark for mark in made if left[mark.decision] < 1.0]
+    exact = [mark for mark in made if mark.decision == prompt.id or not factors[mark.decision]]
+    return exact or [mark for mark in made if factors[mark.decision] < 1.0]
 
 
 def _ids(made: list[Mark]) -> str:
     return ", ".join(dict.fromkeys(mark.decision for mark in made))
 
 
-def _terms(decision: Decision, store: Store) -> dict[str, float]:
-    """Return what was asked there: a prompt that goes on from the one before is known by what it borrowed, too."""
+def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
+    """Return the weighted terms of a prompt, with the topics that it borrowed from the prompt before."""
     if decision.prompt is None:
         return {}
     return marks.prompt_terms("\n".join((asked_in(decision.prompt), *decision.borrowed)), context.index_of(store))
 
 
 ONLY_PROMPTS = "a memory is missed at a prompt; `subcog why --list` shows them"
-OTHERS = 50  # earlier prompts on which is tried whether the question brings the memory there, too
-TOLD = 5  # of them that are named
+MAX_OTHERS = 50  # earlier prompts that the new question is also tried on
+MAX_SHOWN_OTHERS = 5  # of these prompts
 
 
 def learn_missed(id_: str, decision: str | None, *, dry_run: bool) -> None:
-    """Say what kept a memory away from a prompt, and make the prompt's need a question of the memory if that brings it.
+    """Explain why a memory did not come to a prompt, and store a question that makes it come.
 
     dry_run: store nothing. Raises NoDecision, NoMemory, UsageError, StoreError.
     """
-    with lookup.opened() as state:
-        was = lookup.find_prompt(state, decision, ONLY_PROMPTS)
-        if was.prompt is None:
-            raise UsageError(f"the prompt of {was.id} was not kept, so it can not be asked again", lookup.why_not_kept())
+    with lookup.open_state() as state:
+        missed = lookup.find_prompt(state, decision, ONLY_PROMPTS)
+        if missed.prompt is None:
+            raise UsageError(f"the prompt of {missed.id} was not kept, so it cannot be asked again", lookup.why_not_stored())
         context.require_store(id_)
         with context.reading() as store:
             assert store is not None
-            memory = context.find(store, id_)
+            memory = context.find_memory(store, id_)
             if not dry_run:
                 _require_person(memory)
-            learned = _learned_questions(was, memory, state, store, dry_run=dry_run)
+            learned = _find_learned_question(missed, memory, state, store, dry_run=dry_run)
     if learned is None or dry_run:
         return
     question = AnsweredQuestion(learned.question, LEARNED)
     with context.writing() as store:
-        amend(store.get(memory.id), lambda stored: changed(stored, {"questions": (*stored.questions, question)}), store, [])
-        context.follow(store)
+        amend(store.get(memory.id), lambda old: apply_changes(old, {"questions": (*old.questions, question)}), store, [])
+        context.update_index_and_vectors(store)
     terminal.say(f"learned: {learned.question!r} is a question that {memory.id} answers")
-    terminal.say(f"`subcog why --missed {memory.id} {was.id} --undo` takes it back")
-    embedding.afterwards()
+    terminal.say(f"`subcog why --missed {memory.id} {missed.id} --undo` takes it back")
+    embedding.start_background_jobs()
 
 
 def _require_person(memory: Memory) -> None:
-    """Raise UsageError where an agent is about to change what the person wrote."""
     try:
         author.require_consent([memory], as_user=False)
     except UsageError as error:
         raise UsageError(error.message, "the person runs this command; --dry-run stores nothing") from None
 
 
-def _learned_questions(was: Decision, memory: Memory, state: State, store: Store, *, dry_run: bool) -> Learned | None:
-    """Say what kept a memory away, and what would bring it. Return the question that does."""
+def _find_learned_question(
+    missed: Decision, memory: Memory, state: State, store: Store, *, dry_run: bool
+) -> LearnedQuestion | None:
+    """Print the reasons and remedies for a missed memory. Return the question that makes it come, None for none."""
     index = context.index_of(store)
-    rerun = Rerun(was, lookup.given_before(state, was), lookup.place_of(state, was), state)
+    rerun = Rerun(missed, lookup.ids_given_before(state, missed), lookup.position_of_prompt(state, missed), state)
     now = rerun.decide(context.home())
     candidate = remedies.candidate_of(now, memory.id)
-    words = remedies.words_of(was, memory, index)
-    if _brings(now, memory) or not lookup.may_come(candidate) or lookup.why_not_found(memory, was):
-        terminal.page(decision_view.missed_view(was, now, memory, words, None))
+    words = remedies.compare_words(missed, memory, index)
+    if _brings(now, memory) or not lookup.may_come(candidate) or lookup.why_not_found(memory, missed):
+        terminal.page(decision_view.missed_view(missed, now, memory, words, None))
         return None
-    with trial.begun() as copy:
-        learned = remedies.question_that_helps(copy, rerun, was, memory)
-        others = list(_find_others(copy, was, memory, state)) if learned else []
-    found = remedies.tried(rerun, was, memory, index) if dry_run or not learned else None
-    terminal.page(decision_view.missed_view(was, now, memory, words, found))
+    with trial.open_trial() as copy:
+        learned = remedies.find_question(copy, rerun, missed, memory)
+        others = list(_find_others(copy, missed, memory, state)) if learned else []
+    tried_remedies = remedies.find_remedies(rerun, missed, memory, index) if dry_run or not learned else None
+    terminal.page(decision_view.missed_view(missed, now, memory, words, tried_remedies))
     if learned:
         terminal.result(f"with the question {learned.question!r} it comes, relevance {learned.relevance:.2f}; tried on a copy")
-        _tell_others(others)
+        _print_others(others)
     elif len(memory.questions) >= MAX_QUESTIONS:
         terminal.say(f"{memory.id} has {MAX_QUESTIONS} questions already; `subcog edit {memory.id}` takes one away")
     return learned
 
 
-def _find_others(copy: Trial, was: Decision, memory: Memory, state: State) -> Iterator[tuple[Decision, bool]]:
-    """Yield the latest other prompts, each with whether the memory comes to it on the copy, and did not do so before."""
-    seen = {was.prompt}
-    of_prompts = decision_log.latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
-    for other in of_prompts:
+def _find_others(copy: Trial, missed: Decision, memory: Memory, state: State) -> Iterator[tuple[Decision, bool]]:
+    """Yield other recent prompts, each with whether the memory now comes to it on the copy only."""
+    seen = {missed.prompt}
+    prompts = decision_log.latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+    for other in prompts:
         if other.prompt is None or other.prompt in seen or other.outcome not in lookup.DECIDED_BY_RELEVANCE:
             continue
         seen.add(other.prompt)
-        rerun = Rerun(other, set(), lookup.place_among(of_prompts, other), state)
+        rerun = Rerun(other, set(), lookup.position_among(prompts, other), state)
         yield other, _brings(rerun.decide(copy.home), memory) and not _brings(rerun.decide(context.home()), memory)
-        if len(seen) > OTHERS:
+        if len(seen) > MAX_OTHERS:
             return
 
 
@@ -197,50 +201,49 @@ def _brings(decision: Decision, memory: Memory) -> bool:
     return candidate is not None and candidate.outcome == INJECTED
 
 
-def _tell_others(others: list[tuple[Decision, bool]]) -> None:
-    """Say to which of the other prompts it would come, too."""
+def _print_others(others: list[tuple[Decision, bool]]) -> None:
     if not others:
         return
-    too = [other for other, comes in others if comes]
-    terminal.result(f"of {counted(len(others), 'other prompt')} it would come to {len(too) or 'none'}")
-    for other in too[:TOLD]:
-        terminal.result(f"  {lookup.line(other)}")
-    if len(too) > TOLD:
-        terminal.result(f"  and {len(too) - TOLD} more")
+    affected = [other for other, comes in others if comes]
+    terminal.result(f"of {pluralize(len(others), 'other prompt')} it would come to {len(affected) or 'none'}")
+    for other in affected[:MAX_SHOWN_OTHERS]:
+        terminal.result(f"  {lookup.decision_line(other)}")
+    if len(affected) > MAX_SHOWN_OTHERS:
+        terminal.result(f"  and {len(affected) - MAX_SHOWN_OTHERS} more")
 
 
 def unlearn_missed(id_: str, decision: str | None) -> None:
-    """Take away the questions that a memory has learned from the prompt of a decision. Raises NoDecision, NoMemory, UsageError.
+    """Remove the questions that a memory learned from the prompt of a decision.
 
-    Without a decision: from the latest prompt. Where that taught it none, or the prompt is not kept any more: the only one that
-    it has learned.
+    Without a decision, the latest prompt counts. If it taught the memory nothing or is no longer stored, the only learned
+    question is removed. Raises NoDecision, NoMemory, UsageError.
     """
     context.require_store(id_)
     with context.writing() as store:
-        memory = context.find(store, id_)
+        memory = context.find_memory(store, id_)
         _require_person(memory)
         learned = [question for question in memory.questions if question.by == LEARNED]
         if not learned:
             raise UsageError(f"{memory.id} has learned no question", "`subcog why --missed MEMORY` teaches it one")
         needs = _needs_at(decision)
-        gone = [question for question in learned if question.text in (needs or ())]
-        if not gone and (decision is None or needs is None) and len(learned) == 1:
-            gone = learned
-        if not gone:
-            what = "learned nothing from that prompt" if needs is not None else f"learned {len(learned)} questions"
-            raise UsageError(f"{memory.id} has {what}", f"`subcog edit {memory.id}` shows its questions, and changes them")
-        left = tuple(question for question in memory.questions if question not in gone)
-        amend(memory, lambda stored: changed(stored, {"questions": left}), store, [])
-        context.follow(store)
-    for question in gone:
+        removed = [question for question in learned if question.text in (needs or ())]
+        if not removed and (decision is None or needs is None) and len(learned) == 1:
+            removed = learned
+        if not removed:
+            reason = "learned nothing from that prompt" if needs is not None else f"learned {len(learned)} questions"
+            raise UsageError(f"{memory.id} has {reason}", f"`subcog edit {memory.id}` shows its questions, and changes them")
+        remaining = tuple(question for question in memory.questions if question not in removed)
+        amend(memory, lambda stored: apply_changes(stored, {"questions": remaining}), store, [])
+        context.update_index_and_vectors(store)
+    for question in removed:
         terminal.say(f"no longer a question that {memory.id} answers: {question.text!r}")
 
 
 def _needs_at(decision: str | None) -> list[str] | None:
-    """Return what may have been learned from the prompt of a decision; None where it is not kept. Raises StoreError."""
+    """Return the possible questions of a decision's prompt; None where it is not stored. Raises StoreError."""
     try:
-        with lookup.opened() as state:
-            was = lookup.find_prompt(state, decision, ONLY_PROMPTS)
+        with lookup.open_state() as state:
+            missed = lookup.find_prompt(state, decision, ONLY_PROMPTS)
     except NoDecision:
         return None
-    return remedies.needs_of(was) if was.prompt is not None else None
+    return remedies.needs_of(missed) if missed.prompt is not None else None

@@ -1,4 +1,4 @@
-"""Background jobs: run one after the other while the machine idles, with their record."""
+"""Runs background jobs one after the other while the machine idles, and records their runs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from subcog_hooks.cli.jobs.machine import Seen
+    from subcog_hooks.cli.jobs.machine import MachineStatus
     from subcog_hooks.core.paths import Home
 
-QUIET_S = 1.0  # after the last hook, until work goes on
+QUIET_S = 1.0  # after the last hook, before work continues
 POLL_S = 0.05
-LONGEST_PAUSE_S, UNIT_S = 30.0, 0.25  # however many hooks come, so much is worked after so long
-LOOK_EVERY_S = 5.0  # at the machine, and at whether the job is still wanted
-LEAST_BATTERY = 50  # per cent
-MOST_LOAD = 1.5  # of each core, by others
-LONGEST_WAIT_S = 600.0  # for a load to fall, of all jobs of a process together
+MAX_PAUSE_S, UNIT_S = 30.0, 0.25  # After the longest pause one unit is done, even if hooks keep coming.
+CHECK_EVERY_S = 5.0  # between checks of the machine and the settings
+MIN_BATTERY = 50  # per cent
+MAX_LOAD = 1.5  # per core, by other processes
+MAX_LOAD_WAIT_S = 600.0  # for the load to fall, for all jobs of a process together
 
 
 def _never() -> bool:
@@ -42,16 +42,16 @@ def _never() -> bool:
 
 
 class Clock:
-    """The time as the system has it; a test's runs by itself."""
+    """The system's time; tests replace it."""
 
     __slots__ = ()
 
     def now_s(self) -> float:
-        """Return the seconds since the epoch, by which hooks are dated."""
+        """Return the seconds since the epoch, comparable to the times of hooks."""
         return time.time()
 
     def ticks_s(self) -> float:
-        """Return the seconds on a clock that nobody puts back, by which budgets and pauses are measured."""
+        """Return the seconds of a monotonic clock, for budgets and pauses."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -59,18 +59,18 @@ class Clock:
 
 
 class BusyWait:
-    """The seconds that the jobs of one process may still wait for a load to fall."""
+    """The remaining seconds that the jobs of one process may wait for the load to fall."""
 
     __slots__ = ("left_s",)
 
     def __init__(self) -> None:
-        self.left_s = LONGEST_WAIT_S
+        self.left_s = MAX_LOAD_WAIT_S
 
 
-class Breath(Pace):
+class JobPace(Pace):
     """The pace of one run of a job.
 
-    outcome: DONE as long as nothing has ended it, else PUT_OFF or UNFINISHED; why: it was ended, in a few words.
+    outcome: DONE unless the run was ended early, then PUT_OFF or UNFINISHED; why: the reason for ending it.
     """
 
     __slots__ = (
@@ -93,12 +93,12 @@ class Breath(Pace):
         home: Home,
         budget_s: float,
         is_wanted: Callable[[], bool] = lambda: True,
-        look: Callable[[], Seen] | None = None,
+        look: Callable[[], MachineStatus] | None = None,
         clock: Clock | None = None,
         busy_wait: BusyWait | None = None,
     ) -> None:
-        """budget_s: seconds of work, pauses left out; look: at the machine, None for whatever its battery and load are;
-        busy_wait: shared with the other jobs, None for one of its own.
+        """budget_s: seconds of work, without pauses; look: measures the machine, None to ignore battery and load; busy_wait:
+        shared with the other jobs, None for a wait of its own.
         """
         self._home = home
         self._budget_s = budget_s
@@ -106,36 +106,36 @@ class Breath(Pace):
         self._look = look
         self._clock = clock or Clock()
         self._began = self._clock.ticks_s()
-        self._looks_at = self._began  # the next time
-        self._may_work_until = self._began  # on the clock of the ticks
+        self._looks_at = self._began  # time of the next check
+        self._may_work_until = self._began  # in `ticks_s`
         self._paused_s = 0.0
         self._busy_wait = busy_wait or BusyWait()
         self.outcome = DONE
         self.why = ""
 
     def goes_on(self, is_called_off: Callable[[], bool] = _never) -> bool:
-        """Return whether the job goes on, after a pause where one is called for. Asked before each unit of at most UNIT_S."""
+        """Return whether the job may go on, after a pause if hooks run. Called before each unit of at most UNIT_S."""
         if not self.why:
             self.pause(is_called_off)
             now = self._clock.ticks_s()
             if now - self._began - self._paused_s >= self._budget_s:
-                self._end(UNFINISHED, f"its {_told(self._budget_s)} are over")
+                self._end(UNFINISHED, f"its {_duration_text(self._budget_s)} are over")
             elif now >= self._looks_at:
-                self._look_around(is_called_off)
+                self._check_machine(is_called_off)
         return not self.why
 
     def pause(self, is_called_off: Callable[[], bool] = _never) -> None:
-        """Wait until hooks have been quiet for QUIET_S, at most for LONGEST_PAUSE_S. It takes 5 µs where they are."""
+        """Wait until hooks have been quiet for QUIET_S, at most for MAX_PAUSE_S. It takes 5 µs without hooks."""
         began = self._clock.ticks_s()
         while self._is_disturbed() and not is_called_off():
-            if self._clock.ticks_s() - began >= LONGEST_PAUSE_S:
+            if self._clock.ticks_s() - began >= MAX_PAUSE_S:
                 self._may_work_until = self._clock.ticks_s() + UNIT_S
                 break
             self._clock.sleep(POLL_S)
         self._paused_s += self._clock.ticks_s() - began
 
     def put_off(self, why: str) -> None:
-        """End the job for want of something that comes back: a call of the day, a model that answers."""
+        """End the job until a condition improves, such as the daily limit or an unreachable model."""
         self._end(PUT_OFF, why)
 
     def _is_disturbed(self) -> bool:
@@ -147,46 +147,45 @@ class Breath(Pace):
             return False
         return abs(self._clock.now_s() - asked_at) < QUIET_S
 
-    def _look_around(self, is_called_off: Callable[[], bool]) -> None:
-        """End the job where it is no longer wanted, or the machine has no room for it for long."""
+    def _check_machine(self, is_called_off: Callable[[], bool]) -> None:
+        """End the job where the settings no longer want it, or the machine is busy for long."""
         if not self._is_wanted():
             self._end(UNFINISHED, "it is not wanted any more")
             return
         while self._look:
-            seen = self._look()
-            if seen.battery is not None and seen.battery < LEAST_BATTERY:
-                self._end(PUT_OFF, f"the battery is at {seen.battery:.0f} %")
+            status = self._look()
+            if status.battery is not None and status.battery < MIN_BATTERY:
+                self._end(PUT_OFF, f"the battery is at {status.battery:.0f} %")
                 return
-            if seen.load <= MOST_LOAD * seen.cores or is_called_off():
+            if status.load <= MAX_LOAD * status.cores or is_called_off():
                 break
             if self._busy_wait.left_s <= 0.0:
-                self._end(PUT_OFF, f"the load was {seen.load:.1f} by others, on {seen.cores} cores")
+                self._end(PUT_OFF, f"the load was {status.load:.1f} by others, on {status.cores} cores")
                 return
-            self._clock.sleep(LOOK_EVERY_S)
-            self._busy_wait.left_s -= LOOK_EVERY_S
-            self._paused_s += LOOK_EVERY_S
-        self._looks_at = self._clock.ticks_s() + LOOK_EVERY_S
+            self._clock.sleep(CHECK_EVERY_S)
+            self._busy_wait.left_s -= CHECK_EVERY_S
+            self._paused_s += CHECK_EVERY_S
+        self._looks_at = self._clock.ticks_s() + CHECK_EVERY_S
 
     def _end(self, outcome: str, why: str) -> None:
         self.outcome = outcome
         self.why = why
 
 
-def _told(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
 
 
 NOTHING_NEW = "nothing new"
-WAIT_S = 600.0  # until a job that failed, or that the machine had no room for, is tried again
+WAIT_S = 600.0  # before a job that failed, or was put off, is tried again
 
 
 class Job(NamedTuple):
-    """Something that is done at rest.
+    """A background job.
 
-    name: as users read it, at the beginning of a line; every_s: how often at most, 0: whenever there is something; budget_s:
-    seconds of work in one run, what is left then is done by the next; is_wanted: by the settings; is_due: a look of some
-    milliseconds at whether there is anything to do, for a job that can not tell it is always so; run: does it, pausing and
-    ending as the breath says, and returns what came of it in a line, "" where nothing was to be done.
+    name: shown to users at the start of a line; every_s: minimum seconds between runs, 0 for none; budget_s: seconds of work
+    in a run, the next run continues; is_wanted: whether the settings want it; is_due: a check of some milliseconds for work,
+    always true if it cannot tell; run: does the work at the pace, and returns a summary, "" for nothing done.
     """
 
     name: str
@@ -194,13 +193,13 @@ class Job(NamedTuple):
     budget_s: float
     is_wanted: Callable[[Settings], bool]
     is_due: Callable[[Home], bool]
-    run: Callable[[Home, Breath], str]
+    run: Callable[[Home, JobPace], str]
 
 
 def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
-    """Start the process when there is something for it to do and none is at work. Return whether one was started.
+    """Start the background process when a job is due and none runs. Return whether it was started.
 
-    For the end of a command, never for a hook. Whatever goes wrong is left for the next command, and to the log.
+    Called at the end of a command, never in a hook. Failures go to the log, and the next command tries again.
     """
     if not detached.may_start():
         return False
@@ -215,7 +214,7 @@ def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
 
 
 def find_due(home: Home, jobs: Sequence[Job], taken: AbstractSet[str] = frozenset()) -> list[Job]:
-    """Return the jobs that are wanted and due now. taken: names of those that are left to another process."""
+    """Return the jobs that are wanted and due now. taken: names of jobs left to another process."""
     settings, record = loading.load(home), job_record.read(home)
     return [job for job in jobs if job.name not in taken and _is_due(job, home, settings, record)]
 
@@ -228,12 +227,12 @@ def _is_due(job: Job, home: Home, settings: Settings, record: RestRecord) -> boo
 
 
 def _is_over(since_ms: int, seconds: float, now: int) -> bool:
-    """Return whether so long has passed; a time that is to come says that the clock was put back."""
+    """Return whether these seconds have passed; True for a time in the future, after the clock was put back."""
     return not 0 <= now - since_ms < seconds * 1000
 
 
 def wait_s(job: Job, last: LastRun) -> float:
-    """Return the seconds after its last run until a job is due again."""
+    """Return the seconds from a job's last run until it is due again."""
     if last.outcome == UNFINISHED:
         return 0.0
     if last.outcome == PUT_OFF:
@@ -242,27 +241,27 @@ def wait_s(job: Job, last: LastRun) -> float:
 
 
 def describe_next(job: Job, last: LastRun) -> str:
-    """Return what users are told of when a run that has not done everything is followed by another."""
+    """Tell users when an unfinished job goes on."""
     seconds = wait_s(job, last)
     return "goes on when a session begins or a command ends" + (
         f", at least {seconds / 60:.0f} minutes later" if seconds else ""
     )
 
 
-# ---- the process itself ----------------------------------------------------------------------------------------------
+# ---- the background process ----------------------------------------------------------------------------------------------
 
 
-def work(home: Home, jobs: Sequence[Job]) -> None:
-    """Run what is due until nothing is, unless another process is at it. Raises StoreError where the home can not be used.
+def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
+    """Run due jobs until none is left, unless another process does. Raises StoreError where the home is not usable.
 
-    A command that found this process at work leaves its own to it. So after it has let go of the lock, it looks once more.
+    A command that finds this process running starts no second one. So the jobs are checked again after the lock is released.
     """
-    from subcog_hooks.cli.jobs import machine  # 20 ms, in this process alone
+    from subcog_hooks.cli.jobs import machine  # 20 ms, needed in this process only
 
-    goes_by_machine = not os.environ.get(detached.SWITCH_OFF)
+    heeds_machine = not os.environ.get(detached.SWITCH_OFF)
     if machine.is_apart():
-        machine.yield_to_others(wholly=goes_by_machine)
-    look = machine.Machine().look if goes_by_machine else None
+        machine.yield_to_others(wholly=heeds_machine)
+    look = machine.Machine().look if heeds_machine else None
     taken: set[str] = set()
     busy_wait = BusyWait()
     while True:
@@ -270,48 +269,48 @@ def work(home: Home, jobs: Sequence[Job]) -> None:
             with ProcessLock(home.at_rest_lock, 0, "working at rest"):
                 for job in jobs:
                     if find_due(home, [job], taken):
-                        is_kept = _note(home, job, last := _run(home, job, look, busy_wait))
-                        if last.outcome != DONE or last.told == NOTHING_NEW or not is_kept:
-                            taken.add(job.name)  # another process goes on with it
-                _note_end(home, jobs)
+                        is_recorded = _record_run(home, job, last := _run_job(home, job, look, busy_wait))
+                        if last.outcome != DONE or last.told == NOTHING_NEW or not is_recorded:
+                            taken.add(job.name)  # Left to another process.
+                _record_end(home, jobs)
         except StoreBusy:
-            return  # that one will see what there is
+            return  # The other process finds the due jobs.
         if not find_due(home, jobs, taken):
             return
 
 
-def _run(home: Home, job: Job, look: Callable[[], Seen] | None, busy_wait: BusyWait) -> LastRun:
-    breath = Breath(home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, busy_wait=busy_wait)
+def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None, busy_wait: BusyWait) -> LastRun:
+    pace = JobPace(home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, busy_wait=busy_wait)
     began = time.monotonic()
-    _begin(home)
+    _record_start(home)
     try:
-        told = job.run(home, breath) if breath.goes_on() else ""
-        outcome = breath.outcome
-    except Exception as error:  # noqa: BLE001 - nobody sees this process: whatever it is, `doctor` tells it
-        told = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
+        message = job.run(home, pace) if pace.goes_on() else ""
+        outcome = pace.outcome
+    except Exception as error:  # noqa: BLE001 - nobody sees this process, but `doctor` reports the error
+        message = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         outcome = RUN_FAILED
-        log.write(home, f"{job.name} failed at rest: {told}")
-    told = "; ".join(filter(None, (told, breath.why if outcome != RUN_FAILED else ""))) or NOTHING_NEW
-    return LastRun(now_ms(), round((time.monotonic() - began) * 1000), outcome, told)
+        log.write(home, f"{job.name} failed at rest: {message}")
+    message = "; ".join(filter(None, (message, pace.why if outcome != RUN_FAILED else ""))) or NOTHING_NEW
+    return LastRun(now_ms(), round((time.monotonic() - began) * 1000), outcome, message)
 
 
-def _begin(home: Home) -> None:
-    """Note that work is under way: should this process be killed, a session that begins goes on with it."""
+def _record_start(home: Home) -> None:
+    """Record that work has started, so that the next session continues it if this process is killed."""
     log.keep_reserve(home)
     record = job_record.read(home)
     record.next_at, record.settings = UNDER_WAY, job_record.settings_time(home)
     job_record.write(home, record)
 
 
-def _note(home: Home, job: Job, last: LastRun) -> bool:
-    """Note a run of a job. Return whether that could be kept: else it would be as due as before."""
+def _record_run(home: Home, job: Job, last: LastRun) -> bool:
+    """Record a run of a job. Return whether that succeeded: otherwise the job stays due."""
     record = job_record.read(home)
     record.runs[job.name] = last
     return job_record.write(home, record)
 
 
-def _note_end(home: Home, jobs: Sequence[Job]) -> None:
-    """Note when a session is to start the process again."""
+def _record_end(home: Home, jobs: Sequence[Job]) -> None:
+    """Record the time when a session has to start the process again."""
     settings_time = job_record.settings_time(home)
     settings, record = loading.load(home), job_record.read(home)
     now = now_ms()
@@ -323,7 +322,7 @@ def _note_end(home: Home, jobs: Sequence[Job]) -> None:
 
 
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:
-    """Return in how many seconds a session is to start a job, None where whoever leaves something to it will."""
+    """Return the seconds until a session has to start a job, None where a command will start it."""
     if last is None:
         return 0.0 if job.every_s or job.is_due(home) else None
     if last.outcome == DONE and not job.every_s:

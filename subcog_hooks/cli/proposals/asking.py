@@ -1,19 +1,20 @@
-"""Asking a language model about sessions: one call for each that is over, of which usually nothing comes.
+"""Asks a language model for proposals from finished sessions, one call each.
 
-A session is asked about once, and where it goes on about what is new. The call is counted before it is made, what came of it is
-stored before the session is noted as asked about: whoever is killed in between asks again, and stores nothing twice.
+Each part of a session is sent once. A call is counted before it is made, and its result is stored before the session is
+recorded as done. So a killed process asks again, and stores nothing twice.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from subcog_hooks.cli.proposals import learning_runs as transcripts
 from subcog_hooks.cli.proposals.enriching import with_written
-from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, Calls, opened_state
+from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, CallBudget, open_state
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import similar_to
-from subcog_hooks.cli.support.output import counted, safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
@@ -30,53 +31,51 @@ from subcog_hooks.store.memory import MAX_QUESTIONS, PENDING, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 
-MOST_UNUSABLE = 3  # answers of another form in one run: then the model is no use for this
-_KNOWN = (PENDING, "active", "deleted")  # what came from sessions and is not proposed again in other words
+MAX_UNUSABLE = 3  # malformed answers in one run; then the model is not suitable
+_KNOWN = (PENDING, "active", "deleted")  # statuses of memories that a proposal must not repeat
 
 
+@dataclass(slots=True)
 class AskingReport:
-    """The outcome of a run. asked: sessions; unusable: answers of another form; dropped: proposals that do not hold, by why.
+    """The outcome of a run. asked: sessions; unusable: malformed answers; dropped: invalid proposals by reason.
 
-    joined: of what waits already in the person's own words, which has the model's questions now; repeated: of what is
-    remembered, or waits, or was dropped.
+    joined: proposals whose questions were added to a waiting memory in the person's own words; repeated: proposals that repeat
+    a stored, waiting or dropped memory.
     """
 
-    __slots__ = ("asked", "dropped", "is_out_of_calls", "joined", "proposed", "repeated", "stored", "unusable")
-
-    def __init__(self) -> None:
-        self.asked = 0
-        self.unusable = 0
-        self.dropped: Counter[str] = Counter()
-        self.joined = 0
-        self.repeated = 0
-        self.proposed: list[WrittenProposal] = []
-        self.stored = LearningReport()  # faults, and what was removed on the way into the store
-        self.is_out_of_calls = False
+    asked: int = 0
+    unusable: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    joined: int = 0
+    repeated: int = 0
+    proposed: list[WrittenProposal] = field(default_factory=list)
+    stored: LearningReport = field(default_factory=LearningReport)  # faults, and secrets removed before storing
+    is_out_of_calls: bool = False
 
 
-class _Unasked(NamedTuple):
-    """A session, or its end, about which no model was asked yet. read: how far that goes."""
+class _UnaskedPart(NamedTuple):
+    """The part of a session that no model was asked about. read: the position where the part ends."""
 
     shown: list[ShownTurn]
     read: learned.ReadSoFar
 
 
-def ask(
-    found: Sequence[TranscriptFile],
+def ask_about_sessions(
+    files: Sequence[TranscriptFile],
     provider: Provider,
     options: LearningOptions,
     pace: Pace = FULL_PACE,
     progress: Callable[[int], None] = lambda _: None,
 ) -> AskingReport:
-    """Ask about sessions, the newest first. `progress` is told how many bytes are done.
+    """Ask about sessions, the newest first. progress: called with the bytes done.
 
-    Raises ProviderError where the model fails, StoreError; what was stored before stays.
+    Raises ProviderError where the model fails, StoreError; earlier results stay stored.
     """
     report = AskingReport()
     places = Places(options.left_out)
-    with opened_state() as state:
-        calls = Calls(provider, state, context.settings())
-        for file in reversed(found):
+    with open_state() as state:
+        calls = CallBudget(provider, state, context.settings())
+        for file in reversed(files):
             if not pace.goes_on():
                 break
             unasked = _find_unasked(file, state, options, places, report, pace)
@@ -84,42 +83,42 @@ def ask(
                 if not calls.take(pace):
                     report.is_out_of_calls = True
                     break
-                with calls.watched():
+                with calls.record_outcome():
                     answer = providers.ask_provider(provider, quoting.question_about(unasked.shown), CALL_S)
                 proposed = quoting.read_proposals(answer)
                 if proposed is None:
-                    _note_unusable(provider, report)
+                    _count_unusable(provider, report)
                     continue
                 report.asked += 1
-                holding = quoting.bear_out(proposed, unasked.shown, options.never)
-                report.dropped += holding.dropped
+                verified = quoting.bear_out(proposed, unasked.shown, options.never)
+                report.dropped += verified.dropped
                 written = [
-                    WrittenProposal(turn, one, provider.name, file.path, places.owner_of(turn.turn.folder))
-                    for turn, one in holding.kept
+                    WrittenProposal(turn, proposal, provider.name, file.path, places.owner_of(turn.turn.folder))
+                    for turn, proposal in verified.kept
                 ]
-                _keep(written, options, places, report)
+                _store_proposals(written, options, places, report)
             if unasked and not options.dry_run:
                 learned.note_asked(state, file.path, unasked.read)
             progress(file.size)
     if report.unusable and not report.asked:
-        raise _is_of_another_form(provider)
+        raise _malformed_answer_error(provider)
     return report
 
 
-def _note_unusable(provider: Provider, report: AskingReport) -> None:
+def _count_unusable(provider: Provider, report: AskingReport) -> None:
     report.unusable += 1
-    if report.unusable >= MOST_UNUSABLE:
-        raise _is_of_another_form(provider)
+    if report.unusable >= MAX_UNUSABLE:
+        raise _malformed_answer_error(provider)
 
 
-def _is_of_another_form(provider: Provider) -> ProviderError:
+def _malformed_answer_error(provider: Provider) -> ProviderError:
     return ProviderError(f"{provider.name} answered in another form than was asked for", "try it again, or another model")
 
 
 def _find_unasked(
     file: TranscriptFile, state: State, options: LearningOptions, places: Places, report: AskingReport, pace: Pace
-) -> _Unasked | None:
-    """Return what of a session nobody was asked about, None for nothing, or where it is older than what is wanted."""
+) -> _UnaskedPart | None:
+    """Return the part of a session that no model was asked about; None without one, or for an old session."""
     if file.changed < options.since:
         return None
     try:
@@ -131,28 +130,30 @@ def _find_unasked(
     except SubcogError:
         raise
     except Exception as error:  # noqa: BLE001 - one file must not cost the others
-        said = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
-        report.stored.problems.append(f"{file.path} can not be read: {said}")
+        cause = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
+        report.stored.problems.append(f"{file.path} cannot be read: {cause}")
         return None
-    heard = [turn for turn in reading.turns if not places.is_left_out(turn.folder, places.owner_of(turn.folder))]
+    turns = [turn for turn in reading.turns if not places.is_left_out(turn.folder, places.owner_of(turn.folder))]
     size = reading.end if reading.has_more else file.size
-    return _Unasked(quoting.shown_turns(heard, options.fit), learned.ReadSoFar(size, reading.end, digest))
+    return _UnaskedPart(quoting.shown_turns(turns, options.fit), learned.ReadSoFar(size, reading.end, digest))
 
 
-def _keep(written: Sequence[WrittenProposal], options: LearningOptions, places: Places, report: AskingReport) -> None:
-    """Store what is new of a session's proposals, and join the rest to what waits already. Raises StoreError."""
+def _store_proposals(
+    written: Sequence[WrittenProposal], options: LearningOptions, places: Places, report: AskingReport
+) -> None:
+    """Store the new proposals of a session, and join the others to the memories that they repeat. Raises StoreError."""
     if not written:
         return
     if options.dry_run:
         with context.reading() as store:
-            _keep_in(store, written, options, places, report)
+            _store_or_join(store, written, options, places, report)
         return
     with context.writing() as store:
-        _keep_in(store, written, options, places, report)
-        context.follow(store)
+        _store_or_join(store, written, options, places, report)
+        context.update_index_and_vectors(store)
 
 
-def _keep_in(
+def _store_or_join(
     store: Store | None,
     written: Sequence[WrittenProposal],
     options: LearningOptions,
@@ -161,100 +162,101 @@ def _keep_in(
 ) -> None:
     repeats = _find_repeats(written, store)
     new = []
-    for one in written:
-        known = repeats.get(one.id)
-        if known is None:
-            new.append(one)
-        elif one.quote in known.content and known.status == PENDING:
+    for proposal in written:
+        repeat = repeats.get(proposal.id)
+        if repeat is None:
+            new.append(proposal)
+        elif proposal.quote in repeat.content and repeat.status == PENDING:
             report.joined += 1
             if store and not options.dry_run:
-                _join(store, known, one)
+                _add_questions(store, repeat, proposal)
         else:
             report.repeated += 1
     report.proposed += storing.store_new(new, store, options, places, report.stored)
 
 
 def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> dict[str, Memory]:
-    """Return the memories that proposals say again, by the proposals' ids: with what they quote, or the same in meaning."""
+    """Return the memories that proposals repeat, by the proposals' ids: they hold the same quote or meaning."""
     if store is None:
         return {}
-    known = [memory for memory in store.all(_KNOWN) if is_from_session(memory)]
-    found: dict[str, Memory] = {}
-    for one in written:
-        near = [memory for memory in known if memory.project in (None, one.owner)]
-        same = next((memory for memory in near if one.quote in memory.content), None)
-        if memory := same or _same_in_meaning(one, near) or _same_in_words(one, store):
-            found[one.id] = memory
-    return found
+    stored = [memory for memory in store.all(_KNOWN) if is_from_session(memory)]
+    repeats: dict[str, Memory] = {}
+    for proposal in written:
+        near = [memory for memory in stored if memory.project in (None, proposal.owner)]
+        quoted = next((memory for memory in near if proposal.quote in memory.content), None)
+        if memory := quoted or _same_in_meaning(proposal, near) or _same_in_words(proposal, store):
+            repeats[proposal.id] = memory
+    return repeats
 
 
-def _same_in_meaning(one: WrittenProposal, known: Sequence[Memory]) -> Memory | None:
-    said = [_as_utterance(memory.id, memory.content, memory.created_at) for memory in known]
-    for group in repetition.find_repeated([*said, _as_utterance(one.id, one.worth.text, one.turn.at)]):
-        if group.said[-1].key == one.id:
-            return next(memory for memory in known if memory.id == group.said[0].key)
+def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> Memory | None:
+    utterances = [_as_utterance(memory.id, memory.content, memory.created_at) for memory in memories]
+    for group in repetition.find_repeated([*utterances, _as_utterance(proposal.id, proposal.worth.text, proposal.turn.at)]):
+        if group.said[-1].key == proposal.id:
+            return next(memory for memory in memories if memory.id == group.said[0].key)
     return None
 
 
-def _as_utterance(key: str, text: str, at: int) -> repetition.Utterance:
-    """Return a text to be compared in meaning, whoever said it, and whoever is to have it."""
-    return repetition.Utterance(key, text, session=key, audience="", at=at, certainty=0.0)
+def _as_utterance(key: str, text: str, time_ms: int) -> repetition.Utterance:
+    """Return a text to be compared by meaning only, regardless of its author and audience."""
+    return repetition.Utterance(key, text, session=key, audience="", at=time_ms, certainty=0.0)
 
 
-def _same_in_words(one: WrittenProposal, store: Store) -> Memory | None:
-    """Return the active memory that says it already, in mostly the same words; one that it contradicts is none."""
-    near = similar_to(one.row(None, now_ms()).memory, store)
+def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:
+    near = similar_to(proposal.row(None, now_ms()).memory, store)
     return next((other.memory for other in near if not other.contradiction), None)
 
 
-def _join(store: Store, known: Memory, one: WrittenProposal) -> None:
-    """Let what waits in the person's own words have a model's questions, too."""
+def _add_questions(store: Store, memory: Memory, proposal: WrittenProposal) -> None:
+    """Add the model's questions to a waiting memory in the person's own words."""
 
-    def richer(stored: Memory) -> Memory:
-        new = [text for text in one.questions if text not in [asked.text for asked in stored.questions]]
+    def add_questions(stored: Memory) -> Memory:
+        new = [text for text in proposal.questions if text not in [asked.text for asked in stored.questions]]
         return stored.replaced(questions=with_written(stored, new)[:MAX_QUESTIONS]) if stored.status == PENDING else stored
 
-    store.modify([known.id], richer)
+    store.modify([memory.id], add_questions)
 
 
-def disclose(provider: Provider, found: Sequence[TranscriptFile]) -> None:
-    """Say, before anything is sent, what will be, and to whom."""
-    who = f"{safe(provider.name)} ({safe(provider.model)})"
-    what = f"what you typed in at most {counted(len(found), 'session')}"
-    terminal.say(f"{who} is sent {what}, a call each, without what may hold a secret")
+def disclose(provider: Provider, files: Sequence[TranscriptFile]) -> None:
+    """Print, before anything is sent, the content and the receiver."""
+    receiver = f"{safe(provider.name)} ({safe(provider.model)})"
+    content = f"what you typed in at most {pluralize(len(files), 'session')}"
+    terminal.say(f"{receiver} is sent {content}, a call each, without what may hold a secret")
 
 
-def tell(report: AskingReport, *, dry_run: bool) -> None:
-    """Say what came of a run."""
-    transcripts.tell_problems(report.stored.problems)
+def print_report(report: AskingReport, *, dry_run: bool) -> None:
+    """Print the outcome of a run."""
+    transcripts.print_problems(report.stored.problems)
     for reason, count in report.dropped.items():
-        terminal.say(f"left out {counted(count, 'proposal')} of the model: they {reason}")
-    known = report.joined + report.repeated
+        terminal.say(f"left out {pluralize(count, 'proposal')} of the model: they {reason}")
+    repeated = report.joined + report.repeated
     verb = "would propose" if dry_run else "proposed"
-    repeats = f", and {known} that are known" if known else ""
-    terminal.say(f"asked about {counted(report.asked, 'session')}; the model {verb} {len(report.proposed)}{repeats}")
+    repeats = f", and {repeated} that are known" if repeated else ""
+    terminal.say(f"asked about {pluralize(report.asked, 'session')}; the model {verb} {len(report.proposed)}{repeats}")
     if report.unusable:
         terminal.say(
-            f"{counted(report.unusable, 'answer')} had another form than was asked for; those sessions are asked again"
+            f"{pluralize(report.unusable, 'answer')} had another form than was asked for; those sessions are asked again"
         )
     if report.is_out_of_calls:
         terminal.say(f"the calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
 
 
-def at_rest(home: Home, pace: Pace) -> str:
-    """Ask the model of `llm.at_rest` about sessions that are over, where the person has chosen that. Raises SubcogError.
+def ask_in_background(home: Home, pace: Pace) -> str:
+    """Ask the model of `llm.at_rest` about finished sessions, where the setting says so. Raises SubcogError.
 
-    Returns what came of it, "" for nothing.
+    Return a summary, "" for nothing done.
     """
     settings = context.settings()
     provider = providers.background_provider(settings, home) if settings[LLM_LEARNS] else None
     if provider is None:
         return ""
-    with opened_state() as state:
-        if not Calls(provider, state, settings).may_begin(pace):
+    with open_state() as state:
+        if not CallBudget(provider, state, settings).may_begin(pace):
             return ""
-    found, _ = transcripts.found(None, None)
-    report = ask(found, provider, transcripts.options(transcripts.COUNTED_SINCE, dry_run=False), pace)
+    files, _ = transcripts.find_idle_transcripts(None, None)
+    report = ask_about_sessions(
+        files, provider, transcripts.options_of_settings(transcripts.COUNTED_SINCE, dry_run=False), pace
+    )
     if not report.asked:
         return ""
-    return f"{len(report.proposed)} proposed by {provider.name}, asked about {counted(report.asked, 'session')}"
+    return f"{len(report.proposed)} proposed by {provider.name}, asked about {pluralize(report.asked, 'session')}"

@@ -1,4 +1,4 @@
-"""An audit as it is told: in a terminal, as JSON, and as a page."""
+"""Presents an audit: in a terminal, as JSON and as an HTML page."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from rich.text import Text
 
 from subcog_hooks.cli.decisions.decision_view import GONE
 from subcog_hooks.cli.proposals.auditing import Audit, Replayed
-from subcog_hooks.cli.support.output import ACCENT, DIM, counted, day, redact_line, safe
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe
 from subcog_hooks.cli.support.page import Column, Moment, Page
 from subcog_hooks.cli.support.views import plain_table
 from subcog_hooks.learn.repetition import Repeated
@@ -16,27 +16,27 @@ from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
-MOST_LISTED = 5  # of each kind, in a terminal
-MOST_WEEKS = 60  # of a time line
-SHOWN_OF_PROMPT = 100  # characters of a prompt or memory in a terminal
-PROMPT_SHOWN = 500  # characters of a prompt, of which a page and a terminal show fewer
+MAX_LISTED = 5  # rows of each kind in a terminal
+MAX_WEEKS = 60  # on a time line
+MAX_TERMINAL_CHARS = 100  # characters of a prompt or memory in a terminal
+MAX_PROMPT_CHARS = 500  # characters of a prompt in JSON; a page and a terminal show fewer
 WEEK_MS = 7 * 86_400_000
-_MONDAY_MS = 4 * 86_400_000  # the first one after the epoch, a Thursday
+_MONDAY_MS = 4 * 86_400_000  # the first Monday after the epoch, a Thursday
 
 
-def described(audit: Audit, against: str) -> dict[str, object]:
-    """Return an audit as JSON. against: what prompts were replayed against."""
+def audit_fields(audit: Audit, against: str) -> dict[str, object]:
+    """Return an audit as an object for JSON. against: the name of the replayed store."""
     spoken = audit.spoken
-    units = sum(one.decision.units for one in spoken)
+    units = sum(replayed.decision.units for replayed in spoken)
     return {
         "against": against,
         "prompts": len(audit.prompts),
-        "sessions": len({one.turn.session for one in audit.prompts}),
+        "sessions": len({replayed.turn.session for replayed in audit.prompts}),
         "left_out": audit.left_out,
         "spoke": len(spoken),
         "fire_rate": round(len(spoken) / len(audit.prompts), 4) if audit.prompts else None,
-        "outcomes": dict(Counter(one.decision.outcome for one in audit.prompts).most_common()),
-        "injected": sum(len(one.decision.injected) for one in spoken),
+        "outcomes": dict(Counter(replayed.decision.outcome for replayed in audit.prompts).most_common()),
+        "injected": sum(len(replayed.decision.injected) for replayed in spoken),
         "characters": units,
         "characters_per_spoken": round(units / len(spoken), 1) if spoken else None,
         "noted_later": audit.noted_later(),
@@ -45,40 +45,40 @@ def described(audit: Audit, against: str) -> dict[str, object]:
             for id_, times in audit.times_given().items()
         ],
         "never": [memory.id for memory in audit.never_given()],
-        "asked_again": [_repeated(group) for group in audit.asked_again],
-        "said_again": [{"kind": kind, **_repeated(group)} for kind, group in audit.said_again],
+        "asked_again": [_repeated_fields(group) for group in audit.asked_again],
+        "said_again": [{"kind": kind, **_repeated_fields(group)} for kind, group in audit.said_again],
         "spoken": [
             {
-                "at": one.turn.at,
-                "session": one.turn.session,
-                "project": one.owner,
-                "prompt": _prompt_of(one),
-                "characters": one.decision.units,
-                "memories": list(one.decision.injected),
+                "at": replayed.turn.at,
+                "session": replayed.turn.session,
+                "project": replayed.owner,
+                "prompt": _prompt_of(replayed),
+                "characters": replayed.decision.units,
+                "memories": list(replayed.decision.injected),
             }
-            for one in spoken
+            for replayed in spoken
         ],
     }
 
 
-def _repeated(group: Repeated) -> dict[str, object]:
+def _repeated_fields(group: Repeated) -> dict[str, object]:
     return {
         "text": redact(group.said[0].text).text,
         "sessions": group.sessions,
         "since": group.since,
         "times": len(group.said),
         "project": group.said[0].audience,
-        "said": [redact(one.text).text for one in group.said],
+        "said": [redact(utterance.text).text for utterance in group.said],
     }
 
 
-def _prompt_of(one: Replayed) -> str:
-    """Return a prompt as it may be shown, in one line: a transcript has it as it was typed, with its secrets."""
-    return redact_line(one.turn.text)[:PROMPT_SHOWN]
+def _prompt_of(replayed: Replayed) -> str:
+    """Return a prompt in one line, without the secrets that a transcript still holds."""
+    return redact_line(replayed.turn.text)[:MAX_PROMPT_CHARS]
 
 
-def _day_of(one: Replayed) -> str:
-    return day(one.turn.at) if one.turn.at else "undated"
+def _day_of(replayed: Replayed) -> str:
+    return day(replayed.turn.at) if replayed.turn.at else "undated"
 
 
 def _content_of(memory: Memory | None) -> str:
@@ -89,90 +89,93 @@ def _content_of(memory: Memory | None) -> str:
 
 
 def figures(audit: Audit) -> list[tuple[str, str]]:
-    """Return the figures of an audit, each behind its name."""
+    """Return the figures of an audit, each with its name."""
     spoken = audit.spoken
     share = f" ({len(spoken) / len(audit.prompts):.0%})" if audit.prompts else ""
-    units = sum(one.decision.units for one in spoken)
+    units = sum(replayed.decision.units for replayed in spoken)
     each = f" ({units / len(spoken):,.0f} each time)" if spoken else ""
     never = audit.never_given()
-    found = [
-        ("prompts", f"{len(audit.prompts):,} of {counted(len({one.turn.session for one in audit.prompts}), 'session')}"),
+    rows = [
+        (
+            "prompts",
+            f"{len(audit.prompts):,} of {pluralize(len({replayed.turn.session for replayed in audit.prompts}), 'session')}",
+        ),
         ("it would have spoken", f"{len(spoken):,}{share}"),
-        ("memories handed over", f"{sum(len(one.decision.injected) for one in spoken):,}"),
+        ("memories handed over", f"{sum(len(replayed.decision.injected) for replayed in spoken):,}"),
         ("characters", f"{units:,}{each}"),
         ("memories that never came", f"{len(never):,} of {len(audit.memories):,}"),
         ("questions asked again", f"{len(audit.asked_again):,}"),
         ("said more than once", f"{len(audit.said_again):,}"),
     ]
     if later := audit.noted_later():
-        found.insert(3, ("of these noted after the prompt", f"{later:,}"))
-    return found
+        rows.insert(3, ("of these noted after the prompt", f"{later:,}"))
+    return rows
 
 
-def view(audit: Audit) -> RenderableType:
-    """Return an audit for a terminal."""
+def audit_view(audit: Audit) -> RenderableType:
+    """Draw an audit for a terminal."""
     table = plain_table()
     table.add_column("", no_wrap=True)
     table.add_column("")
     for name, value in figures(audit):
         table.add_row(name, value)
     parts: list[RenderableType] = [table]
-    parts += _memories(audit)
-    parts += _groups("corrections and rules said more than once", [group for _, group in audit.said_again])
-    parts += _groups("questions asked in more than one session", audit.asked_again)
-    parts += _latest(audit)
+    parts += _memory_lines(audit)
+    parts += _group_lines("corrections and rules said more than once", [group for _, group in audit.said_again])
+    parts += _group_lines("questions asked in more than one session", audit.asked_again)
+    parts += _latest_lines(audit)
     never = audit.never_given()
     if never:
         parts += ["", Text("never came, the oldest", style=DIM)]
-        parts += [_line("", one.id, one.content) for one in never[:MOST_LISTED]]
+        parts += [_table_line("", memory.id, memory.content) for memory in never[:MAX_LISTED]]
     return Group(*parts)
 
 
-def _memories(audit: Audit) -> list[RenderableType]:
+def _memory_lines(audit: Audit) -> list[RenderableType]:
     times = audit.times_given()
     if not times:
         return []
     lines: list[RenderableType] = ["", Text("would have come most often", style=DIM)]
-    for id_, count in list(times.items())[:MOST_LISTED]:
+    for id_, count in list(times.items())[:MAX_LISTED]:
         memory = audit.memories.get(id_)
-        lines.append(_line(f"{count:>5}  ", id_, memory.content if memory else GONE))
+        lines.append(_table_line(f"{count:>5}  ", id_, memory.content if memory else GONE))
     return lines
 
 
-def _groups(title: str, groups: Sequence[Repeated]) -> list[RenderableType]:
+def _group_lines(title: str, groups: Sequence[Repeated]) -> list[RenderableType]:
     if not groups:
         return []
     lines: list[RenderableType] = ["", Text(title, style=DIM)]
     lines += [
-        _line(f"{group.sessions:>5}  ", f"since {day(group.since)}", group.said[0].text) for group in groups[:MOST_LISTED]
+        _table_line(f"{group.sessions:>5}  ", f"since {day(group.since)}", group.said[0].text) for group in groups[:MAX_LISTED]
     ]
     return lines
 
 
-def _latest(audit: Audit) -> list[RenderableType]:
-    spoken = audit.spoken[-MOST_LISTED:]
+def _latest_lines(audit: Audit) -> list[RenderableType]:
+    spoken = audit.spoken[-MAX_LISTED:]
     if not spoken:
         return []
     lines: list[RenderableType] = ["", Text("would have spoken last", style=DIM)]
-    for one in reversed(spoken):
-        lines.append(_line("", _day_of(one), _prompt_of(one)))
+    for replayed in reversed(spoken):
+        lines.append(_table_line("", _day_of(replayed), _prompt_of(replayed)))
         lines += [
-            Text.assemble("      ", (cut(redact_line(audit.memories[id_].content), SHOWN_OF_PROMPT), DIM))
-            for id_ in one.decision.injected
+            Text.assemble("      ", (cut(redact_line(audit.memories[id_].content), MAX_TERMINAL_CHARS), DIM))
+            for id_ in replayed.decision.injected
             if id_ in audit.memories
         ]
     return lines
 
 
-def _line(head: str, name: str, text: str) -> Text:
-    return Text.assemble(head, (safe(name), ACCENT), "  ", cut(redact_line(text), SHOWN_OF_PROMPT))
+def _table_line(head: str, name: str, text: str) -> Text:
+    return Text.assemble(head, (safe(name), ACCENT), "  ", cut(redact_line(text), MAX_TERMINAL_CHARS))
 
 
 # ---- as a page ------------------------------------------------------------------------------------------------------------
 
 
 def page_of(audit: Audit, about: str) -> Page:
-    """Return an audit as a page. about: a sentence on what was replayed against what."""
+    """Return an audit as a page. about: a sentence about the prompts and the store."""
     page = Page("subcog audit", about)
     page.add_figures(figures(audit))
     page.add_heading("By week", "All prompts, and dark those to which memories would have been added.")
@@ -182,13 +185,13 @@ def page_of(audit: Audit, about: str) -> Page:
         [Column("when"), Column("project"), Column("prompt"), Column("memories"), Column("characters", is_number=True)],
         [
             (
-                _day_of(one),
-                one.owner,
-                _prompt_of(one),
-                " · ".join(_content_of(audit.memories.get(id_)) for id_ in one.decision.injected),
-                one.decision.units,
+                _day_of(replayed),
+                replayed.owner,
+                _prompt_of(replayed),
+                " · ".join(_content_of(audit.memories.get(id_)) for id_ in replayed.decision.injected),
+                replayed.decision.units,
             )
-            for one in reversed(audit.spoken)
+            for replayed in reversed(audit.spoken)
         ],
     )
     page.add_heading("Memories that would have come")
@@ -209,12 +212,15 @@ def page_of(audit: Audit, about: str) -> Page:
     )
     page.add_table(
         [Column("noted"), Column("id"), Column("namespace"), Column("project"), Column("memory")],
-        [(day(one.created_at), one.id, one.namespace, one.project or one.scope, one.content) for one in audit.never_given()],
+        [
+            (day(memory.created_at), memory.id, memory.namespace, memory.project or memory.scope, memory.content)
+            for memory in audit.never_given()
+        ],
     )
     page.add_heading("Why it would have been silent, and how often")
     page.add_table(
         [Column("outcome"), Column("prompts", is_number=True)],
-        Counter(one.decision.outcome for one in audit.prompts).most_common(),
+        Counter(replayed.decision.outcome for replayed in audit.prompts).most_common(),
     )
     return page
 
@@ -223,20 +229,25 @@ _REPEATED_COLUMNS = [Column("sessions", is_number=True), Column("since"), Column
 
 
 def _repeated_row(group: Repeated) -> tuple[int, str, str, str]:
-    return group.sessions, day(group.since), group.said[0].audience, " · ".join(dict.fromkeys(one.text for one in group.said))
+    return (
+        group.sessions,
+        day(group.since),
+        group.said[0].audience,
+        " · ".join(dict.fromkeys(utterance.text for utterance in group.said)),
+    )
 
 
 def by_week(prompts: Sequence[Replayed]) -> list[Moment]:
-    """Return the prompts by week and those that would have been answered, of the last MOST_WEEKS."""
-    timed = [one for one in prompts if one.turn.at]
+    """Return the prompts and the answered prompts by week, of the last MAX_WEEKS weeks."""
+    timed = [replayed for replayed in prompts if replayed.turn.at]
     if not timed:
         return []
-    whole = Counter(_week_of(one) for one in timed)
-    marked = Counter(_week_of(one) for one in timed if one.speaks)
+    whole = Counter(_week_of(replayed) for replayed in timed)
+    marked = Counter(_week_of(replayed) for replayed in timed if replayed.speaks)
     last = max(whole)
-    first = max(min(whole), last - MOST_WEEKS + 1)
+    first = max(min(whole), last - MAX_WEEKS + 1)
     return [Moment(day(week * WEEK_MS + _MONDAY_MS), whole[week], marked[week]) for week in range(first, last + 1)]
 
 
-def _week_of(one: Replayed) -> int:
-    return (one.turn.at - _MONDAY_MS) // WEEK_MS
+def _week_of(replayed: Replayed) -> int:
+    return (replayed.turn.at - _MONDAY_MS) // WEEK_MS

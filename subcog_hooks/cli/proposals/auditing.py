@@ -1,7 +1,7 @@
-"""The audit: every prompt that the person typed, decided as the hook decides it, and what that adds up to. No record is kept.
+"""Replays every typed prompt through the hook's decision and sums the outcomes. Nothing is recorded.
 
-A session's own course is followed: what it was given does not come again, and a prompt goes on from the one before. The files
-that a decision needs beside the memories lie in a folder of their own, which goes in the end.
+The replay follows each session: a memory comes once, and a prompt may borrow topics from the prompt before. The files that
+a decision needs lie in a folder of their own, which is removed at the end.
 """
 
 import os
@@ -35,16 +35,16 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.text import needs
 from subcog_hooks.text.typed import asked_in
 
-SUBMITTED = (TYPED, QUEUED, ACCEPTED)  # what the hook is called with; an answer to a tool call is none
-DECIDING_MS = 10_000.0  # nobody waits for a prompt here
-MOST_COMPARED = 4_000  # of the latest questions, and of the latest sentences, that are compared with each other
-LEAST_QUESTION = 4  # words of a question that can be told from others
+SUBMITTED = (TYPED, QUEUED, ACCEPTED)  # the hook sees these turns, but no answer to a tool call
+DECIDING_MS = 10_000.0  # No prompt waits for this run.
+MAX_COMPARED = 4_000  # latest questions, and latest sentences, that are compared pairwise
+MIN_QUESTION_WORDS = 4  # fewer words do not distinguish a question
 SCRATCH_WAIT_MS = 2_000.0
 _ASKING_WORDS = frozenset(("how", "what", "why", "where", "which", "who", "whose"))
 
 
 class Replayed(NamedTuple):
-    """A prompt and what the hook would have done with it. owner: its project, "" outside of any."""
+    """A prompt and the hook's decision about it. owner: its project, "" outside of any."""
 
     turn: TypedTurn
     owner: str
@@ -58,9 +58,8 @@ class Replayed(NamedTuple):
 class Audit(NamedTuple):
     """The outcome of an audit.
 
-    prompts: in the order in which they were typed; memories: all that could have come, by id; asked_again: questions that
-    several sessions asked; said_again: what several sessions said that may be worth remembering; left_out: prompts to which
-    nobody is to listen.
+    prompts: in the order of typing; memories: all replayed memories, by id; asked_again: questions asked in several sessions;
+    said_again: statements made in several sessions, each with its kind; left_out: prompts excluded by a setting.
     """
 
     prompts: Sequence[Replayed]
@@ -71,86 +70,89 @@ class Audit(NamedTuple):
 
     @property
     def spoken(self) -> list[Replayed]:
-        return [one for one in self.prompts if one.speaks]
+        return [replayed for replayed in self.prompts if replayed.speaks]
 
     def times_given(self) -> dict[str, int]:
-        """Return how often each memory would have come, the most often first."""
+        """Return the number of hand-overs by memory id, the highest first."""
         counts: dict[str, int] = {}
-        for one in self.prompts:
-            for id_ in one.decision.injected:
+        for replayed in self.prompts:
+            for id_ in replayed.decision.injected:
                 counts[id_] = counts.get(id_, 0) + 1
         return dict(sorted(counts.items(), key=lambda row: (-row[1], row[0])))
 
     def noted_later(self) -> int:
-        """Return how often a memory would have come to a prompt that is older than itself: nobody could have had it then.
+        """Return the number of hand-overs to prompts that are older than the memory.
 
-        A prompt of which nobody knows when it was typed does not count.
+        A prompt without a time does not count.
         """
         return sum(
-            0 < one.turn.at < self.memories[id_].created_at
-            for one in self.prompts
-            for id_ in one.decision.injected
+            0 < replayed.turn.at < self.memories[id_].created_at
+            for replayed in self.prompts
+            for id_ in replayed.decision.injected
             if id_ in self.memories
         )
 
     def never_given(self) -> list[Memory]:
-        """Return the memories that would have come to none of the prompts, the oldest first."""
+        """Return the memories that no prompt would have brought, the oldest first."""
         given = self.times_given()
-        return sorted((one for id_, one in self.memories.items() if id_ not in given), key=lambda one: (one.created_at, one.id))
+        return sorted(
+            (memory for id_, memory in self.memories.items() if id_ not in given),
+            key=lambda memory: (memory.created_at, memory.id),
+        )
 
 
 class ReplayStore:
-    """The memories against which prompts are replayed, where they lie. at_its_time: each prompt is asked at its own time."""
+    """The memories that prompts are replayed against. at_its_time: each prompt is decided at its own time."""
 
     def __init__(self, home: Home, *, at_its_time: bool = False) -> None:
         self.home = home
         self.at_its_time = at_its_time
 
     def reach(self, _: int) -> None:
-        """Let the shelf have what it had at a time, milliseconds since the epoch."""
+        """Bring the store to its state at a time, milliseconds since the epoch."""
 
 
 class GrowingStore(ReplayStore):
-    """A throw-away store into which what was proposed comes, kept by the person, three hours after it was said."""
+    """A throw-away store that receives each proposal three hours after its turn, as if the person accepted it."""
 
     def __init__(self, home: Home, proposed: Sequence[Proposal], places: Places) -> None:
         super().__init__(home, at_its_time=True)
         self._places = places
-        self._waiting = sorted(proposed, key=lambda one: (one.known_at, one.id), reverse=True)
+        self._waiting = sorted(proposed, key=lambda proposal: (proposal.known_at, proposal.id), reverse=True)
         with Store.writer(home) as store:
             index_sync.catch_up(home, store)
 
-    def reach(self, at: int) -> None:
-        """Let the store have what the person could have kept by then. Raises StoreError."""
+    def reach(self, time_ms: int) -> None:
+        """Add the proposals that the person could have accepted by then. Raises StoreError."""
         kept: list[Memory] = []
-        while self._waiting and self._waiting[-1].known_at + IDLE_MS <= at:
-            one = self._waiting.pop()
-            memory = one.row(self._places.root_of(one.turn.folder), at).memory
+        while self._waiting and self._waiting[-1].known_at + IDLE_MS <= time_ms:
+            proposal = self._waiting.pop()
+            memory = proposal.row(self._places.root_of(proposal.turn.folder), time_ms).memory
             kept.append(memory.replaced(status="active"))
         if not kept:
             return
         with Store.writer(self.home) as store:
             store.add(kept)
-            trial.let_follow(self.home, store)
+            trial.update_copy(self.home, store)
 
 
 @contextmanager
 def scratch_home() -> Iterator[Home]:
-    """Yield a home in a folder of its own, which is gone in the end. Raises StoreError, OSError."""
+    """Yield a home in a folder of its own, which is removed at the end. Raises StoreError, OSError."""
     with trial_folders.hold_folder(context.home()) as folder:
         yield Home(folder)
 
 
 def replay_all(
-    turns: Sequence[TypedTurn], shelf: ReplayStore, scratch: Home, places: Places, progress: Callable[[int], None]
+    turns: Sequence[TypedTurn], store: ReplayStore, scratch: Home, places: Places, progress: Callable[[int], None]
 ) -> tuple[list[Replayed], int]:
-    """Return each submitted prompt with the hook's decision, and how many are left out by the setting.
+    """Return each submitted prompt with the hook's decision, and the number of prompts excluded by the setting.
 
-    scratch: where the records lie that a decision looks at; progress: told of each prompt. Raises StoreError.
+    scratch: the home of the records that a decision reads; progress: called for each prompt. Raises StoreError.
     """
-    courses: dict[str, _Course] = {}
+    sessions: dict[str, _SessionReplay] = {}
     by_root: dict[str, Settings] = {}
-    found, left_out = [], 0
+    replayed, left_out = [], 0
     home = context.home()
     state = State.open(scratch, SCRATCH_WAIT_MS)
     try:
@@ -161,37 +163,39 @@ def replay_all(
             if places.is_left_out(turn.folder, here.identity if here else None):
                 left_out += 1
                 continue
-            shelf.reach(turn.at)
+            store.reach(turn.at)
             root = here.root if here else ""
             if root not in by_root:
                 by_root[root] = loading.load(home, root or None)
-            course = courses.setdefault(turn.session, _Course())
-            asked = course.next(turn, at=turn.at if shelf.at_its_time else 0)
-            decision = decide_dry(asked, shelf.home, here, course.within(by_root[root]), state, Deadline(DECIDING_MS))
-            course.note(turn, decision)
-            found.append(Replayed(turn, here.identity if here else "", decision))
+            session = sessions.setdefault(turn.session, _SessionReplay())
+            asked = session.next(turn, time_ms=turn.at if store.at_its_time else 0)
+            decision = decide_dry(asked, store.home, here, session.within(by_root[root]), state, Deadline(DECIDING_MS))
+            session.note(turn, decision)
+            replayed.append(Replayed(turn, here.identity if here else "", decision))
     finally:
         state.close()
-    return found, left_out
+    return replayed, left_out
 
 
-class _Course:
-    """The course of a session: what it was given, what its last prompt was about, how much it has had (UTF-16 units)."""
+class _SessionReplay:
+    """The state of a replayed session: memories handed over, the last prompt's topics, UTF-16 units used."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()
         self._earlier: Earlier | None = None
         self._earlier_at = 0
-        self._place = 0
+        self._position = 0
         self._units = 0
 
-    def next(self, turn: TypedTurn, at: int) -> DryPrompt:
-        self._place += 1
+    def next(self, turn: TypedTurn, time_ms: int) -> DryPrompt:
+        self._position += 1
         is_fresh = self._earlier is not None and abs(turn.at - self._earlier_at) <= TOPICS_MS
-        return DryPrompt(turn.text, turn.session, frozenset(self._given), self._earlier if is_fresh else None, self._place, at)
+        return DryPrompt(
+            turn.text, turn.session, frozenset(self._given), self._earlier if is_fresh else None, self._position, time_ms
+        )
 
     def within(self, settings: Settings) -> Settings:
-        """Return the settings with what the session may still be given."""
+        """Return the settings with the session's remaining character budget."""
         if not self._units:
             return settings
         return settings.with_value(SESSION_UNITS_SETTING, max(0, int(settings[SESSION_UNITS_SETTING]) - self._units))
@@ -206,36 +210,36 @@ class _Course:
             self._earlier = None
 
 
-def asked_again(prompts: Sequence[Replayed]) -> list[Repeated]:
-    """Return the questions of which several sessions of a project asked the same in meaning, the most often asked first."""
-    said = [
-        _utterance(str(place), text, one.turn, one.owner)
-        for place, one in enumerate(prompts)
-        if (text := _question_in(one.turn.text))
+def find_repeated_questions(prompts: Sequence[Replayed]) -> list[Repeated]:
+    """Return the questions asked with the same meaning in several sessions of a project, the most frequent first."""
+    questions = [
+        _utterance(str(number), text, replayed.turn, replayed.owner)
+        for number, replayed in enumerate(prompts)
+        if (text := _question_in(replayed.turn.text))
     ]
-    return repetition.find_repeated(said[-MOST_COMPARED:])
+    return repetition.find_repeated(questions[-MAX_COMPARED:])
 
 
-def said_again(turns: Sequence[TypedTurn], places: Places) -> list[tuple[str, Repeated]]:
-    """Return what several sessions said that may be worth remembering, each behind its kind: corrections first."""
-    found: dict[str, Proposal] = {}
+def find_repeated_statements(turns: Sequence[TypedTurn], places: Places) -> list[tuple[str, Repeated]]:
+    """Return the statements made in several sessions, each with its kind: corrections first."""
+    by_key: dict[str, Proposal] = {}
     for turn in turns:
         owner = places.owner_of(turn.folder)
         if places.is_left_out(turn.folder, owner):
             continue
-        one = proposals.propose(turn, "", owner)
-        if one and one.certainty >= REPEATED_BAR:
-            found[str(len(found))] = one
-    said = [_utterance(key, one.worth.text, one.turn, one.owner or "") for key, one in found.items()]
-    groups = repetition.find_repeated(said[-MOST_COMPARED:])
-    told = [(_kind_of(group, found), group) for group in groups]
-    return sorted(told, key=lambda row: (row[0] != CORRECTION, -row[1].sessions))
+        proposal = proposals.propose(turn, "", owner)
+        if proposal and proposal.certainty >= REPEATED_BAR:
+            by_key[str(len(by_key))] = proposal
+    statements = [_utterance(key, proposal.worth.text, proposal.turn, proposal.owner or "") for key, proposal in by_key.items()]
+    groups = repetition.find_repeated(statements[-MAX_COMPARED:])
+    kinds_and_groups = [(_kind_of(group, by_key), group) for group in groups]
+    return sorted(kinds_and_groups, key=lambda row: (row[0] != CORRECTION, -row[1].sessions))
 
 
-def _kind_of(group: Repeated, found: dict[str, Proposal]) -> str:
-    """Return the kind of what was said again: a correction, where it was one time it was said."""
-    named = [found[one.key].kind for one in group.said]
-    return CORRECTION if CORRECTION in named else named[0]
+def _kind_of(group: Repeated, by_key: dict[str, Proposal]) -> str:
+    """Return the kind of a repeated statement: a correction if it was one at least once."""
+    kinds = [by_key[utterance.key].kind for utterance in group.said]
+    return CORRECTION if CORRECTION in kinds else kinds[0]
 
 
 def _utterance(key: str, text: str, turn: TypedTurn, owner: str) -> Utterance:
@@ -243,18 +247,17 @@ def _utterance(key: str, text: str, turn: TypedTurn, owner: str) -> Utterance:
 
 
 def _question_in(prompt: str) -> str:
-    """Return what a prompt asks, "" where it asks nothing that could be told from other questions."""
+    """Return the questions of a prompt, "" without a distinctive one."""
     text = asked_in(redact(prompt).text)
-    return " ".join(part for part in needs.sentences(text) if len(part.split()) >= LEAST_QUESTION and _is_question(part))
+    return " ".join(part for part in needs.sentences(text) if len(part.split()) >= MIN_QUESTION_WORDS and _is_question(part))
 
 
 def _is_question(part: str) -> bool:
-    """Return whether a sentence asks. "Do it when …" and "when it is done, …" are none without a mark."""
+    """Return whether a sentence asks. "Do it when …" and "when it is done, …" ask only with a question mark."""
     return needs.asks(part) and ("?" in part or part.split(None, 1)[0].lower() in _ASKING_WORDS)
 
 
 def _copy_flags(home: Home, state: State) -> None:
-    """Give the scratch state the flags that the user has set, by which conditions are judged."""
     if not os.path.exists(home.state_db):
         return
     with_flags = State.open(home, SCRATCH_WAIT_MS, terminal.say)

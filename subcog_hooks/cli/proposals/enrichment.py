@@ -1,13 +1,13 @@
-"""Enrichment of stored memories by a language model, within the day's calls."""
+"""Enriches stored memories with a language model, within the daily limit of calls."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from subcog_hooks.cli.decisions import trial
 from subcog_hooks.cli.proposals import enriching
-from subcog_hooks.cli.proposals.enriching import Checked
+from subcog_hooks.cli.proposals.enriching import CheckedSuggestions
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.amendment import amend, changed
+from subcog_hooks.cli.support.amendment import amend, apply_changes
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
@@ -21,36 +21,36 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Filter, Store
 
 CALLS_SETTING = "llm.calls_a_day"
-CALL_S = 120.0  # for one call
+CALL_S = 120.0  # timeout of a call
 
 
-class Calls:
-    """The calls that a provider may still be asked today. Every method raises StoreError."""
+class CallBudget:
+    """The remaining calls of a provider today. Every method raises StoreError."""
 
-    __slots__ = ("_provider", "_state", "most")
+    __slots__ = ("_provider", "_state", "daily_limit")
 
     def __init__(self, provider: Provider, state: State, settings: Settings) -> None:
         self._provider = provider
         self._state = state
-        self.most = int(settings[CALLS_SETTING])
+        self.daily_limit = int(settings[CALLS_SETTING])
 
     def may_begin(self, pace: Pace) -> bool:
-        """Return whether the provider is asked at rest now; one that fails again and again is left alone, which puts it off."""
+        """Return whether background work may call the provider now; after repeated failures it is put off."""
         if breaker.may_call(self._state, self._provider.identity, now_ms()):
             return True
         pace.put_off(f"{self._provider.name} has failed a short while ago")
         return False
 
     def take(self, pace: Pace) -> bool:
-        """Return whether there may be one call more; it is counted then, whatever becomes of it. Else the work is put off."""
-        if state_values.take_llm_call(self._state, now_ms(), self.most):
+        """Count one more call and return True; return False and put the work off at the limit."""
+        if state_values.take_llm_call(self._state, now_ms(), self.daily_limit):
             return True
         pace.put_off("the calls of the day are made")
         return False
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Note how a call ends, which is made inside."""
+    def record_outcome(self) -> Iterator[None]:
+        """Record the outcome of the call made in this context, for the circuit breaker."""
         try:
             yield
         except SubcogError:
@@ -60,14 +60,14 @@ class Calls:
 
 
 CALLS_WAIT_MS = 2_000.0
-MOST_AT_REST = 80  # memories of a run at rest: ten calls
+MAX_IN_BACKGROUND = 80  # memories of a background run: ten calls
 
-Batch = Sequence[tuple[Memory, str]]  # memories, each with what is sent of it
+Batch = Sequence[tuple[Memory, str]]  # memories, each with the text that is sent
 
 
 @contextmanager
-def opened_state() -> Iterator[State]:
-    """Yield the state, made as needed, closed in the end. Raises StoreError."""
+def open_state() -> Iterator[State]:
+    """Yield the state, created if missing. Raises StoreError."""
     home = context.home()
     home.create()
     state = State.open(home, CALLS_WAIT_MS)
@@ -78,20 +78,20 @@ def opened_state() -> Iterator[State]:
 
 
 def find_without_questions(store: Store, state: State, limit: int) -> list[Memory]:
-    """Return the memories that have no questions and about which nobody was asked yet, the newest first."""
+    """Return the memories without questions that no model was asked about yet, the newest first."""
     without = {memory.id: memory for memory in store.select(Filter()) if not memory.questions}
     hashes = {id_: memory.content_hash for id_, memory in without.items()}
     return [without[id_] for id_ in state_values.find_untried(state, hashes)[:limit]]
 
 
 def batches_of(memories: Sequence[Memory]) -> list[Batch]:
-    """Return what is sent of memories, as many together as one call is about; without those that may hold a secret."""
-    sent = [(memory, text) for memory in memories if (text := enriching.shown(memory)) is not None]
-    return [sent[start : start + enriching.BATCH] for start in range(0, len(sent), enriching.BATCH)]
+    """Return the texts of memories in batches of one call, without texts that may hold a secret."""
+    texts = [(memory, text) for memory in memories if (text := enriching.disclosed_text(memory)) is not None]
+    return [texts[start : start + enriching.BATCH] for start in range(0, len(texts), enriching.BATCH)]
 
 
-def ask_about(batch: Batch, provider: providers.Provider, copy: trial.Trial) -> Iterator[Checked]:
-    """Yield what a model has written for each memory, as far as it holds. Raises ProviderError, StoreError."""
+def ask_about(batch: Batch, provider: providers.Provider, copy: trial.Trial) -> Iterator[CheckedSuggestions]:
+    """Yield a model's valid suggestions for each memory. Raises ProviderError, StoreError."""
     question = enriching.question_about([text for _, text in batch])
     answer = enriching.read_answer(providers.ask_provider(provider, question, CALL_S), len(batch))
     if answer is None:
@@ -100,60 +100,60 @@ def ask_about(batch: Batch, provider: providers.Provider, copy: trial.Trial) -> 
         yield enriching.check_all(memory, written, copy)
 
 
-def keep(checked: Checked, by: str, state: State) -> None:
-    """Store the questions that hold, let what else is proposed wait for `review`, and note that the memory was asked about.
+def store_suggestions(checked: CheckedSuggestions, by: str, state: State) -> None:
+    """Store valid questions, leave other changes for `review`, and record that the memory was asked about.
 
-    by: who has written them, for the person. Raises StoreError, InvalidMemory.
+    by: the author's name for the person. Raises StoreError, InvalidMemory.
     """
     memory = checked.memory
     if checked.kept:
         with context.writing() as store:
             _store_questions(checked, store)
     for field, value in checked.proposed:
-        enriching.suggest(state, memory.id, field, value, by)
+        enriching.add_suggestion(state, memory.id, field, value, by)
     state_values.note_tried(state, memory.id, memory.content_hash)
 
 
-def _store_questions(checked: Checked, store: Store) -> None:
-    def asked(stored: Memory) -> Memory:
+def _store_questions(checked: CheckedSuggestions, store: Store) -> None:
+    def add_questions(stored: Memory) -> Memory:
         if stored.content_hash != checked.memory.content_hash or stored.status != "active":
-            return stored  # another by now
-        return changed(stored, {"questions": enriching.with_written(stored, checked.kept)})
+            return stored  # It has changed meanwhile.
+        return apply_changes(stored, {"questions": enriching.with_written(stored, checked.kept)})
 
-    amend(store.get(checked.memory.id), asked, store, [])
-    context.follow(store)
+    amend(store.get(checked.memory.id), add_questions, store, [])
+    context.update_index_and_vectors(store)
 
 
-def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
-    """Let the model of `llm.at_rest` write questions for what is new, where the person has chosen that. Raises SubcogError.
+def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
+    """Let the model of `llm.at_rest` write questions for new memories, where the setting says so. Raises SubcogError.
 
-    Returns what came of it, "" for nothing. It ends when the calls of the day are made, or at the first failure.
+    Return a summary, "" for nothing done. It ends at the daily limit, or at the first failure.
     """
     settings = context.settings()
     provider = providers.background_provider(settings, home) if settings[ENRICH] else None
     if provider is None or not context.has_store(home):
         return ""
-    asked = 0
-    with opened_state() as state:
+    asked_count = 0
+    with open_state() as state:
         with Store.reader(home) as store:
             revision = store.revision()
-            batches = batches_of(find_without_questions(store, state, MOST_AT_REST))
+            batches = batches_of(find_without_questions(store, state, MAX_IN_BACKGROUND))
         if not batches:
             state_values.note_asked_revision(state, revision)
             return ""
-        calls = Calls(provider, state, settings)
+        calls = CallBudget(provider, state, settings)
         if not calls.may_begin(pace):
             return ""
-        with trial.begun() as copy:
+        with trial.open_trial() as copy:
             for batch in batches:
                 if not pace.goes_on() or not calls.take(pace):
                     break
-                with calls.watched():
+                with calls.record_outcome():
                     for checked in ask_about(batch, provider, copy):
-                        keep(checked, provider.name, state)
-                asked += len(batch)
-    return _asked(asked) if asked else ""
+                        store_suggestions(checked, provider.name, state)
+                asked_count += len(batch)
+    return _summary(asked_count) if asked_count else ""
 
 
-def _asked(count: int) -> str:
+def _summary(count: int) -> str:
     return f"{count} {'memory' if count == 1 else 'memories'} asked about"

@@ -1,4 +1,4 @@
-"""The transcripts that `subcog learn` reads, and what it says of them: how many, how old, and what was proposed."""
+"""Finds the transcripts for `subcog learn`, runs it in the background, and reports its proposals."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import counted, day, redact_line, safe, terminal
+from subcog_hooks.cli.support.output import day, pluralize, redact_line, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
@@ -33,45 +33,44 @@ from subcog_hooks.store.store import Store
 
 LEFT_OUT, NEVER = "capture.sessions_except", "capture.sessions_never"
 DAY_MS = 86_400_000
-COUNTED_SINCE = "30d"  # what is older is swept by the client
-MOST_COUNTED = 100_000_000  # bytes that are read to count what could be proposed: five seconds at rest
-SHOWN_FAULTS = 10
-SHOWN_CALL, SHOWN_TURN = 120, 500  # characters
+COUNTED_SINCE = "30d"  # The client deletes older transcripts.
+MAX_COUNTED_BYTES = 100_000_000  # read to count possible proposals: five seconds of background work
+MAX_SHOWN_FAULTS = 10
+MAX_CALL_CHARS, MAX_TURN_CHARS = 120, 500
 STATE_BUSY_MS = 2_000.0
 _AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
 
 
-def found(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], int]:
-    """Return the transcripts to be read, and how many sessions are left for later since they are not over yet.
+def find_idle_transcripts(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], int]:
+    """Return the transcripts to read, and the number of sessions that are not over yet.
 
-    folder: of transcripts, None for all of the client's; file: the only one, idle or not. Raises UsageError, ConfigError.
+    folder: of transcripts, None for all of the client's; file: a single transcript. Raises UsageError, ConfigError.
     """
     if file is not None:
-        one = transcript_files.at_path(os.path.abspath(file))
-        if one is None:
+        transcript_file = transcript_files.at_path(os.path.abspath(file))
+        if transcript_file is None:
             raise UsageError(f"{file or 'an empty name'} is no file", "name a transcript: subcog learn --session FILE")
-        return [one], 0
-    every = found_all(folder)
+        return [transcript_file], 0
+    found_files = find_all_transcripts(folder)
     now = now_ms()
-    idle = [
-        one for one in every if abs(now - one.changed) >= transcript_files.IDLE_MS
-    ]  # one that is to come had a clock that was ahead
-    return idle, len(every) - len(idle)
+    # `abs`, as a time in the future comes from a wrong clock.
+    idle = [candidate for candidate in found_files if abs(now - candidate.changed) >= transcript_files.IDLE_MS]
+    return idle, len(found_files) - len(idle)
 
 
-def found_all(folder: str | None) -> list[TranscriptFile]:
-    """Return all transcripts of a folder, None for all of the client's, also of sessions that go on.
+def find_all_transcripts(folder: str | None) -> list[TranscriptFile]:
+    """Return all transcripts of a folder, also of running sessions. folder: None for all of the client's.
 
     Raises UsageError, ConfigError.
     """
     if folder == "":
         raise UsageError("an empty name is no folder", "name the folder of the transcripts, as --transcripts DIR")
-    at = os.path.abspath(folder) if folder is not None else clients_folder()
-    if folder is None and not os.path.isdir(at):
+    path = os.path.abspath(folder) if folder is not None else clients_folder()
+    if folder is None and not os.path.isdir(path):
         return []  # the client has not been used yet
-    if not os.path.isdir(at):
-        raise UsageError(f"{at} is no folder", "name the folder of the transcripts, as --transcripts DIR")
-    return transcript_files.find(at, _tell_unread)
+    if not os.path.isdir(path):
+        raise UsageError(f"{path} is no folder", "name the folder of the transcripts, as --transcripts DIR")
+    return transcript_files.find(path, _print_unreadable)
 
 
 def clients_folder() -> str:
@@ -79,14 +78,14 @@ def clients_folder() -> str:
     return os.path.join(claude_notes.config_folder(), "projects")
 
 
-def _tell_unread(error: OSError) -> None:
-    terminal.complain(f"subcog: {safe(str(error.filename))} can not be read: {error.strerror}")
+def _print_unreadable(error: OSError) -> None:
+    terminal.complain(f"subcog: {safe(str(error.filename))} cannot be read: {error.strerror}")
 
 
-def age(text: str | None, now: int) -> int:
-    """Return the moment so long ago, as milliseconds since the epoch; 0 for None. Raises UsageError.
+def time_of_age(text: str | None, now: int) -> int:
+    """Return the time of an time_of_age, in milliseconds since the epoch; 0 for None. Raises UsageError.
 
-    >>> age("2w", 14 * DAY_MS), age(None, 5)
+    >>> time_of_age("2w", 14 * DAY_MS), time_of_age(None, 5)
     (0, 0)
     """
     if text is None:
@@ -97,13 +96,15 @@ def age(text: str | None, now: int) -> int:
     return max(0, now - int(number) * _AGES[unit])
 
 
-def options(since: str | None, *, dry_run: bool) -> LearningOptions:
-    """Return what a run may read and write. Raises UsageError, ConfigError."""
-    return LearningOptions(since=age(since, now_ms()), left_out=left_out(), never=_never(), dry_run=dry_run)
+def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
+    """Return the options of a run by the settings. Raises UsageError, ConfigError."""
+    return LearningOptions(
+        since=time_of_age(since, now_ms()), left_out=excluded_names(), never=_excluded_kinds(), dry_run=dry_run
+    )
 
 
-def left_out() -> list[str]:
-    """Return the projects and folders to which nobody is to listen. Raises ConfigError."""
+def excluded_names() -> list[str]:
+    """Return the projects and folders whose sessions are not read. Raises ConfigError."""
     for name in (names := _names_in(LEFT_OUT)):
         if names_no_place(name):
             raise ConfigError(
@@ -112,8 +113,7 @@ def left_out() -> list[str]:
     return names
 
 
-def _never() -> list[str]:
-    """Return the kinds that are not to be proposed. Raises ConfigError."""
+def _excluded_kinds() -> list[str]:
     for kind in (names := _names_in(NEVER)):
         if kind not in SESSION_KINDS:
             raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(SESSION_KINDS)}")
@@ -126,8 +126,8 @@ def _names_in(setting: str) -> list[str]:
 
 
 @contextmanager
-def opened(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
-    """Yield the store and the state: for reading where nothing is to be written, None for what there is none of yet."""
+def open_store_and_state(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
+    """Yield the store and the state: on a dry run read-only, and None where one does not exist yet."""
     home = context.home()
     if dry_run:
         state = State.open(home, STATE_BUSY_MS) if os.path.exists(home.state_db) else None
@@ -146,35 +146,35 @@ def opened(*, dry_run: bool) -> Iterator[tuple[Store | None, State | None]]:
             state.close()
 
 
-def at_rest(home: Home, breath: Pace) -> str:
-    """Look at the sessions that are over, and return what came of it, "" where none has anything new. Raises SubcogError.
+def learn_in_background(home: Home, pace: Pace) -> str:
+    """Learn from finished sessions and return a summary, "" for nothing new. Raises SubcogError.
 
-    Where the setting says no more than that it is to be asked, what could be proposed is counted.
+    Where the setting only counts, nothing is stored.
     """
     if not os.path.isdir(clients_folder()):
         return ""
     only_counts = context.settings()[SESSIONS_SETTING] == COUNTED_AT_REST
-    transcripts, _ = found(None, None)
-    with opened(dry_run=only_counts) as (store, noted):
-        asked = options(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
+    transcripts, _ = find_idle_transcripts(None, None)
+    with open_store_and_state(dry_run=only_counts) as (store, state):
+        run_options = options_of_settings(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
         stamp = 0
         if only_counts:
-            transcripts = _worth_counting(transcripts, asked.since)
+            transcripts = _countable(transcripts, run_options.since)
             stamp = _stamp_of(transcripts)
-            if noted and learned.find_counted(noted) == stamp:
-                return ""  # what could be proposed is known, since nothing is read that was not then
-        report = sessions.learn(transcripts, store, noted, asked, lambda _: None, breath)
+            if state and learned.find_counted(state) == stamp:
+                return ""  # The same transcripts were counted before.
+        report = sessions.learn(transcripts, store, state, run_options, lambda _: None, pace)
         count = len(report.proposed) + len(report.fixes)
         if count and store and not only_counts:
-            context.follow(store)
-    for problem in report.problems[:SHOWN_FAULTS]:
+            context.update_index_and_vectors(store)
+    for problem in report.problems[:MAX_SHOWN_FAULTS]:
         log.write(home, f"learning at rest: {problem}")
     if not report.is_cut_short:
         _note_learnable(home, count if only_counts else 0, stamp)
     if not report.read:
         return ""
     verb = "could be proposed" if only_counts else "proposed"
-    return f"{count} {verb}, of {counted(report.turns, 'prompt')} in {counted(report.read, 'session')}"
+    return f"{count} {verb}, of {pluralize(report.turns, 'prompt')} in {pluralize(report.read, 'session')}"
 
 
 def _note_learnable(home: Home, count: int, stamp: int) -> None:
@@ -186,26 +186,26 @@ def _note_learnable(home: Home, count: int, stamp: int) -> None:
         state.close()
 
 
-def _worth_counting(transcripts: Sequence[TranscriptFile], since: int) -> list[TranscriptFile]:
-    """Return the transcripts with something said since then: of a lot the latest, MOST_COUNTED bytes."""
+def _countable(transcripts: Sequence[TranscriptFile], since: int) -> list[TranscriptFile]:
+    """Return the transcripts changed since then, the latest MAX_COUNTED_BYTES of them."""
     kept: list[TranscriptFile] = []
     size = 0
-    for one in reversed(transcripts):
-        size += one.size
-        if one.changed < since or (kept and size > MOST_COUNTED):
+    for transcript_file in reversed(transcripts):
+        size += transcript_file.size
+        if transcript_file.changed < since or (kept and size > MAX_COUNTED_BYTES):
             break
-        kept.append(one)
+        kept.append(transcript_file)
     return kept[::-1]
 
 
 def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
-    """Return a number that is another as soon as one of the transcripts is."""
-    told = "\n".join(f"{one.path} {one.size}" for one in transcripts)
-    return int.from_bytes(hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=7).digest())
+    """Return a hash of the paths and sizes of transcripts."""
+    names = "\n".join(f"{transcript_file.path} {transcript_file.size}" for transcript_file in transcripts)
+    return int.from_bytes(hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=7).digest())
 
 
-def how_said() -> dict[str, Said]:
-    """Return how the proposals came about, by the ids of their memories; none where that is no longer known."""
+def load_proposal_records() -> dict[str, Said]:
+    """Return the records of proposals by memory id; none where they are not readable."""
     home = context.home()
     if not os.path.exists(home.state_db):
         return {}
@@ -219,8 +219,8 @@ def how_said() -> dict[str, Said]:
         state.close()
 
 
-class TurnAmongOthers(NamedTuple):
-    """A turn, and those that the person typed before and after it in the session, None where there are none."""
+class TurnInContext(NamedTuple):
+    """A turn with the typed turns before and after it in the session, None where there are none."""
 
     before: TypedTurn | None
     turn: TypedTurn
@@ -228,115 +228,116 @@ class TurnAmongOthers(NamedTuple):
 
 
 def turn_of(memory: Memory) -> TypedTurn | None:
-    """Return the turn that a memory is out of, None where its transcript is gone."""
-    found = turn_among_others(memory)
-    return found.turn if found else None
+    """Return the turn that a memory comes from, None where its transcript is gone."""
+    in_context = turn_in_context(memory)
+    return in_context.turn if in_context else None
 
 
-def turn_among_others(memory: Memory) -> TurnAmongOthers | None:
-    """Return the turn that a memory is out of with those around it, None where its transcript is gone."""
+def turn_in_context(memory: Memory) -> TurnInContext | None:
+    """Return the turn that a memory comes from with its neighbours, None where its transcript is gone."""
     path, _, row = memory.source.removeprefix(FROM_SESSION).rpartition(":")
-    if not is_from_session(memory) or transcript_files.at_path(path) is None:  # another program's word is no path to be opened
+    if (
+        not is_from_session(memory) or transcript_files.at_path(path) is None
+    ):  # The source of another program must not be opened as a path.
         return None
     before: TypedTurn | None = None
-    found: TypedTurn | None = None
+    current: TypedTurn | None = None
     try:
-        for turn in _turns_in(path):
-            if found:
-                return TurnAmongOthers(before, found, turn if turn.session == found.session else None)
+        for turn in _read_turns(path):
+            if current:
+                return TurnInContext(before, current, turn if turn.session == current.session else None)
             if row in (turn.uuid, str(turn.offset)):
-                found = turn
+                current = turn
                 before = before if before and before.session == turn.session else None
             else:
                 before = turn
     except OSError:
         return None
-    return TurnAmongOthers(before, found, None) if found else None
+    return TurnInContext(before, current, None) if current else None
 
 
-def _turns_in(path: str) -> Iterator[TypedTurn]:
-    """Yield the turns of a transcript, however many there are. Raises OSError."""
-    at, has_more = 0, True
+def _read_turns(path: str) -> Iterator[TypedTurn]:
+    offset, has_more = 0, True
     while has_more:
-        reading = transcript.read(path, at)
+        reading = transcript.read(path, offset)
         yield from reading.turns
-        at, has_more = reading.end, reading.has_more
+        offset, has_more = reading.end, reading.has_more
 
 
-def told_of(memory: Memory, said: Said | None) -> list[tuple[str, str]]:
-    """Return what a person should know of a proposal, each by its name: how sure it is, the turn, what was around it."""
+def review_notes(memory: Memory, record: Said | None) -> list[tuple[str, str]]:
+    """Return the facts for a review of a proposal, each with its name: certainty, turn, turns around it."""
     lines = []
     if memory.trust == TOOL_TRUST:
-        return [("shown", f"by {said.sessions} sessions since {day(said.since)}")] if said and said.since else []
-    if said:
-        often = f", said in {said.sessions} sessions since {day(said.since)}" if said.sessions > 1 and said.since else ""
-        lines.append(("certainty", f"{said.certainty:.2f}{often}"))
-    among = turn_among_others(memory)
-    if among is None:
+        return [("shown", f"by {record.sessions} sessions since {day(record.since)}")] if record and record.since else []
+    if record:
+        often = (
+            f", said in {record.sessions} sessions since {day(record.since)}" if record.sessions > 1 and record.since else ""
+        )
+        lines.append(("certainty", f"{record.certainty:.2f}{often}"))
+    in_context = turn_in_context(memory)
+    if in_context is None:
         return lines
-    if among.before:
-        lines.append(("before", _shown(among.before.text, SHOWN_CALL)))
-    if call := _told_call(among.turn):
+    if in_context.before:
+        lines.append(("before", _redact_and_cut(in_context.before.text, MAX_CALL_CHARS)))
+    if call := _tool_call_text(in_context.turn):
         lines.append(("behind", call))
-    if " ".join(among.turn.text.split()) != memory.content:
-        lines.append(("turn", _shown(among.turn.text, SHOWN_TURN)))
-    if among.after and (call := _told_call(among.after)):
+    if " ".join(in_context.turn.text.split()) != memory.content:
+        lines.append(("turn", _redact_and_cut(in_context.turn.text, MAX_TURN_CHARS)))
+    if in_context.after and (call := _tool_call_text(in_context.after)):
         lines.append(("then", call))
-    if among.after:
-        lines.append(("after", _shown(among.after.text, SHOWN_CALL)))
+    if in_context.after:
+        lines.append(("after", _redact_and_cut(in_context.after.text, MAX_CALL_CHARS)))
     return lines
 
 
-def _told_call(turn: TypedTurn) -> str:
-    """Return the tool call that stands before a turn, "" for none."""
+def _tool_call_text(turn: TypedTurn) -> str:
     before = turn.before
     call = " ".join(filter(None, (before.tool, before.path or before.command)))
-    became = f" ({before.outcome})" if before.outcome else ""
-    return f"{_shown(call, SHOWN_CALL)}{became}" if call else ""
+    outcome = f" ({before.outcome})" if before.outcome else ""
+    return f"{_redact_and_cut(call, MAX_CALL_CHARS)}{outcome}" if call else ""
 
 
-def _shown(text: str, most: int) -> str:
-    """Return a text of a transcript as it may be shown: without secrets, in one line, `most` characters of it."""
-    return redact_line(text)[:most]
+def _redact_and_cut(text: str, max_chars: int) -> str:
+    return redact_line(text)[:max_chars]
 
 
-def tell_what_is_read(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:
-    """Say, before anything is read, what will be: how many sessions of how many folders, how large, and since when.
+def print_reading(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:
+    """Print, before the reading, the number of sessions and folders, their size, and the earliest date.
 
-    folder: where they were looked for.
+    folder: the folder of the transcripts.
     """
     if not transcripts and not waiting:
         terminal.say(f"{safe(folder)} has no session, or none of that time")
         return
-    folders = {os.path.dirname(one.path) for one in transcripts}
-    size = sum(one.size for one in transcripts)
-    what = f"{counted(len(transcripts), 'session')} in {counted(len(folders), 'folder')}, {size / 1e6:,.1f} MB"
+    folders = {os.path.dirname(transcript_file.path) for transcript_file in transcripts}
+    size = sum(transcript_file.size for transcript_file in transcripts)
+    amount = f"{pluralize(len(transcripts), 'session')} in {pluralize(len(folders), 'folder')}, {size / 1e6:,.1f} MB"
     since = f", from {day(transcripts[0].changed)} on" if transcripts else ""
-    terminal.say(f"reading what you typed in {what}{since}")
+    terminal.say(f"reading what you typed in {amount}{since}")
     if waiting:
-        terminal.say(f"left for later: {counted(waiting, 'session')}, not idle for three hours yet")
+        terminal.say(f"left for later: {pluralize(waiting, 'session')}, not idle for three hours yet")
 
 
-def tell_problems(problems: Sequence[str]) -> None:
-    """Say what could not be read or stored; of a lot the first."""
-    for problem in problems[:SHOWN_FAULTS]:
+def print_problems(problems: Sequence[str]) -> None:
+    """Print the first problems of reading and storing."""
+    for problem in problems[:MAX_SHOWN_FAULTS]:
         terminal.complain(f"subcog: {safe(problem)}")
-    if len(problems) > SHOWN_FAULTS:
-        terminal.complain(f"subcog: and {len(problems) - SHOWN_FAULTS} more")
+    if len(problems) > MAX_SHOWN_FAULTS:
+        terminal.complain(f"subcog: and {len(problems) - MAX_SHOWN_FAULTS} more")
 
 
-def tell(report: LearningReport, *, dry_run: bool) -> None:
-    """Say what came of a run."""
-    tell_problems(report.problems)
+def print_report(report: LearningReport, *, dry_run: bool) -> None:
+    """Print the outcome of a run."""
+    print_problems(report.problems)
     if report.damaged:
-        terminal.say(f"{counted(report.damaged, 'row')} can not be read, and were skipped")
+        terminal.say(f"{pluralize(report.damaged, 'row')} cannot be read, and were skipped")
     if report.left_out:
-        terminal.say(f"left out {counted(report.left_out, 'prompt')}, by {LEFT_OUT}")
+        terminal.say(f"left out {pluralize(report.left_out, 'prompt')}, by {LEFT_OUT}")
     if report.removed:
         terminal.say(describe(report.removed))
-    read = f"read {counted(report.turns, 'prompt')} of {counted(report.read, 'session')}"
+    read = f"read {pluralize(report.turns, 'prompt')} of {pluralize(report.read, 'session')}"
     unchanged = f", {report.unchanged} unchanged" if report.unchanged else ""
-    kinds = Counter([*(one.kind for one in report.proposed), *(one.kind for one in report.fixes)])
-    shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+    kinds = Counter([*(proposal.kind for proposal in report.proposed), *(proposal.kind for proposal in report.fixes)])
+    kind_counts = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     verb = "would propose" if dry_run else "proposed"
-    terminal.say(f"{read}{unchanged}; {verb} {kinds.total()}{f' ({shown})' if shown else ''}")
+    terminal.say(f"{read}{unchanged}; {verb} {kinds.total()}{f' ({kind_counts})' if kind_counts else ''}")

@@ -1,4 +1,4 @@
-"""Questions learned from sessions: needs at which a memory was given and used."""
+"""Learns questions from prompts whose memory only the second look found and the session used."""
 
 import zlib
 from collections import defaultdict
@@ -25,11 +25,11 @@ from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, 
 from subcog_hooks.store.state import State
 from subcog_hooks.store.suggestions import QUESTION, Suggestion
 
-USED, CHOSEN = "the session used it", "a model ranked it first"  # how it was right
+USED, CHOSEN = "the session used it", "a model ranked it first"  # evidence that the memory was right
 
 
 class Sighting(NamedTuple):
-    """A memory that the first look missed. memory: its id; prompt: the decision about it; how: USED or CHOSEN."""
+    """A memory that the first look missed. memory: its id; prompt: the prompt's decision; how: USED or CHOSEN."""
 
     memory: str
     prompt: Decision
@@ -37,21 +37,25 @@ class Sighting(NamedTuple):
 
 
 def find_sightings(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> list[Sighting]:
-    """Return the sightings of the last decisions, the newest first.
+    """Return the sightings in recent decisions, the newest first.
 
-    A prompt that may have held a secret is none, nor is one whose text is not kept, nor one without a session.
+    A prompt without a stored text or a session does not count, nor a prompt with a masked secret.
     """
-    prompts = {one.id: one for one in decisions if one.event == PROMPT_EVENT and one.session and _may_teach(one.prompt)}
-    used = usage.used_later(decisions, silent)
+    prompts = {
+        decision.id: decision
+        for decision in decisions
+        if decision.event == PROMPT_EVENT and decision.session and _may_teach(decision.prompt)
+    }
+    used = usage.find_used_later(decisions, silent)
     looks = [look for look in decisions if look.looked_at in prompts]
     return [
         Sighting(candidate.id, prompts[look.looked_at], how)
         for look in sorted(looks, key=lambda look: -look.at)
-        for candidate, how in _right_ones(look, used)
+        for candidate, how in _right_candidates(look, used)
     ]
 
 
-def _right_ones(look: Decision, used: set[tuple[str, str]]) -> Iterator[tuple[Candidate, str]]:
+def _right_candidates(look: Decision, used: set[tuple[str, str]]) -> Iterator[tuple[Candidate, str]]:
     for candidate in look.candidates:
         if candidate.outcome == FOUND:
             if look.outcome == HANDED_OVER and (look.reason, candidate.id) in used:
@@ -64,29 +68,29 @@ def _may_teach(prompt: str | None) -> bool:
     return prompt is not None and MASK not in prompt
 
 
-MOST_NEEDS = 4  # texts of a prompt that are tried as a question
-MOST_PROMPTS = 6  # at which a memory was missed, the latest
-MOST_TEACHING = 3  # of them whose texts are tried
-MOST_CALLS = 1_000  # silent tool calls that are looked through
-BY = "second look"  # who suggests a question
+MAX_NEEDS = 4  # texts of a prompt tried as a question
+MAX_PROMPTS = 6  # latest prompts that missed a memory
+MAX_TEACHING = 3  # prompts of these whose texts are tried
+MAX_CALLS = 1_000  # silent tool calls that are searched
+SUGGESTED_BY = "second look"
 
 
 class Lesson(NamedTuple):
-    """A question that brings a memory to the prompt whose words it has. place: of its text among the needs of that.
+    """A question that brings a memory to its prompt. position: its position among the prompt's needs.
 
-    served: other prompts to which it brings the memory, if one of them is of another session; () where nothing confirms it.
+    served: other prompts that it brings the memory to, if one is of another session; () without such a confirmation.
     """
 
     text: str
-    place: int
+    position: int
     prompt: Decision
     served: Sequence[Decision]
 
 
-def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
-    """Take up as questions what was seen since, and forget what went with its record; at most every half an hour.
+def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
+    """Learn questions from new sightings, and forget those whose prompt is gone; at most every half an hour.
 
-    Returns what came of it, "" for nothing. Raises SubcogError.
+    Return a summary, "" for nothing done. Raises SubcogError.
     """
     if not context.has_store(home):
         return ""
@@ -103,185 +107,191 @@ def at_rest(home: Home, pace: Pace = FULL_PACE) -> str:
 
 
 def forget_unrecorded(state: State) -> None:
-    """Take away the questions, and what was suggested, that came from prompts which are not kept any more."""
+    """Remove the questions and suggestions that came from prompts without a record."""
     recorded = decision_log.recorded_prompts(state)
     suggestions.remove_unrecorded(state, recorded)
     _forget(recorded)
 
 
 def forget_all(state: State | None) -> None:
-    """Take away all that was learned from prompts without a person's word. state: None where there is none."""
+    """Remove everything learned from prompts without the person. state: None where there is none."""
     if state:
         suggestions.remove_learned(state)
     _forget(set())
 
 
-def _forget(kept: AbstractSet[str]) -> None:
-    """Take away the questions whose prompts are not among the kept decisions."""
+def _forget(recorded: AbstractSet[str]) -> None:
+    """Remove the questions whose prompts are not among these decisions."""
 
     def without(stored: Memory) -> Memory:
-        return stored.replaced(questions=tuple([one for one in stored.questions if not one.decision or one.decision in kept]))
+        return stored.replaced(
+            questions=tuple(
+                [question for question in stored.questions if not question.decision or question.decision in recorded]
+            )
+        )
 
     if not context.has_store(context.home()):
         return
     with context.reading() as store:
-        found = store.with_recorded_questions() if store else []
-    stale = [memory.id for memory in found if without(memory).questions != memory.questions]
+        affected = store.with_recorded_questions() if store else []
+    stale = [memory.id for memory in affected if without(memory).questions != memory.questions]
     if stale:
         with context.writing() as store:
             store.modify(stale, without)
-            context.follow(store)
+            context.update_index_and_vectors(store)
 
 
 def _teach(home: Home, state: State, pace: Pace) -> str:
-    """Store the questions that two prompts speak for, and suggest those that one does. Return how many it were."""
+    """Store the questions that two prompts confirm, and suggest the others. Return a summary."""
     recorded = decision_log.latest(state, MAX_DECISIONS)
-    seen = find_sightings(recorded, hook_traces.latest_silent_calls(home, MOST_CALLS))
-    seen += _suggested_before(seen, state)
+    seen = find_sightings(recorded, hook_traces.latest_silent_calls(home, MAX_CALLS))
+    seen += _earlier_sightings(seen, state)
     by_memory = _open_sightings(seen, state)
-    checksum = zlib.crc32(repr([(memory.id, [one.prompt.id for one in found]) for memory, found in by_memory]).encode())
+    checksum = zlib.crc32(
+        repr([(memory.id, [sighting.prompt.id for sighting in sightings]) for memory, sightings in by_memory]).encode()
+    )
     if not by_memory or not suggestions.is_news(state, checksum):
         return ""
     suggested = 0
     taught: set[str] = set()
-    with trial.begun() as copy:
-        school = _School(home, copy, recorded, state)
-        for memory, found in by_memory:
+    with trial.open_trial() as copy:
+        trials = _QuestionTrials(home, copy, recorded, state)
+        for memory, sightings in by_memory:
             if not pace.goes_on():
-                return _told(len(taught), suggested)
-            lesson = school.find_lesson(memory, [one.prompt for one in found if one.prompt.id not in taught])
+                return _summary(len(taught), suggested)
+            lesson = trials.find_lesson(memory, [sighting.prompt for sighting in sightings if sighting.prompt.id not in taught])
             if lesson and lesson.served:
-                learn(memory.id, lesson.text, lesson.prompt.id, state)
-                enriching.note_made(state, memory.id, QUESTION, str(lesson.place), BY, lesson.prompt.id)
+                learn_question(memory.id, lesson.text, lesson.prompt.id, state)
+                enriching.record_change(state, memory.id, QUESTION, str(lesson.position), SUGGESTED_BY, lesson.prompt.id)
                 taught.add(lesson.prompt.id)
-                for one in lesson.served:
-                    suggestions.remove_of_prompt(state, memory.id, one.id)
+                for prompt in lesson.served:
+                    suggestions.remove_of_prompt(state, memory.id, prompt.id)
             elif lesson:
-                copy.change(memory.id, {"questions": memory.questions})  # the others are tried without it
-                enriching.suggest(state, memory.id, QUESTION, str(lesson.place), BY, lesson.prompt.id)
+                copy.change(memory.id, {"questions": memory.questions})  # The next memories are tried without it.
+                enriching.add_suggestion(state, memory.id, QUESTION, str(lesson.position), SUGGESTED_BY, lesson.prompt.id)
                 suggested += 1
     suggestions.note_taught(state, checksum)
-    return _told(len(taught), suggested)
+    return _summary(len(taught), suggested)
 
 
-def _told(learned: int, suggested: int) -> str:
+def _summary(learned: int, suggested: int) -> str:
     parts = [f"{learned} learned"] if learned else []
     parts += [f"{suggested} for `subcog review`"] if suggested else []
     return ", ".join(parts)
 
 
-def _suggested_before(seen: Sequence[Sighting], state: State) -> list[Sighting]:
-    """Return the sightings that are suggestions by now, and of which nothing else may be recorded any more."""
-    known = {(one.memory, one.prompt.id) for one in seen}
-    found = []
-    for one in suggestions.find_open(state):
-        if one.field == QUESTION and (one.memory, one.decision) not in known:
-            was = decision_log.find(state, one.decision)
-            if was is not None and was.id == one.decision and was.prompt is not None:
-                found.append(Sighting(one.memory, was, USED))
-    return found
+def _earlier_sightings(seen: Sequence[Sighting], state: State) -> list[Sighting]:
+    """Return the sightings of open suggestions, whose other records may be gone."""
+    seen_keys = {(sighting.memory, sighting.prompt.id) for sighting in seen}
+    sightings = []
+    for suggestion in suggestions.find_open(state):
+        if suggestion.field == QUESTION and (suggestion.memory, suggestion.decision) not in seen_keys:
+            decision = decision_log.find(state, suggestion.decision)
+            if decision is not None and decision.id == suggestion.decision and decision.prompt is not None:
+                sightings.append(Sighting(suggestion.memory, decision, USED))
+    return sightings
 
 
 def _open_sightings(seen: Sequence[Sighting], state: State) -> list[tuple[Memory, list[Sighting]]]:
-    """Return the memories that may learn, each with where they were missed. A prompt teaches once."""
+    """Return the memories that may learn, with the prompts that missed them. Each prompt teaches once."""
     with context.reading() as store:
         if store is None:
             return []
-        memories = store.by_ids(list(dict.fromkeys(one.memory for one in seen)))
+        memories = store.by_ids(list(dict.fromkeys(sighting.memory for sighting in seen)))
         bad = {mark.decision for mark in store.marks([memory.seq for memory in memories.values()])}
     dropped, taught = suggestions.find_settled(state)
     by_memory: defaultdict[str, list[Sighting]] = defaultdict(list)
-    for one in seen:
-        if one.prompt.id not in taught | bad and (one.memory, one.prompt.id) not in dropped:
-            by_memory[one.memory].append(one)
+    for sighting in seen:
+        if sighting.prompt.id not in taught | bad and (sighting.memory, sighting.prompt.id) not in dropped:
+            by_memory[sighting.memory].append(sighting)
     return [
-        (memories[id_], found)
-        for id_, found in by_memory.items()
+        (memories[id_], sightings)
+        for id_, sightings in by_memory.items()
         if id_ in memories and memories[id_].is_live(now_ms()) and len(memories[id_].questions) < MAX_QUESTIONS
     ]
 
 
-class _School:
-    """The trial of questions: on a copy of the store, by prompts of before. recorded: the decisions that are kept."""
+class _QuestionTrials:
+    """The trials of questions on a copy of the store, with earlier prompts. recorded: the recorded decisions."""
 
-    __slots__ = ("_copy", "_home", "_of_prompts", "_state")
+    __slots__ = ("_copy", "_home", "_prompts", "_state")
 
     def __init__(self, home: Home, copy: Trial, recorded: Sequence[Decision], state: State) -> None:
         self._home = home
         self._copy = copy
-        self._of_prompts = [one for one in recorded if one.event == PROMPT_EVENT]
+        self._prompts = [decision for decision in recorded if decision.event == PROMPT_EVENT]
         self._state = state
 
     def find_lesson(self, memory: Memory, prompts: Sequence[Decision]) -> Lesson | None:
-        """Return what a memory may learn from prompts at which it was missed, the newest first; confirmed, if it can be.
+        """Return a lesson for a memory from prompts that missed it, the newest first; a confirmed one if possible.
 
-        The copy has the question of a lesson that is confirmed.
+        The copy has the question of a confirmed lesson.
         """
-        missed = [was for was in prompts[:MOST_PROMPTS] if not self._comes(memory, was, self._home)]
+        missed = [prompt for prompt in prompts[:MAX_PROMPTS] if not self._comes(memory, prompt, self._home)]
         first: Lesson | None = None
-        for was in missed[:MOST_TEACHING]:
-            others = [other for other in missed if other is not was]
-            if first and all(other.session == was.session for other in others):
+        for prompt in missed[:MAX_TEACHING]:
+            others = [other for other in missed if other is not prompt]
+            if first and all(other.session == prompt.session for other in others):
                 continue
-            lesson = self._lesson(memory, was, others)
+            lesson = self._lesson(memory, prompt, others)
             if lesson and lesson.served:
                 return lesson
             first = first or lesson
         return first
 
-    def _lesson(self, memory: Memory, was: Decision, others: Sequence[Decision]) -> Lesson | None:
-        """Return a question out of a prompt that holds and brings a memory to it; to one of the others, too, if any does."""
+    def _lesson(self, memory: Memory, prompt: Decision, others: Sequence[Decision]) -> Lesson | None:
+        """Return a valid question from a prompt that brings a memory to it, and to another prompt if possible."""
         first: Lesson | None = None
-        for place, text in enumerate(remedies.needs_of(was)[:MOST_NEEDS]):
+        for position, text in enumerate(remedies.needs_of(prompt)[:MAX_NEEDS]):
             if len(text) < SHORTEST_QUESTION or not is_plain(text):
                 continue
-            holds = bool(enriching.check(memory, [text], self._copy, LEARNED).kept)
-            if holds and self._comes(memory, was, self._copy.home):
+            holds = bool(enriching.check_questions(memory, [text], self._copy, LEARNED).kept)
+            if holds and self._comes(memory, prompt, self._copy.home):
                 served = [other for other in others if self._comes(memory, other, self._copy.home)]
-                if any(other.session != was.session for other in served):
-                    return Lesson(text, place, was, served)
-                first = first or Lesson(text, place, was, ())
+                if any(other.session != prompt.session for other in served):
+                    return Lesson(text, position, prompt, served)
+                first = first or Lesson(text, position, prompt, ())
             self._copy.change(memory.id, {"questions": memory.questions})
             if first and not others:
                 break
         return first
 
-    def _comes(self, memory: Memory, was: Decision, home: Home) -> bool:
+    def _comes(self, memory: Memory, prompt: Decision, home: Home) -> bool:
         """Return whether the first look would bring a memory to a prompt, with the memories of this home."""
-        rerun = Rerun(was, set(), lookup.place_among(self._of_prompts, was), self._state)
+        rerun = Rerun(prompt, set(), lookup.position_among(self._prompts, prompt), self._state)
         candidate = remedies.candidate_of(rerun.decide(home), memory.id)
         return candidate is not None and candidate.outcome == INJECTED
 
 
-def learn(id_: str, text: str, decision: str, state: State, *, for_good: bool = False) -> Memory | None:
-    """Give a memory a question out of the prompt of a decision, and return it; None where it has it, or no place for one.
+def learn_question(id_: str, text: str, decision: str, state: State, *, for_good: bool = False) -> Memory | None:
+    """Give a memory a question from a prompt and return it; None where it has the question, or its maximum.
 
-    for_good: the person has said so; otherwise it goes with the record of the prompt. What else was to be learned from that
-    prompt is not wanted any more: a prompt teaches once. It is no change that anybody is to see as the memory's last one.
+    for_good: the person has confirmed it; otherwise it is removed with the record of the prompt. Other suggestions from that
+    prompt are removed, as a prompt teaches once. The memory's time of change stays.
     """
     before: list[Memory] = []
     question = AnsweredQuestion(text, LEARNED, "" if for_good else decision)
 
-    def taught(stored: Memory) -> Memory:
-        has_it = any(text == one.text for one in stored.questions)
-        if has_it or not stored.is_live(now_ms()) or len(stored.questions) >= MAX_QUESTIONS:
+    def add_question(stored: Memory) -> Memory:
+        is_known = any(text == asked.text for asked in stored.questions)
+        if is_known or not stored.is_live(now_ms()) or len(stored.questions) >= MAX_QUESTIONS:
             return stored
         before.append(stored)
         return stored.replaced(questions=(*stored.questions, question))
 
     with context.writing() as store:
-        (after,) = store.modify([id_], taught)
-        context.follow(store)
-    for one in suggestions.find_open(state):
-        if one.decision == decision:
-            suggestions.remove(state, one.id)
+        (after,) = store.modify([id_], add_question)
+        context.update_index_and_vectors(store)
+    for suggestion in suggestions.find_open(state):
+        if suggestion.decision == decision:
+            suggestions.remove(state, suggestion.id)
     return after if before else None
 
 
 def text_of(suggestion: Suggestion, state: State) -> str | None:
-    """Return the question that is suggested, None where the record of its prompt is gone."""
-    was = decision_log.find(state, suggestion.decision)
-    if was is None or was.id != suggestion.decision or was.prompt is None:
+    """Return the suggested question, None where the record of its prompt is gone."""
+    prompt = decision_log.find(state, suggestion.decision)
+    if prompt is None or prompt.id != suggestion.decision or prompt.prompt is None:
         return None
-    texts = remedies.needs_of(was)
+    texts = remedies.needs_of(prompt)
     return texts[int(suggestion.value)] if int(suggestion.value) < len(texts) else None

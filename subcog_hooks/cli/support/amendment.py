@@ -15,26 +15,26 @@ from subcog_hooks.store.store import Store
 
 
 def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:
-    """Return the memory after the change, which is stored; None when it changes nothing. Raises InvalidMemory.
+    """Store a changed memory and return it; return None when the change has no effect. Raises InvalidMemory.
 
-    removed: what is taken out of the new texts is added to it.
+    removed: receives a note of the secrets and invisible characters that were taken out of the new texts.
     """
 
-    def dated(stored: Memory) -> Memory:
-        after, gone = cleaned(change(stored), stored)
-        removed.append(gone)
-        if adds_to_section(stored, after):
-            return after
-        return after.replaced(updated_at=move_date(stored.updated_at))
+    def amend_stored(stored: Memory) -> Memory:
+        amended, removal = cleaned(change(stored), stored)
+        removed.append(removal)
+        if adds_to_section(stored, amended):
+            return amended
+        return amended.replaced(updated_at=move_date(stored.updated_at))
 
-    wanted, as_it_is = change(before), jsonl.dump(before)
-    if jsonl.dump(wanted) == as_it_is or jsonl.dump(cleaned(wanted, before)[0]) == as_it_is:
+    after, unchanged = change(before), jsonl.dump(before)
+    if jsonl.dump(after) == unchanged or jsonl.dump(cleaned(after, before)[0]) == unchanged:
         return None
-    return store.modify([before.id], dated)[0]
+    return store.modify([before.id], amend_stored)[0]
 
 
-def changed(memory: Memory, changes: Mapping[str, object]) -> Memory:
-    """Return a memory with these changes; one that is no longer superseded forgets by what. Raises InvalidMemory."""
+def apply_changes(memory: Memory, changes: Mapping[str, object]) -> Memory:
+    """Return a memory with these changes. A memory that is no longer superseded loses its successor. Raises InvalidMemory."""
     if changes.get("status", "superseded") != "superseded":
         changes = {**changes, "superseded_by": None}
     after = memory.replaced(**changes)
@@ -46,12 +46,12 @@ def changed(memory: Memory, changes: Mapping[str, object]) -> Memory:
     return after
 
 
-def joined(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the changes that give a memory these fields beside what it has.
+def merge_changes(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
+    """Return the changes that add these fields to a memory.
 
-    Entries are added, a condition takes the place of one on the same fact. What it has already is no change.
+    Entries are appended. A condition replaces a condition on the same fact. An equal value is no change.
 
-    >>> joined(Memory(id="a", content="x", tags=("auth",), priority=95), {"tags": ("auth", "spa"), "priority": 95})
+    >>> merge_changes(Memory(id="a", content="x", tags=("auth",), priority=95), {"tags": ("auth", "spa"), "priority": 95})
     {'tags': ('auth', 'spa')}
     """
     changes: dict[str, object] = {}
@@ -66,13 +66,13 @@ def joined(memory: Memory, given: Mapping[str, object]) -> dict[str, object]:
     return changes
 
 
-MOST_SIMILAR = 3  # memories that a person is shown
+MAX_SIMILAR = 3  # memories in the remark to a person
 
 
 def similar_to(memory: Memory, store: Store) -> list[Near]:
-    """Return the likest active memories of the same audience; none where the index fails, which is said."""
+    """Return the nearest active memories of the same audience; none where the index fails, which is printed."""
     try:
-        return near_duplicates(memory, context.index_of(store), store)[:MOST_SIMILAR]
+        return near_duplicates(memory, context.index_of(store), store)[:MAX_SIMILAR]
     except StoreError as error:
         terminal.say(f"similar memories were not looked for ({error.message})")
         return []

@@ -12,30 +12,30 @@ from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_
 from subcog_hooks.store.project import identity_of
 from subcog_hooks.store.state import State
 
-HERE = "here"  # in the place of a project's name: the project of this folder
+HERE = "here"  # a project's name: it stands for the project of this folder
 
 
 def names_of(name: str) -> tuple[str, ...]:
-    """Return all names under which memories of a project are kept, its identity first.
+    """Return all names under which memories of a project are stored, its identity first.
 
     Raises UsageError for `here` outside of any project.
     """
     if name != HERE:
         return (identity_of(name),)
-    at = context.here()
-    if at is None:
+    project = context.here()
+    if project is None:
         raise UsageError("this folder is in no project", "name the project, or go there")
-    return at.names
+    return project.names
 
 
-def of_project(name: str) -> dict[str, object]:
-    """Return the fields that make a memory one of this project's. Raises UsageError as `names_of` does."""
+def project_fields(name: str) -> dict[str, object]:
+    """Return the fields that assign a memory to this project. Raises UsageError as `names_of` does."""
     return {"scope": "project", "project": names_of(name)[0]}
 
 
 AGENT_SETTING = "capture.agent"
 SESSION = "CLAUDE_CODE_SESSION_ID"  # the client sets it for the commands of its agent
-# 1 where a person sits at the session, 0 as in print mode; a client that does not say so (2.1.197) tells how it was started
+# ATTENDED is 1 where a person sits at the session, 0 in print mode. A client without it (2.1.197) names its entry point.
 ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"
 STATE_WAIT_MS = 1_000.0
 AS_USER_HELP = "For an agent: the person has allowed a change of the person's own memories and settings."
@@ -47,14 +47,15 @@ def is_agent() -> bool:
 
 
 def trust() -> str:
-    """Return the trust of what this command stores."""
+    """Return the trust of the memories that this command stores."""
     return AGENT if is_agent() else USER
 
 
 def status() -> str:
-    """Return the status of what this command stores: an agent's waits for the person where nobody was asked, or by the setting.
+    """Return the status of the memories that this command stores.
 
-    Raises UsageError where an agent stores nothing, ConfigError.
+    An agent's memories wait for the person by the setting, or where the client asks nobody. Raises ConfigError, and UsageError
+    where an agent may store nothing.
     """
     if not is_agent():
         return "active"
@@ -68,7 +69,7 @@ def status() -> str:
 
 
 def _is_asked() -> bool:
-    """Return whether the client asks a person before its agent runs a command, as far as that is known."""
+    """Return whether the client asks a person before its agent runs a command; True if unknown."""
     attended = os.environ.get(ATTENDED)
     if attended != "1" if attended is not None else os.environ.get(STARTED_AS, ON_TERMINAL) != ON_TERMINAL:
         return False
@@ -86,14 +87,14 @@ def _is_asked() -> bool:
 
 
 def origin(*, as_user: bool = False) -> str:
-    """Return who puts the questions that this command stores. as_user: `--as-user` is given."""
+    """Return who asks the questions that this command stores. as_user: `--as-user` is given."""
     return AGENT if is_agent() and not as_user else PERSON
 
 
 def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | None = None) -> None:
-    """Raise UsageError where an agent is about to change what the person wrote, or to let through what waits for the person.
+    """Raise UsageError where an agent is about to change the person's memory, or to accept one that waits.
 
-    as_user: `--as-user` is given. status: the new one, None for none.
+    as_user: `--as-user` is given. status: the new status, None where it stays.
     """
     if as_user or not is_agent():
         return
@@ -106,15 +107,15 @@ def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | 
             raise needs_consent(f"{memory.id} is {memory.status}, and may wait for the person's word")
 
 
-def require_say(memory: Memory, *, as_user: bool) -> None:
-    """Raise UsageError where an agent is about to change what is handed over, and nobody asked it or it may store nothing."""
+def require_storing_rights(memory: Memory, *, as_user: bool) -> None:
+    """Raise UsageError where an agent is about to change an active memory, but its own memories have to wait."""
     if is_agent() and not as_user and memory.status == "active" and status() == PENDING:
         raise needs_consent(f"what an agent stores waits here for the person's word, and {memory.id} is handed over")
 
 
-def needs_consent(what: str) -> UsageError:
-    """Return the error for what an agent may not do by the way."""
+def needs_consent(reason: str) -> UsageError:
+    """Return the error for an action that an agent may not do unasked."""
     return UsageError(
-        f"{what}, and this command is run by an agent ({IN_AN_AGENT}=1)",
+        f"{reason}, and this command is run by an agent ({IN_AN_AGENT}=1)",
         "ask the person, then give --as-user; the client's permission rules can allow it",
     )

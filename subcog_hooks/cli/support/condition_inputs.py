@@ -1,4 +1,4 @@
-"""The conditions and moments of a memory in the terminal: typed, checked and shown."""
+"""The conditions of a memory on a command line, and the sentence about when it is handed over."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,19 +14,19 @@ from subcog_hooks.text.standing import is_standing
 _SIGN_OF = {EQ: "=", IN: "=", GTE: ">=", LTE: "<=", GLOB: "~", NOT: "!="}
 
 
-def read(texts: Iterable[str]) -> dict[str, object]:
-    """Return the conditions that these texts make, each as `conditions.from_text` takes it or a JSON object: all must hold.
+def parse_conditions(texts: Iterable[str]) -> dict[str, object]:
+    """Parse conditions, each in the short form of `condition_checks.from_texts` or a JSON object.
 
-    Raises InvalidMemory naming the first that is none, or that can not be joined with another.
+    Raises InvalidMemory naming the first condition that is invalid, or contradicts another.
 
-    >>> read(["branch=main", '{"prompts": {"gte": 3}}'])
+    >>> parse_conditions(["branch=main", '{"prompts": {"gte": 3}}'])
     {'branch': 'main', 'prompts': {'gte': 3}}
     """
     given = list(texts)
     objects = [text for text in given if text.lstrip().startswith("{")]
     when = condition_checks.from_texts([text for text in given if text not in objects])
     for text in objects:
-        loaded = _loaded(text)
+        loaded = _parse_json(text)
         if not loaded:
             raise InvalidMemory("when is {}, which asks for nothing", "for instance branch=main")
         for name, condition in loaded.items():
@@ -37,16 +37,16 @@ def read(texts: Iterable[str]) -> dict[str, object]:
     return when
 
 
-def written(when: Mapping[str, object]) -> list[str]:
-    """Return the texts that `read` makes these conditions of, in their order; JSON where no shorter form says the same.
+def condition_texts(when: Mapping[str, object]) -> list[str]:
+    """Return the texts that `parse_conditions` reads as these conditions, in order; JSON where no shorter form exists.
 
-    >>> written({"branch": ["main", "dev"], "prompts": {"gte": 3, "lte": 9}, "calm": True, "tool": {"not": {"not": "Bash"}}})
-    ['branch=main,dev', 'prompts>=3', 'prompts<=9', 'calm', '{"tool": {"not": {"not": "Bash"}}}']
+    >>> condition_texts({"branch": ["main", "dev"], "prompts": {"gte": 3, "lte": 9}, "calm": True, "a": {"not": {"not": "b"}}})
+    ['branch=main,dev', 'prompts>=3', 'prompts<=9', 'calm', '{"a": {"not": {"not": "b"}}}']
     """
-    return [text for name, condition in when.items() for text in _texts(name, condition)]
+    return [text for name, condition in when.items() for text in _texts_of_condition(name, condition)]
 
 
-def _loaded(text: str) -> dict[str, object]:
+def _parse_json(text: str) -> dict[str, object]:
     try:
         given: dict[str, object] = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -54,18 +54,18 @@ def _loaded(text: str) -> dict[str, object]:
     return given
 
 
-def _texts(name: str, condition: object) -> list[str]:
+def _texts_of_condition(name: str, condition: object) -> list[str]:
     parts = condition if isinstance(condition, dict) else {IN if isinstance(condition, list) else EQ: condition}
     for quote in ("", '"'):
-        texts = [_short(name, operator, operand, quote) for operator, operand in parts.items()]
-        if all(text.isprintable() and text == text.strip() for text in texts) and _says(texts, name, condition):
+        texts = [_short_text(name, operator, operand, quote) for operator, operand in parts.items()]
+        if all(text.isprintable() and text == text.strip() for text in texts) and _is_read_as(texts, name, condition):
             return texts
     text = json.dumps({name: condition}, ensure_ascii=False)
     return [text if text.isprintable() else json.dumps({name: condition})]
 
 
-def _short(name: str, operator: str, operand: object, quote: str) -> str:
-    """Return a condition of one operator as its sign has it; it may say something else, or nothing."""
+def _short_text(name: str, operator: str, operand: object, quote: str) -> str:
+    """Return a condition of one operator in its short form, which may read as another condition, or as none."""
     if operator == EQ and operand is True:
         return name
     sign = _SIGN_OF.get(operator, "")
@@ -75,8 +75,8 @@ def _short(name: str, operator: str, operand: object, quote: str) -> str:
     return name + sign + ",".join(f"{quote}{value}{quote}" if isinstance(value, str) else json.dumps(value) for value in values)
 
 
-def _says(texts: list[str], name: str, condition: object) -> bool:
-    """Return whether these texts are read as this condition; true and 1, and 1 and 1.0, are not the same."""
+def _is_read_as(texts: list[str], name: str, condition: object) -> bool:
+    """Return whether these texts are read as this condition; 1, 1.0 and true differ."""
     try:
         return json.dumps(condition_checks.from_texts(texts)) == json.dumps({name: condition})
     except InvalidMemory:
@@ -87,7 +87,7 @@ MAX_MOMENTS_SHOWN = 5  # triggers, globs or conditions of one memory
 
 
 def moment_remark(memory: Memory) -> str:
-    """Return where a memory is kept, and when it is handed over.
+    """Describe the scope of a memory and when it is handed over.
 
     >>> moment_remark(Memory(id="a", content="x", scope="project", project="github.com/acme/shop", paths=("src/**",)))
     'kept in learnings of github.com/acme/shop; it comes when a prompt is about it, or when a tool touches src/**'
@@ -99,15 +99,15 @@ def moment_remark(memory: Memory) -> str:
     owner = f" of {safe(memory.project)}" if memory.project else ", for all your projects"
     by = f", {memory.noted}" if memory.noted else ""
     waits = "once `subcog review` has accepted it, " if memory.status == PENDING else ""
-    return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moments(memory)}"
+    return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moment_phrase(memory)}"
 
 
-def _moments(memory: Memory) -> str:
-    when = " and ".join(_some(written(memory.when)))
-    until = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
+def _moment_phrase(memory: Memory) -> str:
+    when = " and ".join(_first_values(condition_texts(memory.when)))
+    expiry = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
     has_cues = bool(memory.triggers or memory.paths)
     if when and not has_cues:
-        return f"as soon as {when}{until}"
+        return f"as soon as {when}{expiry}"
     moments = []
     if not has_cues and memory.is_pinnable:
         moments.append("at the start of every session")
@@ -115,22 +115,22 @@ def _moments(memory: Memory) -> str:
         moments.append("at the start of sessions, as far as there is room")
     moments.append("when a prompt is about it")
     if memory.keywords:
-        moments.append(f"when it names {_any(memory.keywords)}")
+        moments.append(f"when it names {_alternatives(memory.keywords)}")
     if memory.triggers:
-        moments.append(f"when a prompt or a command matches {_any(memory.triggers)}")
+        moments.append(f"when a prompt or a command matches {_alternatives(memory.triggers)}")
     if memory.paths:
-        moments.append(f"when a tool touches {_any(memory.paths)}")
+        moments.append(f"when a tool touches {_alternatives(memory.paths)}")
     if is_standing(memory.standing, memory.content) and (done := actions.governed_by(memory.content)):
         moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.said, done))))
     joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
-    return joined + (f", only while {when}" if when else "") + until
+    return joined + (f", only while {when}" if when else "") + expiry
 
 
-def _any(values: Sequence[str]) -> str:
-    return " or ".join(_some(values))
+def _alternatives(values: Sequence[str]) -> str:
+    return " or ".join(_first_values(values))
 
 
-def _some(values: Sequence[str]) -> list[str]:
-    """Return the values; of many, the first ones and how many more there are."""
+def _first_values(values: Sequence[str]) -> list[str]:
+    """Return the first values, made safe, and the number of values left out."""
     more = [f"{len(values) - MAX_MOMENTS_SHOWN} more"] if len(values) > MAX_MOMENTS_SHOWN else []
     return [*map(safe, values[:MAX_MOMENTS_SHOWN]), *more]

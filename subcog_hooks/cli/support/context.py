@@ -1,4 +1,4 @@
-"""The things that a command works on: the home, the store, the index brought up to date, the project at hand."""
+"""The context of a command: the home, the store, its index and vectors, the settings, the current project."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -19,21 +19,21 @@ from subcog_hooks.store.store import Filter, Store, audience_of, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
-NEAR = 0.75  # share of common letters from which a namespace is taken for a misspelt one
+MIN_SIMILARITY = 0.75  # `difflib` ratio: a namespace at least this similar counts as a misspelling
 
 
 def home() -> Home:
-    """Return the home; an agent's, whose variables a repository can set, is found as the hook's is. Raises StoreError."""
+    """Return the home. An agent's is found as the hook's is, as a repository can set its variables. Raises StoreError."""
     if not os.environ.get(IN_AN_AGENT):
         return Home.find()
-    found, ignored = find_home()
-    if ignored:
-        terminal.say_once(ignored)
-    return found
+    home_of_hook, warning = find_home()
+    if warning:
+        terminal.say_once(warning)
+    return home_of_hook
 
 
 def here() -> project.Project | None:
-    """Return the project of the folder this command was started in."""
+    """Return the project of the current folder, None outside of any."""
     try:
         return project.find(os.getcwd())
     except FileNotFoundError:
@@ -41,59 +41,59 @@ def here() -> project.Project | None:
 
 
 def root_of(project_name: str | None) -> str | None:
-    """Return the folder that paths are named from: that of the project at hand; None for another project."""
-    at = here() if project_name is None else None
-    return at.root if at else None
+    """Return the root that paths are relative to: the current project's, None for another project."""
+    current = here() if project_name is None else None
+    return current.root if current else None
 
 
 def settings() -> loading.Settings:
-    """Return the settings in force. Raises ConfigError naming the first thing that is wrong in a file."""
-    at = here()
-    found = loading.load(home(), at.root if at else None)
-    for problem in found.problems:
-        if not problem.startswith(loading.PROJECT_FILE):  # somebody else's file is no reason to stop
+    """Return the settings in force. Raises ConfigError naming the first fault in a file or a variable."""
+    current = here()
+    loaded = loading.load(home(), current.root if current else None)
+    for problem in loaded.problems:
+        if not problem.startswith(loading.PROJECT_FILE):  # A fault in somebody else's file does not stop a command.
             raise ConfigError(problem, "correct the variable" if problem.startswith("SUBCOG_") else "correct the file")
         terminal.say(problem)
-    for line in found.ignored:
+    for line in loaded.ignored:
         terminal.say(line)
-    return found
+    return loaded
 
 
 @contextmanager
 def writing() -> Iterator[Store]:
-    """Yield the store for writing, closed in the end. Raises StoreError, also rather than begin anew where it has lost all."""
-    at = home()
-    has_store(at)
-    trial_folders.remove_left(at)
-    with Store.writer(at) as store:
+    """Yield the store for writing. Raises StoreError, also where the store is empty but the index is not."""
+    folder = home()
+    has_store(folder)
+    trial_folders.remove_abandoned(folder)
+    with Store.writer(folder) as store:
         yield store
 
 
 def check_store() -> None:
-    """Open the store for writing, where there is one. Raises StoreError where a hook could not use it."""
+    """Open the store for writing, where there is one. Raises StoreError where the hook could not use it."""
     if has_store(home()):
         with writing():
             pass
 
 
-def has_store(at: Home) -> bool:
-    """Return whether there is a store in this home. Raises StoreError when that can not be seen, or when it has lost all."""
+def has_store(folder: Home) -> bool:
+    """Return whether this home has a store. Raises StoreError where the file cannot be read, or has lost its content."""
     try:
-        size = os.stat(at.memories_db).st_size
+        size = os.stat(folder.memories_db).st_size
     except FileNotFoundError:
         return False
     except NotADirectoryError as error:
-        raise StoreError(f"{at.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
+        raise StoreError(f"{folder.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
     except OSError as error:
-        raise StoreError(f"{at.root} can not be read: {error.strerror}", "check its permissions") from error
-    if not size and has_indexed(at):
+        raise StoreError(f"{folder.root} cannot be read: {error.strerror}", "check its permissions") from error
+    if not size and has_indexed(folder):
         remedy = "restore a backup, or move it away and import your last export"
-        raise StoreCorrupt(f"{at.memories_db} is empty, but the index knows memories", remedy)
+        raise StoreCorrupt(f"{folder.memories_db} is empty, but the index knows memories", remedy)
     return size > 0
 
 
 def require_store(id_: str) -> None:
-    """Raise NoMemory where there is no store yet, so that no memory has this id. Raises StoreError."""
+    """Raise NoMemory where there is no store yet, so no memory has this id. Raises StoreError."""
     if not has_store(home()):
         raise NoMemory(f"no memory has the id {safe(id_)[:80]}", "nothing has been remembered yet")
 
@@ -101,25 +101,25 @@ def require_store(id_: str) -> None:
 @contextmanager
 def reading() -> Iterator[Store | None]:
     """Yield the store for reading, None when there is none yet."""
-    at = home()
-    if not has_store(at):
+    folder = home()
+    if not has_store(folder):
         yield None
         return
-    trial_folders.remove_left(at)
-    with Store.reader(at) as store:
+    trial_folders.remove_abandoned(folder)
+    with Store.reader(folder) as store:
         yield store
 
 
 def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
-    """Return the index, caught up with the store; in a home that can not be written, one in memory. Raises StoreError."""
-    at = home()
-    return index_sync.catch_up(at, store, progress) if os.access(at.root, os.W_OK) else index_sync.in_memory(store)
+    """Return the index, brought up to date; in memory where the home is read-only. Raises StoreError."""
+    folder = home()
+    return index_sync.catch_up(folder, store, progress) if os.access(folder.root, os.W_OK) else index_sync.in_memory(store)
 
 
-def follow(store: Store, progress: Callable[[int], None] | None = None) -> None:
-    """Bring index and vectors up to date after a write. The memory is safe already: a failure is said, and is no failure.
+def update_index_and_vectors(store: Store, progress: Callable[[int], None] | None = None) -> None:
+    """Bring index and vectors up to date after a write. A failure is printed only, as the memory is stored already.
 
-    progress: told of each chunk, once by the index and once by the vectors.
+    progress: called for each chunk, once by the index and once by the vectors.
     """
     try:
         index_of(store, progress)
@@ -128,27 +128,28 @@ def follow(store: Store, progress: Callable[[int], None] | None = None) -> None:
     try:
         vectors_of(store, PACKAGED, progress).close()
     except ExtensionMissing:
-        pass  # `doctor` says so, not every command
+        pass  # `doctor` reports it, so not every command has to.
     except (StoreError, ModelError) as error:
         terminal.say(f"the vectors will follow with the next command ({error.message})")
 
 
 def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | None = None) -> VectorStore:
-    """Return the vectors of a space, caught up with the store. As they are in a home that can not be written, and while another
-    process is at it for long: that one brings what is missing too.
+    """Return the vectors of a space, brought up to date.
+
+    They stay as they are where the home is read-only, and while another process is updating them for long.
 
     Raises StoreError, ExtensionMissing without sqlite-vec, ModelError when the packaged encoder is damaged.
     """
-    at = home()
-    if not os.access(at.root, os.W_OK):
-        return VectorStore.reader(at, space.name, space.dimension)
+    folder = home()
+    if not os.access(folder.root, os.W_OK):
+        return VectorStore.reader(folder, space.name, space.dimension)
     try:
-        return spaces.open_vectors(at, store, space, progress, parts=True)
+        return spaces.open_vectors(folder, store, space, progress, parts=True)
     except StoreBusy:
-        return VectorStore.reader(at, space.name, space.dimension)
+        return VectorStore.reader(folder, space.name, space.dimension)
 
 
-def wanted(
+def filter_of_options(
     *,
     namespaces: Sequence[str] | None,
     tags: Sequence[str] | None,
@@ -159,14 +160,14 @@ def wanted(
     statuses: tuple[str, ...] = ("active",),
     alone: bool = False,
 ) -> Filter:
-    """Return the filter that a command's options describe: by default this project, the user and the organisation.
+    """Build the filter that a command's options describe: by default this project, the user and the organisation.
 
-    alone: a project that is named is wanted without the user's and the organisation's memories.
+    alone: leave the user's and the organisation's memories out where a project is named.
     """
     if project_name and all_projects:
         raise UsageError("--project and --all-projects exclude each other", "give one of them")
-    at = None if project_name else here()
-    names = (project.identity_of(project_name),) if project_name else at.names if at else ()
+    current = None if project_name else here()
+    names = (project.identity_of(project_name),) if project_name else current.names if current else ()
     audiences = audiences_of(*names)
     if alone and project_name:
         audiences = tuple(audience_of("project", name) for name in names)
@@ -182,35 +183,35 @@ def wanted(
 
 
 def scope_of(memory: Memory) -> Filter:
-    """Return the scope in which a memory is looked for: its project's, with what is for all projects."""
+    """Return the filter for the memories that a memory is compared with: its project's, and the shared ones."""
     return Filter(audiences=audiences_of(*([memory.project] if memory.project else [])))
 
 
 def note_unknown_project(store: Store, name: str | None) -> None:
-    """Say so when no memory is of the project that an option names."""
-    if name is not None and project.identity_of(name) not in (known := store.projects()):
-        terminal.say(f"no memory is of the project {name!r}; there are: {', '.join(known) or 'none'}")
+    """Print a remark when no memory belongs to the project that an option names."""
+    if name is not None and project.identity_of(name) not in (projects := store.projects()):
+        terminal.say(f"no memory is of the project {name!r}; there are: {', '.join(projects) or 'none'}")
 
 
 def note_unknown_namespaces(store: Store, names: Sequence[str], *, is_given: bool = False) -> None:
-    """Say which namespaces no memory has, and what they may be misspelt for.
+    """Print a remark on each namespace without a memory, with the likely intended name.
 
-    is_given: a memory is given this namespace, which may be a name of the user's own; then only what looks misspelt is said.
+    is_given: a memory is stored in this namespace, which may be new; then only a likely misspelling is mentioned.
     """
     if not names:
         return
-    import difflib  # names are rarely given, and the rest of the module is for every search
+    import difflib  # Imported late: every search loads this module, but few name a namespace.
 
-    known = list(dict.fromkeys((*NAMESPACES, *store.namespaces()))) if set(names) - set(NAMESPACES) else []
+    namespaces = list(dict.fromkeys((*NAMESPACES, *store.namespaces()))) if set(names) - set(NAMESPACES) else []
     for name in names:
-        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=NEAR)
-        if known and name not in known and (near or not is_given):
+        near = difflib.get_close_matches(name.lower(), namespaces, n=1, cutoff=MIN_SIMILARITY)
+        if namespaces and name not in namespaces and (near or not is_given):
             meant = f"; did you mean {near[0]}?" if near else ""
             terminal.say(f"no {'other ' * is_given}memory is in the namespace {safe(name)[:80]!r}{meant}")
 
 
-def find(store: Store, id_or_prefix: str) -> Memory:
-    """Return the memory with this id, or the only one whose id begins so. Raises NoMemory, UsageError when several do."""
+def find_memory(store: Store, id_or_prefix: str) -> Memory:
+    """Return the memory with this id or unique prefix. Raises NoMemory, and UsageError for an ambiguous prefix."""
     if not id_or_prefix:
         raise UsageError("the id is empty", "`subcog list` shows the ids")
     if not id_or_prefix.startswith("subcog://"):

@@ -1,4 +1,4 @@
-"""The neural vectors of what a command has written: now, with a bar, or after it by the process at rest."""
+"""The neural vectors of new memories: computed at once with a progress bar, or later by the background jobs."""
 
 from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.support import context, progress
@@ -11,33 +11,33 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_file import ExtensionMissing
 
 
-def afterwards() -> None:
-    """Leave what is due to the process at rest; to be called when the command has done everything else."""
+def start_background_jobs() -> None:
+    """Start the background jobs if any is due; called at the very end of a command."""
     at_rest.start_if_due(context.home())
 
 
-def now(store: Store, *, afresh: bool = False) -> int:
-    """Make every vector final, with a bar; how many were. Raises StoreError, ModelError.
+def embed_now(store: Store, *, afresh: bool = False) -> int:
+    """Compute the missing neural vectors with a progress bar and return their number. Raises StoreError, ModelError.
 
-    afresh: look at every memory again, and make a damaged file anew. Without sqlite-vec it is said that there are no vectors.
+    afresh: check every memory again, and rebuild a damaged file. Without sqlite-vec a message says so.
     """
     home = context.home()
     try:
-        done = sum(_finish(home, store, space, afresh=afresh) for space in spaces.spaces_in_use(home, context.settings()))
+        count = sum(_embed_space(home, store, space, afresh=afresh) for space in spaces.spaces_in_use(home, context.settings()))
     except ExtensionMissing as error:
         terminal.say(str(error))
         return 0
     background.forget_failure(home)
-    return done
+    return count
 
 
-def _finish(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
+def _embed_space(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
 
     with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
-        with progress.of_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
+        with progress.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
             done = catch_up.embed_pending(
                 home,
                 store,

@@ -1,4 +1,4 @@
-"""Erasing memories for good: from the store and whatever was made of it, so that their text is nowhere in the home."""
+"""Erases memories for good, from the store and all copies, so that no file in the home holds their text."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -11,13 +11,13 @@ from subcog_hooks.store.vector_store import VectorStore
 
 
 def erase(store: Store, memories: Sequence[Memory]) -> None:
-    """Erase memories from the store, the index, the vectors, copies on trial and texts that were edited. Raises StoreError."""
+    """Erase memories from the store, its log, the index, the vectors, trial copies and edited texts. Raises StoreError."""
     home = context.home()
     store.purge([memory.id for memory in memories])
-    with ExitStack() as then:  # from the last to the first, each whatever becomes of the others
-        then.callback(trial_folders.remove_all, home)
-        then.callback(editor.remove_left, home, [memory.id for memory in memories])
-        then.callback(store.overwrite_log)
-        then.callback(VectorStore.purge, home, [memory.seq for memory in memories])
-        then.callback(context.follow, store)
-        index_sync.rebuild(home, store, keep_predecessor=False)  # the old index still has the words
+    with ExitStack() as cleanup:  # Each step runs even if another fails, the last one first.
+        cleanup.callback(trial_folders.remove_all, home)
+        cleanup.callback(editor.remove_edits, home, [memory.id for memory in memories])
+        cleanup.callback(store.overwrite_log)
+        cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
+        cleanup.callback(context.update_index_and_vectors, store)
+        index_sync.rebuild(home, store, keep_predecessor=False)  # The old index still has the words.

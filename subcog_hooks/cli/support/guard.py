@@ -1,4 +1,4 @@
-"""The one way in which a command ends: every failure is one line and an exit code."""
+"""Runs a command and turns every failure into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
-    """Run a command's work and hand over what it has printed; return its exit code, or that of how it failed. Never raises.
+    """Run a command, flush its output and return its exit code. Never raises.
 
-    is_debugged: a failure shows its traceback, too.
+    is_debugged: a failure also prints its traceback.
     """
     try:
         code = work()
         terminal.flush()
     except KeyboardInterrupt:
-        _hand_over()
+        _flush_output()
         terminal.complain("interrupted")
         return EXIT_INTERRUPTED
-    except (ReaderGone, BrokenPipeError):  # the reader has seen enough: `subcog list | head`
+    except (ReaderGone, BrokenPipeError):  # The reader has closed the pipe: `subcog list | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except OutputFailed as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        complain(f"the output can not be written: {error}", "what was to be stored is stored")
+        complain(f"the output cannot be written: {error}", "what was to be stored is stored")
         return EXIT_STORE
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
-        _hand_over()
+        _flush_output()
         if is_debugged:
             _show_traceback()
         if isinstance(error, SubcogError):
@@ -45,12 +45,11 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
 
 
 def complain(message: str, hint: str) -> None:
-    """Print what went wrong and what to do about it, in one line."""
+    """Print an error and its remedy in one line."""
     terminal.complain(" ".join(f"subcog: {message}{'; ' if hint else ''}{hint}".split()), style="red")
 
 
-def _hand_over() -> None:
-    """Hand over what was printed before a failure, as far as anybody takes it."""
+def _flush_output() -> None:
     with suppress(ReaderGone, OutputFailed):
         terminal.flush()
 

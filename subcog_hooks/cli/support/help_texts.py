@@ -1,4 +1,4 @@
-"""The topics of `subcog help`: Markdown files in `cli/topics`, the first line of each its title. Read by the terminal alone."""
+"""The topics of `subcog help`: Markdown files in `cli/topics`, whose first line is the title."""
 
 import difflib
 import os
@@ -21,19 +21,19 @@ ORDER = (
     "metrics",
     "scripts",
 )
-NEAR = 0.5  # share of common letters from which a word is taken for a misspelt topic
+MIN_SIMILARITY = 0.5  # `difflib` ratio: a topic at least this similar counts as misspelt
 _SUFFIX = ".md"
-_COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)  # for those who edit the file
+_COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)  # comments for editors of the file
 
 
-def names() -> list[str]:
-    """Return the names of all topics, in the order in which a newcomer may read them."""
-    found = {file.removesuffix(_SUFFIX) for file in os.listdir(FOLDER) if file.endswith(_SUFFIX)}
-    return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+def all_topics() -> list[str]:
+    """Return the names of all topics, in the order that a newcomer may read them in."""
+    topics = {file.removesuffix(_SUFFIX) for file in os.listdir(FOLDER) if file.endswith(_SUFFIX)}
+    return sorted(topics, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
 def title(name: str) -> str:
-    """Return what a topic is about, in one line."""
+    """Return the title of a topic."""
     with open(_path(name), encoding="utf-8") as file:
         return file.readline().removeprefix("# ").strip()
 
@@ -44,18 +44,18 @@ def text(name: str) -> str:
         return _COMMENT.sub("", file.read())
 
 
-def find(word: str, commands: list[str]) -> str:
-    """Return the name of the topic that a word names, in small or capital letters.
+def find_topic(word: str, commands: list[str]) -> str:
+    """Return the topic that a word names, in any case.
 
     commands: the names of the commands, which have help pages of their own. Raises UsageError with a suggestion.
     """
-    wanted = word.lower()
-    known = names()
-    if wanted in known:
-        return wanted
-    if wanted in commands:
-        raise UsageError(f"no topic {word!r}", f"it is a command: `subcog {wanted} --help` explains it")
-    near = difflib.get_close_matches(wanted, known, n=1, cutoff=NEAR)
+    topic = word.lower()
+    topics = all_topics()
+    if topic in topics:
+        return topic
+    if topic in commands:
+        raise UsageError(f"no topic {word!r}", f"it is a command: `subcog {topic} --help` explains it")
+    near = difflib.get_close_matches(topic, topics, n=1, cutoff=MIN_SIMILARITY)
     hint = f"did you mean {near[0]}? " if near else ""
     raise UsageError(f"no topic {word[:80]!r}", f"{hint}`subcog help` lists the topics")
 

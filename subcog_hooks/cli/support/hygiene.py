@@ -1,6 +1,6 @@
-"""The things in the store that a person should look at: each with the reason and the command that settles it.
+"""Finds memories that need a person's attention, each with a reason and the command that settles it.
 
-Nothing is changed. Likeness is that of the document model's vectors, all pairs in blocks: 10,000 memories are two seconds.
+Nothing is changed. Likeness is the cosine of document vectors, over all pairs in blocks: 2 s for 10,000 memories.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT = (
 )
 FINDING_KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT)
 YEAR_MS = 365 * 86_400_000
-SAME_STATEMENT = 0.82  # cosine: of the 23 nearest pairs of 270 notes out of real sessions, 22 have it and say the same
-SAME_DOCUMENT = 0.95  # of texts longer than a note, which are like each other by their form
+SAME_STATEMENT = 0.82  # cosine: 22 of the 23 nearest pairs among 270 notes of real sessions reach it and say the same
+SAME_DOCUMENT = 0.95  # cosine of texts longer than a note, which resemble each other by their form
 NEAR_SUBJECT = 0.6  # cosine from which on two notes may contradict each other
-MOST_ALIKE = 10  # of a memory that are looked at, the nearest
-BLOCK = 512  # rows that are compared with all at a time: 20 MB
-LEAST_SAID = 20  # characters of a memory that is looked for in the client's files
-MOST_READ = 1_000_000  # bytes of one of these files
+MAX_NEAREST = 10  # memories that a memory is compared with
+BLOCK = 512  # rows in one matrix product: 20 MB
+MIN_TEXT_LENGTH = 20  # characters; shorter memories are not searched for in the client's files
+MAX_FILE_BYTES = 1_000_000  # of a client's file
 _NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class StoreFinding(NamedTuple):
-    """A reason to look at memories. kind: one of FINDING_KINDS; why: in a few words; command: what settles it."""
+    """A reason to look at memories. kind: one of FINDING_KINDS; why: a short reason; command: the remedy."""
 
     kind: str
     memories: tuple[Memory, ...]
@@ -55,37 +55,37 @@ class StoreFinding(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """The outcome of a look at the store. remarks: what could not be told, and why."""
+    """The outcome of an inspection. remarks: checks that were not possible, and why."""
 
     findings: list[StoreFinding]
     remarks: list[str]
 
 
 class Use(NamedTuple):
-    """The use of memories, by id, and since when it is known, milliseconds since the epoch; None for never."""
+    """The hand-overs of memories by id. since: start of the record, milliseconds since the epoch; None for no record."""
 
     by_id: Mapping[str, HandedOver]
     since: int | None
 
 
-def inspect(store: Store, vectors: VectorStore | None, use: Use, now: int) -> Inspection:
-    """Return all that a person should look at. vectors: None where there are none to be had. Raises StoreError, ConfigError."""
-    every = list(store.all(("active",)))
-    live = [memory for memory in every if memory.is_live(now)]
+def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int) -> Inspection:
+    """Return all findings about a store. vectors: None where there are none. Raises StoreError, ConfigError."""
+    active = list(store.all(("active",)))
+    live = [memory for memory in active if memory.is_live(now)]
     remarks: list[str] = []
     findings: list[StoreFinding] = []
     if vectors is None:
         remarks.append("duplicates and contradictions are not looked for: there are no vectors (`subcog doctor` says why)")
     else:
         near, lacking = _near_pairs(live, vectors)
-        findings += compare(near)
+        findings += compare_pairs(near)
         if lacking:
             remarks.append(f"{lacking} have no final vector yet, and are not compared; `subcog reindex` makes them")
-    findings += find_expired(every, now)
-    findings += _gone(store, context.here(), remarks)
-    findings += _unused(live, use, now, remarks)
-    findings += in_context(live, _loaded_texts(remarks))
-    return Inspection(sorted(findings, key=lambda one: FINDING_KINDS.index(one.kind)), remarks)
+    findings += find_expired(active, now)
+    findings += _find_stale(store, context.here(), remarks)
+    findings += _check_unused(live, use, now, remarks)
+    findings += find_in_context(live, _client_texts(remarks))
+    return Inspection(sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks)
 
 
 # ---- pairs ----------------------------------------------------------------------------------------------------------------
@@ -99,30 +99,30 @@ class NearPair(NamedTuple):
     cosine: float
 
 
-def compare(pairs: Sequence[NearPair]) -> list[StoreFinding]:
+def compare_pairs(pairs: Sequence[NearPair]) -> list[StoreFinding]:
     """Return the duplicates and contradictions among pairs, the nearest first. A contradiction is no duplicate.
 
-    No command takes from the other projects what one of them says again, or otherwise.
+    A memory for all projects stays: a project that repeats or contradicts it cannot take it from the others.
     """
     analysers = Analysers()
     claims: dict[str, list[duplicates.Claim]] = {}
-    found = []
-    for pair in sorted(pairs, key=lambda one: (-one.cosine, one.old.id, one.new.id)):
+    findings = []
+    for pair in sorted(pairs, key=lambda near: (-near.cosine, near.old.id, near.new.id)):
         for memory in (pair.old, pair.new):
             if memory.id not in claims:
                 claims[memory.id] = duplicates.claims_of(memory.content, analysers.body_terms)
         new, old = claims[pair.new.id], claims[pair.old.id]
         difference = duplicates.contradiction_of_claims(new, old) if new and old else None
+        is_exception = _is_for_all(pair.old) and not _is_for_all(pair.new)
         if difference:
-            is_exception = _is_for_all(pair.old) and not _is_for_all(pair.new)
             whom = "the older one, which is for all projects" if is_exception else "the older one"
             command = f"subcog edit {pair.old.id}" if is_exception else f"subcog supersede {pair.old.id} {pair.new.id}"
-            found.append(StoreFinding(CONTRADICTION, (pair.new, pair.old), f"it contradicts {whom}: {difference}", command))
+            findings.append(StoreFinding(CONTRADICTION, (pair.new, pair.old), f"it contradicts {whom}: {difference}", command))
         elif _is_duplicate(pair):
-            gone, kept = (pair.new, pair.old) if _is_for_all(pair.old) and not _is_for_all(pair.new) else (pair.old, pair.new)
+            replaced, kept = (pair.new, pair.old) if is_exception else (pair.old, pair.new)
             why = f"{pair.cosine:.0%} alike in meaning"
-            found.append(StoreFinding(DUPLICATE, (pair.new, pair.old), why, f"subcog supersede {gone.id} {kept.id}"))
-    return found
+            findings.append(StoreFinding(DUPLICATE, (pair.new, pair.old), why, f"subcog supersede {replaced.id} {kept.id}"))
+    return findings
 
 
 def _is_duplicate(pair: NearPair) -> bool:
@@ -130,16 +130,19 @@ def _is_duplicate(pair: NearPair) -> bool:
     if pair.cosine < (SAME_DOCUMENT if is_long else SAME_STATEMENT):
         return False
     numbers, others = (set(_NUMBERS.findall(memory.content)) for memory in (pair.old, pair.new))
-    return not (numbers - others and others - numbers)  # each names another thing, or another version of it
+    return not (numbers - others and others - numbers)  # Each has a number of its own: another thing or version.
 
 
 def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[NearPair], int]:
-    """Return the pairs of memories that are near, of one audience or one of them for all, and how many have no vector."""
+    """Return the pairs of near memories, and the number of memories without a vector.
+
+    Both memories have the same audience, or one of them is for all projects.
+    """
     by_seq = {memory.seq: memory for memory in memories}
     rows = [(by_seq[seq], vector) for seq, vector in vectors.whole_vectors() if seq in by_seq]
     if not rows:
         return [], len(memories)
-    import numpy as np  # 65 ms, for a command that compares all
+    import numpy as np  # 65 ms
 
     matrix = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).reshape(len(rows), -1).astype(np.float32)
     matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
@@ -149,33 +152,32 @@ def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[
     pairs = []
     for start in range(0, len(rows), BLOCK):
         likeness = matrix[start : start + BLOCK] @ matrix.T
-        for place, nearest in _near_places(likeness, start, audiences, is_for_all):
+        for row, nearest in _near_rows(likeness, start, audiences, is_for_all):
             for other in nearest:
-                ends = sorted((rows[place][0], rows[other][0]), key=lambda memory: (memory.created_at, memory.id))
-                pairs.append(NearPair(ends[0], ends[1], float(likeness[place - start, other])))
+                ends = sorted((rows[row][0], rows[other][0]), key=lambda memory: (memory.created_at, memory.id))
+                pairs.append(NearPair(ends[0], ends[1], float(likeness[row - start, other])))
     return pairs, len(memories) - len(rows)
 
 
-def _near_places(
+def _near_rows(
     likeness: NDArray[np.float32], start: int, audiences: NDArray[np.int64], is_for_all: NDArray[np.bool_]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield each row of a block with those behind it that are near, the MOST_ALIKE nearest.
+    """Yield each row of a block with the nearest later rows, MAX_NEAREST at most.
 
-    likeness: (rows of the block, all rows) cosines; start: the place of the block's first row.
+    likeness: (rows of the block, all rows) cosines; start: the number of the block's first row.
     """
     import numpy as np
 
-    for row in np.flatnonzero((likeness >= NEAR_SUBJECT).sum(axis=1) > 1):
-        place = start + int(row)
-        others = place + 1 + np.flatnonzero(likeness[row, place + 1 :] >= NEAR_SUBJECT)
-        allowed = (audiences[others] == audiences[place]) | is_for_all[others] | is_for_all[place]
+    for block_row in np.flatnonzero((likeness >= NEAR_SUBJECT).sum(axis=1) > 1):
+        row = start + int(block_row)
+        others = row + 1 + np.flatnonzero(likeness[block_row, row + 1 :] >= NEAR_SUBJECT)
+        allowed = (audiences[others] == audiences[row]) | is_for_all[others] | is_for_all[row]
         others = others[allowed]
-        nearest = others[np.argsort(-likeness[row, others], kind="stable")[:MOST_ALIKE]]
-        yield place, [int(other) for other in nearest]
+        nearest = others[np.argsort(-likeness[block_row, others], kind="stable")[:MAX_NEAREST]]
+        yield row, [int(other) for other in nearest]
 
 
 def _is_for_all(memory: Memory) -> bool:
-    """Return whether a memory is for all projects."""
     return memory.scope != "project"
 
 
@@ -183,73 +185,76 @@ def _audience(memory: Memory) -> str:
     return audience_of(memory.scope, memory.project)
 
 
-# ---- one by one -----------------------------------------------------------------------------------------------------------
+# ---- single memories -------------------------------------------------------------------------------------------------------
 
 
 def find_expired(memories: Iterable[Memory], now: int) -> list[StoreFinding]:
-    """Return the memories whose time is over, the longest first."""
-    over = [one for one in memories if one.expires_at is not None and one.expires_at <= now]
+    """Return the expired memories, the longest expired first."""
+    expired = [memory for memory in memories if memory.expires_at is not None and memory.expires_at <= now]
     return [
-        StoreFinding(EXPIRED, (one,), f"it expired on {day(one.expires_at or 0)}", f"subcog forget {one.id}")
-        for one in sorted(over, key=lambda one: (one.expires_at or 0, one.id))
+        StoreFinding(EXPIRED, (memory,), f"it expired on {day(memory.expires_at or 0)}", f"subcog forget {memory.id}")
+        for memory in sorted(expired, key=lambda memory: (memory.expires_at or 0, memory.id))
     ]
 
 
-def _gone(store: Store, here: Project | None, remarks: list[str]) -> list[StoreFinding]:
-    """Return the memories of the project at hand none of whose files is there."""
+def _find_stale(store: Store, here: Project | None, remarks: list[str]) -> list[StoreFinding]:
     if here is None:
         remarks.append("whether files are gone is told in a project's folder, of that project")
         return []
-    found = stale_files.find(store, here)
-    if found.unknown:
-        remarks.append(f"whether the files of {found.unknown} more are gone is not known: too many files are here")
+    stale = stale_files.find_stale(store, here)
+    if stale.unknown:
+        remarks.append(f"whether the files of {stale.unknown} more are gone is not known: too many files are here")
     return [
-        StoreFinding(GONE, (one,), f"no file matches {', '.join(one.paths)}", f"subcog edit {one.id} --path GLOB")
-        for one in found.gone
+        StoreFinding(GONE, (memory,), f"no file matches {', '.join(memory.paths)}", f"subcog edit {memory.id} --path GLOB")
+        for memory in stale.gone
     ]
 
 
-def _unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) -> list[StoreFinding]:
-    old = [one for one in memories if max(one.created_at, one.updated_at) <= now - YEAR_MS]
+def _check_unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) -> list[StoreFinding]:
+    old = [memory for memory in memories if max(memory.created_at, memory.updated_at) <= now - YEAR_MS]
     if not old:
         return []
     if use.since is None or use.since > now - YEAR_MS:
-        known = "nothing was handed over yet" if use.since is None else f"it is known since {day(use.since)} only"
-        remarks.append(f"what was not used for a year is not told: {known}")
+        reason = "nothing was handed over yet" if use.since is None else f"it is known since {day(use.since)} only"
+        remarks.append(f"what was not used for a year is not told: {reason}")
         return []
     return find_unused(old, use.by_id, now)
 
 
 def find_unused(old: Iterable[Memory], by_id: Mapping[str, HandedOver], now: int) -> list[StoreFinding]:
-    """Return those that no session was given for a year, the longest first."""
-    found = []
-    for one in old:
-        last = by_id[one.id].last_at if one.id in by_id else 0
+    """Return the memories that no session received for a year, the longest unused first."""
+    findings = []
+    for memory in old:
+        last = by_id[memory.id].last_at if memory.id in by_id else 0
         if last <= now - YEAR_MS:
-            why = f"last given to a session on {day(last)}" if last else f"noted on {day(one.created_at)}, given to no session"
-            found.append((last or one.created_at, StoreFinding(UNUSED, (one,), why, f"subcog forget {one.id}")))
-    return [finding for _, finding in sorted(found, key=lambda row: (row[0], row[1].memories[0].id))]
+            why = (
+                f"last given to a session on {day(last)}" if last else f"noted on {day(memory.created_at)}, given to no session"
+            )
+            findings.append((last or memory.created_at, StoreFinding(UNUSED, (memory,), why, f"subcog forget {memory.id}")))
+    return [finding for _, finding in sorted(findings, key=lambda row: (row[0], row[1].memories[0].id))]
 
 
-def in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, frozenset[str] | None, str]]) -> list[StoreFinding]:
-    """Return the memories that the client puts before the model anyway, word for word.
+def find_in_context(memories: Iterable[Memory], texts: Sequence[tuple[str, frozenset[str] | None, str]]) -> list[StoreFinding]:
+    """Return the memories that the client shows the model anyway, word for word.
 
-    texts: files that the client loads: each its name, the projects it is for (None for all), and its words in one line. What
-    was taken over from them is told by its source, and left out: the hook knows it.
+    texts: files that the client loads, each as its name, its projects (None for all) and its words in one line. Memories
+    imported from these files are left out: the hook knows their source.
     """
-    found = []
-    for one in memories:
-        words = _in_one_line(one.content)
-        if len(words) < LEAST_SAID or is_loaded_by_client(one.source):
+    findings = []
+    for memory in memories:
+        words = _in_one_line(memory.content)
+        if len(words) < MIN_TEXT_LENGTH or is_loaded_by_client(memory.source):
             continue
         for name, projects, text in texts:
-            if (projects is None or one.project in projects) and words in text:
-                found.append(StoreFinding(IN_CONTEXT, (one,), f"{name} says it word for word", f"subcog forget {one.id}"))
+            if (projects is None or memory.project in projects) and words in text:
+                findings.append(
+                    StoreFinding(IN_CONTEXT, (memory,), f"{name} says it word for word", f"subcog forget {memory.id}")
+                )
                 break
-    return found
+    return findings
 
 
-def _loaded_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, str]]:
+def _client_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, str]]:
     try:
         config = claude_notes.config_folder()
     except ConfigError as error:
@@ -257,12 +262,12 @@ def _loaded_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, 
         return []
     files: list[tuple[str, frozenset[str] | None]] = [(path, None) for path in claude_context.persons_files(config)]
     for root in claude_memory.roots(config).values():
-        at = find_project(root)
-        files += [(path, frozenset(at.names if at else (root,))) for path in claude_context.files_of(root)]
+        project = find_project(root)
+        files += [(path, frozenset(project.names if project else (root,))) for path in claude_context.files_of(root)]
     texts = []
     for path, projects in files:
         try:
-            text = read_regular(path, MOST_READ).decode("utf-8", "replace")
+            text = read_regular(path, MAX_FILE_BYTES).decode("utf-8", "replace")
         except OSError:
             continue
         texts.append((os.path.basename(path), projects, _in_one_line(text)))

@@ -1,4 +1,4 @@
-"""`subcog import --from`: what is written already elsewhere, read, shown and taken over."""
+"""`subcog import --from`: reads, previews and imports the notes of another source."""
 
 import os
 from collections import Counter
@@ -16,47 +16,47 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.store.memory import FILE, PENDING, now_ms
 from subcog_hooks.store.store import Store
 
-SHOWN_LEFT_OUT = 10  # reasons
-LONGEST_LEFT_OUT = 300  # characters; a reason can name what a file says
-SHOWN_NEAR = 5  # memories that are nearly there already
-COMPARED = 500  # memories for which that is looked at: a second
+MAX_REASONS = 10  # for rows that were left out
+MAX_REASON_LENGTH = 300  # characters; a reason can quote a file
+MAX_SHOWN_NEAR = 5  # near duplicates
+MAX_NEAR_CHECKS = 500  # memories compared with the store: one second
 
 
-def read(name: str, path: str | None, since: str | None) -> SourceReading:
-    """Return what a source holds, as far as the person has not settled it for always.
+def read_source(name: str, path: str | None, since: str | None) -> SourceReading:
+    """Read a source, without the memories that the person's settings drop.
 
-    since: of a history, the date of its oldest commit. Raises UsageError, ConfigError.
+    since: the date of the oldest commit of a history. Raises UsageError, ConfigError.
     """
-    reading = catalogue.read(name, path, _around()._replace(since=since))
+    reading = catalogue.read(name, path, _surroundings()._replace(since=since))
     if name in waiting.settled_sources(waiting.DROP_FROM):
         is_dropped = [row.memory.status == PENDING for _, row in reading.rows]
         reading.left_out[f"is a machine's note, which {waiting.DROP_FROM} leaves out"] += sum(is_dropped)
-        reading.is_whole = False  # what was kept of it before is not gone there
+        reading.is_whole = False  # Memories imported earlier must not count as gone from the source.
         reading.rows = [row for row, dropped in zip(reading.rows, is_dropped, strict=True) if not dropped]
     elif name in waiting.settled_sources(waiting.KEEP_FROM):
         for _, row in reading.rows:
-            if row.memory.status == PENDING and row.memory.trust != FILE:  # nobody has said so of a repository's file
+            if row.memory.status == PENDING and row.memory.trust != FILE:  # The setting does not cover files of a repository.
                 row.memory.status = "active"
     return reading
 
 
-def list_found() -> int:
-    """Say which sources are on this machine. Return the exit code."""
-    found = catalogue.found(_around())
-    for name, where in found:
-        terminal.result(f"{name:<20}{safe(where)}")
-    if not found:
+def list_sources() -> int:
+    """Print the sources found on this machine. Return the exit code."""
+    sources = catalogue.found(_surroundings())
+    for name, location in sources:
+        terminal.result(f"{name:<20}{safe(location)}")
+    if not sources:
         terminal.say(f"nothing is found of {', '.join(catalogue.SOURCE_NAMES)}")
         return EXIT_NOTHING_FOUND
     terminal.say("`subcog import --from NAME --dry-run` shows what would come")
     return 0
 
 
-def run(reading: SourceReading, store: Store | None, options: Options) -> Report:
-    """Take over what a source holds; what an earlier run took and is gone there is archived. Raises StoreError."""
+def import_source(reading: SourceReading, store: Store | None, options: Options) -> Report:
+    """Import the rows of a source, and archive memories that are gone from it. Raises StoreError."""
     if not reading.rows and not reading.left_out and not (store and _has_any(reading, store)):
         raise UsageError("nothing is found there", "`subcog import --from list` says what there is")
-    with progress.of_items("reading", len(reading.rows)) as advance:
+    with progress.track_items("reading", len(reading.rows)) as advance:
         return importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, advance)
 
 
@@ -64,16 +64,16 @@ def _has_any(reading: SourceReading, store: Store) -> bool:
     return any(reading.has_lost(memory.source) for memory in store.all(("active", PENDING)))
 
 
-def tell_where(name: str, path: str | None) -> None:
-    """Say where a source stands. path: the one that was given, None for where it usually is."""
-    terminal.say(f"from {safe(path or catalogue.SOURCES[name].where(_around()))}")
+def print_location(name: str, path: str | None) -> None:
+    """Print the location of a source. path: the given path, None for the usual one."""
+    terminal.say(f"from {safe(path or catalogue.SOURCES[name].where(_surroundings()))}")
 
 
-def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
-    """Say what a source holds, what was left out and why, and, before anything is stored, what is nearly there already."""
+def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
+    """Print the content of a source, the rows left out and, on a dry run, near duplicates in the store."""
     waiting_rows = [row.memory.id for _, row in reading.rows if row.memory.status == PENDING]
     stored = store.by_ids(waiting_rows) if store and not dry_run else {}
-    waits = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
+    pending = sum(id_ not in stored or stored[id_].status == PENDING for id_ in waiting_rows)
     owners = Counter(row.memory.project or "all your projects" for _, row in reading.rows)
     if dry_run:
         for kind, count in reading.kinds.most_common():
@@ -82,33 +82,37 @@ def tell(reading: SourceReading, store: Store | None, *, dry_run: bool) -> None:
             terminal.say(f"for {safe(owner)}: {count}")
     for remark in reading.remarks:
         terminal.say(safe(remark))
-    if waits:
-        terminal.say(f"{waits} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them")
-    for reason, count in reading.left_out.most_common(SHOWN_LEFT_OUT):
-        terminal.say(f"left out {count}, which {safe(reason)[:LONGEST_LEFT_OUT]}")
-    if len(reading.left_out) > SHOWN_LEFT_OUT:
-        rest = sum(count for _, count in reading.left_out.most_common()[SHOWN_LEFT_OUT:])
-        terminal.say(f"and {rest} more for other reasons")
+    if pending:
+        terminal.say(
+            f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them"
+        )
+    for reason, count in reading.left_out.most_common(MAX_REASONS):
+        terminal.say(f"left out {count}, which {safe(reason)[:MAX_REASON_LENGTH]}")
+    if len(reading.left_out) > MAX_REASONS:
+        remaining = sum(count for _, count in reading.left_out.most_common()[MAX_REASONS:])
+        terminal.say(f"and {remaining} more for other reasons")
     if dry_run and store:
-        _tell_near(reading, store)
+        _print_near(reading, store)
 
 
-def _tell_near(reading: SourceReading, store: Store) -> None:
+def _print_near(reading: SourceReading, store: Store) -> None:
     try:
         index = context.index_of(store)
         near = [
-            (row.memory, found[0]) for _, row in reading.rows[:COMPARED] if (found := near_duplicates(row.memory, index, store))
+            (row.memory, duplicates[0])
+            for _, row in reading.rows[:MAX_NEAR_CHECKS]
+            if (duplicates := near_duplicates(row.memory, index, store))
         ]
     except StoreError as error:
         terminal.say(f"similar memories were not looked for ({error.message})")
         return
     now = now_ms()
-    near = [(memory, one) for memory, one in near if one.memory.is_live(now) and one.memory.id != memory.id]
-    for memory, one in near[:SHOWN_NEAR]:
-        terminal.say(f"{one.likeness}: {one.memory.id} {safe(one.memory.content)[:80]} / {safe(memory.content)[:80]}")
-    if len(near) > SHOWN_NEAR:
-        terminal.say(f"and {len(near) - SHOWN_NEAR} more are nearly there already")
+    near = [(memory, other) for memory, other in near if other.memory.is_live(now) and other.memory.id != memory.id]
+    for memory, other in near[:MAX_SHOWN_NEAR]:
+        terminal.say(f"{other.likeness}: {other.memory.id} {safe(other.memory.content)[:80]} / {safe(memory.content)[:80]}")
+    if len(near) > MAX_SHOWN_NEAR:
+        terminal.say(f"and {len(near) - MAX_SHOWN_NEAR} more are nearly there already")
 
 
-def _around() -> catalogue.Surroundings:
+def _surroundings() -> catalogue.Surroundings:
     return catalogue.Surroundings(claude_notes.config_folder(), context.here(), os.environ)

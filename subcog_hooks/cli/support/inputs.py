@@ -1,4 +1,4 @@
-"""The inputs of commands: rows, files, statuses, facts."""
+"""The inputs of commands: texts, JSONL rows, files, statuses, facts."""
 
 import json
 import os
@@ -19,28 +19,28 @@ STDIN = "-"
 
 
 def text_of(words: list[str]) -> str:
-    """Return the text that the arguments make; `-` alone is standard input. Raises UsageError when that is not UTF-8."""
+    """Return the text that the arguments make; `-` alone reads standard input. Raises UsageError when it is not UTF-8."""
     if words != [STDIN]:
         return readable(" ".join(words))
-    return _decoded(sys.stdin.buffer.read(), "standard input")
+    return _decode(sys.stdin.buffer.read(), "standard input")
 
 
-def rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple[object, str, str | None]]:
-    """Yield (id, text, optional text) of each line of a file, or of standard input.
+def read_rows(source: str, field: str, optional: str | None = None) -> Iterator[tuple[object, str, str | None]]:
+    """Yield (id, text, optional text) of each line of a file or of standard input.
 
-    field: the name of the text in a line; optional: the name of another one that a line may have. Raises UsageError naming the
-    first line that does not hold.
+    field: the name of the text in a line; optional: the name of a second text that a line may have. Raises UsageError naming
+    the first invalid line.
     """
-    shown = f'{{"id", "{field}"' + (f', "{optional}"?}}' if optional else "}")
-    for number, row in objects(source, shown):
+    expected = f'{{"id", "{field}"' + (f', "{optional}"?}}' if optional else "}")
+    for number, row in read_objects(source, expected):
         key, text, other = row.get("id"), row.get(field), row.get(optional) if optional else None
         if "id" not in row or not isinstance(text, str) or not isinstance(other, str | None):
-            raise UsageError(f"{name_of(source)} line {number}: expected {shown}", "correct the line")
+            raise UsageError(f"{name_of(source)} line {number}: expected {expected}", "correct the line")
         yield key, readable(text), other
 
 
 def statuses(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the statuses that `--status` names, () for all of them."""
+    """Return the statuses that `--status` names; () stands for all."""
     if not given:
         return ("active",)
     for name in given:
@@ -49,13 +49,13 @@ def statuses(given: Sequence[str] | None) -> tuple[str, ...]:
     return () if "all" in given else tuple(given)
 
 
-def objects(source: str, expected: str) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the number and the JSON object of each line of a file, or of standard input, but of empty ones.
+def read_objects(source: str, expected: str) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the number and the JSON object of each non-empty line of a file or of standard input.
 
-    expected: what a line has to be, for the error. Raises UsageError naming the first line that is no object.
+    expected: the form of a line, for the error. Raises UsageError naming the first line that is no object.
     """
     name = name_of(source)
-    for number, line in enumerate(_lines(source, name), 1):
+    for number, line in enumerate(_read_lines(source, name), 1):
         if not line.strip():
             continue
         try:
@@ -68,14 +68,14 @@ def objects(source: str, expected: str) -> Iterator[tuple[int, dict[str, object]
 
 
 def name_of(source: str) -> str:
-    """Return what a file is called in an error."""
+    """Return the name of a source for an error."""
     return "standard input" if source == STDIN else source
 
 
 def files_of(paths: Sequence[str] | None, root: str | None) -> list[str]:
-    """Return files as the globs of memories name them: from the project's root, where they are below it; with slashes.
+    """Return paths in the form that globs match: relative to the project's root where they are below it, with slashes.
 
-    A relative path is one from this folder where it leads to something, else one from the root.
+    A relative path is resolved against the current folder if it exists there, else against the root.
     """
     return [_from_root(path, root) for path in paths or ()]
 
@@ -88,11 +88,11 @@ def _from_root(path: str, root: str | None) -> str:
 
 
 def readable(text: str) -> str:
-    """Return `text` with `?` for what UTF-8 can not hold: half a surrogate pair, a byte of another encoding."""
+    """Replace each character that UTF-8 cannot encode by `?`, such as half a surrogate pair."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _lines(source: str, name: str) -> list[str]:
+def _read_lines(source: str, name: str) -> list[str]:
     try:
         if source == STDIN:
             raw = sys.stdin.buffer.read()
@@ -100,24 +100,27 @@ def _lines(source: str, name: str) -> list[str]:
             with open(source, "rb") as file:
                 raw = file.read()
     except OSError as error:
-        raise UsageError(f"{source} can not be read: {error.strerror}", "give a JSONL file, or -") from error
-    return _decoded(raw, name).split("\n")  # not splitlines: a text may hold other separators of lines
+        raise UsageError(f"{source} cannot be read: {error.strerror}", "give a JSONL file, or -") from error
+    return _decode(raw, name).split("\n")  # `splitlines` would also split at separators that a text may hold.
 
 
-def _decoded(raw: bytes, name: str) -> str:
+def _decode(raw: bytes, name: str) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not UTF-8 at byte {error.start}", "convert it") from error
 
 
-WAIT_MS = 2_000  # for a state that another process holds
+WAIT_MS = 2_000  # for a state that is locked by another process
 
 Value = bool | int | float | str
 
 
 def stated_facts(texts: Iterable[str]) -> dict[str, Value]:
-    """Return the facts that these texts state, as `branch=main`, beside those known here. Raises UsageError, StoreError."""
+    """Return the facts that texts such as `branch=main` state, with the user's flags and facts of the current folder.
+
+    Raises UsageError, StoreError.
+    """
     given: dict[str, Value] = {}
     for text in texts:
         name, value = condition_checks.fact_from_text(text)
@@ -139,9 +142,9 @@ def flag_facts() -> dict[str, Value]:
 
 
 def facts_of_place() -> dict[str, Value]:
-    """Return the facts that can be known without a session: of this folder and this machine."""
+    """Return the facts known without a session: about the current folder and this machine."""
     try:
         folder = os.getcwd()
-    except FileNotFoundError:  # it has been removed
+    except FileNotFoundError:  # The folder has been removed.
         folder = ""
     return facts.folder_facts(folder, context.here())

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from subcog_hooks.cli.support import context, hygiene
 from subcog_hooks.cli.support.hygiene import YEAR_MS, Inspection, StoreFinding, Use
-from subcog_hooks.cli.support.output import ACCENT, DIM, counted, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.core.errors import ModelError, NoMemory, StoreError
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import ledger
@@ -18,11 +18,11 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.sanitise import cut
 
-MOST_MONTHS = 48  # of the growth that is shown
+MAX_MONTHS = 48
 
 
 class Group(NamedTuple):
-    """Memories with something in common. given: how many of the active ones some session was given; waiting: for review."""
+    """Memories with a common project or namespace. given: active ones that a session received; waiting: for review."""
 
     name: str
     active: int
@@ -31,7 +31,7 @@ class Group(NamedTuple):
 
 
 class Month(NamedTuple):
-    """A month of the store's growth: how many memories there were at its end, and how many of them were new."""
+    """A month of the store's growth. stored: memories at its end; new: memories created in it."""
 
     name: str
     stored: int
@@ -39,111 +39,113 @@ class Month(NamedTuple):
 
 
 class Inventory:
-    """The sums. memories: all but deleted ones; use: of memories; now: milliseconds since the epoch."""
+    """The counts over a store. memories: all but deleted ones; use: of memories; now: milliseconds since the epoch."""
 
     __slots__ = ("memories", "now", "use")
 
     def __init__(self, memories: Sequence[Memory], use: Use, now: int) -> None:
-        self.memories = sorted(memories, key=lambda one: (-one.created_at, one.id))
+        self.memories = sorted(memories, key=lambda memory: (-memory.created_at, memory.id))
         self.use = use
         self.now = now
 
     @property
     def live(self) -> list[Memory]:
-        return [one for one in self.memories if one.is_live(self.now)]
+        return [memory for memory in self.memories if memory.is_live(self.now)]
 
     @property
     def waiting(self) -> list[Memory]:
-        return [one for one in self.memories if one.status == PENDING]
+        return [memory for memory in self.memories if memory.status == PENDING]
 
     def sessions_of(self, memory: Memory) -> int:
-        """Return to how many sessions a memory was given."""
-        known = self.use.by_id.get(memory.id)
-        return known.sessions if known else 0
+        """Return the number of sessions that received a memory."""
+        use = self.use.by_id.get(memory.id)
+        return use.sessions if use else 0
 
     def by_project(self) -> list[Group]:
-        """Return the memories by project, the most first; what is for all projects by its scope."""
-        return self._grouped(lambda one: one.project or one.scope)
+        """Return the memories by project, the largest group first. Shared memories are grouped by scope."""
+        return self._group_by(lambda memory: memory.project or memory.scope)
 
     def by_namespace(self) -> list[Group]:
-        """Return the memories by namespace, the most first."""
-        return self._grouped(lambda one: one.namespace)
+        """Return the memories by namespace, the largest group first."""
+        return self._group_by(lambda memory: memory.namespace)
 
     def growth(self) -> list[Month]:
-        """Return the growth by month, of the last MOST_MONTHS, of what is there now."""
-        new = Counter(_month_of(one.created_at) for one in self.memories)
+        """Return the growth over the last MAX_MONTHS months, counting the memories that still exist."""
+        new = Counter(_month_of(memory.created_at) for memory in self.memories)
         if not new:
             return []
         last = max(*new, _month_of(self.now))
-        stored, found = 0, []
+        stored, months = 0, []
         for month in range(min(new), last + 1) if last - min(new) < 1_000 else sorted(new):
             stored += new[month]
-            found.append(Month(f"{month // 12}-{month % 12 + 1:02}", stored, new[month]))
-        return found[-MOST_MONTHS:]
+            months.append(Month(f"{month // 12}-{month % 12 + 1:02}", stored, new[month]))
+        return months[-MAX_MONTHS:]
 
     def stale(self) -> list[tuple[str, Memory]]:
-        """Return what has expired, was replaced, or was neither changed nor given to a session for a year, each with why."""
-        found = []
-        for one in self.memories:
-            if one.expires_at is not None and one.expires_at <= self.now and one.status == "active":
-                found.append(("expired", one))
-            elif one.status in ("superseded", "archived"):
-                found.append((one.status, one))
-            elif one.status == "active" and self._is_unused(one):
-                found.append(("not used for a year", one))
-        return found
+        """Return the memories that are expired, superseded, archived or unused for a year, each with its reason."""
+        stale = []
+        for memory in self.memories:
+            if memory.expires_at is not None and memory.expires_at <= self.now and memory.status == "active":
+                stale.append(("expired", memory))
+            elif memory.status in ("superseded", "archived"):
+                stale.append((memory.status, memory))
+            elif memory.status == "active" and self._is_unused(memory):
+                stale.append(("not used for a year", memory))
+        return stale
 
     def _is_unused(self, memory: Memory) -> bool:
         long_ago = self.now - YEAR_MS
         if self.use.since is None or self.use.since > long_ago:
-            return False  # nobody knows
-        known = self.use.by_id.get(memory.id)
-        return max(memory.created_at, memory.updated_at, known.last_at if known else 0) <= long_ago
+            return False  # The record of hand-overs is too short.
+        use = self.use.by_id.get(memory.id)
+        return max(memory.created_at, memory.updated_at, use.last_at if use else 0) <= long_ago
 
-    def _grouped(self, key: Callable[[Memory], str]) -> list[Group]:
+    def _group_by(self, key: Callable[[Memory], str]) -> list[Group]:
         groups: dict[str, list[Memory]] = {}
-        for one in self.memories:
-            groups.setdefault(key(one), []).append(one)
-        found = [_group(name, members, self.now, self.use.by_id) for name, members in groups.items()]
-        return sorted(found, key=lambda group: (-group.active, -group.waiting, group.name))
+        for memory in self.memories:
+            groups.setdefault(key(memory), []).append(memory)
+        groups_by_key = [_make_group(name, members, self.now, self.use.by_id) for name, members in groups.items()]
+        return sorted(groups_by_key, key=lambda group: (-group.active, -group.waiting, group.name))
 
 
-def _group(name: str, members: Sequence[Memory], now: int, given: Mapping[str, object]) -> Group:
-    live = [one for one in members if one.is_live(now)]
-    return Group(name, len(live), sum(one.status == PENDING for one in members), sum(one.id in given for one in live))
+def _make_group(name: str, members: Sequence[Memory], now: int, given: Mapping[str, object]) -> Group:
+    active = [memory for memory in members if memory.is_live(now)]
+    return Group(
+        name, len(active), sum(memory.status == PENDING for memory in members), sum(memory.id in given for memory in active)
+    )
 
 
-def _month_of(at: int) -> int:
+def _month_of(time_ms: int) -> int:
     """Return the number of a time's month, from the year 0.
 
     >>> divmod(_month_of(1772445600000), 12)
     (2026, 2)
     """
-    moment = time.gmtime(max(0, at // 1000))
+    moment = time.gmtime(max(0, time_ms // 1000))
     return moment.tm_year * 12 + moment.tm_mon - 1
 
 
-MOST_TOLD = 20  # of a kind, on a terminal; elsewhere all
+MAX_SHOWN = 20  # findings of a kind on a terminal; elsewhere all
 SHOWN_WORDS = 100  # characters of a memory
-STATE_WAIT = 2_000.0  # milliseconds
+STATE_WAIT = 2_000.0  # ms
 
 
-def tell_findings() -> None:
-    """Look at all memories, and print what a person should look at. Raises NoMemory, StoreError, ConfigError."""
+def print_findings() -> None:
+    """Inspect the store and print the findings. Raises NoMemory, StoreError, ConfigError."""
     with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
         vectors = open_vectors(store)
         try:
-            found = hygiene.inspect(store, vectors, use_so_far(), now_ms())
+            inspection = hygiene.inspect_store(store, vectors, load_use(), now_ms())
         finally:
             if vectors:
                 vectors.close()
-    _print(found)
+    _print_inspection(inspection)
 
 
 def open_vectors(store: Store) -> VectorStore | None:
-    """Return the vectors of the packaged model, None where there are none to be had."""
+    """Return the vectors of the packaged model, None where they are not usable."""
     try:
         return context.vectors_of(store, PACKAGED)
     except (StoreError, ModelError) as error:
@@ -151,8 +153,8 @@ def open_vectors(store: Store) -> VectorStore | None:
         return None
 
 
-def use_so_far() -> Use:
-    """Return to how many sessions each memory was given, as far as that is known."""
+def load_use() -> Use:
+    """Return the recorded hand-overs of each memory."""
     home = context.home()
     if not os.path.exists(home.state_db):
         return Use({}, None)
@@ -163,27 +165,27 @@ def use_so_far() -> Use:
         state.close()
 
 
-def _print(found: Inspection) -> None:
-    counts = Counter(one.kind for one in found.findings)
+def _print_inspection(inspection: Inspection) -> None:
+    counts = Counter(finding.kind for finding in inspection.findings)
     for kind in hygiene.FINDING_KINDS:
-        of_kind = [one for one in found.findings if one.kind == kind]
+        of_kind = [finding for finding in inspection.findings if finding.kind == kind]
         if not of_kind:
             continue
         terminal.pieces((f"{kind}: {counts[kind]}", "bold"))
-        shown = of_kind[:MOST_TOLD] if terminal.is_drawn else of_kind
-        for one in shown:
-            _print_one(one)
+        shown = of_kind[:MAX_SHOWN] if terminal.is_drawn else of_kind
+        for finding in shown:
+            _print_finding(finding)
         if len(of_kind) > len(shown):
             terminal.pieces((f"   and {len(of_kind) - len(shown)} more; `subcog doctor --memories | cat` shows all", DIM))
-    for remark in found.remarks:
+    for remark in inspection.remarks:
         terminal.say(remark)
-    if not found.findings:
+    if not inspection.findings:
         terminal.say("nothing to tidy up")
     else:
-        terminal.say(f"{counted(len(found.findings), 'thing')} to look at; nothing was changed")
+        terminal.say(f"{pluralize(len(inspection.findings), 'thing')} to look at; nothing was changed")
 
 
-def _print_one(one: StoreFinding) -> None:
-    terminal.pieces(("   ", ""), (safe(one.why), DIM), (f"   {safe(one.command)}", ACCENT))
-    for memory in one.memories:
+def _print_finding(finding: StoreFinding) -> None:
+    terminal.pieces(("   ", ""), (safe(finding.why), DIM), (f"   {safe(finding.command)}", ACCENT))
+    for memory in finding.memories:
         terminal.pieces(("      ", ""), (safe(memory.id), ACCENT), (f"  {cut(safe(memory.content), SHOWN_WORDS)}", ""))

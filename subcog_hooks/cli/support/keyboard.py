@@ -1,4 +1,4 @@
-"""Single keys of a terminal, also those that were pressed before somebody waited for them."""
+"""Reads single keys of a terminal, also keys pressed before the program waited for one."""
 
 import os
 import select
@@ -13,13 +13,13 @@ if sys.platform != "win32":
     import termios
     import tty
 
-AT_ONCE_S = 0.05  # within which a terminal sends what belongs to one key
-LOOK_S = 0.2  # between two looks whether somebody has pressed Ctrl-C
+AT_ONCE_S = 0.05  # A terminal sends the bytes of one key within this time.
+CHECK_S = 0.2  # between two checks for Ctrl-C
 
 
 @contextmanager
 def single_keys() -> Iterator[None]:
-    """Let `next_key` have each key at once, without Enter and without an echo; Ctrl-C goes on interrupting."""
+    """Let `next_key` receive each key at once, without Enter and without an echo; Ctrl-C still interrupts."""
     if sys.platform == "win32":
         yield
         return
@@ -29,43 +29,43 @@ def single_keys() -> Iterator[None]:
         tty.setcbreak(sys.stdin.fileno(), termios.TCSADRAIN)
 
     listen()
-    was = signal.signal(signal.SIGCONT, listen)  # a shell takes its own settings back while the command is stopped
+    handler = signal.signal(signal.SIGCONT, listen)  # A shell restores its own settings while the command is stopped.
     try:
         yield
     finally:
-        signal.signal(signal.SIGCONT, was)
+        signal.signal(signal.SIGCONT, handler)
         termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)
 
 
 @contextmanager
 def whole_lines() -> Iterator[None]:
-    """Give the terminal to another program inside of `single_keys`, as it usually is."""
+    """Restore line input within `single_keys`, so that another program can use the terminal."""
     if sys.platform == "win32":
         yield
         return
-    now = termios.tcgetattr(sys.stdin.fileno())
-    usual = termios.tcgetattr(sys.stdin.fileno())
-    usual[3] |= termios.ICANON | termios.ECHO
-    termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, usual)
+    current = termios.tcgetattr(sys.stdin.fileno())
+    line_mode = termios.tcgetattr(sys.stdin.fileno())
+    line_mode[3] |= termios.ICANON | termios.ECHO
+    termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, line_mode)
     try:
         yield
     finally:
-        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, now)
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, current)
 
 
 def next_key() -> str:
-    """Return the key that is pressed next, "" for one that is no character. Raises KeyboardInterrupt at the end of input."""
+    """Return the next key, "" for a key that is no character. Raises KeyboardInterrupt at the end of input."""
     if sys.platform == "win32":
         return typer.getchar()
-    while not _is_pressed_within(LOOK_S):  # a Ctrl-C that came just before the wait does not end it: it is seen in between
+    while not _is_pressed_within(CHECK_S):  # A Ctrl-C just before a wait does not end it: it is seen between two.
         pass
     pressed = os.read(sys.stdin.fileno(), 1)
     if pressed in (b"", b"\x04"):
         raise KeyboardInterrupt
-    if pressed == b"\x1b":  # an arrow, say: what follows at once belongs to it
+    if pressed == b"\x1b":  # An arrow key, for instance: the bytes that follow at once belong to it.
         _skip_sequence()
         return ""
-    if pressed[0] >= 0xC0:  # of a letter that is no key: bytes that follow at once belong to it
+    if pressed[0] >= 0xC0:  # The first byte of a longer character: the bytes that follow belong to it.
         _skip_bytes(1 + (pressed[0] >= 0xE0) + (pressed[0] >= 0xF0))
     return pressed.decode("ascii", "ignore")
 

@@ -1,4 +1,4 @@
-"""The order that a language model gives to the first results of a search, where the person asks for it (`search --rank`)."""
+"""Ranks the first results of a search by a language model (`search --rank`)."""
 
 from subcog_hooks.cli.support import context
 from subcog_hooks.core.errors import ProviderError
@@ -10,7 +10,7 @@ from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 
-RANK_S = 60.0  # for the call
+RANK_S = 60.0  # timeout of the call
 COUNT_WAIT_MS = 2_000.0
 
 _SYSTEM = (
@@ -21,10 +21,9 @@ _SYSTEM = (
 
 
 class ModelRanking:
-    """The order that a model gives to an answer. depth: so many of its hits are looked at.
+    """The ranking of an answer by a model. depth: the number of hits that the model sees.
 
-    by: who has ordered it, "" where nobody did; places: of the hits that it named, by the memory's id; note: why nobody has, ""
-    otherwise.
+    by: the provider and model, "" before a ranking; places: rank by memory id; note: why no ranking was made, "" otherwise.
     """
 
     __slots__ = ("_provider", "by", "depth", "note", "places")
@@ -37,37 +36,37 @@ class ModelRanking:
         self.places: dict[str, int] = {}
 
     def order(self, query: str, answer: Answer, count: int) -> None:
-        """Put what a model names of the first hits in front, and keep `count` of all; the order stays where it can not.
+        """Put the hits that a model names first, and truncate the answer to `count` hits.
 
-        What may hold a secret is not sent, and keeps its place among those that are not named. Raises StoreError.
+        The order stays where no ranking is possible. A memory that may hold a secret is not sent. Raises StoreError.
         """
-        named = self._named(query, answer.hits[: self.depth])
-        if named is not None:
+        ranked = self._rank_hits(query, answer.hits[: self.depth])
+        if ranked is not None:
             self.by = f"{self._provider.name} ({self._provider.model})"
-            self.places = {hit.memory.id: place for place, hit in enumerate(named, 1)}
-            answer.hits = [*named, *(hit for hit in answer.hits if hit.memory.id not in self.places)]
+            self.places = {hit.memory.id: rank for rank, hit in enumerate(ranked, 1)}
+            answer.hits = [*ranked, *(hit for hit in answer.hits if hit.memory.id not in self.places)]
         answer.hits = answer.hits[:count]
         answer.end = min(answer.end, count)
 
-    def _named(self, query: str, hits: list[Hit]) -> list[Hit] | None:
-        asked = disclosure.disclosable_text(query)
-        if asked is None:
+    def _rank_hits(self, query: str, hits: list[Hit]) -> list[Hit] | None:
+        query_text = disclosure.disclosable_text(query)
+        if query_text is None:
             self.note = "not ranked: the query may hold a secret"
             return None
-        shown = [(hit, text) for hit in hits if (text := second_look.masked_excerpt(hit.memory))]
-        if not shown:
+        sent = [(hit, text) for hit in hits if (text := second_look.masked_excerpt(hit.memory))]
+        if not sent:
             self.note = "not ranked: what was found may hold a secret" if hits else ""
             return None
         provider, home = self._provider, context.home()
         home.create()
         state = State.open(home, COUNT_WAIT_MS)
         try:
-            most = int(context.settings()["llm.calls_a_day"])
-            if not state_values.take_llm_call(state, now_ms(), most):
-                self.note = f"not ranked: the {most} calls of today are made (llm.calls_a_day)"
+            daily_limit = int(context.settings()["llm.calls_a_day"])
+            if not state_values.take_llm_call(state, now_ms(), daily_limit):
+                self.note = f"not ranked: the {daily_limit} calls of today are made (llm.calls_a_day)"
                 return None
-            texts = [text for _, text in shown]
-            numbers = second_look.ask_for_numbers(provider, _SYSTEM, "Query", asked, texts, RANK_S, len(texts))
+            texts = [text for _, text in sent]
+            numbers = second_look.ask_for_numbers(provider, _SYSTEM, "Query", query_text, texts, RANK_S, len(texts))
             breaker.record_call_success(state, provider.identity)
         except ProviderError as error:
             breaker.record_call_failure(state, provider.identity, now_ms())
@@ -75,11 +74,11 @@ class ModelRanking:
             return None
         finally:
             state.close()
-        return [shown[number - 1][0] for number in numbers]
+        return [sent[number - 1][0] for number in numbers]
 
 
-def ranking() -> ModelRanking:
-    """Return the ranking by the model of `llm.at_rest`. Raises ProviderError where none is chosen, ConfigError."""
+def open_ranking() -> ModelRanking:
+    """Return a ranking by the model of `llm.at_rest`. Raises ProviderError where none is chosen, ConfigError."""
     provider = providers.background_provider(context.settings(), context.home())
     if provider is None:
         raise ProviderError("llm.at_rest is none, so no model can rank", "choose one: subcog config set llm.at_rest claude")

@@ -1,4 +1,4 @@
-"""The means by which a command prints: data, one-line messages, short forms of times and texts. rich is loaded to draw."""
+"""The output of commands: data, one-line messages, short forms of times and texts. rich is loaded only to draw."""
 
 from __future__ import annotations
 
@@ -20,23 +20,28 @@ if TYPE_CHECKING:
 
     from subcog_hooks.cli.support.screen import Screen
 
-_FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # they tell rich what is a terminal
+_FORCING = frozenset(
+    ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+)  # With one of them rich decides whether it is a terminal.
 ACCENT = "cyan"
 DIM = "bright_black"
-_LAST_SECOND = 32_503_679_999  # of the year 2999: the C library of Windows goes no further
+_LAST_SECOND = 32_503_679_999  # of the year 2999; the C library of Windows goes no further
 
 
 class ReaderGone(Exception):
-    """Nobody reads standard output any more, as behind `subcog list | head`: the command has done what was wanted."""
+    """The reader of standard output has closed it, as in `subcog list | head`: the command has done its work."""
 
 
 class OutputFailed(Exception):
-    """Standard output can not be written, as on a full disk."""
+    """Standard output cannot be written, as on a full disk."""
 
 
 class Terminal:
-    """The two streams of this run. quiet: nothing is said beside the result; has_blocks: the locale has smooth bars;
-    has_left_work: a thread is at something that nobody waits for any more."""
+    """The two streams of this run.
+
+    quiet: only the result is printed; has_blocks: the locale has smooth bars; has_left_work: a thread still runs that nobody
+    waits for.
+    """
 
     __slots__ = ("_err", "_out", "_said", "has_blocks", "has_left_work", "quiet")
 
@@ -52,7 +57,7 @@ class Terminal:
     def out(self) -> Screen:
         """Standard output, to draw on."""
         if self._out is None:
-            from subcog_hooks.cli.support.screen import Screen  # rich: 50 ms, which data for a script has no use for
+            from subcog_hooks.cli.support.screen import Screen  # rich: 50 ms, not needed to print data
 
             self._out = Screen(soft_wrap=False, highlight=False, emoji=False)
         return self._out
@@ -78,7 +83,7 @@ class Terminal:
             self.say(message)
 
     def begin_run(self, *, quiet: bool) -> None:
-        """Forget what an earlier run in this process has said."""
+        """Forget the remarks of an earlier run in this process."""
         self.quiet = quiet
         self._said.clear()
 
@@ -94,13 +99,13 @@ class Terminal:
         self.pieces((text, ""))
 
     def pieces(self, *pieces: tuple[str, str]) -> None:
-        """Print texts one behind the other, each with rich's style for it on a terminal. Raises ReaderGone, OutputFailed."""
+        """Print texts one after the other, each with a rich style on a terminal. Raises ReaderGone, OutputFailed."""
         if not self.is_drawn:
             self.raw(escape_controls("".join(text for text, _ in pieces), keep_lines=True) + "\n")
             return
         for text, style in pieces:
-            self._guarded(partial(self.out.print, text, markup=False, soft_wrap=True, style=style or None, end=""))
-        self._guarded(self.out.print)
+            self._write(partial(self.out.print, text, markup=False, soft_wrap=True, style=style or None, end=""))
+        self._write(self.out.print)
 
     def paragraph(self, *pieces: tuple[str, str], indent: int = 0) -> None:
         """Print texts as `pieces` does, wrapped between words on a terminal. indent: columns before each line."""
@@ -111,7 +116,7 @@ class Terminal:
 
     def draw(self, view: RenderableType) -> None:
         """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""
-        self._guarded(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
+        self._write(lambda: self.out.print(view, soft_wrap=not self.out.is_terminal))
 
     def json(self, value: object, indent: int | None = None) -> None:
         """Print the result as JSON, with a line end. Raises ReaderGone, OutputFailed."""
@@ -125,19 +130,19 @@ class Terminal:
         if not self.interactive or len(self.out.render_lines(view, pad=False)) < self.out.height:
             self.draw(view)
             return
-        os.environ.setdefault("LESS", "-RFX")  # or `less` shows the codes of colours, and clears the screen in the end
+        os.environ.setdefault("LESS", "-RFX")  # Otherwise `less` shows colour codes, and clears the screen at the end.
         with self.out.pager(styles=os.name != "nt" and "r" in os.environ["LESS"].lower()):
             self.draw(view)
 
     def raw(self, text: str) -> None:
         """Print data for other programs: no wrapping, no styles, UTF-8. Raises ReaderGone, OutputFailed."""
-        self._guarded(lambda: sys.stdout.write(text))
+        self._write(lambda: sys.stdout.write(text))
 
     def flush(self) -> None:
-        """Hand over what is still held back. Raises ReaderGone, OutputFailed."""
-        self._guarded(sys.stdout.flush)
+        """Write the buffered output. Raises ReaderGone, OutputFailed."""
+        self._write(sys.stdout.flush)
 
-    def _guarded(self, write: Callable[[], object]) -> None:
+    def _write(self, write: Callable[[], object]) -> None:
         try:
             write()
         except BrokenPipeError as error:
@@ -147,12 +152,12 @@ class Terminal:
 
     @property
     def is_drawn(self) -> bool:
-        """Return whether standard output is a terminal, or rich is told to take it for one."""
+        """Return whether standard output is a terminal, or rich is forced to treat it as one."""
         return sys.stdout.isatty() if self._out is None and _FORCING.isdisjoint(os.environ) else self.out.is_terminal
 
     @property
     def draws_remarks(self) -> bool:
-        """Return whether standard error is a terminal, or rich is told to take it for one."""
+        """Return whether standard error is a terminal, or rich is forced to treat it as one."""
         return sys.stderr.isatty() if self._err is None and _FORCING.isdisjoint(os.environ) else self.err.is_terminal
 
     @property
@@ -173,10 +178,10 @@ def day(at_ms: int) -> str:
     return time.strftime("%Y-%m-%d", moment)
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun in the singular or the plural.
+def pluralize(number: int, noun: str, plural: str | None = None) -> str:
+    """Join a number and its noun in the singular or the plural.
 
-    >>> counted(1, "candidate"), counted(7, "candidate"), counted(2, "memory", "memories")
+    >>> pluralize(1, "candidate"), pluralize(7, "candidate"), pluralize(2, "memory", "memories")
     ('1 candidate', '7 candidates', '2 memories')
     """
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
@@ -188,14 +193,14 @@ def safe(text: str) -> str:
 
 
 def redact_line(text: str) -> str:
-    """Return a text of a transcript, or of a page that others may see: in one line, without what is not stored either."""
-    from subcog_hooks.redaction.redact import redact  # 100 ms, which a list of memories need not wait for
+    """Return a text in one line without secrets and personal data, for transcripts and shared pages."""
+    from subcog_hooks.redaction.redact import redact  # 100 ms, which only reports need
 
     return one_line(redact(text).text)
 
 
 def visible(text: str) -> str:
-    """Return text of a file for a terminal, all of it: what a terminal would obey, or not show, as an escape.
+    """Return the text of a file for a terminal, with control and invisible characters as escapes.
 
     >>> visible("a b\\x1b[2J\\x9b\\u202e")
     'a b\\\\x1b[2J\\\\x9b\\\\u202e'
@@ -206,18 +211,18 @@ def visible(text: str) -> str:
     )
 
 
-def where(memory: Memory) -> str:
-    """Return the scope of a memory in a word or a path."""
+def owner_label(memory: Memory) -> str:
+    """Return the project of a memory, or its scope."""
     return memory.project or memory.scope
 
 
-def beside(memory: Memory) -> str:
-    """Return what is said of a memory beside its text, "" for nothing: its status where it is not active, who noted it."""
+def memory_remark(memory: Memory) -> str:
+    """Return a memory's status unless it is active, and the author noted with it; "" for neither."""
     return ", ".join(filter(None, ("" if memory.status == "active" else memory.status, memory.noted)))
 
 
 def prefer_utf8() -> None:
-    """Make the standard streams write UTF-8 whatever the locale is, and never fail on a character. Bars heed the locale."""
+    """Make the standard streams write UTF-8 in every locale and never fail on a character. Bars heed the locale."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - `>&-` has closed it
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole run
     terminal.has_blocks = str(sys.stdout.encoding).lower().startswith("utf")

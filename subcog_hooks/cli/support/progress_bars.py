@@ -16,18 +16,18 @@ from rich.text import Text
 from subcog_hooks.cli.support.output import terminal
 
 
-def of_items(*, with_rate: bool) -> Progress:
-    """Return a bar of things that are counted. with_rate: it shows how many a second."""
+def items_bar(*, with_rate: bool) -> Progress:
+    """Return a bar that counts items. with_rate: it shows the items per second."""
     return _bar(MofNCompleteColumn(), *([_Rate()] if with_rate else []))
 
 
-def of_bytes() -> Progress:
-    """Return a bar of bytes, with their speed."""
+def bytes_bar() -> Progress:
+    """Return a bar that counts bytes and shows their speed."""
     return _bar(DownloadColumn(), TransferSpeedColumn())
 
 
 class _Rate(ProgressColumn):
-    """The column that shows how many are done in a second."""
+    """The column with the items per second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:.0f}/s" if task.speed else "", style="progress.data.speed")

@@ -1,4 +1,4 @@
-"""The forms of an answer that programs read: JSON, JSON lines and ids."""
+"""Prints an answer for programs: as JSON, JSON lines or ids."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from subcog_hooks.store.memory import Memory
 
 HIDDEN = tuple(status for status in STATUSES if status not in ("active", "deleted"))
-LEAST_COVERED = 0.6  # of the query's words, the rarer the more: fewer have every other memory in common
-LOOKED_AT = 20  # memories of a list
+MIN_COVERED = 0.6  # share of the query's words, weighted by rarity; a lower share would match every other memory
+MAX_SEARCHED = 20  # hits
 MAX_NAMED_HIDDEN = 3
-HIDDEN_SEARCH_MS = 200.0  # words alone: some 2 ms among 10,000 memories
+HIDDEN_SEARCH_MS = 200.0  # Without vectors: about 2 ms among 10,000 memories.
 
 
 def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> list[Memory]:
-    """Return the memories that have most of the text's words and are not handed over any more, best first.
+    """Return the memories that have most of the text's words but are inactive or expired, best first.
 
-    scope: where to look; of its statuses nothing is taken. Raises IndexUnusable, StoreError.
+    scope: the filter of the search; its statuses are replaced. Raises IndexUnusable, StoreError.
     """
-    found: list[Memory] = []
+    hidden: list[Memory] = []
     now = now_ms()
     counts = store.counts()
     for statuses in ((HIDDEN,) if any(map(counts.get, HIDDEN)) else ()) + (("active",),):
@@ -50,18 +50,18 @@ def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> 
             include_expired=True,
         )
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
-        hits = pipeline.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), LOOKED_AT).hits
-        found += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
-    return found
+        hits = pipeline.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
+        hidden += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
+    return hidden
 
 
 def _covers(hit: Hit) -> bool:
     evidence = {name: value for name, value, _ in hit.terms}
-    return evidence.get("covered", 0.0) >= LEAST_COVERED * evidence.get("asked", 1.0) > 0.0
+    return evidence.get("covered", 0.0) >= MIN_COVERED * evidence.get("asked", 1.0) > 0.0
 
 
 def hidden_remark(memories: Sequence[Memory]) -> str:
-    """Return one sentence about hidden memories, and how to see them.
+    """Say in one sentence which memories are hidden, and how to see them.
 
     >>> hidden_remark([Memory(id="a", content="x", status="superseded")])
     '1 more matches but is superseded: `subcog show a`'
@@ -69,19 +69,21 @@ def hidden_remark(memories: Sequence[Memory]) -> str:
     states = " or ".join(dict.fromkeys("expired" if memory.status == "active" else memory.status for memory in memories))
     count = len(memories)
     verb = "more matches but is" if count == 1 else "more match but are"
-    shown = ", ".join(f"`subcog show {memory.id}`" for memory in memories[:MAX_NAMED_HIDDEN])
-    return f"{count} {verb} {states}: {shown}{', …' if count > MAX_NAMED_HIDDEN else ''}"
+    commands = ", ".join(f"`subcog show {memory.id}`" for memory in memories[:MAX_NAMED_HIDDEN])
+    return f"{count} {verb} {states}: {commands}{', …' if count > MAX_NAMED_HIDDEN else ''}"
 
 
-EXACT_DIGITS = 12  # of what a score is made of, so that the score's nine can be worked out again
-PRELIMINARY, FINAL = "preliminary", "final"  # the stages of an answer that is shown as it comes
+EXACT_DIGITS = 12  # of the parts of a score, so that its nine digits can be computed again
+PRELIMINARY, FINAL = "preliminary", "final"  # the stages of `--progressive`
 TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
 class ResultPage:
-    """One page of an answer. elapsed: milliseconds that it took; page: its number, from 1, with `offset` results before it;
-    is_empty: there are no memories at all; hidden: those that match and hold no more; ranked: by a model, None where nobody
-    asked for that."""
+    """One page of an answer.
+
+    elapsed: ms; page: its number, from 1, with `offset` results before it; is_empty: the store has no memory; hidden: matches
+    that are inactive or expired; ranked: the ranking by a model, None where nobody asked for it.
+    """
 
     __slots__ = ("answer", "elapsed", "hidden", "is_empty", "offset", "page", "ranked", "text")
 
@@ -106,55 +108,55 @@ class ResultPage:
         self.ranked = ranked
 
 
-def form(*, as_json: bool, jsonl: bool, ids: bool) -> str:
-    """Return the form of output that the options ask for. Raises UsageError when they ask for several."""
-    asked = [name for name, wanted in ((JSON, as_json), (JSONL, jsonl), (IDS, ids)) if wanted]
-    if len(asked) > 1:
+def output_format(*, as_json: bool, jsonl: bool, ids: bool) -> str:
+    """Return the output format that the options ask for. Raises UsageError for several."""
+    formats = [name for name, is_set in ((JSON, as_json), (JSONL, jsonl), (IDS, ids)) if is_set]
+    if len(formats) > 1:
         raise UsageError("--json, --jsonl and --ids exclude each other", "give one of them")
-    return asked[0] if asked else TABLE
+    return formats[0] if formats else TABLE
 
 
-def show(found: ResultPage, shape: str, *, is_explained: bool) -> None:
+def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
     """Print one page of an answer for a program. shape: JSON, JSONL or IDS."""
-    answer = found.answer
+    answer = page.answer
     if shape == JSON:
-        terminal.json(_described(found, remarks_on(found)), indent=1)
+        terminal.json(_answer_fields(page, remarks_on_page(page)), indent=1)
         return
-    say_remarks(found)
+    print_remarks(page)
     if shape == JSONL:
-        rows = [result(answer, hit, explain=is_explained) | _place_by_model(found.ranked, hit) for hit in answer.hits]
+        rows = [result_row(answer, hit, explain=is_explained) | _rank_by_model(page.ranked, hit) for hit in answer.hits]
         terminal.raw("".join(to_json(row) + "\n" for row in rows))
     else:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
 
 
-def show_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
-    """Print a stage of an answer as one line of JSON, at once. stage: PRELIMINARY or FINAL."""
-    found = [result(answer, hit, explain=is_explained) for hit in answer.hits]
+def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
+    """Print a stage of an answer as one line of JSON and flush it. stage: PRELIMINARY or FINAL."""
+    rows = [result_row(answer, hit, explain=is_explained) for hit in answer.hits]
     line = {
         "type": stage,
         "confidence": answer.confidence,
         "degraded": answer.is_degraded,
         "note": answer.note,
-        "results": found,
+        "results": rows,
     }
     terminal.json(line)
     terminal.flush()
 
 
-def say_remarks(found: ResultPage) -> None:
-    """Say beside the results what there is to say about them."""
-    answer = found.answer
-    for remark in remarks_on(found):
+def print_remarks(page: ResultPage) -> None:
+    """Print the remarks on an answer."""
+    answer = page.answer
+    for remark in remarks_on_page(page):
         terminal.say(remark)
     if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
         terminal.say("low confidence: nothing else speaks for the first of these but that it is the nearest")
 
 
-def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
-    """Return one result as the object that scripts read. explain: add the parts of its score."""
-    known: dict[str, object] = {
-        **described_memory(hit.memory),
+def result_row(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
+    """Return a hit as the object that scripts read. explain: add the parts of its score."""
+    row: dict[str, object] = {
+        **memory_fields(hit.memory),
         "score": hit.score,
         "relevance": hit.relevance,
         "confidence": answer.confidence_of(hit),
@@ -163,7 +165,7 @@ def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, obje
         "scores": hit.scores,
     }
     if explain:
-        known["explain"] = {
+        row["explain"] = {
             "read_as": answer.read_as,
             "alpha": answer.alpha,
             "alpha_reason": answer.alpha_reason,
@@ -174,11 +176,11 @@ def result(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, obje
             "contributions": {name: round(amount, EXACT_DIGITS) for name, amount in hit.contributions.items()},
             "factors": {"agreement": round(hit.agreement_factor, EXACT_DIGITS), "recency": round(hit.recency, EXACT_DIGITS)},
         }
-    return known
+    return row
 
 
-def described_memory(memory: Memory) -> dict[str, object]:
-    """Return what a result says of its memory, wherever it was found."""
+def memory_fields(memory: Memory) -> dict[str, object]:
+    """Return the fields of a memory in a result."""
     return {
         "id": memory.id,
         "urn": memory.urn,
@@ -190,11 +192,11 @@ def described_memory(memory: Memory) -> dict[str, object]:
     }
 
 
-def _described(found: ResultPage, remarks: Sequence[str]) -> dict[str, object]:
-    answer = found.answer
+def _answer_fields(page: ResultPage, remarks: Sequence[str]) -> dict[str, object]:
+    answer = page.answer
     hits = answer.hits
     return {
-        "query": found.text,
+        "query": page.text,
         "query_type": answer.query_type,
         "confidence": answer.confidence,
         "degraded": answer.is_degraded,
@@ -202,37 +204,36 @@ def _described(found: ResultPage, remarks: Sequence[str]) -> dict[str, object]:
         "suggestions": answer.suggestions,
         "strategies_matched": sorted({name for hit in hits for name in hit.found_by}),
         "agreement_scores": {hit.memory.id: round(hit.agreement, 4) for hit in hits},
-        "elapsed_ms": round(found.elapsed, 1),
+        "elapsed_ms": round(page.elapsed, 1),
         "total": answer.total,
-        "page": found.page,
+        "page": page.page,
         "has_more": answer.has_more,
-        **({"ranked_by": found.ranked.by or None} if found.ranked else {}),
-        "results": [result(answer, hit, explain=True) | _place_by_model(found.ranked, hit) for hit in hits],
+        **({"ranked_by": page.ranked.by or None} if page.ranked else {}),
+        "results": [result_row(answer, hit, explain=True) | _rank_by_model(page.ranked, hit) for hit in hits],
     }
 
 
-def _place_by_model(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
-    """Return the place that a model gave to a hit, None for none; nothing where nobody asked for that."""
+def _rank_by_model(ranked: ModelRanking | None, hit: Hit) -> dict[str, object]:
     return {"rank_by_model": ranked.places.get(hit.memory.id)} if ranked else {}
 
 
-def remarks_on(found: ResultPage) -> list[str]:
-    """Return what there is to say about an answer beside its hits."""
-    answer = found.answer
+def remarks_on_page(page: ResultPage) -> list[str]:
+    """Return the remarks on an answer: notes, corrections, suggestions and hidden memories."""
+    answer = page.answer
     remarks = [answer.note] if answer.note else []
-    if found.ranked and (found.ranked.by or found.ranked.note):
-        first = f"{found.ranked.by} has named {len(found.ranked.places) or 'none'} of the first results; they come first"
-        remarks.append(safe(found.ranked.note or first))
+    if page.ranked and (page.ranked.by or page.ranked.note):
+        first = f"{page.ranked.by} has named {len(page.ranked.places) or 'none'} of the first results; they come first"
+        remarks.append(safe(page.ranked.note or first))
     if answer.corrections:
         remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
-    if found.is_empty:
+    if page.is_empty:
         remarks.append('nothing has been remembered yet; remember something first: subcog remember "the text"')
-    elif not answer.hits and found.offset:
+    elif not answer.hits and page.offset:
         remarks.append("there are no results that far")
     elif not answer.hits:
         remarks.append("nothing found; try fewer or other words, --all-projects, or --status all")
     if answer.suggestions:
         remarks.append("the memories here know: " + ", ".join(map(safe, answer.suggestions)))
-    if found.hidden:
-        remarks.append(hidden_remark(found.hidden))
+    if page.hidden:
+        remarks.append(hidden_remark(page.hidden))
     return remarks

@@ -1,4 +1,4 @@
-"""A stream to a person, on which rich draws."""
+"""A rich console whose output is always escaped."""
 
 from collections.abc import Iterable
 
@@ -9,13 +9,13 @@ from subcog_hooks.core.control_characters import escape_controls
 
 
 class Screen(Console):
-    """A stream to a person. All that is printed to it passes `render`, so no caller can forget to escape what it prints."""
+    """A console for a person. All output passes `render`, so no caller can forget to escape a text."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Return the pieces of what is drawn, without control characters of the text's own."""
+        """Yield the segments of a drawing, without control characters of its texts."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable():
                 yield segment

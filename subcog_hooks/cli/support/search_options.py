@@ -1,4 +1,4 @@
-"""The options of `subcog search`: one table, read by typer for the terminal and by `read_words` for a script.
+"""The options of `subcog search`: one table, used by typer on a terminal and by `parse_command_line` in a script.
 
 Typer and rich take longer to load than a search takes, so a script's command line is read without them.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COMMAND, QUIET, END = "search", "--quiet", "--"
 SWITCH, SHAPE, STRING, LIST, NUMBER = "switch", "shape", "string", "list", "number"  # the kinds of options
-ONLY_TERMINAL = "team"  # the option that needs more than this table
+ONLY_TERMINAL = "team"  # This option needs more than this table.
 MAX_DIGITS = 7
 
 
@@ -143,7 +143,7 @@ _BY_FLAG = {flag: option for option in OPTIONS if option.name != ONLY_TERMINAL f
 
 
 class SearchOptions:
-    """The values of the options by their names. shape: how the answer is printed, TABLE or one of the others."""
+    """The values of the options by name. shape: the output format, TABLE or a format for programs."""
 
     query: Sequence[str] = ()
     shape = results.TABLE
@@ -166,16 +166,16 @@ class SearchOptions:
     batch: str | None = None
 
 
-def read_words(words: Sequence[str]) -> SearchOptions | None:
-    """Return the options that a command line holds, as typer would read them; None where typer has to read it.
+def parse_command_line(words: Sequence[str]) -> SearchOptions | None:
+    """Parse a command line as typer would; return None where typer has to parse it.
 
-    words: the command's name first. Typer reads every line that asks for a table on a terminal or has a fault.
+    words: the command's name first. Typer parses every line that asks for a table on a terminal or has a fault.
     """
     if not words or words[0] != COMMAND or sys.stdin is None:
         return None
     options = SearchOptions()
     query: list[str] = []
-    remaining = list(words[:0:-1])  # the next word is the last
+    remaining = list(words[:0:-1])  # The next word is the last element.
     while remaining:
         word = remaining.pop()
         if word == END:
@@ -199,7 +199,7 @@ def read_words(words: Sequence[str]) -> SearchOptions | None:
 
 
 def _set_value(options: SearchOptions, option: Option, value: str | None) -> bool:
-    """Set an option. Return False where it does not take the value, None for no value."""
+    """Set an option. Return False for an invalid value. value: None where the option has none."""
     if option.kind in (SWITCH, SHAPE):
         if value is not None or (option.kind == SHAPE and options.shape != results.TABLE):
             return False

@@ -1,4 +1,4 @@
-"""The sources that `search` reads: the index and the vectors, and which model gives the query its own."""
+"""Opens the index, the vectors and the embedding model that a search uses."""
 
 import _thread
 import time
@@ -25,38 +25,35 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
-LOADING_SHARE = 0.8  # of the time of a search, for loading a model: the rest is for searching without it
-Encode = Callable[[str], bytes]  # a text to its vector
+LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
+Encode = Callable[[str], bytes]  # text to vector
 
 
-class Loading:
-    """The milliseconds that a neural model is waited for at most, and those that it has taken."""
+class ModelLoading:
+    """The time for loading a neural model. max_ms: limit; taken_ms: time used so far."""
 
-    __slots__ = ("most_ms", "taken_ms")
+    __slots__ = ("max_ms", "taken_ms")
 
     def __init__(self, search_ms: float) -> None:
-        self.most_ms = LOADING_SHARE * search_ms
+        self.max_ms = LOADING_SHARE * search_ms
         self.taken_ms = 0.0
 
 
 @contextmanager
-def opened(
-    store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool, loading: Loading | None = None
+def open_sources(
+    store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool, loading: ModelLoading | None = None
 ) -> Iterator[Sources]:
-    """Yield what recall reads, brought up to date.
+    """Yield the sources of a search, brought up to date.
 
-    fast: as the hook does, else the query is embedded by a neural model, which is waited for without end where `loading` does
-    not bound it.
-
-    The model of the user's choice, where it can not answer the packaged one, where that can not the static encoder: the best
-    that there is answers, and the answer says what was missing.
+    fast: embed the query as the hook does, with the static encoder. Otherwise a neural model embeds it; `loading` limits the
+    wait. The user's model is tried first, then the packaged model, then the static encoder. The answer notes a missing model.
     """
     index = context.index_of(store)
     numbers = tuning.tuning_from_settings(settings)
-    if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # no model is loaded for what has no share
+    if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # Vectors with no weight need no model.
         yield Sources(index, store, None, numbers)
         return
-    space, note = _space(store, settings, fast=fast, loading=loading)
+    space, note = _open_space(store, settings, fast=fast, loading=loading)
     if space is None:
         yield Sources(index, store, None, numbers, note)
         return
@@ -64,24 +61,24 @@ def opened(
         yield Sources(index, store, space, numbers, note)
 
 
-def _space(
-    store: Store, settings: Settings, *, fast: bool, loading: Loading | None
+def _open_space(
+    store: Store, settings: Settings, *, fast: bool, loading: ModelLoading | None
 ) -> tuple[recall_vectors.SearchSpace | None, str | None]:
-    """Return the best space that there is, and in one sentence why it is not a better one."""
+    """Return the best available space, and a note where a better one was not available."""
     missed: list[str] = []
-    ways: list[Callable[[], recall_vectors.SearchSpace]] = []
+    openers: list[Callable[[], recall_vectors.SearchSpace]] = []
     if not fast:
         try:
             chosen = models.find_space(context.home(), str(settings[models.SETTING]))
         except ModelError as error:
             missed.append(error.message)
             chosen = PACKAGED
-        ways = [partial(_neural, store, space, loading) for space in dict.fromkeys((chosen, PACKAGED))]
-    ways.append(partial(_static, store))
-    for way in ways:
+        openers = [partial(_open_neural, store, candidate, loading) for candidate in dict.fromkeys((chosen, PACKAGED))]
+    openers.append(partial(_open_static, store))
+    for open_space in openers:
         try:
-            space = way()
-            return space, missed[0] if missed else _lag(space.vectors, store)
+            space = open_space()
+            return space, missed[0] if missed else _lag_note(space.vectors, store)
         except ExtensionMissing as error:  # no other model can do without it
             return None, error.message
         except (StoreError, ModelError) as error:
@@ -89,56 +86,55 @@ def _space(
     return None, f"found by words alone: {missed[-1]}"
 
 
-def _lag(vectors: VectorStore, store: Store) -> str | None:
-    """Return what to say of vectors that another process is still bringing up to date."""
+def _lag_note(vectors: VectorStore, store: Store) -> str | None:
     if vectors.watermark() >= store.revision():
         return None
     return "the vectors have not followed yet; the newest memories are found by words alone"
 
 
-def _neural(store: Store, space: Space, loading: Loading | None) -> recall_vectors.SearchSpace:
-    """Return a space whose query is embedded by its neural model, which is loaded when all the rest is there.
+def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
+    """Return a space whose query is embedded by its neural model, which is loaded last.
 
-    Raises StoreError, ModelError: of the user's choice also while some memories are not embedded in it.
+    Raises StoreError and ModelError, for the user's model also while some memories are not embedded in it.
     """
     if lacking := models.missing_files(space):
         raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
     vectors = context.vectors_of(store, space)
     try:
         final, pending = vectors.counts()
-        if pending and not space.is_packaged:  # only there the others have provisional ones
+        if pending and not space.is_packaged:  # In the packaged space the other memories have provisional vectors.
             raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
-        encode = _query_of(space) if loading is None else _query_in_time(space, loading)
+        encode = _load_query_encoder(space) if loading is None else _load_in_time(space, loading)
         return recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encode) if space.is_packaged else encode)
     except BaseException:
         vectors.close()
         raise
 
 
-def _query_in_time(space: Space, loading: Loading) -> Encode:
-    """Return what embeds a query. Raises ModelError also when the time is over before the model is there.
+def _load_in_time(space: Space, loading: ModelLoading) -> Encode:
+    """Return the function that embeds a query. Raises ModelError also where loading exceeds its time.
 
-    Then it goes on being loaded, and the process must not wait for that.
+    Loading then goes on in a thread, and the process must not wait for it.
     """
     loaded: list[Encode] = []
     failed: list[Exception] = []
-    is_over = _thread.allocate_lock()
-    is_over.acquire()
+    done = _thread.allocate_lock()
+    done.acquire()
 
     def load() -> None:
         try:
-            loaded.append(_query_of(space))
-        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+            loaded.append(_load_query_encoder(space))
+        except Exception as error:  # noqa: BLE001 - the waiting thread raises it
             failed.append(error)
         finally:
-            is_over.release()
+            done.release()
 
     started = time.perf_counter()
-    terminal.has_left_work = True  # until it has been waited for: Ctrl-C ends the process meanwhile
+    terminal.has_left_work = True  # until loading is over, so Ctrl-C can end the process
     _thread.start_new_thread(load, ())
-    is_there = is_over.acquire(timeout=max(0.0, loading.most_ms - loading.taken_ms) / 1000.0)
+    is_loaded = done.acquire(timeout=max(0.0, loading.max_ms - loading.taken_ms) / 1000.0)
     loading.taken_ms += (time.perf_counter() - started) * 1000.0
-    if not is_there:
+    if not is_loaded:
         raise ModelError(f"the model {space.model} took too long to load; `search.timeout_ms` gives it more time")
     terminal.has_left_work = False
     if failed:
@@ -146,28 +142,28 @@ def _query_in_time(space: Space, loading: Loading) -> Encode:
     return loaded[0]
 
 
-def _query_of(space: Space) -> Encode:
+def _load_query_encoder(space: Space) -> Encode:
     from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
     try:
         return DocumentEmbedder(space).query
     except ModelError as error:
-        raise ModelError(f"the model {space.model} can not be loaded (`subcog doctor` says why)") from error
+        raise ModelError(f"the model {space.model} cannot be loaded (`subcog doctor` says why)") from error
 
 
-def _static(store: Store) -> recall_vectors.SearchSpace:
+def _open_static(store: Store) -> recall_vectors.SearchSpace:
     encoder = StaticEncoder.open()
     return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), recall_vectors.latin_only(encoder.encode))
 
 
-def search(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-    """Return a page of hits; an index that turns out to be damaged is rebuilt on the way. Raises StoreError."""
+def search_sources(request: Request, recall_sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+    """Return a page of hits, after a rebuild where the index turns out to be damaged. Raises StoreError."""
     try:
-        answer = recall_search.search_memories(request, of, deadline, limit, offset)
+        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     except IndexUnusable:
-        of.index = index_sync.rebuild(context.home(), of.store)
-        answer = recall_search.search_memories(request, of, deadline, limit, offset)
-    if of.index.watermark() < of.store.revision():
+        recall_sources.index = index_sync.rebuild(context.home(), recall_sources.store)
+        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
+    if recall_sources.index.watermark() < recall_sources.store.revision():
         lag = "the index is being written by another process; the newest memories may be missing"
         answer.note = "; ".join(filter(None, (answer.note, lag)))
         answer.is_degraded = True

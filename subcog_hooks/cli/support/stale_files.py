@@ -1,4 +1,4 @@
-"""Memories whose files are gone: all of their `paths` mean files, and none of those is there any more."""
+"""Finds memories whose files are gone: no file matches any of their `paths`."""
 
 import os
 from collections import deque
@@ -10,85 +10,91 @@ from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Filter, Store, audience_of
 
-MAX_ENTRIES = 20_000  # files and folders that are looked at, in .2 s; a glob ends its search with the first file it matches
+MAX_ENTRIES = 20_000  # files and folders that are visited, in 0.2 s; a glob ends with the first file it matches
 SKIPPED = ".git"
 
 _WILD = frozenset("*?[{")
 
 
-class Stale(NamedTuple):
-    """The result of a look at the files.
+class StaleMemories(NamedTuple):
+    """The memories without a file, and the number that could not be checked.
 
-    gone: the memories none of whose files is there; unknown: how many more may be so, in a project of more than MAX_ENTRIES.
+    gone: memories that match no file; unknown: unchecked memories, in a project of more than MAX_ENTRIES.
     """
 
     gone: list[Memory]
     unknown: int
 
 
-class _Sought(NamedTuple):
-    """A glob that a file is sought for."""
+class _WantedGlob(NamedTuple):
+    """A glob that a file is searched for."""
 
-    glob: str  # absolute where the paths it is held against are
-    id: str  # of its memory
+    glob: str  # absolute where it is matched against absolute paths
+    id: str  # of the memory
 
 
-def find(store: Store, at: Project, most: int = MAX_ENTRIES) -> Stale:
-    """Return the active memories of the project `at` whose files are all gone.
+def find_stale(store: Store, here: Project, max_entries: int = MAX_ENTRIES) -> StaleMemories:
+    """Return the active memories of a project whose files are all gone.
 
-    most: files and folders that are looked at, in all of the project and once more in the folders that globs begin with.
+    max_entries: limit of visited entries, once for the project and once more for the folders that globs begin with.
     """
-    audiences = tuple(audience_of("project", name) for name in at.names)
+    audiences = tuple(audience_of("project", name) for name in here.names)
     missed = {memory.id: memory for memory in store.select(Filter(audiences=audiences)) if memory.paths}
-    sought: dict[str, list[_Sought]] = {}
+    wanted_globs: dict[str, list[_WantedGlob]] = {}
     for memory in list(missed.values()):
         for glob in memory.paths:
             beginning = _beginning(glob)
             if globs.is_absolute(glob):
                 beginning = os.path.expanduser(beginning)
-            folder = os.path.normpath(os.path.join(at.root, beginning))
+            folder = os.path.normpath(os.path.join(here.root, beginning))
             if not os.path.exists(folder):
                 continue
             if _is_exact(glob):
                 missed.pop(memory.id, None)
             else:
-                sought.setdefault(folder, []).append(_Sought(globs.absolute(glob), memory.id))
-    unknown = _seek(sought, missed, at.root, most)
-    return Stale([memory for memory in missed.values() if memory.id not in unknown], len(unknown & missed.keys()))
+                wanted_globs.setdefault(folder, []).append(_WantedGlob(globs.absolute(glob), memory.id))
+    unknown = _search_folders(wanted_globs, missed, here.root, max_entries)
+    return StaleMemories([memory for memory in missed.values() if memory.id not in unknown], len(unknown & missed.keys()))
 
 
-def _seek(sought: dict[str, list[_Sought]], missed: dict[str, Memory], root: str, most: int) -> set[str]:
-    """Look below each folder for the globs that begin with it, and take the memories that have a file out of `missed`.
+def _search_folders(
+    wanted_globs: dict[str, list[_WantedGlob]], missed: dict[str, Memory], root: str, max_entries: int
+) -> set[str]:
+    """Search each folder for its globs, and remove memories that have a file from `missed`.
 
-    Return the ids of those of which not all was looked at.
+    Return the ids of memories whose search was not complete.
     """
     unknown: set[str] = set()
 
-    def search(folder: str, wanted: Sequence[_Sought], most: int) -> tuple[int, bool]:
-        found, seen, is_whole = _search(folder, root, [one for one in wanted if one.id in missed], most)
-        for id_ in found:
+    def search(folder: str, wanted: Sequence[_WantedGlob], max_entries: int) -> tuple[int, bool]:
+        matched_ids, seen, is_whole = _search_folder(
+            folder, root, [wanted_glob for wanted_glob in wanted if wanted_glob.id in missed], max_entries
+        )
+        for id_ in matched_ids:
             missed.pop(id_, None)
         return seen, is_whole
 
-    everywhere = sought.pop(root, [])
+    everywhere = wanted_globs.pop(root, [])
     if everywhere:
-        inside = [folder for folder in sought if folder.startswith(os.path.join(root, ""))]
-        _, is_whole = search(root, [*everywhere, *(one for folder in inside for one in sought[folder])], most)
+        inside = [folder for folder in wanted_globs if folder.startswith(os.path.join(root, ""))]
+        _, is_whole = search(
+            root, [*everywhere, *(wanted_glob for folder in inside for wanted_glob in wanted_globs[folder])], max_entries
+        )
         if is_whole:
             for folder in inside:
-                del sought[folder]
+                del wanted_globs[folder]
         else:
-            unknown.update(one.id for one in everywhere)
-    for folder in sorted(sought, key=lambda path: (-path.count(os.sep), path)):  # the narrow ones are soon done
-        seen, is_whole = search(folder, sought[folder], most)
-        most -= seen
+            unknown.update(wanted_glob.id for wanted_glob in everywhere)
+    for folder in sorted(wanted_globs, key=lambda path: (-path.count(os.sep), path)):  # The narrow ones end soon.
+        seen, is_whole = search(folder, wanted_globs[folder], max_entries)
+        max_entries -= seen
         if not is_whole:
-            unknown.update(one.id for one in sought[folder])
+            unknown.update(wanted_glob.id for wanted_glob in wanted_globs[folder])
     return unknown
 
 
 def _beginning(glob: str) -> str:
-    """Return a glob up to its first part that is more than a name; the whole glob if it is a file's path.
+    """Return a glob up to its first part with a wildcard; the whole glob if it is a file's path.
 
     >>> _beginning("src/db/**"), _beginning("src/db/pool.py"), _beginning("*.sql"), _beginning("pool.py"), _beginning("/*.md")
     ('src/db', 'src/db/pool.py', '', '', '/')
@@ -96,7 +102,7 @@ def _beginning(glob: str) -> str:
     if _is_exact(glob):
         return glob
     if "/" not in glob.rstrip("/"):
-        return ""  # a name, in any folder
+        return ""  # A bare name matches in any folder.
     parts: list[str] = []
     for part in glob.rstrip("/").split("/"):
         if not _WILD.isdisjoint(part):
@@ -106,22 +112,21 @@ def _beginning(glob: str) -> str:
 
 
 def _is_exact(glob: str) -> bool:
-    """Return whether a glob is the path of one file."""
     return _WILD.isdisjoint(glob) and "/" in glob and not glob.endswith("/")
 
 
-def _search(folder: str, root: str, wanted: Sequence[_Sought], most: int) -> tuple[set[str], int, bool]:
-    """Return the ids of memories with a glob for a file below `folder`, how much was looked at, and whether that was all."""
+def _search_folder(folder: str, root: str, wanted: Sequence[_WantedGlob], max_entries: int) -> tuple[set[str], int, bool]:
+    """Return the ids of memories with a file below `folder`, the number of visited entries, and whether all were visited."""
     keyed: dict[str, dict[str, set[str]]] = {}
-    for one in wanted:
-        keyed.setdefault(globs.key_of(one.glob), {}).setdefault(one.glob, set()).add(one.id)
-    left = {one.id for one in wanted}
+    for wanted_glob in wanted:
+        keyed.setdefault(globs.key_of(wanted_glob.glob), {}).setdefault(wanted_glob.glob, set()).add(wanted_glob.id)
+    left = {wanted_glob.id for wanted_glob in wanted}
     seen = 0
     is_whole = True
     for path in _entries(folder):
         if not left:
             break
-        if seen >= most:
+        if seen >= max_entries:
             is_whole = False
             break
         seen += 1
@@ -133,22 +138,22 @@ def _search(folder: str, root: str, wanted: Sequence[_Sought], most: int) -> tup
             for glob, ids in keyed.get(key, {}).items():
                 if not ids.isdisjoint(left) and globs.matches(glob, absolute if globs.is_absolute(glob) else relative):
                     left -= ids
-    return {one.id for one in wanted} - left, seen, is_whole
+    return {wanted_glob.id for wanted_glob in wanted} - left, seen, is_whole
 
 
 def _entries(folder: str) -> Iterator[str]:
-    """Yield all files below a folder, and its folders with a slash behind; the upper ones first, each folder once."""
+    """Yield all files below a folder, and its folders with a trailing slash; upper levels first, each folder once."""
     waiting = deque([folder])
-    known: set[tuple[int, int]] = set()
+    visited: set[tuple[int, int]] = set()
     while waiting:
         here = waiting.popleft()
         try:
-            at = os.stat(here)
-            if (at.st_dev, at.st_ino) in known:
-                continue  # a link leads to where we have been
-            known.add((at.st_dev, at.st_ino))
+            status = os.stat(here)
+            if (status.st_dev, status.st_ino) in visited:
+                continue  # A link leads to a visited folder.
+            visited.add((status.st_dev, status.st_ino))
             with os.scandir(here) as entries:
-                for entry in sorted(entries, key=lambda one: one.name):
+                for entry in sorted(entries, key=lambda item: item.name):
                     if entry.is_dir():
                         if entry.name != SKIPPED:
                             waiting.append(entry.path)
@@ -156,4 +161,4 @@ def _entries(folder: str) -> Iterator[str]:
                     else:
                         yield entry.path
         except OSError:
-            continue  # what can not be read is nobody's file
+            continue  # An unreadable folder has no files.

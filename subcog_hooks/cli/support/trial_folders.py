@@ -1,7 +1,7 @@
-"""The folders of trials: throw-away copies of the store, in the home. Each is held by a lock that dies with its maker.
+"""The folders of trials: throw-away copies of the store in the home, each locked by the process that made it.
 
-A copy holds memories, also such as are purged meanwhile. So what a killed process has left goes with the next command that
-opens the store, and a purge ends the trials that are under way.
+A copy may hold memories that are purged meanwhile. So the next command that opens the store removes the folders of killed
+processes, and a purge ends running trials.
 """
 
 import os
@@ -13,24 +13,24 @@ from subcog_hooks.core.errors import StoreBusy, StoreError, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.lock import ProcessLock, is_held
 
-REMOVALS = 40  # attempts
-BETWEEN_S = 0.05  # of them: two seconds in all
-MAKING_WAIT_MS = 10_000  # for another process, which may be removing large ones
-_PREFIX = "subcog-trial-"  # nothing else is removed, whatever folder the home is
+REMOVALS = 40  # attempts to remove a folder
+BETWEEN_S = 0.05  # between attempts: two seconds in all
+MAKING_WAIT_MS = 10_000  # Another process may be removing large folders.
+_PREFIX = "subcog-trial-"  # Only folders with this prefix are removed.
 _LOCK = ".lock"  # beside the folder
 
 
 @contextmanager
 def hold_folder(home: Home) -> Iterator[str]:
-    """Yield a new folder for a trial, for the user alone, which is gone in the end.
+    """Yield a new private folder for a trial, which is removed at the end.
 
     Raises OSError, StoreError, also where a purge has ended the trial.
     """
-    import tempfile  # with `random`: not for each command that looks whether something was left
+    import tempfile  # It loads `random`, which a check for old folders does not need.
 
     with ExitStack() as held:
-        with _making(home):
-            _remove(_find_left(home))
+        with _creation_lock(home):
+            _remove_folders(_find_abandoned(home))
             folder = tempfile.mkdtemp(prefix=_PREFIX, dir=home.trials)
             held.callback(_remove_lock, folder)
             held.enter_context(ProcessLock(folder + _LOCK, 0, "trying something on a copy"))
@@ -45,31 +45,31 @@ def hold_folder(home: Home) -> Iterator[str]:
 
 
 def find_folders(home: Home) -> dict[str, bool]:
-    """Return the folders of trials, each with whether its maker is still at work."""
+    """Return the folders of trials, each with whether its process still runs."""
     try:
         names = sorted(os.listdir(home.trials))
     except OSError:
         return {}
-    found = {name.partition(_LOCK)[0] for name in names if name.startswith(_PREFIX)}
-    return {folder: is_held(folder + _LOCK) for folder in (os.path.join(home.trials, name) for name in sorted(found))}
+    folder_names = {name.partition(_LOCK)[0] for name in names if name.startswith(_PREFIX)}
+    return {folder: is_held(folder + _LOCK) for folder in (os.path.join(home.trials, name) for name in sorted(folder_names))}
 
 
-def remove_left(home: Home) -> int:
-    """Remove what killed processes have left, as far as that can be done. Return how many folders that were."""
-    if not _find_left(home):
+def remove_abandoned(home: Home) -> int:
+    """Remove the folders of killed processes, as far as possible. Return their number."""
+    if not _find_abandoned(home):
         return 0
     try:
-        with _making(home):
-            return _remove(_find_left(home))
+        with _creation_lock(home):
+            return _remove_folders(_find_abandoned(home))
     except StoreError:
         return 0
 
 
 def remove_all(home: Home) -> None:
-    """Remove all trials, also those under way, which fail by that. Raises StoreBusy where a process holds one open."""
+    """Remove all trials, also running ones, which then fail. Raises StoreBusy where a process holds a file open."""
     try:
         for folder in find_folders(home):
-            _remove_lock(folder)  # whose absence tells the maker
+            _remove_lock(folder)  # A missing lock tells the running process.
             remove_folder(folder)
     except OSError as error:
         raise StoreBusy("purged, but a trial under way still has a copy", "it goes when that process ends") from error
@@ -78,9 +78,9 @@ def remove_all(home: Home) -> None:
 def remove_folder(folder: str) -> None:
     """Remove a folder. Raises OSError.
 
-    An index in it may still be merging in the background, and then files come while others go.
+    An index in it may still be merging in the background, which adds files during the removal.
     """
-    import shutil  # as above
+    import shutil  # Imported late, as `tempfile` is.
 
     for left in reversed(range(REMOVALS)):
         try:
@@ -94,16 +94,16 @@ def remove_folder(folder: str) -> None:
             return
 
 
-def _making(home: Home) -> ProcessLock:
-    """Return the lock under which a folder is made and gets its own, and those without a maker are removed."""
+def _creation_lock(home: Home) -> ProcessLock:
+    """Return the lock for making a folder and for removing abandoned ones."""
     return ProcessLock(os.path.join(home.trials, "making.lock"), MAKING_WAIT_MS, "making or removing trials")
 
 
-def _find_left(home: Home) -> list[str]:
-    return [folder for folder, is_at_work in find_folders(home).items() if not is_at_work]
+def _find_abandoned(home: Home) -> list[str]:
+    return [folder for folder, is_running in find_folders(home).items() if not is_running]
 
 
-def _remove(folders: list[str]) -> int:
+def _remove_folders(folders: list[str]) -> int:
     removed = 0
     for folder in folders:
         with suppress(OSError):
@@ -114,6 +114,6 @@ def _remove(folders: list[str]) -> int:
 
 
 def _remove_lock(folder: str) -> None:
-    for suffix in ("", "-journal"):  # SQLite's, which a killed process leaves
+    for suffix in ("", "-journal"):  # A killed process leaves SQLite's journal.
         with suppress(OSError):
             os.unlink(f"{folder}{_LOCK}{suffix}")

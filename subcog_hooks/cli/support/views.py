@@ -8,23 +8,25 @@ from rich.segment import SegmentLines
 from rich.table import Table
 from rich.text import Text
 
-from subcog_hooks.cli.support.output import ACCENT, DIM, beside, day, safe, terminal, where
-from subcog_hooks.cli.support.results import ResultPage, say_remarks
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
+from subcog_hooks.cli.support.results import ResultPage, print_remarks
 from subcog_hooks.recall.hits import LOW, SPECULATIVE, Answer, Hit
 from subcog_hooks.settings.keys import Key
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
-WIDE = 100  # columns from which a table has room for the text beside the rest
+WIDE = 100  # columns that a table with the text needs
 
 
-def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[str] | Sequence[Text] = ()) -> RenderableType:
-    """Return a view of memories for a terminal: a table where it is wide enough, else a line about each with its text below.
+def memories_view(
+    memories: Sequence[Memory], max_chars: int, confidence: Sequence[str] | Sequence[Text] = ()
+) -> RenderableType:
+    """Draw memories as a table where the terminal is wide enough, else a line for each with its text below.
 
-    most: characters of a text that are shown in the table; below a line, three lines of it. confidence: how sure it is of each.
+    max_chars: length limit of a text in the table; below a line, three lines of it. confidence: one text for each memory.
     """
-    wide = terminal.out.width >= WIDE
-    owners = len({where(memory) for memory in memories}) > 1
+    is_wide = terminal.out.width >= WIDE
+    owners = len({owner_label(memory) for memory in memories}) > 1
     table = plain_table(is_wide=True)
     for name in ("id", "namespace", "date"):
         is_short = name != "namespace"
@@ -38,13 +40,13 @@ def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[st
     table.add_column("memory", ratio=1, overflow="fold")
     blocks: list[RenderableType] = []
     for number, memory in enumerate(memories):
-        sure = [Text(said) if isinstance(said, str) else said for said in confidence[number : number + 1]]
-        about = [memory.id, memory.namespace, day(memory.created_at), *([safe(where(memory))] if owners else [])]
+        sure = [Text(label) if isinstance(label, str) else label for label in confidence[number : number + 1]]
+        about = [memory.id, memory.namespace, day(memory.created_at), *([safe(owner_label(memory))] if owners else [])]
         tags = Text("".join(f"  #{safe(tag)}" for tag in memory.tags), style=ACCENT)
-        if said := beside(memory):
-            tags.append(f"  {said}", style=DIM)
-        if wide:
-            table.add_row(*map(Text, about), *sure, Text(cut(safe(memory.content), most)).append_text(tags))
+        if remark := memory_remark(memory):
+            tags.append(f"  {remark}", style=DIM)
+        if is_wide:
+            table.add_row(*map(Text, about), *sure, Text(cut(safe(memory.content), max_chars)).append_text(tags))
         else:
             head = (
                 Text("  ".join(about[:1]), style=DIM)
@@ -56,55 +58,56 @@ def memories_view(memories: Sequence[Memory], most: int, confidence: Sequence[st
             head.overflow = "fold"
             room = 3 * max(20, terminal.out.width - 4) - 4
             blocks += [head, Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
-    return table if wide else Group(*blocks)
+    return table if is_wide else Group(*blocks)
 
 
 def plain_table(*, is_wide: bool = False) -> Table:
-    """Return an empty table without lines. is_wide: as wide as the terminal. Its columns are to fold what is too long for
-    them (`overflow="fold"`); `no_wrap` is for what is always short."""
+    """Return an empty table without lines. is_wide: as wide as the terminal.
+
+    Its columns fold long texts (`overflow="fold"`); `no_wrap` is for short columns.
+    """
     return Table(box=None, pad_edge=False, expand=is_wide, header_style=DIM)
 
 
 def first_screen(view: RenderableType) -> RenderableType:
-    """Return as many lines of `view` as the terminal shows at once: what is to be taken back must not have scrolled away."""
+    """Return the lines of `view` that fit the terminal, so that they can be erased before they scroll away."""
     lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
     return SegmentLines(lines, new_lines=True)
 
 
-PREVIEW = 600  # characters of a memory in the table; `show` has all of it
+PREVIEW = 600  # characters of a memory in the table; `show` prints all of it
 WEAK = "yellow"
 
 
-def show_answer(found: ResultPage, *, is_explained: bool) -> None:
+def print_answer(page: ResultPage, *, is_explained: bool) -> None:
     """Print one page of an answer."""
-    answer = found.answer
-    say_remarks(found)
+    answer = page.answer
+    print_remarks(page)
     if answer.hits and terminal.out.is_terminal and not is_explained:
         terminal.out.print(answer_view(answer))
     else:
-        for number, hit in enumerate(answer.hits, found.offset + 1):
+        for number, hit in enumerate(answer.hits, page.offset + 1):
             memory = hit.memory
-            said = "" if memory.status == "active" else f"  ({memory.status})"
-            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{said}")
+            status = "" if memory.status == "active" else f"  ({memory.status})"
+            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}")
             if is_explained:
-                terminal.result("\n".join(f"    {line}" for line in _reasons(found.text, answer, hit, number)))
-    if answer.hits and found.offset and terminal.out.is_terminal:
-        terminal.say(f"from result {found.offset + 1}")
+                terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
+    if answer.hits and page.offset and terminal.out.is_terminal:
+        terminal.say(f"from result {page.offset + 1}")
 
 
 def answer_view(answer: Answer) -> RenderableType:
-    """Return the hits of an answer, for a terminal."""
-    return memories_view([hit.memory for hit in answer.hits], PREVIEW, [_confidence(answer, hit) for hit in answer.hits])
+    """Draw the hits of an answer."""
+    return memories_view([hit.memory for hit in answer.hits], PREVIEW, [_confidence_text(answer, hit) for hit in answer.hits])
 
 
-def _confidence(answer: Answer, hit: Hit) -> Text:
-    """Return how sure the answer is of a hit: its label and its relevance; what is weak stands out."""
+def _confidence_text(answer: Answer, hit: Hit) -> Text:
+    """Return the confidence label and the relevance of a hit; a weak one stands out."""
     label = answer.confidence_of(hit)
     return Text(f"{label.replace('_', ' ')} {hit.relevance:.2f}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
 
 
-def _reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]:
-    """Return the reasons why a hit stands where it stands, in lines."""
+def _rank_reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]:
     channels = [
         f"{name} {f'rank {hit.ranks[name]}, ' if name in hit.ranks else ''}{hit.scores.get(name, 0.0):g}"
         for name in dict.fromkeys((*hit.ranks, *hit.scores))
@@ -124,13 +127,13 @@ def _reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]:
     return lines
 
 
-MIN_MEANING_COLUMNS = 150  # columns from which a table has room for the meaning beside the rest
+MIN_MEANING_COLUMNS = 150  # columns that a table with the meaning needs
 
 
 def settings_table(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
-    """Return the settings as a table, or one below the other where it would be too narrow.
+    """Draw the settings as a table, or as a list on a narrow terminal.
 
-    rows: each with its value, and where that comes from, "" for the default.
+    rows: each with its value and the value's source, "" for the default.
     """
     table = plain_table()
     for column in ("setting", "value", "from", "allowed", "meaning"):

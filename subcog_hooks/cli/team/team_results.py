@@ -1,4 +1,4 @@
-"""`subcog search --team`: the query to the team's server, and its answer as a table, lines, JSON or ids."""
+"""Runs `subcog search --team` on the team's server, and prints the answer."""
 
 import time
 
@@ -22,53 +22,53 @@ from subcog_hooks.store.project import identity_of
 PREVIEW_OF_TEAM = 600  # characters of a memory in the table
 
 
-def require_plain(asked: SearchOptions) -> None:
-    """Raise UsageError for what the server can not be asked."""
-    given = [
+def require_supported(options: SearchOptions) -> None:
+    """Raise UsageError for options that the server does not support."""
+    unsupported = [
         name
         for name in ("batch", "progressive", "state", "status", "tag", "path", "since")
-        if getattr(asked, name) not in (None, (), [], False)
+        if getattr(options, name) not in (None, (), [], False)
     ]
-    if given:
+    if unsupported:
         raise UsageError(
-            f"--team does not go with --{given[0]}", "the server is asked by words, meaning, project and namespace"
+            f"--team does not go with --{unsupported[0]}", "the server is asked by words, meaning, project and namespace"
         )
 
 
-def run(asked: SearchOptions, *, is_fast: bool) -> int:
-    """Ask the server and print its answer. Return the exit code. Raises ServerError, ConfigError, UsageError."""
+def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
+    """Search on the server and print its answer. Return the exit code. Raises ServerError, ConfigError, UsageError."""
     settings = context.settings()
     url = sharing.url_of(settings)
-    text = inputs.readable(" ".join(asked.query))
+    text = inputs.readable(" ".join(options.query))
     if not text.strip():
         raise UsageError("no query was given", "for instance: subcog search --team token refresh")
-    count = asked.limit or int(settings["search.limit"])
+    count = options.limit or int(settings["search.limit"])
     numbers = tuning.tuning_from_settings(settings)
-    vector, note = _vector(text, asked.mode, is_fast=is_fast)
+    vector, note = _vector(text, options.mode, is_fast=is_fast)
     request = TeamRequest(
-        "" if asked.mode == SEMANTIC else text,
-        _projects(asked, settings),
+        "" if options.mode == SEMANTIC else text,
+        _projects(options, settings),
         vector,
-        namespaces=asked.namespace,
+        namespaces=options.namespace,
         limit=count,
-        offset=(asked.page - 1) * count,
+        offset=(options.page - 1) * count,
     )
     query_type = classify_query(text)
-    with sharing.reached(url) as (server, found):
+    with sharing.connect(url) as (server, tables):
         alpha, why = _alpha(numbers, query_type)
-        begun = time.perf_counter()
-        hits = team_search.search(server, found, request, numbers, alpha, now_ms())
-        elapsed = (time.perf_counter() - begun) * 1_000
-        compared = team_search.count_without_graph(server, found, request)
+        started = time.perf_counter()
+        hits = team_search.search(server, tables, request, numbers, alpha, now_ms())
+        elapsed = (time.perf_counter() - started) * 1_000
+        compared = team_search.count_without_graph(server, tables, request)
     if note:
         terminal.say(note)
     if compared:
         terminal.say(f"the server compares each of {compared:,} vectors; `subcog share init` of its owner makes a faster graph")
-    if asked.shape == results.TABLE:
-        _show(hits, asked, f"{query_type} query; meaning has a share of {alpha:g} ({why})", request.offset)
+    if options.shape == results.TABLE:
+        _print_hits(hits, options, f"{query_type} query; meaning has a share of {alpha:g} ({why})", request.offset)
         if not hits:
             terminal.say("the team's server has found nothing; try fewer or other words, or --all-projects")
-    elif asked.shape == results.JSON:
+    elif options.shape == results.JSON:
         terminal.json(
             {
                 "query": text,
@@ -76,38 +76,38 @@ def run(asked: SearchOptions, *, is_fast: bool) -> int:
                 "confidence": _label(hits[0]) if hits else NO_RESULTS,
                 "note": note or None,
                 "elapsed_ms": round(elapsed, 1),
-                "page": asked.page,
-                "results": [_result(hit, explain=True) for hit in hits],
+                "page": options.page,
+                "results": [_result_row(hit, explain=True) for hit in hits],
             },
             indent=1,
         )
     else:
-        is_ids = asked.shape == results.IDS
-        lines = (hit.memory.id if is_ids else to_json(_result(hit, explain=asked.explain)) for hit in hits)
+        is_ids = options.shape == results.IDS
+        lines = (hit.memory.id if is_ids else to_json(_result_row(hit, explain=options.explain)) for hit in hits)
         terminal.raw("".join(f"{line}\n" for line in lines))
     return 0 if hits else EXIT_NOTHING_FOUND
 
 
-def _projects(asked: SearchOptions, settings: Settings) -> list[str]:
+def _projects(options: SearchOptions, settings: Settings) -> list[str]:
     shared = sharing.projects_of(settings)
-    if asked.all_projects:
+    if options.all_projects:
         return list(shared)
-    if asked.project:
-        return [identity_of(asked.project)]
-    at = context.here()
-    if at is None:
+    if options.project:
+        return [identity_of(options.project)]
+    current = context.here()
+    if current is None:
         raise UsageError("this folder is in no project", "give --project NAME or --all-projects")
-    return [at.identity]
+    return [current.identity]
 
 
 def _vector(text: str, mode: str, *, is_fast: bool) -> tuple[bytes | None, str]:
-    """Return the vector of the query, None where words alone are compared, and what there is to say about it."""
+    """Return the vector of the query, None for a search by words, and a remark on the model."""
     if mode == LEXICAL:
         return None, ""
     note = ""
     if not is_fast:
         try:
-            from subcog_hooks.embed.documents import DocumentEmbedder  # .3 s with its libraries
+            from subcog_hooks.embed.documents import DocumentEmbedder  # 0.3 s with its libraries
             from subcog_hooks.embed.space import PACKAGED
 
             return DocumentEmbedder(PACKAGED).query(text), ""
@@ -128,13 +128,13 @@ def _alpha(numbers: tuning.Tuning, query_type: str) -> tuple[float, str]:
 
 
 def _label(hit: TeamHit) -> str:
-    """Return how sure the answer is of a hit, by how many channels have it among their first; relevance is not judged there."""
+    """Return the confidence of a hit by the number of channels that rank it high; relevance is not computed there."""
     return VERY_HIGH if hit.agreement == 1.0 and len(hit.ranks) > 1 else HIGH if len(hit.ranks) > 1 else LOW
 
 
-def _result(hit: TeamHit, *, explain: bool) -> dict[str, object]:
-    known: dict[str, object] = {
-        **results.described_memory(hit.memory),
+def _result_row(hit: TeamHit, *, explain: bool) -> dict[str, object]:
+    row: dict[str, object] = {
+        **results.memory_fields(hit.memory),
         "author": hit.author,
         "score": hit.score,
         "relevance": None,
@@ -144,17 +144,17 @@ def _result(hit: TeamHit, *, explain: bool) -> dict[str, object]:
         "scores": hit.scores,
     }
     if explain:
-        known["explain"] = {
+        row["explain"] = {
             "agreement": hit.agreement,
             "contributions": hit.contributions,
             "factors": {"agreement": hit.lift, "recency": hit.age},
         }
-    return known
+    return row
 
 
-def _show(hits: list[TeamHit], asked: SearchOptions, read_as: str, offset: int) -> None:
-    if hits and terminal.is_drawn and not asked.explain:
-        from subcog_hooks.cli.support.views import memories_view  # rich, for a terminal alone
+def _print_hits(hits: list[TeamHit], options: SearchOptions, read_as: str, offset: int) -> None:
+    if hits and terminal.is_drawn and not options.explain:
+        from subcog_hooks.cli.support.views import memories_view  # rich, needed on a terminal only
 
         labels = [_label(hit).replace("_", " ") for hit in hits]
         terminal.draw(memories_view([hit.memory for hit in hits], PREVIEW_OF_TEAM, labels))
@@ -162,7 +162,7 @@ def _show(hits: list[TeamHit], asked: SearchOptions, read_as: str, offset: int) 
     for number, hit in enumerate(hits, offset + 1):
         memory = hit.memory
         terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}  ({memory.noted})")
-        if asked.explain:
+        if options.explain:
             channels = "; ".join(f"{name} rank {rank}, {hit.scores[name]:.4g}" for name, rank in hit.ranks.items())
             added = ", ".join(f"{name} {amount:.4g}" for name, amount in hit.contributions.items())
             for line in (

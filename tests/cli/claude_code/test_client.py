@@ -1,4 +1,4 @@
-"""What the client's files say of our plugin, and which programs are found."""
+"""Reading the plugin from the client's files, and finding programs."""
 
 import json
 import os
@@ -15,23 +15,23 @@ ENTRY = {"scope": "user", "installPath": "/x", "version": "0.1.0"}
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository, and the work goes on in it."""
+    """A repository as the current folder."""
     folder = tmp_path / "repository"
     (folder / ".git").mkdir(parents=True)
     monkeypatch.chdir(folder)
     return folder
 
 
-def known(tmp_path: Path, plugins: object, marketplaces: object) -> None:
-    """Write what the client keeps of plugins and marketplaces."""
+def write_plugin_records(tmp_path: Path, plugins: object, marketplaces: object) -> None:
+    """Write the client's records of plugins and marketplaces."""
     folder = tmp_path / "claude" / "plugins"
     folder.mkdir(parents=True)
     (folder / "installed_plugins.json").write_text(json.dumps(plugins))
     (folder / "known_marketplaces.json").write_text(json.dumps(marketplaces))
 
 
-def switched(tmp_path: Path, repository: Path, **switches: object) -> None:
-    """Write settings, each with what it says of the plugin."""
+def write_switches(tmp_path: Path, repository: Path, **switches: object) -> None:
+    """Write settings files, each with its switch for the plugin."""
     (repository / ".claude").mkdir()
     files = {
         "user": tmp_path / "claude" / "settings.json",
@@ -59,47 +59,47 @@ def switched(tmp_path: Path, repository: Path, **switches: object) -> None:
 def test_last_settings_that_name_the_plugin_decide(
     tmp_path: Path, repository: Path, switches: dict[str, object], enabled_by: str | None, runs_for_the_user: bool
 ) -> None:
-    known(tmp_path, {"version": 2, "plugins": {PLUGIN: [ENTRY], "other@subcog": [ENTRY]}}, {"subcog": {}})
-    switched(tmp_path, repository, **switches)
+    write_plugin_records(tmp_path, {"version": 2, "plugins": {PLUGIN: [ENTRY], "other@subcog": [ENTRY]}}, {"subcog": {}})
+    write_switches(tmp_path, repository, **switches)
     (plugin,) = client.plugins()
     assert (plugin.id, plugin.version, plugin.enabled_by) == (PLUGIN, "0.1.0", enabled_by)
     assert plugin.runs_where("user") is runs_for_the_user
     assert plugin.runs_where("project") is (enabled_by is not None)
 
 
-def test_plugin_of_a_known_marketplace_runs_without_being_installed(tmp_path: Path, repository: Path) -> None:
-    known(tmp_path, {"version": 2, "plugins": {}}, {"subcog": {}})
-    switched(tmp_path, repository, project=True)
+def test_plugin_of_an_added_marketplace_runs_uninstalled(tmp_path: Path, repository: Path) -> None:
+    write_plugin_records(tmp_path, {"version": 2, "plugins": {}}, {"subcog": {}})
+    write_switches(tmp_path, repository, project=True)
     assert client.plugins() == [client.Plugin(PLUGIN, "", {"project": True})]
 
 
 def test_plugin_of_an_unknown_marketplace_is_none(tmp_path: Path, repository: Path) -> None:
-    known(tmp_path, {"version": 2, "plugins": {}}, {"other": {}})
-    switched(tmp_path, repository, project=True)
+    write_plugin_records(tmp_path, {"version": 2, "plugins": {}}, {"other": {}})
+    write_switches(tmp_path, repository, project=True)
     assert client.plugins() == []
 
 
 @pytest.mark.parametrize(
     "content", [None, [], {"plugins": []}, {"plugins": {PLUGIN: "x"}}, {"plugins": {PLUGIN: [{"version": 1}]}}]
 )
-def test_files_of_another_form_are_no_reason_to_fail(tmp_path: Path, repository: Path, content: object) -> None:
-    known(tmp_path, content, content)
+def test_malformed_client_files_are_ignored(tmp_path: Path, repository: Path, content: object) -> None:
+    write_plugin_records(tmp_path, content, content)
     (tmp_path / "claude" / "settings.json").write_text("[" * 100_000)
     assert [plugin.version for plugin in client.plugins()] in ([], [""])
 
 
 @posix
-def test_programs_are_found_by_full_folders_of_the_path_alone(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_are_found_in_absolute_path_folders_only(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in (repository, repository / "bin", repository / "own"):
         folder.mkdir(exist_ok=True)
         (folder / "subcog").write_text("")
         (folder / "subcog").chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin"]))
-    assert client.on_path("subcog") is None
-    assert client.runnable(["subcog", "hook"]) is None
+    assert client.find_program("subcog") is None
+    assert client.resolve_command(["subcog", "hook"]) is None
     monkeypatch.setenv("PATH", os.pathsep.join([".", str(repository / "own")]))
-    assert client.runnable(["subcog", "hook"]) == [str(repository / "own" / "subcog"), "hook"]
-    assert client.runnable(["bin/subcog", "hook"]) is None
-    assert client.runnable([str(repository / "bin" / "subcog"), "hook"]) == [str(repository / "bin" / "subcog"), "hook"]
+    assert client.resolve_command(["subcog", "hook"]) == [str(repository / "own" / "subcog"), "hook"]
+    assert client.resolve_command(["bin/subcog", "hook"]) is None
+    assert client.resolve_command([str(repository / "bin" / "subcog"), "hook"]) == [str(repository / "bin" / "subcog"), "hook"]
     (repository / "own" / "subcog").chmod(0o644)
-    assert client.runnable(["subcog", "hook"]) is None
+    assert client.resolve_command(["subcog", "hook"]) is None

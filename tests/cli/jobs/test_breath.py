@@ -1,4 +1,4 @@
-"""The pace of the work at rest: pauses while hooks come, room on the machine, budgets; on a clock that runs by itself."""
+"""The pace of background jobs: pauses for hooks, load, battery and budgets, on a simulated clock."""
 
 import json
 import os
@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.background_jobs import Breath, Clock
-from subcog_hooks.cli.jobs.machine import Machine, Seen, averaged
+from subcog_hooks.cli.jobs.background_jobs import Clock, JobPace
+from subcog_hooks.cli.jobs.machine import Machine, MachineStatus, decayed_load
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import learned
 from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
@@ -22,17 +22,17 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 
 START_S = 1_000_000.0
-IDLE = Seen(None, 0.2, 2)
-BUSY = Seen(None, 3.1, 2)
+IDLE = MachineStatus(None, 0.2, 2)
+BUSY = MachineStatus(None, 3.1, 2)
 
 
 class Ticking(Clock):
-    """A clock that runs while somebody sleeps, and is told of each moment."""
+    """A clock that advances while somebody sleeps, and calls a function with each time."""
 
-    def __init__(self, told: Callable[[float], object] = lambda _: None) -> None:
+    def __init__(self, on_sleep: Callable[[float], object] = lambda _: None) -> None:
         self.seconds = START_S
         self.put_back_s = 0.0
-        self.told = told
+        self.on_sleep = on_sleep
 
     def now_s(self) -> float:
         return self.seconds - self.put_back_s
@@ -42,7 +42,7 @@ class Ticking(Clock):
 
     def sleep(self, seconds: float) -> None:
         self.seconds += seconds
-        self.told(self.seconds)
+        self.on_sleep(self.seconds)
 
     @property
     def passed_s(self) -> float:
@@ -51,7 +51,7 @@ class Ticking(Clock):
 
 @pytest.fixture
 def clock(home: Home) -> Ticking:
-    """A clock beside a home whose process at rest has begun an hour ago."""
+    """A clock, and a home whose background process started an hour ago."""
     home.create()
     Path(home.at_rest_lock).touch()
     ask_at(home, START_S - 3_600)
@@ -59,24 +59,24 @@ def clock(home: Home) -> Ticking:
 
 
 def ask_at(home: Home, seconds: float) -> None:
-    """Let a hook come at this time."""
+    """Simulate a hook at this time."""
     os.utime(home.at_rest_lock, (seconds, seconds))
 
 
-def breathing(home: Home, clock: Clock, *, budget_s: float = 60.0, look: Callable[[], Seen] | None = None) -> Breath:
-    return Breath(home, budget_s, look=look, clock=clock)
+def job_pace(home: Home, clock: Clock, *, budget_s: float = 60.0, look: Callable[[], MachineStatus] | None = None) -> JobPace:
+    return JobPace(home, budget_s, look=look, clock=clock)
 
 
 # ---- while hooks come ----------------------------------------------------------------------------------------------------
 
 
-def test_work_goes_on_without_a_pause_where_no_hook_has_come(home: Home, clock: Ticking) -> None:
-    assert breathing(home, clock).goes_on()
+def test_work_does_not_pause_without_hooks(home: Home, clock: Ticking) -> None:
+    assert job_pace(home, clock).goes_on()
     assert clock.passed_s == 0.0
 
 
-def test_a_hook_makes_it_pause_until_a_second_of_quiet_has_passed(home: Home, clock: Ticking) -> None:
-    pace = breathing(home, clock)
+def test_a_hook_pauses_work_for_a_second_of_quiet(home: Home, clock: Ticking) -> None:
+    pace = job_pace(home, clock)
     ask_at(home, START_S - 0.4)
     pace.pause()
     assert clock.passed_s == pytest.approx(0.6, abs=background_jobs.POLL_S)
@@ -85,9 +85,9 @@ def test_a_hook_makes_it_pause_until_a_second_of_quiet_has_passed(home: Home, cl
     assert clock.passed_s == pytest.approx(1.6, abs=2 * background_jobs.POLL_S)
 
 
-def test_a_steady_stream_of_hooks_lets_a_unit_through_every_thirty_seconds(home: Home, clock: Ticking) -> None:
-    pace = breathing(home, clock)
-    clock.told = lambda now: ask_at(home, now)
+def test_a_unit_is_done_every_thirty_seconds_of_steady_hooks(home: Home, clock: Ticking) -> None:
+    pace = job_pace(home, clock)
+    clock.on_sleep = lambda now: ask_at(home, now)
     ask_at(home, START_S)
     paused: list[float] = []
     for _ in range(3):
@@ -98,30 +98,30 @@ def test_a_steady_stream_of_hooks_lets_a_unit_through_every_thirty_seconds(home:
         pace.pause()
         assert round(clock.passed_s - before) == paused[-1]  # within the unit nothing disturbs it
         clock.seconds += background_jobs.UNIT_S
-    assert paused == [background_jobs.LONGEST_PAUSE_S] * 3
+    assert paused == [background_jobs.MAX_PAUSE_S] * 3
 
 
-def test_a_pause_ends_when_somebody_waits_for_the_work_itself(home: Home, clock: Ticking) -> None:
+def test_a_pause_ends_when_somebody_waits_for_the_job(home: Home, clock: Ticking) -> None:
     ask_at(home, START_S)
-    breathing(home, clock).pause(lambda: clock.passed_s >= 0.2)
+    job_pace(home, clock).pause(lambda: clock.passed_s >= 0.2)
     assert clock.passed_s == pytest.approx(0.2, abs=background_jobs.POLL_S)
 
 
-def test_a_clock_that_was_put_back_stops_nothing(home: Home, clock: Ticking) -> None:
+def test_a_hook_in_the_future_does_not_pause_work(home: Home, clock: Ticking) -> None:
     ask_at(home, START_S + 3_600)
-    assert breathing(home, clock).goes_on()
+    assert job_pace(home, clock).goes_on()
     assert clock.passed_s == 0.0
 
 
-def test_a_clock_that_is_put_back_meanwhile_changes_no_budget_no_look_and_no_pause(home: Home, clock: Ticking) -> None:
-    looks: list[float] = []
+def test_a_clock_put_back_changes_no_budget_check_or_pause(home: Home, clock: Ticking) -> None:
+    checks: list[float] = []
 
-    def look() -> Seen:
-        looks.append(clock.passed_s)
+    def look() -> MachineStatus:
+        checks.append(clock.passed_s)
         return IDLE
 
-    pace = breathing(home, clock, budget_s=60.0, look=look)
-    clock.told = lambda _: ask_at(home, clock.now_s())
+    pace = job_pace(home, clock, budget_s=60.0, look=look)
+    clock.on_sleep = lambda _: ask_at(home, clock.now_s())
     ask_at(home, clock.now_s())
     assert pace.goes_on()  # after the longest pause, in its unit
     clock.put_back_s = 3_600.0
@@ -129,38 +129,38 @@ def test_a_clock_that_is_put_back_meanwhile_changes_no_budget_no_look_and_no_pau
     before = clock.seconds
     ask_at(home, clock.now_s())
     pace.pause()
-    assert clock.seconds - before == pytest.approx(background_jobs.LONGEST_PAUSE_S, abs=2 * background_jobs.POLL_S)
+    assert clock.seconds - before == pytest.approx(background_jobs.MAX_PAUSE_S, abs=2 * background_jobs.POLL_S)
     clock.seconds += 10.0
     ask_at(home, 0.0)
     assert pace.goes_on()
-    assert len(looks) == 2
+    assert len(checks) == 2
     clock.seconds += 60.0
     assert not pace.goes_on()
     assert pace.outcome == UNFINISHED
 
 
-def test_what_a_job_writes_into_state_db_is_no_hook(home: Home, clock: Ticking) -> None:
+def test_a_write_to_state_db_does_not_count_as_a_hook(home: Home, clock: Ticking) -> None:
     state = State.open(home, 1_000)
     for count in range(3):
         learned.note_learnable(state, count)
     state.close()
     clock.seconds = before = os.stat(home.state_db).st_mtime
     with ProcessLock(home.at_rest_lock, 0, "working at rest"):
-        assert breathing(home, clock).goes_on()
+        assert job_pace(home, clock).goes_on()
     assert clock.seconds == before
 
 
-def test_no_lock_is_no_hook(home: Home) -> None:
+def test_a_missing_lock_does_not_pause_work(home: Home) -> None:
     clock = Ticking()
-    assert breathing(home, clock).goes_on()
+    assert job_pace(home, clock).goes_on()
     assert clock.passed_s == 0.0
 
 
-# ---- room and time -------------------------------------------------------------------------------------------------------
+# ---- load and time -------------------------------------------------------------------------------------------------------
 
 
-def test_its_budget_ends_a_job_and_pauses_cost_nothing_of_it(home: Home, clock: Ticking) -> None:
-    pace = breathing(home, clock, budget_s=120.0)
+def test_a_budget_ends_a_job_and_excludes_pauses(home: Home, clock: Ticking) -> None:
+    pace = job_pace(home, clock, budget_s=120.0)
     ask_at(home, START_S)
     pace.pause()
     clock.seconds += 119.0
@@ -171,77 +171,75 @@ def test_its_budget_ends_a_job_and_pauses_cost_nothing_of_it(home: Home, clock: 
     assert not pace.goes_on()
 
 
-def test_a_low_battery_puts_a_job_off_and_one_that_is_plugged_in_does_not(home: Home, clock: Ticking) -> None:
-    assert breathing(home, clock, look=lambda: Seen(50.0, 0.0, 2)).goes_on()
-    pace = breathing(home, clock, look=lambda: Seen(49.0, 0.0, 2))
+def test_a_battery_below_half_puts_a_job_off(home: Home, clock: Ticking) -> None:
+    assert job_pace(home, clock, look=lambda: MachineStatus(50.0, 0.0, 2)).goes_on()
+    pace = job_pace(home, clock, look=lambda: MachineStatus(49.0, 0.0, 2))
     assert not pace.goes_on()
     assert (pace.outcome, pace.why) == (PUT_OFF, "the battery is at 49 %")
 
 
-def test_load_is_waited_for_and_after_ten_minutes_of_it_the_rest_is_put_off(home: Home, clock: Ticking) -> None:
-    assert breathing(home, clock, look=lambda: Seen(None, 3.0, 2)).goes_on()
-    falls = breathing(home, clock, look=lambda: BUSY if clock.passed_s < 300 else IDLE)
+def test_ten_minutes_of_load_put_a_job_off(home: Home, clock: Ticking) -> None:
+    assert job_pace(home, clock, look=lambda: MachineStatus(None, 3.0, 2)).goes_on()
+    falls = job_pace(home, clock, look=lambda: BUSY if clock.passed_s < 300 else IDLE)
     assert falls.goes_on()
     assert (clock.passed_s, falls.outcome) == (300, DONE)
-    pace = breathing(home, clock, look=lambda: BUSY, budget_s=30.0)
+    pace = job_pace(home, clock, look=lambda: BUSY, budget_s=30.0)
     assert not pace.goes_on()
     assert (pace.outcome, pace.why) == (PUT_OFF, "the load was 3.1 by others, on 2 cores")
-    assert clock.passed_s == 300 + background_jobs.LONGEST_WAIT_S
+    assert clock.passed_s == 300 + background_jobs.MAX_LOAD_WAIT_S
 
 
 def test_the_jobs_of_a_process_wait_ten_minutes_together(home: Home, clock: Ticking) -> None:
     busy_wait = background_jobs.BusyWait()
     for _ in range(3):
-        pace = Breath(home, 60.0, look=lambda: BUSY, clock=clock, busy_wait=busy_wait)
+        pace = JobPace(home, 60.0, look=lambda: BUSY, clock=clock, busy_wait=busy_wait)
         assert not pace.goes_on()
         assert pace.outcome == PUT_OFF
-    assert clock.passed_s == background_jobs.LONGEST_WAIT_S
+    assert clock.passed_s == background_jobs.MAX_LOAD_WAIT_S
 
 
-def test_the_machine_and_the_wish_are_looked_at_every_few_seconds(home: Home, clock: Ticking) -> None:
-    looks: list[float] = []
+def test_machine_and_settings_are_checked_every_five_seconds(home: Home, clock: Ticking) -> None:
+    checks: list[float] = []
 
-    def look() -> Seen:
-        looks.append(clock.passed_s)
+    def look() -> MachineStatus:
+        checks.append(clock.passed_s)
         return IDLE
 
     wanted = [True]
-    pace = Breath(home, 60.0, lambda: bool(wanted), look, clock)
+    pace = JobPace(home, 60.0, lambda: bool(wanted), look, clock)
     for _ in range(12):
         assert pace.goes_on()
         clock.seconds += 1.0
-    assert looks == [0.0, 5.0, 10.0]
+    assert checks == [0.0, 5.0, 10.0]
     wanted.clear()
     clock.seconds += 4.0
     assert not pace.goes_on()
     assert (pace.outcome, pace.why) == (UNFINISHED, "it is not wanted any more")
 
 
-def test_own_work_is_taken_off_the_load() -> None:
+def test_own_work_is_subtracted_from_the_load() -> None:
     own = 0.0
-    for _ in range(60):  # five minutes on one core, looked at every five seconds
-        own = averaged(own, 5.0, 5.0)
+    for _ in range(60):  # five minutes on one core, measured every five seconds
+        own = decayed_load(own, 5.0, 5.0)
     assert own == pytest.approx(1.0, abs=0.01)
-    assert averaged(own, 0.0, 60.0) == pytest.approx(0.37, abs=0.01)
+    assert decayed_load(own, 0.0, 60.0) == pytest.approx(0.37, abs=0.01)
     seen = Machine().look()
     assert seen.cores >= 1
     assert seen.load >= 0.0
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError("/sys/class/power_supply"), ValueError("of a driver")])
-def test_a_system_that_tells_nothing_of_its_battery_and_load_is_worked_on(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_jobs_run_where_battery_and_load_are_unknown(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail() -> None:
         raise error
 
     monkeypatch.setattr(psutil, "sensors_battery", fail, raising=False)
     assert Machine().look().battery is None
 
-    def tell_nothing() -> None:
+    def fail_to_measure() -> None:
         raise OSError("no load average")
 
-    monkeypatch.setattr(psutil, "getloadavg", tell_nothing)
+    monkeypatch.setattr(psutil, "getloadavg", fail_to_measure)
     assert Machine().look().load == 0.0
 
 
@@ -249,7 +247,7 @@ def test_a_system_that_tells_nothing_of_its_battery_and_load_is_worked_on(
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "SessionStart", "Stop"])
-def test_each_hook_asks_for_quiet_before_it_does_anything_else(home: Home, clock: Ticking, event: str) -> None:
+def test_each_hook_asks_for_quiet_first(home: Home, clock: Ticking, event: str) -> None:
     payload = {"hook_event_name": event, "session_id": "s", "cwd": "/", "prompt": "x", "tool_name": "Read"}
     files = set(os.listdir(home.root))
     subprocess.run(
@@ -262,6 +260,6 @@ def test_each_hook_asks_for_quiet_before_it_does_anything_else(home: Home, clock
     assert set(os.listdir(home.root)) == files
 
 
-def test_a_hook_makes_no_file_where_nothing_has_worked_at_rest(home: Home, store: Store) -> None:
+def test_a_hook_makes_no_lock_file_before_the_first_job(home: Home, store: Store) -> None:
     home.ask_for_quiet()
     assert not os.path.exists(home.at_rest_lock)

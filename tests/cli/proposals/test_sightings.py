@@ -1,4 +1,4 @@
-"""Which of what second looks found was right, by what is recorded: nothing else teaches."""
+"""Sightings: memories found by a second look that the session proved right."""
 
 import pytest
 
@@ -28,8 +28,8 @@ def prompt(text: str | None = "When do employees receive their salary?", session
 
 
 def look(outcome: str = HANDED_OVER, ranks: dict[str, int] | None = None) -> Decision:
-    found = [Candidate(MEMORY, "learnings", 0.4, 0.4, FOUND, ranks), Candidate(OTHER, "learnings", 0.1, 0.1, BELOW)]
-    return Decision("d-look", 11, LOOK_EVENT, "s", "", outcome, reason="d-call", candidates=found, looked_at="d-prompt")
+    candidates = [Candidate(MEMORY, "learnings", 0.4, 0.4, FOUND, ranks), Candidate(OTHER, "learnings", 0.1, 0.1, BELOW)]
+    return Decision("d-look", 11, LOOK_EVENT, "s", "", outcome, reason="d-call", candidates=candidates, looked_at="d-prompt")
 
 
 def call() -> Decision:
@@ -38,35 +38,35 @@ def call() -> Decision:
 
 
 def later(session: str = "s") -> Decision:
-    """A prompt that names what is in the memory, which the session has been given."""
+    """A later prompt that would have brought the memory again."""
     again = [Candidate(MEMORY, "learnings", 0.9, 0.9, GIVEN)]
     return Decision("d-later", 13, PROMPT_EVENT, session, "", BELOW, candidates=again, prompt="payroll")
 
 
-def told(*decisions: Decision, silent: tuple[SilentCall, ...] = ()) -> list[tuple[str, str, str]]:
-    return [(one.memory, one.prompt.id, one.how) for one in find_sightings(decisions, silent)]
+def sightings(*decisions: Decision, silent: tuple[SilentCall, ...] = ()) -> list[tuple[str, str, str]]:
+    return [(sighting.memory, sighting.prompt.id, sighting.how) for sighting in find_sightings(decisions, silent)]
 
 
-def test_what_was_handed_over_and_used_by_a_prompt_or_a_tool_is_right() -> None:
-    assert told(later(), call(), look(), prompt()) == [(MEMORY, "d-prompt", USED)]
+def test_a_memory_used_by_a_prompt_or_tool_is_a_sighting() -> None:
+    assert sightings(later(), call(), look(), prompt()) == [(MEMORY, "d-prompt", USED)]
     touched = SilentCall(14, "Read", ("pay.md",), (MEMORY,), "s")
-    assert told(call(), look(), prompt(), silent=(touched,)) == [(MEMORY, "d-prompt", USED)]
+    assert sightings(call(), look(), prompt(), silent=(touched,)) == [(MEMORY, "d-prompt", USED)]
 
 
-def test_what_nobody_used_or_another_session_did_is_not() -> None:
-    assert told(call(), look(), prompt()) == []
-    assert told(later("another"), call(), look(), prompt()) == []
+def test_a_memory_unused_in_its_session_is_no_sighting() -> None:
+    assert sightings(call(), look(), prompt()) == []
+    assert sightings(later("another"), call(), look(), prompt()) == []
 
 
-@pytest.mark.parametrize(("outcome", "place", "is_right"), [(MOVED_ON, 1, True), (HANDED_OVER, 1, True), (MOVED_ON, 2, False)])
-def test_what_a_model_ranked_first_is_right_even_where_the_session_moved_on(outcome: str, place: int, is_right: bool) -> None:
-    assert told(look(outcome, {MODEL_CHOICE: place}), prompt()) == [(MEMORY, "d-prompt", CHOSEN)] * is_right
+@pytest.mark.parametrize(("outcome", "rank", "is_right"), [(MOVED_ON, 1, True), (HANDED_OVER, 1, True), (MOVED_ON, 2, False)])
+def test_a_memory_ranked_first_by_a_model_is_a_sighting(outcome: str, rank: int, is_right: bool) -> None:
+    assert sightings(look(outcome, {MODEL_CHOICE: rank}), prompt()) == [(MEMORY, "d-prompt", CHOSEN)] * is_right
 
 
 @pytest.mark.parametrize("text", [None, f"log in with {MASK}, please"])
-def test_a_prompt_that_is_not_kept_or_held_a_secret_teaches_nothing(text: str | None) -> None:
-    assert told(later(), call(), look(), prompt(text)) == []
+def test_an_unstored_or_masked_prompt_teaches_nothing(text: str | None) -> None:
+    assert sightings(later(), call(), look(), prompt(text)) == []
 
 
 def test_a_prompt_without_a_session_teaches_nothing() -> None:
-    assert told(later(), call(), look(), prompt(session="")) == []
+    assert sightings(later(), call(), look(), prompt(session="")) == []

@@ -1,4 +1,4 @@
-"""Bars and sparklines: as long as the number says, in whatever characters the terminal has."""
+"""Bars and sparklines, in block characters or ASCII."""
 
 import io
 import sys
@@ -14,29 +14,29 @@ SHARES = st.floats(-2.0, 2.0)
 
 
 @given(SHARES, st.integers(1, 60), st.booleans())
-def test_a_bar_has_its_width_whatever_it_shows(share: float, width: int, blocks: bool) -> None:
-    assert len(arithmetic.filled(share, width, blocks=blocks)) == width
+def test_a_bar_always_has_its_width(share: float, width: int, blocks: bool) -> None:
+    assert len(arithmetic.filled_bar(share, width, blocks=blocks)) == width
 
 
 @given(SHARES, SHARES, st.integers(1, 60), st.booleans())
-def test_more_is_never_shorter(one: float, other: float, width: int, blocks: bool) -> None:
-    low, high = sorted((one, other))
-    assert len(arithmetic.filled(low, width, blocks=blocks).rstrip()) <= len(
-        arithmetic.filled(high, width, blocks=blocks).rstrip()
+def test_a_larger_share_is_never_shorter(first: float, second: float, width: int, blocks: bool) -> None:
+    low, high = sorted((first, second))
+    assert len(arithmetic.filled_bar(low, width, blocks=blocks).rstrip()) <= len(
+        arithmetic.filled_bar(high, width, blocks=blocks).rstrip()
     )
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0.0, 1e6)), max_size=30))
-def test_a_sparkline_has_a_character_a_value_and_the_largest_stands_highest(values: list[float | None]) -> None:
-    line = arithmetic.heights(values)
+def test_the_largest_value_of_a_sparkline_is_the_highest(values: list[float | None]) -> None:
+    line = arithmetic.height_characters(values)
     assert len(line) == len(values)
-    known = [value for value in values if value is not None]
-    if known and max(known) > 0:
-        assert line[values.index(max(known))] == "█"
+    numbers = [value for value in values if value is not None]
+    if numbers and max(numbers) > 0:
+        assert line[values.index(max(numbers))] == "█"
 
 
 @pytest.mark.parametrize(("has_blocks", "drawn"), [(True, "██┃ "), (False, "##| ")])
-def test_a_bar_says_where_the_threshold_is(monkeypatch: pytest.MonkeyPatch, has_blocks: bool, drawn: str) -> None:
+def test_a_bar_marks_the_threshold(monkeypatch: pytest.MonkeyPatch, has_blocks: bool, drawn: str) -> None:
     monkeypatch.setattr(terminal, "has_blocks", has_blocks)
     assert arithmetic.bar(0.5, 4, mark=0.5).plain == drawn
     assert arithmetic.bar(0.0, 4, mark=1.0).plain == "   " + drawn[2]
@@ -44,7 +44,7 @@ def test_a_bar_says_where_the_threshold_is(monkeypatch: pytest.MonkeyPatch, has_
 
 
 @pytest.mark.parametrize(("encoding", "has_blocks"), [("utf-8", True), ("UTF8", True), ("latin-1", False), ("ascii", False)])
-def test_the_locale_says_which_characters_there_are(monkeypatch: pytest.MonkeyPatch, encoding: str, has_blocks: bool) -> None:
+def test_the_encoding_decides_about_block_characters(monkeypatch: pytest.MonkeyPatch, encoding: str, has_blocks: bool) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     monkeypatch.setattr(terminal, "has_blocks", None)

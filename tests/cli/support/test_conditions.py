@@ -1,4 +1,4 @@
-"""Conditions as people write them: what is read, and that what is written is read as the same."""
+"""Parsing and formatting the conditions of a memory."""
 
 import json
 
@@ -20,10 +20,10 @@ from subcog_hooks.core.errors import InvalidMemory
     ],
 )
 def test_conditions_are_read_as_short_texts_or_as_json(texts: list[str], when: dict[str, object]) -> None:
-    assert condition_inputs.read(texts) == when
+    assert condition_inputs.parse_conditions(texts) == when
 
 
-def test_what_is_no_condition_is_named(subtests: pytest.Subtests) -> None:
+def test_an_invalid_condition_is_named(subtests: pytest.Subtests) -> None:
     cases = [
         (["{"], "when is '{', which is not JSON; for instance"),
         (['{"a": 1} more'], "which is not JSON"),
@@ -34,14 +34,14 @@ def test_what_is_no_condition_is_named(subtests: pytest.Subtests) -> None:
         (["=main"], "when has ''"),
         (["branch"], "when has 'branch'"),
     ]
-    for texts, said in cases:
+    for texts, message in cases:
         with subtests.test(texts=texts):
             with pytest.raises(InvalidMemory) as raised:
-                condition_inputs.read(texts)
-            assert said in str(raised.value)
+                condition_inputs.parse_conditions(texts)
+            assert message in str(raised.value)
 
 
-def test_conditions_are_written_as_short_as_they_can_be(subtests: pytest.Subtests) -> None:
+def test_conditions_have_their_shortest_form(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, object], list[str]]] = [
         ({}, []),
         ({"branch": "main"}, ["branch=main"]),
@@ -63,8 +63,8 @@ def test_conditions_are_written_as_short_as_they_can_be(subtests: pytest.Subtest
     ]
     for when, texts in cases:
         with subtests.test(when=when):
-            assert condition_inputs.written(when) == texts
-            assert condition_inputs.read(texts) == when
+            assert condition_inputs.condition_texts(when) == texts
+            assert condition_inputs.parse_conditions(texts) == when
 
 
 VALUES = st.booleans() | st.integers(-10, 10) | st.floats(-10, 10) | st.text(max_size=5) | st.sampled_from(["a,b", '"a"', "7"])
@@ -78,7 +78,7 @@ FORMS = (
 
 
 @given(st.dictionaries(st.sampled_from(["calm", "mood", "build"]), FORMS.filter(lambda form: form != {}), max_size=3))
-def test_what_is_written_is_read_as_the_same(when: dict[str, object]) -> None:
-    read = condition_inputs.read(condition_inputs.written(when))
-    assert {name: json.dumps(read[name]) for name in when} == {name: json.dumps(when[name]) for name in when}
-    assert len(read) == len(when)
+def test_formatted_conditions_parse_to_the_same(when: dict[str, object]) -> None:
+    parsed = condition_inputs.parse_conditions(condition_inputs.condition_texts(when))
+    assert {name: json.dumps(parsed[name]) for name in when} == {name: json.dumps(when[name]) for name in when}
+    assert len(parsed) == len(when)

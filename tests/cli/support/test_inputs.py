@@ -1,4 +1,4 @@
-"""What commands are given to read: texts and lines of JSONL, from arguments, files and standard input."""
+"""Inputs of commands: texts and lines of JSONL, from arguments, files and standard input."""
 
 import io
 import sys
@@ -28,7 +28,7 @@ def test_standard_input_of_another_encoding_is_named(monkeypatch: pytest.MonkeyP
         inputs.text_of(["-"])
 
 
-def test_rows_are_read_from_a_file_whatever_their_ids_are(tmp_path: Path) -> None:
+def test_rows_may_have_ids_of_any_type(tmp_path: Path) -> None:
     lines = [
         '{"id": 7, "prompt": "a\u2028b"}',
         "",
@@ -36,14 +36,14 @@ def test_rows_are_read_from_a_file_whatever_their_ids_are(tmp_path: Path) -> Non
         '{"id": [1], "prompt": "c", "of": null}',
     ]
     (tmp_path / "rows.jsonl").write_bytes("\n".join(lines).encode())
-    assert list(inputs.rows(str(tmp_path / "rows.jsonl"), "prompt", "of")) == [
+    assert list(inputs.read_rows(str(tmp_path / "rows.jsonl"), "prompt", "of")) == [
         (7, "a\u2028b", None),
         (None, "", "x"),
         ([1], "c", None),
     ]
 
 
-def test_a_line_that_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+def test_an_invalid_line_is_named(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
     cases = [
         "not json",
         "7",
@@ -59,22 +59,22 @@ def test_a_line_that_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatch, sub
         with subtests.test(line=line):
             pipe(monkeypatch, f'{{"id": 1, "prompt": "x"}}\n\n{line}\n'.encode())
             with pytest.raises(UsageError) as refused:
-                list(inputs.rows("-", "prompt"))
+                list(inputs.read_rows("-", "prompt"))
             assert str(refused.value) == 'standard input line 3: expected {"id", "prompt"}; correct the line'
 
 
-def test_what_a_line_may_have_is_said_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_optional_field_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe(monkeypatch, b'{"id": 1, "query": "x", "project": 3}')
     with pytest.raises(UsageError) as refused:
-        list(inputs.rows("-", "query", "project"))
+        list(inputs.read_rows("-", "query", "project"))
     assert refused.value.message == 'standard input line 1: expected {"id", "query", "project"?}'
 
 
-def test_a_file_that_can_not_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nowhere can not be read: No such file or directory; give a JSONL file, or -"):
-        list(inputs.rows("nowhere", "prompt"))
-    with pytest.raises(UsageError, match="can not be read: Is a directory"):
-        list(inputs.rows(str(tmp_path), "prompt"))
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nowhere cannot be read: No such file or directory; give a JSONL file, or -"):
+        list(inputs.read_rows("nowhere", "prompt"))
+    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+        list(inputs.read_rows(str(tmp_path), "prompt"))
     (tmp_path / "latin").write_bytes(b"caf\xe9")
     with pytest.raises(UsageError, match="latin is not UTF-8 at byte 3; convert it"):
-        list(inputs.rows(str(tmp_path / "latin"), "prompt"))
+        list(inputs.read_rows(str(tmp_path / "latin"), "prompt"))

@@ -1,4 +1,4 @@
-"""What commands do while another process brings the vectors up to date: they wait a moment, and go on with what there is."""
+"""Commands while another process updates the vectors: they wait briefly, then go on without."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ with Store.reader(home) as store:
 
 @contextmanager
 def followed_by_another() -> Iterator[subprocess.Popen[str]]:
-    """Another process has begun to follow; it goes on with each line, and to the end when its input is closed."""
+    """Run another process that updates the vectors; it goes on with each line, and ends with its input."""
     command = [sys.executable, "-c", FOLLOW]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -57,7 +57,7 @@ def followed_by_another() -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture
 def behind(subcog: Run, home: Home, make: Maker, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """One memory that the vectors have, one that they have not followed yet."""
+    """A store with one memory that has a vector and one that has none yet."""
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     assert subcog("remember", "The office cat sleeps on the warm server rack in winter.").code == 0
     with Store.writer(home) as store:
@@ -65,7 +65,7 @@ def behind(subcog: Run, home: Home, make: Maker, monkeypatch: pytest.MonkeyPatch
     return subcog
 
 
-def test_a_search_leaves_the_work_to_whoever_is_at_it_and_says_so(behind: Run, home: Home) -> None:
+def test_a_search_notes_a_running_vector_update(behind: Run, home: Home) -> None:
     query = ("search", "where do kittens nap in winter, and is the sluice open?", "--fast", "--json")
     with followed_by_another():
         answer = json.loads(behind(*query).out)
@@ -77,7 +77,7 @@ def test_a_search_leaves_the_work_to_whoever_is_at_it_and_says_so(behind: Run, h
     assert (answer["degraded"], len(answer["results"])) == (False, 2)
 
 
-def test_a_memory_that_is_stored_meanwhile_is_followed_by_whoever_is_at_it(behind: Run, home: Home) -> None:
+def test_a_running_update_includes_a_memory_stored_meanwhile(behind: Run, home: Home) -> None:
     with followed_by_another():
         done = behind("remember", "The crane is locked in a storm.")
         assert (done.code, done.err) == (0, "kept in learnings, for all your projects; it comes when a prompt is about it\n")
@@ -85,7 +85,7 @@ def test_a_memory_that_is_stored_meanwhile_is_followed_by_whoever_is_at_it(behin
         assert (sum(vectors.counts()), vectors.watermark()) == (3, store.revision())
 
 
-def test_a_follower_that_is_killed_leaves_the_work_to_the_next_command(behind: Run, home: Home) -> None:
+def test_the_next_command_finishes_a_killed_update(behind: Run, home: Home) -> None:
     with followed_by_another() as follower:
         follower.kill()
         follower.wait()
@@ -95,7 +95,7 @@ def test_a_follower_that_is_killed_leaves_the_work_to_the_next_command(behind: R
         assert sum(vectors.counts()) == 2
 
 
-def test_reindex_waits_for_whoever_is_at_it(behind: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reindex_waits_for_a_running_update(behind: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_sync, "LONG_WAIT_MS", 30)
     with followed_by_another():
         done = behind("reindex")
