@@ -14,7 +14,7 @@ from subcog_hooks.core.errors import StoreError
 
 @pytest.fixture
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user's folder, outside of any repository and not the one worked in."""
+    """A user's folder, outside of any repository and of the working folder."""
     folder = tmp_path / "user"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
@@ -72,7 +72,7 @@ def test_oldest_homes_make_room(user: Path) -> None:
     ["", "{", "null", '{"homes": ["HOME"]}', "[1, null]", "[" * 50_000, "\xff", '["HOME"' + " " * MAX_RECORD + "]"],
     ids=["empty", "cut", "null", "object", "no paths", "deep", "no UTF-8", "too large"],
 )
-def test_record_that_is_no_list_accepts_nothing_and_is_written_anew(user: Path, repository: Path, content: str) -> None:
+def test_record_that_is_no_list_accepts_nothing(user: Path, repository: Path, content: str) -> None:
     home = repository / ".memories"
     record = user / ".subcog" / "homes.json"
     record.parent.mkdir()
@@ -107,9 +107,7 @@ def test_repository_that_names_the_users_folder_forges_nothing(
         monkeypatch.chdir(repository)
 
 
-def test_users_folder_below_the_folder_worked_in_is_not_taken_at_its_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_users_folder_below_the_working_folder_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = tmp_path / "unpacked" / "user" / ".subcog"
     shipped.mkdir(parents=True)
     (shipped / "homes.json").write_text(json.dumps([str(shipped)]))
@@ -126,7 +124,7 @@ def test_relative_users_folder_accepts_nothing(repository: Path, monkeypatch: py
     assert not is_accepted_home(str(repository / ".memories"))
 
 
-def test_users_folder_that_is_a_repository_itself_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_folder_may_itself_be_a_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     pwd = pytest.importorskip("pwd")  # the system's list of users, which Windows lacks
     folder = pwd.getpwuid(os.getuid()).pw_dir
     monkeypatch.setenv("HOME", folder)
@@ -134,10 +132,10 @@ def test_users_folder_that_is_a_repository_itself_is_the_users_own(monkeypatch: 
     assert is_accepted_home(os.path.join(folder, ".subcog"))
 
 
-def test_folder_that_can_not_be_written_is_one_clear_error(user: Path) -> None:
+def test_read_only_folder_is_one_clear_error(user: Path) -> None:
     (user / ".subcog").mkdir()
     (user / ".subcog" / "homes.json").mkdir()
-    with pytest.raises(StoreError, match=r"homes\.json can not be written"):
+    with pytest.raises(StoreError, match=r"homes\.json cannot be written"):
         remember_home("/srv/memories")
     assert not is_accepted_home("/srv/memories")
     assert os.listdir(user / ".subcog") == ["homes.json"]

@@ -54,7 +54,7 @@ for attempt in (
 
 
 def on_a_full_disk(tmp_path: Path, *arguments: str) -> list[str]:
-    """What the script says on a disk of its own, in a namespace of its own."""
+    """The lines that the script prints on a full disk in its own namespace."""
     if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode:
         pytest.skip("no file system can be mounted here")
     mounted = f'mount -t tmpfs -o size=400k,nr_inodes=30 none "{tmp_path}" && exec "$0" "$@"'
@@ -68,7 +68,7 @@ def on_a_full_disk(tmp_path: Path, *arguments: str) -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
-def test_a_full_disk_is_read_and_what_can_not_be_written_is_said(tmp_path: Path) -> None:
+def test_full_disk_is_read_and_failed_writes_are_reported(tmp_path: Path) -> None:
     memory, watermark, *failures = on_a_full_disk(tmp_path, "")
     assert (memory, watermark) == ("The gate is shut.", "-1")
     assert [line.rpartition(": ")[2] for line in failures] == ["the disk is full"] * 3, failures
@@ -76,8 +76,8 @@ def test_a_full_disk_is_read_and_what_can_not_be_written_is_said(tmp_path: Path)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 def test_a_file_whose_log_is_not_empty_is_not_read_without_it(tmp_path: Path) -> None:
-    said = on_a_full_disk(tmp_path, "with a log")[0]
-    assert said == "DISK/home/memories.db can not be used: the disk is full"
+    message = on_a_full_disk(tmp_path, "with a log")[0]
+    assert message == "DISK/home/memories.db cannot be used: the disk is full"
 
 
 CREATE_WORDS = "CREATE TABLE words (word TEXT)"

@@ -1,4 +1,4 @@
-"""The one deadline: what is left of it, and nearer ones made from it."""
+"""The deadline: the time left, and nearer deadlines made from it."""
 
 import time
 
@@ -17,7 +17,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return now
 
 
-def test_what_is_left_shrinks_to_nothing_and_no_further(clock: Clock) -> None:
+def test_time_left_shrinks_to_zero(clock: Clock) -> None:
     of = Deadline(200.0)
     left = []
     for passed in (0.0, 0.15, 0.2, 7.0):
@@ -26,7 +26,7 @@ def test_what_is_left_shrinks_to_nothing_and_no_further(clock: Clock) -> None:
     assert left == pytest.approx([200.0, 50.0, 0.0, 0.0])
 
 
-def test_what_was_spent_counts_what_came_before_and_goes_on_when_it_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spent_time_counts_from_the_start_and_past_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [50.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     of = Deadline(200.0, spent_ms=12.0)
@@ -52,7 +52,7 @@ def test_a_share_never_outlives_the_whole(clock: Clock, part: float) -> None:
         assert share.left_ms() <= of.left_ms() + 1e-6
 
 
-def test_nothing_is_left_of_a_share_of_a_deadline_that_has_passed(clock: Clock) -> None:
+def test_share_of_a_passed_deadline_is_empty(clock: Clock) -> None:
     of = Deadline(10.0)
     clock[0] += 1.0
     assert of.share(1.0).left_ms() == 0.0

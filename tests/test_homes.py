@@ -1,4 +1,4 @@
-"""The home in force: the variables' where no repository can have set them, else the user's own."""
+"""The home in force: from variables where no repository can have set them, else the user's own."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("where", ["", "sub", "sub/deeper"])
-def test_a_home_inside_of_the_repository_gives_way_wherever_one_is_in_it(
+def test_home_inside_of_the_repository_is_ignored(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setenv("SUBCOG_HOME", str(repository / ".memories"))
@@ -59,11 +59,11 @@ def test_a_home_beside_the_repository_is_taken(tmp_path: Path, monkeypatch: pyte
     assert (home.root, ignored) == (str(tmp_path / "code" / "memories"), "")
 
 
-def test_where_the_users_folder_leads_into_the_repository_the_systems_record_counts(
+def test_account_folder_counts_where_home_leads_into_repository(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = pwd.getpwuid(os.getuid())
-    record = pwd.struct_passwd((*known[:5], str(tmp_path / "user"), known[6]))
+    account = pwd.getpwuid(os.getuid())
+    record = pwd.struct_passwd((*account[:5], str(tmp_path / "user"), account[6]))
     monkeypatch.setattr(pwd, "getpwuid", lambda _: record)
     monkeypatch.delenv("SUBCOG_HOME")
     monkeypatch.setenv("HOME", str(repository / "sub"))
@@ -72,12 +72,12 @@ def test_where_the_users_folder_leads_into_the_repository_the_systems_record_cou
     assert ignored.startswith("HOME leads into this repository")
 
 
-def test_a_user_whose_own_folder_is_a_repository_keeps_the_usual_home(
+def test_user_folder_that_is_a_repository_keeps_its_home(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "user" / ".git").mkdir()
-    known = pwd.getpwuid(os.getuid())
-    record = pwd.struct_passwd((*known[:5], str(tmp_path / "user"), known[6]))
+    account = pwd.getpwuid(os.getuid())
+    record = pwd.struct_passwd((*account[:5], str(tmp_path / "user"), account[6]))
     monkeypatch.setattr(pwd, "getpwuid", lambda _: record)
     monkeypatch.delenv("SUBCOG_HOME")
     monkeypatch.chdir(tmp_path / "user")
@@ -92,5 +92,5 @@ def test_a_user_whom_the_system_does_not_know_has_no_home_then(repository: Path,
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     monkeypatch.delenv("SUBCOG_HOME")
     monkeypatch.setenv("HOME", str(repository))
-    with pytest.raises(StoreError, match="can not be told from a folder of this repository"):
+    with pytest.raises(StoreError, match="cannot be told from a folder of this repository"):
         find_home()

@@ -1,4 +1,4 @@
-"""The home folder: where it lies, and one that can not be."""
+"""The home folder: its path, and an impossible one."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ def run(variable: bytes, folder: bytes, *arguments: str) -> subprocess.Completed
 
 
 @pytest.mark.parametrize("variable", [b"SUBCOG_HOME", b"HOME"])
-def test_a_home_that_is_not_utf_8_is_one_line_and_the_hook_is_silent(tmp_path: Path, variable: bytes) -> None:
+def test_home_that_is_not_utf_8_is_one_line_and_silence(tmp_path: Path, variable: bytes) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(folder)
     for arguments in (("remember", "x"), ("search", "x"), ("list",), ("doctor",), ("config", "list")):

@@ -5,9 +5,9 @@ import sys
 
 SCRIPT = """
 import sys
-from subcog_hooks.core.quiet_imports import put_off
+from subcog_hooks.core.quiet_imports import defer_import
 
-with put_off("colorsys", ONE_THIRD=0):
+with defer_import("colorsys", ONE_THIRD=0):
     import colorsys as late
     assert late.ONE_THIRD == 0
 assert "colorsys" not in sys.modules
@@ -16,11 +16,11 @@ import colorsys
 assert colorsys.ONE_THIRD == 1 / 3
 assert late is not colorsys
 
-with put_off("colorsys"):
+with defer_import("colorsys"):
     import colorsys as again
     assert again is colorsys
 
-with put_off("sched"):
+with defer_import("sched"):
     import sched as asked
     assert asked.scheduler
     import sched
@@ -28,7 +28,7 @@ with put_off("sched"):
 """
 
 
-def test_a_library_that_is_put_off_is_loaded_when_something_is_asked_of_it() -> None:
+def test_deferred_library_is_loaded_when_an_attribute_is_used() -> None:
     subprocess.run([sys.executable, "-c", SCRIPT], check=True)
 
 

@@ -24,7 +24,7 @@ with WholeFile(sys.argv[1]) as whole:
 """
 
 
-def begun(target: Path) -> subprocess.Popen[bytes]:
+def start_writer(target: Path) -> subprocess.Popen[bytes]:
     """A process that is in the middle of writing a file, until its input ends."""
     process = subprocess.Popen([sys.executable, "-c", WRITES, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -51,7 +51,7 @@ def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:
 
 def test_two_writers_of_one_file_do_not_get_in_each_others_way(tmp_path: Path) -> None:
     target = tmp_path / "config.toml"
-    with begun(target) as first:
+    with start_writer(target) as first:
         with WholeFile(str(target)) as whole:
             whole.file.write("all of it")
         assert target.read_text(encoding="utf-8") == "all of it"
@@ -61,10 +61,10 @@ def test_two_writers_of_one_file_do_not_get_in_each_others_way(tmp_path: Path) -
     assert os.listdir(tmp_path) == ["config.toml"]
 
 
-def test_what_a_killed_writer_has_left_goes_with_the_next(tmp_path: Path) -> None:
+def test_leftover_of_a_killed_writer_goes_with_the_next(tmp_path: Path) -> None:
     target = tmp_path / "config.toml"
     (tmp_path / "config.toml.old.subcog").write_text("somebody's own", encoding="utf-8")
-    with begun(target) as killed:
+    with start_writer(target) as killed:
         killed.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
     assert len(os.listdir(tmp_path)) == 2
     with WholeFile(str(target)) as whole:

@@ -45,7 +45,7 @@ def test_strings_are_written_as_the_standard_module_writes_them(text: str) -> No
     assert light_json.quote(text) == json.dumps(text)
 
 
-def test_what_is_not_one_document_is_refused(subtests: pytest.Subtests) -> None:
+def test_text_that_is_not_one_document_is_refused(subtests: pytest.Subtests) -> None:
     cases = ["", " ", "{", '{"a":', "[1,]", "{} {}", "nul", '"', "[" * 100_000, "\ufeff{}", "1" * 5000]
     for text in cases:
         with subtests.test(text=text), pytest.raises(ValueError):  # noqa: PT011 - of several kinds, all of them ValueError

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.redaction.redact import holds_known_secret, redact
-from subcog_hooks.store.memory import AnsweredQuestion, Memory, check, hash_content, is_unnamable
-from subcog_hooks.store.project import identity_of
-from subcog_hooks.store.questions import distinct
+from subcog_hooks.store.memory import AnsweredQuestion, Memory, check_memory, hash_content, is_unnamable
+from subcog_hooks.store.project import resolve_identity
+from subcog_hooks.store.questions import distinct_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def cleaned(memory: Memory, before: Memory | None = None) -> tuple[Memory, Remov
         value = getattr(memory, field)
         if value and (kept_text := clean(value)) != value:
             changes[field] = kept_text or (None if field == "branch" else "")
-    return check(memory.replaced(**changes) if changes else memory), tuple(sorted((+removed).items()))
+    return check_memory(memory.with_changes(**changes) if changes else memory), tuple(sorted((+removed).items()))
 
 
 def _cleaned_questions(memory: Memory, clean: Callable[[str], str]) -> dict[str, object]:
@@ -74,7 +74,7 @@ def _cleaned_questions(memory: Memory, clean: Callable[[str], str]) -> dict[str,
     if not memory.questions:
         return {}
     made = [(AnsweredQuestion(" ".join(clean(one.text).split()), one.by, one.decision), one) for one in memory.questions]
-    return {"questions": distinct([new for new, old in made if new.text or not old.text])}
+    return {"questions": distinct_questions([new for new, old in made if new.text or not old.text])}
 
 
 def safe_id(identifier: str) -> str:
@@ -93,7 +93,7 @@ def safe_id(identifier: str) -> str:
 
 def _clean_project(project: str, clean: Callable[[str], str]) -> str:
     """Return a project's identity without secrets. What only looks drawn by lot stays: sessions in a folder have its name."""
-    project = identity_of(storable(project))
+    project = resolve_identity(storable(project))
     return clean(project) if holds_known_secret(project) else project
 
 

@@ -10,7 +10,7 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.cue_tables import Room
-from subcog_hooks.store.memory import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION, USER, Memory, hash_content, now_ms
+from subcog_hooks.store.memory import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION_PREFIX, USER, Memory, hash_content, now_ms
 from subcog_hooks.store.store import Store, audience_of
 
 TYPE_CHECKING = False
@@ -123,7 +123,7 @@ def changes_by(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options:
     unseen = [(place, row) for place, row in chunk if row.is_section and row.memory.id not in existing]
     may_return = options.replace and not options.keeps_users
     forgotten = _forgotten(unseen, store) if store and unseen and not may_return else frozenset()
-    room = store.room() if store else Room(used=0)
+    room = store.trigger_room() if store else Room(used=0)
     now = now_ms()
     found = Changes()
     hashes: set[tuple[str, str]] = set()
@@ -139,17 +139,17 @@ def changes_by(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options:
                 if memory.id in forgotten or (not row.has_id and _is_known(memory, hashes, store)):
                     found.skipped += 1
                     continue
-                room.take(memory, before)
+                room.reserve(memory, before)
                 found.new[memory.id] = _as_stored(memory, options)
                 found.withheld += row.is_withheld
             elif _is_same(before, memory, row, options):
                 found.skipped += 1
             elif memory.id in found.new and (options.replace or row.is_section):
-                room.take(memory, before)
+                room.reserve(memory, before)
                 found.new[memory.id] = memory
             else:
                 replacement = _replacement(before, memory, row, options)
-                room.take(replacement, before)
+                room.reserve(replacement, before)
                 found.changed[memory.id] = _as_stored(replacement, options)
         except InvalidMemory as error:
             found.problems.append(Problem(place, str(error)))
@@ -162,7 +162,9 @@ def _forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[s
     It was purged, or has another place by now: a part of the document that was forgotten whole, or a file of another name.
     """
     sections = {row.memory.id: place for place, row in unseen}
-    wholes = {id_: SECTION + hash_content(place.partition("#")[0])[:12] for id_, place in sections.items() if "#" in place}
+    wholes = {
+        id_: SECTION_PREFIX + hash_content(place.partition("#")[0])[:12] for id_, place in sections.items() if "#" in place
+    }
     known = store.by_ids(list(wholes.values()))
     gone = store.purged_sections([*sections, *wholes.values()])
     gone |= {id_ for id_, memory in known.items() if memory.status == "deleted"}
@@ -178,7 +180,7 @@ def _forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[s
 
 def _as_stored(memory: Memory, options: Options) -> Memory:
     """Return a memory with the status that it gets by who imports it."""
-    return memory.replaced(status=PENDING) if options.waits and memory.status == "active" else memory
+    return memory.with_changes(status=PENDING) if options.waits and memory.status == "active" else memory
 
 
 def _held(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
@@ -203,7 +205,7 @@ def _clamp_dates(memory: Memory, before: Memory | None, now: int) -> Memory:
         return memory
     created = memory.created_at if memory.created_at <= now else min(now, before.created_at if before else now)
     updated = created if is_untouched(memory) else min(now, memory.updated_at)
-    return memory.replaced(created_at=created, updated_at=updated)
+    return memory.with_changes(created_at=created, updated_at=updated)
 
 
 def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
@@ -223,7 +225,7 @@ def _without_faults(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
             except InvalidMemory as error:
                 faults.append(error)
         kept[field] = tuple(entries)
-    return memory.replaced(**kept), faults
+    return memory.with_changes(**kept), faults
 
 
 def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -> bool:
@@ -233,7 +235,7 @@ def _is_same(before: Memory, memory: Memory, row: jsonl.Row, options: Options) -
     if memory.trust == FILE and not row.is_section and before.content_hash == memory.content_hash:
         return not _brings_cues(before, memory, options)  # a file's word takes nothing away from what is here
     if row.is_section and before.status == "active" and memory.status == PENDING:
-        memory = memory.replaced(status="active")  # what the person has let through does not wait again
+        memory = memory.with_changes(status="active")  # what the person has let through does not wait again
     if options.replace:
         return jsonl.dump(before) == jsonl.dump(_updated(before, memory) if row.is_section else memory)
     if not row.is_section:
@@ -277,7 +279,7 @@ def _updated(before: Memory, section: Memory) -> Memory:
     fields = {
         field: getattr(section, field) for field in (*_OF_THE_FILE, "source", "created_at", "updated_at", "superseded_by")
     }
-    after = before.replaced(**fields)
+    after = before.with_changes(**fields)
     is_another_text = before.content_hash != section.content_hash
     if before.status == "active" and after.status == PENDING and not (is_another_text and section.trust == FILE):
         after.status = "active"  # the person has let it through, if not for whatever a repository's file says next
@@ -298,8 +300,8 @@ def adds_to_section(before: Memory, after: Memory) -> bool:
 
     As long as `updated_at` is not moved then, the file goes on to update it.
     """
-    as_before = after.replaced(**{field: getattr(before, field) for field in _OF_THE_USER})
-    return before.id.startswith(SECTION) and jsonl.dump(as_before) == jsonl.dump(before)
+    as_before = after.with_changes(**{field: getattr(before, field) for field in _OF_THE_USER})
+    return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)
 
 
 def _is_known(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:

@@ -11,7 +11,7 @@ from subcog_hooks.capture.import_changes import Options, Problem, Report
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.redaction.redact import holds_known_secret
-from subcog_hooks.store.memory import FILE, SECTION, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.store.memory import FILE, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _with_safe_id(row: jsonl.Row, place: str, report: Report) -> jsonl.Row:
     """Return the row with an id that can be used here: it is looked up before the rest of the memory is redacted."""
     given = row.memory.id
     if row.has_id and (name := safe_id(given)) != given:
-        row.memory = row.memory.replaced(id=name)
+        row.memory = row.memory.with_changes(id=name)
         if holds_known_secret(given):
             report.removed = total([report.removed, (("id", 1),)])
         else:
@@ -190,7 +190,7 @@ def sections_of(text: str, shown: str, modified: int, project: str | None, *, tr
         key = "\x00".join((project or "", shown, *section.heading_path))
         seen[key] = seen.get(key, 0) + 1
         memory = Memory(
-            id=SECTION + hash_content(f"{key}\x00{seen[key]}")[:12],
+            id=SECTION_PREFIX + hash_content(f"{key}\x00{seen[key]}")[:12],
             content=section.content,
             namespace=document.namespace,
             scope="project" if project else "user",

@@ -9,7 +9,7 @@ from subcog_hooks.capture.compose import total
 from subcog_hooks.capture.import_changes import Options, Report, changes_by, is_untouched
 from subcog_hooks.capture.import_files import HIDING
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.store.memory import PENDING, SECTION, USER, Memory
+from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, USER, Memory
 from subcog_hooks.store.store import Filter, Store, audience_of
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def run_reading(
             [
                 memory
                 for memory in store.all(("active", PENDING))
-                if memory.id.startswith(SECTION) and memory.id not in there and has_lost(memory.source)
+                if memory.id.startswith(SECTION_PREFIX) and memory.id not in there and has_lost(memory.source)
             ],
             store,
             options,
@@ -85,7 +85,7 @@ def _archive(gone: Sequence[Memory], store: Store, options: Options, report: Rep
     kept = [one for one in gone if is_untouched(one) and not (options.keeps_users and one.trust == USER)]
     report.archived += len(kept)
     if kept and not options.dry_run:
-        store.update([memory.replaced(status="archived") for memory in kept])
+        store.update([memory.with_changes(status="archived") for memory in kept])
 
 
 def _archive_what_is_gone(
@@ -101,7 +101,7 @@ def _archive_what_is_gone(
     gone = [
         memory
         for memory in store.select(Filter(audiences=audiences, statuses=("active",)))
-        if memory.id.startswith(SECTION) and memory.id not in imported and _file_of(memory) in files
+        if memory.id.startswith(SECTION_PREFIX) and memory.id not in imported and _file_of(memory) in files
     ]
     _archive(gone, store, options, report)
 
@@ -122,7 +122,7 @@ def _take(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: Opti
     report.added += len(found.new)
     report.set_aside += sum(memory.status in HIDING.values() for memory in found.new.values())
     for memory in (*found.new.values(), *found.changed.values()):
-        if memory.status in HIDING.values() and memory.id.startswith(SECTION):
+        if memory.status in HIDING.values() and memory.id.startswith(SECTION_PREFIX):
             report.hidden[_file_of(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], memory.status)
     report.owners.update(memory.project or memory.scope for memory in found.new.values())
     report.replaced += len(found.changed)

@@ -18,7 +18,7 @@ from subcog_hooks.store.memory import (
     Memory,
     is_loaded_by_client,
 )
-from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.project import resolve_identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def parse(line: str, new_id: Callable[[], str], now: int, *, trusted: bool) -> R
         raise InvalidMemory("there is no content", 'for instance {"content": "…"}')
     project = values.get("project")
     if isinstance(project, str):
-        values["project"] = identity_of(project)
+        values["project"] = resolve_identity(project)
     values.setdefault("scope", "project" if project else "user")
     values.setdefault("namespace", DEFAULT_NAMESPACE)
     values.setdefault("created_at", now)
@@ -151,23 +151,23 @@ def parse(line: str, new_id: Callable[[], str], now: int, *, trusted: bool) -> R
 def _withhold(row: Row) -> None:
     """Leave out what nobody vouches for: an origin that keeps away what is like it, and of another's word what pushes it."""
     if is_loaded_by_client(row.memory.source):
-        row.memory = row.memory.replaced(source="")
+        row.memory = row.memory.with_changes(source="")
     if row.memory.trust not in (FILE, TEAM):
         return
     bare = Memory(id=row.memory.id, content=row.memory.content)
     row.is_withheld = any(getattr(row.memory, name) for name in PUSHING)
-    row.memory = row.memory.replaced(**{name: getattr(bare, name) for name in PUSHING})
+    row.memory = row.memory.with_changes(**{name: getattr(bare, name) for name in PUSHING})
 
 
 def for_colleagues(memory: Memory) -> Memory:
     """Return a memory as a file of the project's repository has it: the file's word, without where it came from here."""
-    return memory.replaced(trust=FILE, source="")
+    return memory.with_changes(trust=FILE, source="")
 
 
 def for_export(memory: Memory, *, with_learned: bool) -> Memory:
     """Return a memory as it leaves this machine. with_learned: also the questions that were learned from prompts."""
     kept = memory.questions if with_learned else questions.without_learned(memory.questions)
-    return memory.replaced(questions=questions.for_good(kept)) if memory.questions else memory
+    return memory.with_changes(questions=questions.without_records(kept)) if memory.questions else memory
 
 
 def _parse_fields(line: str) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
 
 def _questions(value: object) -> tuple[AnsweredQuestion, ...]:
     try:
-        return questions.for_good(questions.from_json(value))
+        return questions.without_records(questions.from_json(value))
     except ValueError as error:
         raise InvalidMemory(
             f"questions is {_shown(value)}", 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'

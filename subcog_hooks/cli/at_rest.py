@@ -13,15 +13,15 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
 from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.settings.defaults import (
-    AT_REST,
+    BACKGROUND_LLM,
     ENRICH,
-    LEARNED_AT_REST,
+    LEARNED_IN_BACKGROUND,
     LLM_LEARNS,
     NO_LLM,
     NOT_LEARNED,
     NOTES_SETTING,
     SESSIONS_SETTING,
-    SHARE_AT_REST,
+    SHARE_IN_BACKGROUND,
     SHARE_URL,
 )
 from subcog_hooks.settings.loading import Settings
@@ -96,7 +96,7 @@ def run_background_jobs() -> None:
     try:
         background_jobs.run_due_jobs(home, JOBS)
     except SubcogError as error:
-        log.write(home, f"the work at rest failed: {error.message}")  # nobody sees the output of a detached process
+        log.write_line(home, f"the work at rest failed: {error.message}")  # nobody sees the output of a detached process
         raise
 
 
@@ -122,16 +122,16 @@ def _wants_sessions(settings: Settings) -> bool:
 
 
 def _wants_synchronising(settings: Settings) -> bool:
-    return bool(settings[SHARE_URL] and settings[SHARE_AT_REST])
+    return bool(settings[SHARE_URL] and settings[SHARE_IN_BACKGROUND])
 
 
 def _wants_questions(settings: Settings) -> bool:
-    return bool(settings[ENRICH]) and settings[AT_REST] != NO_LLM
+    return bool(settings[ENRICH]) and settings[BACKGROUND_LLM] != NO_LLM
 
 
 def _wants_model_proposals(settings: Settings) -> bool:
-    is_asked = bool(settings[LLM_LEARNS]) and settings[AT_REST] != NO_LLM
-    return is_asked and settings[SESSIONS_SETTING] == LEARNED_AT_REST
+    is_asked = bool(settings[LLM_LEARNS]) and settings[BACKGROUND_LLM] != NO_LLM
+    return is_asked and settings[SESSIONS_SETTING] == LEARNED_IN_BACKGROUND
 
 
 def _import_notes(home: Home, breath: JobPace) -> str:

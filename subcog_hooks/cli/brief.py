@@ -52,7 +52,7 @@ def brief(
     if not context.has_store(home):
         terminal.say("there are no memories; `subcog remember` makes the first")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    here = project.find(root)
+    here = project.find_project(root)
     settings = loading.load(home, here.root if here else None)
     for fault in (*settings.problems, *settings.ignored):
         terminal.say(fault)

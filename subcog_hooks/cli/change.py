@@ -141,7 +141,7 @@ def edit(
             changes |= _owner_fields(project, user=user)
         if question is not None or no_questions:
             texts = _option_values(question) or ()
-            changes["questions"] = questions.put_by(texts, author.origin(as_user=as_user), before.questions)
+            changes["questions"] = questions.questions_by(texts, author.origin(as_user=as_user), before.questions)
         if expires:
             changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
         if namespace:
@@ -171,7 +171,7 @@ def edit(
 def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
     """Return the memory with the trust of its new text: a text by an agent has an agent's trust."""
     is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
-    return after.replaced(trust=AGENT) if is_agents else after
+    return after.with_changes(trust=AGENT) if is_agents else after
 
 
 def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
@@ -231,7 +231,7 @@ def forget(
             erase(store, memories)
         else:
             store.modify(
-                [memory.id for memory in memories], lambda memory: memory.replaced(status="deleted", updated_at=now_ms())
+                [memory.id for memory in memories], lambda memory: memory.with_changes(status="deleted", updated_at=now_ms())
             )
             context.update_index_and_vectors(store)
     for memory in memories:
@@ -283,7 +283,7 @@ def supersede(
         if after.superseded_by == before.id and after.status == "superseded":
             raise UsageError(f"{after.id} is itself superseded by {before.id}", "swap them, or edit the status first")
         store.modify(
-            [before.id], lambda memory: memory.replaced(status="superseded", superseded_by=after.id, updated_at=now_ms())
+            [before.id], lambda memory: memory.with_changes(status="superseded", superseded_by=after.id, updated_at=now_ms())
         )
         context.update_index_and_vectors(store)
     terminal.say(f"{before.id} is superseded by {after.id}")

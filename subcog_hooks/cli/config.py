@@ -145,7 +145,7 @@ def _forget_prompts() -> None:
         return
     try:
         with lookup.open_state() as state:
-            decision_log.forget_texts(state)
+            decision_log.forget_prompt_texts(state)
         _forget_learned_questions()
         terminal.say("what was kept of earlier prompts is forgotten")
     except StoreError as error:
@@ -170,7 +170,7 @@ def _preview_threshold(min_relevance: float) -> None:
         return
     try:
         with lookup.open_state() as state:
-            decisions = decision_log.latest(state, MAX_PREVIEWED, event=PROMPT_EVENT)
+            decisions = decision_log.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT)
     except StoreError as error:  # the setting is stored in any case
         terminal.say(error.message)
         return
@@ -218,7 +218,7 @@ def _read_document(file: str) -> tomlkit.TOMLDocument:
     except FileNotFoundError:
         return tomlkit.document()
     except (OSError, UnicodeDecodeError, TOMLKitError) as error:
-        problems = files.parse(file, is_own=True).problems
+        problems = files.parse_file(file, is_own=True).problems
         raise ConfigError(problems[0] if problems else f"{file} cannot be read: {error}", "correct it by hand") from error
 
 

@@ -140,8 +140,8 @@ def doctor(
             _explain_silence(home, trial)
     else:
         terminal.say('no prompt to try: `subcog doctor --prompt "…"` runs the hook')
-    if os.path.exists(log.path(home)):
-        terminal.say(f"the hooks' log is {log.path(home)}")
+    if os.path.exists(log.log_path(home)):
+        terminal.say(f"the hooks' log is {log.log_path(home)}")
     if findings.exit_code:
         raise typer.Exit(findings.exit_code)
 
@@ -208,7 +208,7 @@ def _check_index(home: Home, store: Store, findings: Findings) -> None:
         index.check()
     except IndexUnusable as error:
         terminal.say(error.message)
-        index, foreign = index_sync.rebuild(home, store), True
+        index, foreign = index_sync.rebuild_index(home, store), True
     except StoreError as error:
         findings.bad(str(error))
         return
@@ -225,7 +225,7 @@ def _check_index(home: Home, store: Store, findings: Findings) -> None:
 
 
 def _check_background_jobs(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    record = job_record.read(home)
+    record = job_record.read_record(home)
     for job in at_rest.JOBS:
         if not job.is_wanted(settings):
             continue
@@ -234,12 +234,12 @@ def _check_background_jobs(home: Home, settings: loading.Settings, findings: Fin
             if job.every_s or job.is_due(home):
                 findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
             continue
-        message = f"at rest, {job.name}: {safe(last.told)} ({lookup.local_time(last.at)}, {last.took_ms / 1000:.1f} s)"
+        message = f"at rest, {job.name}: {safe(last.result)} ({lookup.local_time(last.ended_ms)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:
             findings.good(message)
         else:
             findings.note(f"{message}; {last.outcome}, {background_jobs.describe_next(job, last)}")
-    if is_held(home.at_rest_lock):
+    if is_held(home.jobs_lock):
         findings.good("at rest: a process is at work now")
 
 
@@ -362,7 +362,7 @@ def _check_cut_offs(home: Home, findings: Findings) -> None:
     if os.path.exists(home.state_db):
         try:
             state = State.open(home, WAIT_MS)
-            decisions = decision_log.latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at)
+            decisions = decision_log.find_latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
             state.close()
         except StoreError:
             pass  # `_check_state` has reported it
@@ -450,8 +450,8 @@ def _check_second_looks(home: Home, settings: loading.Settings, findings: Findin
         return
     try:
         state = State.open(home, WAIT_MS)
-        looks = decision_log.latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT)
-        lost_count = second_looks.count_lost(state, now_ms())
+        looks = decision_log.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT)
+        lost_count = second_looks.count_lost_looks(state, now_ms())
         state.close()
     except StoreError:
         return  # `_check_state` has reported it

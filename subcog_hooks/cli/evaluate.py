@@ -19,7 +19,7 @@ from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Filter, Store, audiences_of
 
 BOOTSTRAP_SAMPLES = 1_000
@@ -165,14 +165,14 @@ def _require_findable(rows: Sequence[JudgedQuery], store: Store) -> None:
             memory = memories.get(id_)
             if memory is None or memory.status != "active" or (memory.expires_at is not None and memory.expires_at <= now):
                 raise NoMemory(f"no active memory has the id {safe(id_)[:80]}", "correct the file")
-            audiences = audiences_of(identity_of(row.project)) if row.project else None
+            audiences = audiences_of(resolve_identity(row.project)) if row.project else None
             if audiences and context.audience(memory) not in audiences:
                 raise NoMemory(f"{safe(id_)[:80]} is not of the project {safe(row.project)[:80]}", "correct the file")
 
 
 def _rank_ids(query: JudgedQuery, opened: Sources, settings: Settings, notes: dict[str, None] | None = None) -> list[str]:
     """Return the ids that a query finds, best first. Adds the remarks of a degraded search to `notes`."""
-    scope = Filter(audiences=audiences_of(identity_of(query.project)) if query.project else None)
+    scope = Filter(audiences=audiences_of(resolve_identity(query.project)) if query.project else None)
     deadline = Deadline(float(settings["search.timeout_ms"]))
     answer = sources.search_sources(Request(query.query, scope, is_typed=True), opened, deadline, DEPTH)
     if notes is not None and answer.is_degraded and answer.note:

@@ -284,7 +284,7 @@ class _ExportSource:
             if self.names is None:
                 yield leaving
             elif memory.project in self.names and memory.is_live(now_ms()):
-                yield jsonl.for_colleagues(leaving.replaced(project=self.names[0]))
+                yield jsonl.for_colleagues(leaving.with_changes(project=self.names[0]))
 
     def _all(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
         done: set[str] = set()
@@ -334,7 +334,7 @@ def reindex() -> None:
         store.rebuild_cues()
         count = sum(store.counts().values())
         with progress.track_items("indexing", count) as advance:
-            index = index_sync.rebuild(context.home(), store, advance)
+            index = index_sync.rebuild_index(context.home(), store, advance)
         terminal.result(f"indexed {index.documents} memories")
         if embedded := embedding.embed_now(store, afresh=True):
             terminal.say(f"embedded {embedded}")

@@ -16,9 +16,9 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING as BRIEF_CHARACTERS
 from subcog_hooks.settings.defaults import (
-    COUNTED_AT_REST,
+    COUNTED_IN_BACKGROUND,
     DEFAULTS,
-    LEARNED_AT_REST,
+    LEARNED_IN_BACKGROUND,
     NOT_LEARNED,
     NOTES_SETTING,
     SESSIONS_SETTING,
@@ -288,10 +288,12 @@ def _ask_for_sessions() -> None:
         f"What you typed in {pluralize(len(files), 'session')} of Claude Code ({size / 1e6:,.1f} MB) can become memories, when "
         "a session begins, in the background; all of it waits for `subcog review`, and stays on this machine."
     )
-    question = f"Look at it? {NOT_LEARNED} (no), {COUNTED_AT_REST} (only say how much there is), {LEARNED_AT_REST} (yes)"
+    question = (
+        f"Look at it? {NOT_LEARNED} (no), {COUNTED_IN_BACKGROUND} (only say how much there is), {LEARNED_IN_BACKGROUND} (yes)"
+    )
     answer = ""
-    while answer not in (NOT_LEARNED, COUNTED_AT_REST, DEFAULTS, LEARNED_AT_REST):
-        answer = str(typer.prompt(question, default=COUNTED_AT_REST, err=True)).strip().lower()
+    while answer not in (NOT_LEARNED, COUNTED_IN_BACKGROUND, DEFAULTS, LEARNED_IN_BACKGROUND):
+        answer = str(typer.prompt(question, default=COUNTED_IN_BACKGROUND, err=True)).strip().lower()
     write_setting(SESSIONS_SETTING, answer)
     changes = "`subcog config set` changes it, `subcog audit --learned` tells what it would do"
     terminal.say(f"{SESSIONS_SETTING} = {answer}; {changes}")

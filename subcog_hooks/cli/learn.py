@@ -80,7 +80,7 @@ def learn(
         if proposed and store and not dry_run:
             context.update_index_and_vectors(store)
         if state and not dry_run:
-            learned.note_counted(state, 0)  # the next session counts anew
+            learned.note_counted_stamp(state, 0)  # the next session counts anew
             if not (transcripts or file or since):
                 learned.note_learnable(state, 0)  # every learnable prompt is proposed now
     for proposal in proposed:

@@ -27,7 +27,7 @@ from subcog_hooks.store.memory import (
     Memory,
     now_ms,
 )
-from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Store
 
 _KEEP, _CANCEL = "k", "c"
@@ -157,7 +157,7 @@ def remember(
     if user and project:
         raise UsageError("--user and --project exclude each other", "give one of them")
     project_here = None if user or project else context.here()
-    owner = identity_of(project) if project else project_here.identity if project_here else None
+    owner = resolve_identity(project) if project else project_here.identity if project_here else None
     now = now_ms()
     memory, removed = cleaned(
         Memory(
@@ -171,7 +171,7 @@ def remember(
             triggers=tuple(trigger or ()),
             paths=tuple(path or ()),
             when=condition_inputs.parse_conditions(when or ()),
-            questions=questions.put_by(question or (), author.origin()),
+            questions=questions.questions_by(question or (), author.origin()),
             standing=standing,
             priority=priority or 0,
             trust=author.trust(),
@@ -254,7 +254,7 @@ def _add_fields(existing: Memory, fields: dict[str, object], store: Store) -> Me
 
 
 def _mark_superseded(old: Memory, new: Memory, store: Store) -> None:
-    store.modify([old.id], lambda memory: memory.replaced(status="superseded", superseded_by=new.id, updated_at=now_ms()))
+    store.modify([old.id], lambda memory: memory.with_changes(status="superseded", superseded_by=new.id, updated_at=now_ms()))
     terminal.say(f"superseded {old.id}")
 
 

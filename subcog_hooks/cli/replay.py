@@ -126,7 +126,7 @@ def _replay_view(
     earlier: Decision, today: Decision, changes: list[Change], unchanged: int, memories: dict[str, Memory]
 ) -> RenderableType:
     parts: list[RenderableType] = [
-        Text(f"{earlier.id}  {lookup.local_time(earlier.at)}", style=DIM),
+        Text(f"{earlier.id}  {lookup.local_time(earlier.at_ms)}", style=DIM),
         Text(lookup.prompt_text(earlier, decision_view.PREVIEW)),
         "",
         Text.assemble(("was  ", DIM), lookup.sentence(earlier)),

@@ -17,7 +17,7 @@ from subcog_hooks.settings.loading import Settings
 from subcog_hooks.share import server_connection, server_documents, server_schema
 from subcog_hooks.share.sync import SyncOutcome, locked
 from subcog_hooks.share.synced import CHANGED, ERASED, ShareState
-from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.project import resolve_identity
 
 MAX_LEFT_OUT = 5
 MAX_CHANGES = 50  # shown changes by colleagues of one's own memories
@@ -131,7 +131,7 @@ def sync(
     sharing.url_of(settings)
     projects = sharing.projects_of(settings)
     for name in sharing.names_in(settings, sharing.PROJECTS):
-        _require_shareable(identity_of(name))
+        _require_shareable(resolve_identity(name))
     if not projects:
         raise UsageError("no project is shared", "`subcog share init` in one of its folders, or set share.projects")
     home = context.home()

@@ -30,7 +30,7 @@ from subcog_hooks.store.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
-from subcog_hooks.store.second_looks import OF_LOOKS
+from subcog_hooks.store.second_looks import LOOK_OUTCOMES
 from subcog_hooks.store.state import State
 from subcog_hooks.text.sanitise import cut
 
@@ -70,7 +70,7 @@ SPOKEN = Family(DECISIONS, COUNTER, "Runs of the hook by what became of them.", 
 HANDED_OVER = Family(INJECTED, COUNTER, "Memories that were handed over.")
 LINES_GIVEN = Family(POINTED, COUNTER, "Lines that pointed the agent at a memory.")
 LINES_OPENED = Family(OPENED, COUNTER, "Memories that the agent opened from a line.")
-LOOKS = Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", OF_LOOKS)
+LOOKS = Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES)
 FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER, LINES_GIVEN, LINES_OPENED, LOOKS)
 OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
 MAX_NAMED_MEMORIES = 5
@@ -101,7 +101,7 @@ def stats(
     cut_off = hook_traces.read_cut_offs(context.home(), now_ms())
     used = Usage(decisions, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     store_figures = _read_store_figures(used)
-    later = usage.find_used_later(decisions, hook_traces.latest_silent_calls(context.home(), MAX_SILENT_CALLS))
+    later = usage.find_used_later(decisions, hook_traces.find_latest_silent_calls(context.home(), MAX_SILENT_CALLS))
     channels = usage.channel_shares(decisions, later, store_figures.bad)
     if as_json:
         record = {family.name: _family_record(family, by_family[family.name]) for family in FAMILIES if by_family[family.name]}
@@ -133,10 +133,10 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision]]:
     if os.path.exists(home.state_db):
         state = State.open(home, WAIT_MS, terminal.say)
         try:
-            for metric in metrics.read(state):
+            for metric in metrics.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
-            decisions = decision_log.latest(state, MAX_DECISIONS)
+            decisions = decision_log.find_latest(state, MAX_DECISIONS)
         finally:
             state.close()
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
@@ -169,7 +169,7 @@ def _read_store_figures(used: Usage) -> StoreFigures:
         marks = store.marks(store.seqs_of(ids))
         id_of = {seq: id_ for seq, (_, id_) in store.ages([mark.seq for mark in marks]).items()}
         bad = frozenset((mark.decision, id_of[mark.seq]) for mark in marks)
-        return StoreFigures(store.by_ids(ids[:MAX_NAMED_MEMORIES]), *store.never(ids, MAX_NAMED_MEMORIES), bad)
+        return StoreFigures(store.by_ids(ids[:MAX_NAMED_MEMORIES]), *store.find_oldest_except(ids, MAX_NAMED_MEMORIES), bad)
 
 
 def _zero_metric(family: Family, value: str) -> Counter | Histogram:

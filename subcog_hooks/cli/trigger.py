@@ -99,7 +99,7 @@ def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: _Regexp, 
     prompts = _latest_prompts()
     matched = [(decision, match) for decision, text in prompts if (match := compiled.search(triggers.plain(text)))]
     if as_json:
-        rows = [{"decision": decision.id, "at": decision.at, "text": match.group()} for decision, match in matched]
+        rows = [{"decision": decision.id, "at": decision.at_ms, "text": match.group()} for decision, match in matched]
         _print_json({"trigger": pattern, "literals": list(literals), "prompts": len(prompts), "matched": rows})
         return
     terminal.result(_acceptance_text(literals))
@@ -119,7 +119,7 @@ def _latest_prompts() -> list[tuple[Decision, str]]:
         with lookup.open_state() as state:
             prompts = [
                 (decision, decision.prompt)
-                for decision in decision_log.latest(state, MAX_DECISIONS)
+                for decision in decision_log.find_latest(state, MAX_DECISIONS)
                 if decision.prompt is not None
             ]
     except NoDecision:

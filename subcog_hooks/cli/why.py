@@ -108,7 +108,7 @@ def why(
         if as_list or limit:
             max_decisions = limit or DEFAULT_LIMIT
             _list_runs(
-                decision_log.latest(state, max_decisions),
+                decision_log.find_latest(state, max_decisions),
                 hook_traces.read_cut_offs(context.home(), now_ms())[:max_decisions],
                 max_decisions,
                 as_json=as_json,
@@ -116,9 +116,9 @@ def why(
             return
         selected = lookup.find_decision(state, decision)
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        decision_by_id = {id_: ledger.decision_of(state, selected.session, id_) for id_ in repeated_ids}
-        look = decision_log.second_look_at(state, selected)
-        opened = ledger.opened_from(state, selected.id)
+        decision_by_id = {id_: ledger.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
+        look = decision_log.find_second_look(state, selected)
+        opened = ledger.find_opened(state, selected.id)
         if as_json:
             record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
                 {"second_look": lookup.decision_fields(look)} if look else {}
@@ -144,18 +144,18 @@ def _report_hidden(decision: Decision, store: Store | None) -> None:
 
 def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     home = context.home()
-    silent = hook_traces.latest_silent_calls(home, limit)
+    silent = hook_traces.find_latest_silent_calls(home, limit)
     spoken = []
     if os.path.exists(home.state_db):
         with lookup.open_state() as state:
-            spoken = decision_log.latest(state, limit, event=TOOL_EVENT)
+            spoken = decision_log.find_latest(state, limit, event=TOOL_EVENT)
     if as_json:
-        rows = [{"at": call.at, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
+        rows = [{"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
         record = {"silent": rows, "decisions": [lookup.decision_fields(decision) for decision in spoken]}
         terminal.raw(json.dumps(record, indent=1) + "\n")
     else:
-        lines = [(call.at, lookup.silent_line(call)) for call in silent]
-        lines += [(decision.at, lookup.decision_line(decision)) for decision in spoken]
+        lines = [(call.at_ms, lookup.silent_line(call)) for call in silent]
+        lines += [(decision.at_ms, lookup.decision_line(decision)) for decision in spoken]
         for _, line in sorted(lines, reverse=True)[:limit]:
             terminal.result(line)
     if not silent and not spoken:
@@ -200,13 +200,13 @@ def _find_remedies(decision: Decision, memory: Memory, state: State, index: Lexi
 def _list_runs(decisions: list[Decision], cut_off: list[CutOff], max_runs: int, *, as_json: bool) -> None:
     """List the latest runs, the newest first, with the runs that were cut off unrecorded."""
     if as_json:
-        rows = [(decision.at, lookup.decision_fields(decision)) for decision in decisions]
-        rows += [(cut.at, {"id": None, "at": cut.at, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
+        rows = [(decision.at_ms, lookup.decision_fields(decision)) for decision in decisions]
+        rows += [(cut.at_ms, {"id": None, "at": cut.at_ms, "event": cut.event, "outcome": "cut_off"}) for cut in cut_off]
         latest = sorted(rows, key=lambda row: -row[0])[:max_runs] if cut_off else rows
         terminal.raw(json.dumps([row for _, row in latest], indent=1) + "\n")
     else:
-        lines = [(decision.at, lookup.decision_line(decision)) for decision in decisions]
-        lines += [(cut.at, lookup.cut_off_line(cut)) for cut in cut_off]
+        lines = [(decision.at_ms, lookup.decision_line(decision)) for decision in decisions]
+        lines += [(cut.at_ms, lookup.cut_off_line(cut)) for cut in cut_off]
         for _, line in sorted(lines, key=lambda line: -line[0])[:max_runs] if cut_off else lines:
             terminal.result(line)
     if not decisions and not cut_off:

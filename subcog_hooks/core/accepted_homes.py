@@ -14,11 +14,11 @@ from subcog_hooks.core.paths import make_private_folder
 
 RECORD = "homes.json"  # a JSON list of full paths
 MAX_RECORD = 64 * 1024  # bytes that are read
-MAX_HOMES = 100  # the newest that are kept; their paths are far below MAX_RECORD
+MAX_HOMES = 100  # the newest homes are kept; their paths are far below MAX_RECORD
 
 
 def is_accepted_home(path: str) -> bool:
-    """Return whether the user has accepted this home folder. Whatever can not be read or told is not accepted.
+    """Return whether the user has accepted this home folder; False where the record is unreadable.
 
     `~/.subcog` itself needs no record: a user whose `~` is a repository keeps the usual home.
     """
@@ -26,30 +26,30 @@ def is_accepted_home(path: str) -> bool:
         if not is_users_own(os.path.expanduser("~")):
             return False
         home = _real(path)
-        return home == _real(_default_home()) or home in map(os.path.normcase, _recorded())
+        return home == _real(_default_home()) or home in map(os.path.normcase, _read_record())
     except (OSError, ValueError, RecursionError):
         return False
 
 
 def remember_home(path: str) -> None:
-    """Record that the user has accepted this home folder. Raises StoreError when the record can not be written."""
+    """Record that the user has accepted this home folder. Raises StoreError when the record cannot be written."""
     folder = _default_home()
     if not os.path.isabs(folder):
         raise StoreError("there is no home folder for this user", "set HOME")
     record = os.path.join(folder, RECORD)
     make_private_folder(folder)
     try:
-        known = [kept for kept in _recorded() if os.path.normcase(kept) != _real(path)]
+        accepted = [homes for homes in _read_record() if os.path.normcase(homes) != _real(path)]
     except (OSError, ValueError, RecursionError):
-        known = []  # none yet, or nothing that could be used
-    kept = [*known, os.path.realpath(path)][-MAX_HOMES:]
+        accepted = []  # none yet, or nothing that could be used
+    homes = [*accepted, os.path.realpath(path)][-MAX_HOMES:]
     try:
-        from subcog_hooks.core.whole_files import WholeFile  # the hook, which asks for the record, never writes it
+        from subcog_hooks.core.whole_files import WholeFile  # the hook only reads the record
 
         with WholeFile(record) as whole:
-            whole.file.write(light_json.dumps(kept) + "\n")
+            whole.file.write(light_json.dumps(homes) + "\n")
     except OSError as error:
-        raise StoreError(f"{record} can not be written: {error.strerror}", "check its permissions and the disk") from error
+        raise StoreError(f"{record} cannot be written: {error.strerror}", "check its permissions and the disk") from error
 
 
 def is_in_repository(path: str) -> bool:
@@ -68,8 +68,8 @@ def is_inside(path: str, folder: str) -> bool:
     return real == around or real.startswith(os.path.join(around, ""))
 
 
-def _recorded() -> list[str]:
-    """Return the paths on record. Raises OSError and ValueError, also for what is no regular file or is too large."""
+def _read_record() -> list[str]:
+    """Return the paths on record. Raises OSError; ValueError for a file that is not regular or is too large."""
     descriptor = os.open(os.path.join(_default_home(), RECORD), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # never waits
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -77,12 +77,12 @@ def _recorded() -> list[str]:
         data = file.read(MAX_RECORD + 1)
     if len(data) > MAX_RECORD:
         raise ValueError("too large")
-    found = light_json.loads(data.decode("ascii"))
-    return [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
+    paths = light_json.loads(data.decode("ascii"))
+    return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 
 def is_users_own(user: str) -> bool:
-    """Return whether a repository can not have named this user folder: it lies outside of any, or the system names it too."""
+    """Return whether this user folder is safe: outside of any repository, or registered by the system too."""
     if not os.path.isabs(user):
         return False
     if is_inside(user, os.getcwd()) or is_in_repository(user):
@@ -91,7 +91,7 @@ def is_users_own(user: str) -> bool:
 
 
 def account_folder() -> str:
-    """Return the user folder that the system has on record, whatever the environment says. Raises OSError."""
+    """Return the user folder that the system has registered, independent of the environment. Raises OSError."""
     if sys.platform == "win32":
         import winreg  # only there, and only for this
 

@@ -7,7 +7,7 @@ import sys
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.accepted_homes import account_folder
-from subcog_hooks.core.homes import places_at_hand
+from subcog_hooks.core.homes import folders_at_hand
 from subcog_hooks.core.regular_files import read_regular
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 JSON_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")  # their object `env` is set
-MENTIONING = (  # files of other agents: a variable that such a text mentions counts as set
+MENTIONING = (  # files of other agents: a variable mentioned in their text counts as set
     *(".env", ".gemini/.env", ".qwen/.env", ".gemini/settings.json", ".qwen/settings.json"),
     *(".codex/config.toml", ".github/copilot/settings.json", ".github/copilot/settings.local.json", "opencode.json"),
 )
@@ -30,7 +30,7 @@ class ProjectVariables:
 
     def __init__(self) -> None:
         """Read the settings in each folder from those at hand up to the top of its repository, the user's own folder aside."""
-        self._folders = _folders_at_hand()
+        self._folders = _repository_folders()
         self._setters: dict[str, str] = {}
         self._sets_all = ""  # a file that no reader understands, though the agent may
         self._texts: list[tuple[str, str]] = []
@@ -91,20 +91,20 @@ def drop_set_variables(*prefixes: str) -> list[str]:
     return lines
 
 
-def _folders_at_hand() -> list[str]:
+def _repository_folders() -> list[str]:
     try:
         own = os.path.realpath(account_folder())
     except OSError:
         own = ""
-    found: dict[str, None] = {}
-    for place in places_at_hand():
-        folder, parents = os.path.realpath(place), [os.path.realpath(place)]
+    folders: dict[str, None] = {}
+    for start in folders_at_hand():
+        folder, parents = os.path.realpath(start), [os.path.realpath(start)]
         while not os.path.lexists(os.path.join(folder, ".git")) and os.path.dirname(folder) != folder:
             folder = os.path.dirname(folder)
             parents.append(folder)
         is_repository = os.path.lexists(os.path.join(folder, ".git"))
-        found.update(dict.fromkeys(parents if is_repository else parents[:1]))
-    return [folder for folder in found if folder != own]
+        folders.update(dict.fromkeys(parents if is_repository else parents[:1]))
+    return [folder for folder in folders if folder != own]
 
 
 def _mentions(text: str, variable: str) -> bool:
@@ -113,23 +113,23 @@ def _mentions(text: str, variable: str) -> bool:
     >>> _mentions("export PGHOST=db", "PGHOST"), _mentions("DB_USER=ada", "USER")
     (True, False)
     """
-    before, name, rest = text.partition(variable)
+    before, name, after = text.partition(variable)
     while name:
-        if not (before[-1:].isidentifier() or before[-1:].isdigit() or rest[:1].isidentifier() or rest[:1].isdigit()):
+        if not (before[-1:].isidentifier() or before[-1:].isdigit() or after[:1].isidentifier() or after[:1].isdigit()):
             return True
-        before, name, rest = rest.partition(variable)
+        before, name, after = after.partition(variable)
     return False
 
 
 def _env_of(settings: object) -> list[str]:
-    """Return the names of the variables in the client's settings. Raises ValueError for a form that is unknown here."""
+    """Return the names of the variables in the client's settings. Raises ValueError for an unknown form."""
     variables = settings.get("env", {}) if isinstance(settings, dict) else None
     if not isinstance(variables, dict):
         raise ValueError("env is no object")
     return [name.upper() if os.name == "nt" else name for name in variables]
 
 
-# A star at the end stands for any rest of a name.
+# A star at the end stands for any ending of a name.
 SYSTEM = (  # variables that a program needs to start, and to know its user
     *("HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TERM", "TZ", "TMPDIR", "XDG_*", "LD_LIBRARY_PATH"),
     *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME", "USERDOMAIN"),
@@ -149,8 +149,8 @@ PROVIDERS = (  # variables that log a person's own client in
     *("AWS_*", "GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_*", "VERTEX_*", "AZURE_*"),
     *("DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING"),
 )
-OWN_WORK = ("OPENAI_API_KEY", "PG*", "KRB5*")  # variables for our own processes, beside the others
-TUNING = "SUBCOG_*"  # these only make our processes more silent, so a repository's are handed on, too
+OWN_WORK = ("OPENAI_API_KEY", "PG*", "KRB5*")  # more variables for our own processes
+TUNING = "SUBCOG_*"  # they only make our processes more silent, so child processes get a repository's too
 NOT_TUNING = ("SUBCOG_BACKGROUND", "SUBCOG_HOME")
 LEADING_PYTHON = (  # variables that lead an interpreter to code outside of the installation
     *("PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONWARNINGS", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
@@ -164,45 +164,45 @@ main()"""
 
 def environment_of_client() -> dict[str, str]:
     """Return the environment in which the person's own client runs as a language model."""
-    return _allowed(os.environ, (*SYSTEM, *PROXIES, *PROVIDERS))
+    return _filter_environment(os.environ, (*SYSTEM, *PROXIES, *PROVIDERS))
 
 
 def environment_of_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which git reads a history, of the variables of ours."""
-    return _allowed(environment, SYSTEM)
+    """Return the part of an environment that git needs to read a history."""
+    return _filter_environment(environment, SYSTEM)
 
 
 def environment_of_own_work() -> dict[str, str]:
     """Return the environment of our own processes in the background."""
-    return _allowed(os.environ, (*SYSTEM, *PROXIES, *PROVIDERS, *OWN_WORK, TUNING))
+    return _filter_environment(os.environ, (*SYSTEM, *PROXIES, *PROVIDERS, *OWN_WORK, TUNING))
 
 
 def find_program(name: str) -> str | None:
     """Return the full path of a program on the PATH, outside of the repositories at hand."""
     import shutil  # only where a program is started
 
-    found = shutil.which(name, path=_path_outside(os.environ.get("PATH", os.defpath), ProjectVariables()))
-    return found if found and os.path.isabs(found) else None  # Windows looks into the folder at hand first
+    program = shutil.which(name, path=_path_outside(os.environ.get("PATH", os.defpath), ProjectVariables()))
+    return program if program and os.path.isabs(program) else None  # Windows looks into the folder at hand first
 
 
-def _allowed(environment: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Return the variables that have one of these names and are set by no repository at hand."""
+def _filter_environment(environment: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """Return the variables with these names that no repository at hand sets."""
     repository = ProjectVariables()
     exact, prefixes = frozenset(names), tuple(name[:-1] for name in names if name.endswith("*"))
     if any(repository.setter_of(name) for name in ACCOUNT):
         environment = {name: value for name, value in environment.items() if name not in ACCOUNT}
-    kept = {
+    variables = {
         name: value
         for name, value in environment.items()
         if (name in exact or name.startswith(prefixes)) and (_only_tunes(name) or not repository.setter_of(name))
     }
-    if "HOME" in environment and "HOME" not in kept:
+    if "HOME" in environment and "HOME" not in variables:
         try:
-            kept["HOME"] = account_folder()
+            variables["HOME"] = account_folder()
         except OSError:
             pass  # a system that does not know this user
-    kept["PATH"] = _path_outside(environment.get("PATH", os.defpath), repository)
-    return kept
+    variables["PATH"] = _path_outside(environment.get("PATH", os.defpath), repository)
+    return variables
 
 
 def _only_tunes(name: str) -> bool:
@@ -216,9 +216,9 @@ def _path_outside(path: str, repository: ProjectVariables) -> str:
 
 
 def own_command(words: Sequence[str]) -> list[str]:
-    """Return the command that runs `subcog` with these words in an interpreter that no variable and no site's file leads.
+    """Return the command that runs `subcog` in an isolated interpreter, which ignores variables and site files.
 
-    It looks for modules where this process does, except where a variable has led this one into a repository at hand.
+    It keeps this process's module path, without folders that variables have added from a repository at hand.
     """
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     repository = ProjectVariables()
@@ -233,10 +233,10 @@ def own_command(words: Sequence[str]) -> list[str]:
 
 
 def restart_isolated() -> None:
-    """Run this command anew in an isolated interpreter, where a variable has led this one to code elsewhere.
+    """Run this command anew in an isolated interpreter, where a variable may have changed the module path.
 
-    The console script's own interpreter obeys such variables before a line of ours is run: a `sitecustomize` of theirs has
-    run then. Their modules do not stand in for ours and those of the libraries.
+    The console script's own interpreter obeys such variables before our first line: a foreign `sitecustomize` has run by then.
+    Foreign modules do not replace ours and the libraries' modules.
     """
     if sys.flags.isolated or not any(name in os.environ for name in LEADING_PYTHON):
         return

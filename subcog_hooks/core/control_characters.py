@@ -1,7 +1,7 @@
-"""Characters that would do something to a terminal or a log instead of being seen: written as escapes.
+"""Characters that would act on a terminal or a log instead of being visible: written as escapes.
 
-Controls (of ASCII, and U+0080 to U+009F, which some terminals obey), marks that turn the direction of writing, and the
-separators of lines that are no line ends. What stored memories lose of them on their way to the model is `hooks`' matter.
+They are controls (of ASCII, and U+0080 to U+009F, which some terminals obey) and marks that turn the direction of writing. Line
+separators that are no line ends belong to them, too. The hook removes others from memories on their way to the model.
 """
 
 _CODES = (
@@ -17,7 +17,7 @@ _JSON = {code: f"\\u{code:04x}" for code in _CODES if code >= 0x7F}  # below it 
 
 
 def escape_controls(text: str, *, keep_lines: bool = False) -> str:
-    """Return `text` with every such character as an escape. keep_lines: but for line ends and tabs.
+    """Return `text` with every control character as an escape. keep_lines: except line ends and tabs.
 
     >>> escape_controls("red\\x1b[31m\\nkey"), escape_controls("a\\n\\x9b", keep_lines=True)
     ('red\\\\x1b[31m\\\\x0akey', 'a\\n\\\\x9b')
@@ -26,7 +26,7 @@ def escape_controls(text: str, *, keep_lines: bool = False) -> str:
 
 
 def to_json(value: object, indent: int | None = None) -> str:
-    """Return `value` as JSON, its texts readable in any script, such characters as escapes. Reading it gives `value` again.
+    """Return `value` as JSON, its texts readable in any script, control characters as escapes. Reading it gives `value` again.
 
     >>> to_json({"é": "\\x9b31m\\u202e"})
     '{"é": "\\\\u009b31m\\\\u202e"}'

@@ -1,4 +1,4 @@
-"""Opening SQLite files: flags, pragmas, schemas, and SQLite's failures as our errors. No table is named here."""
+"""Opening SQLite files: flags, pragmas, schemas, and SQLite's errors as ours. No table is named here."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COPY_WAIT_MS = 2_000  # for another process that is writing
-APPLICATION_ID = 0x73756263  # "subc": tells our files from any other SQLite database
+APPLICATION_ID = 0x73756263  # "subc": marks our files among SQLite databases
 
 
 class Schema:
-    """The schema of a database file: the script that creates it, its version, and how safely it commits."""
+    """The schema of a database file: the script that creates it, its version, and the safety of its commits."""
 
     __slots__ = ("script", "synchronous", "upgrades", "version")
 
@@ -38,24 +38,23 @@ class Schema:
 def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     """Return a read-only connection. Raises StoreError when the file is missing, damaged or of another version.
 
-    No reader keeps another process from upgrading the file.
-    A WAL database in a folder that can not be written, or on a disk that is full, has nowhere to put its shared memory; it is
-    read as immutable.
+    No reader keeps another process from upgrading the file. A WAL database in a read-only folder, or on a full disk, has no
+    place for its shared memory; it is read as immutable.
     """
-    _refuse_what_is_no_file(path)
+    _check_regular_file(path)
     try:
         try:
-            return _opened_reader(path, schema, apsw.SQLITE_OPEN_READONLY, busy_ms, path)
+            return _open_checked_reader(path, schema, apsw.SQLITE_OPEN_READONLY, busy_ms, path)
         except apsw.Error as error:
             if not _has_no_room_beside(path, error):
                 raise
         uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?immutable=1"
-        return _opened_reader(uri, schema, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, busy_ms, path)
+        return _open_checked_reader(uri, schema, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, busy_ms, path)
     except apsw.Error as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
 
 
-def _opened_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: str) -> apsw.Connection:
+def _open_checked_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: str) -> apsw.Connection:
     connection = _open(name, flags, busy_ms)
     try:
         version = _version(connection, path)
@@ -73,7 +72,7 @@ def _opened_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: 
 
 
 def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
-    """Return whether SQLite failed because it can not put its shared memory beside a file that is complete without its log."""
+    """Return whether SQLite has no place for its shared memory, while the file is complete without its log."""
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) and not os.access(os.path.dirname(path), os.W_OK):
         return True
     if not (isinstance(error, apsw.FullError | apsw.IOError | apsw.CantOpenError) and _is_full(path)):
@@ -84,82 +83,82 @@ def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
 def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     """Return a connection that may write; the file is made (mode 0600) or upgraded as needed. Raises StoreError."""
     try:
-        if not _refuse_what_is_no_file(path):
+        if not _check_regular_file(path):
             create_private_file(path)
     except OSError as error:
-        raise StoreError(f"{path} can not be written: {error.strerror}", "check its permissions and the disk") from error
+        raise StoreError(f"{path} cannot be written: {error.strerror}", "check its permissions and the disk") from error
     give_up_at = time.monotonic() + busy_ms / 1000.0
     while True:
         try:
-            return _opened_writer(path, schema, busy_ms)
+            return _open_checked_writer(path, schema, busy_ms)
         except (apsw.BusyError, apsw.LockedError) as error:
             # another process makes the tables: SQLite does not wait by itself when the journal mode is being changed
             if time.monotonic() >= give_up_at:
-                raise translated(error, path) from error
+                raise translate_error(error, path) from error
             time.sleep(0.003)
         except apsw.Error as error:
-            raise translated(error, path) from error
+            raise translate_error(error, path) from error
 
 
 def open_in_memory(schema: Schema) -> apsw.Connection:
-    """Return a connection to an empty database that lies in memory alone, and is gone when it is closed."""
+    """Return a connection to an empty database in memory, which ends when it is closed."""
     connection = apsw.Connection(":memory:")
     _create_or_upgrade(connection, schema, ":memory:")
     return connection
 
 
-def _opened_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
+def _open_checked_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
     try:
         version = _version(connection, path)
         if version:
             _check_version(version, schema, path)
         if connection.readonly("main"):  # SQLite falls back to that by itself
-            raise StoreError(f"{path} can not be written", "check its permissions")
+            raise StoreError(f"{path} cannot be written", "check its permissions")
         if version != schema.version:
             _create_or_upgrade(connection, schema, path)
         connection.pragma("synchronous", schema.synchronous)
         if schema.synchronous == "FULL":
             connection.pragma("fullfsync", True)  # macOS: there a plain fsync stops at the drive's cache
-            connection.pragma("secure_delete", True)  # what is edited or purged does not stay in free pages
+            connection.pragma("secure_delete", True)  # edited or purged texts do not stay in free pages
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _refuse_what_is_no_file(path: str) -> bool:
-    """Return whether there is a file. Raises StoreError for anything else: SQLite would wait for a pipe's writer."""
+def _check_regular_file(path: str) -> bool:
+    """Return whether the file exists. Raises StoreError where it is not regular: SQLite would wait for a pipe's writer."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
         return False
     if not stat.S_ISREG(mode):
         kind = "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
-        raise StoreError(f"{path} can not be opened: {kind}", "move it away")
+        raise StoreError(f"{path} cannot be opened: {kind}", "move it away")
     return True
 
 
-def copy(path: str, target: str) -> None:
-    """Copy a database as it is at one moment, whoever writes to it. Raises StoreError."""
+def copy_database(path: str, target: str) -> None:
+    """Copy a database as of one moment, even while other processes write. Raises StoreError."""
     try:
         source = _open(path, apsw.SQLITE_OPEN_READONLY, COPY_WAIT_MS)
         create_private_file(target)
-        made = apsw.Connection(target)
-        with made.backup("main", source, "main") as backup:
+        destination = apsw.Connection(target)
+        with destination.backup("main", source, "main") as backup:
             backup.step()
-        made.close()
+        destination.close()
         source.close()
     except apsw.Error as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
 
 
 def overwrite_log(connection: apsw.Connection, path: str) -> None:
-    """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before, StoreError."""
+    """Empty SQLite's log into the file. Raises StoreBusy when another process still reads the old bytes, StoreError."""
     try:
         is_read = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
     except apsw.Error as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
     if is_read:
         raise StoreBusy("purged, but another process still reads the old bytes", "they go when the next command ends after it")
 
@@ -174,7 +173,7 @@ def _version(connection: apsw.Connection, path: str) -> int:
     """Return the schema version, 0 for an empty file. Raises StoreCorrupt for another program's database."""
     if connection.pragma("application_id") == APPLICATION_ID:  # set before, or together with, the version
         return int(connection.pragma("user_version"))
-    connection.execute("BEGIN")  # one moment: another process may be making the tables right now
+    connection.execute("BEGIN")  # one snapshot: another process may be making the tables right now
     try:
         version = int(connection.pragma("user_version"))
         ours = connection.pragma("application_id") == APPLICATION_ID
@@ -186,7 +185,6 @@ def _version(connection: apsw.Connection, path: str) -> int:
 
 
 def _create_or_upgrade(connection: apsw.Connection, schema: Schema, path: str) -> None:
-    """Bring a file that is empty, or of a version that has an upgrade, to the version of the schema."""
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "FULL")
     connection.execute("BEGIN IMMEDIATE")
@@ -217,26 +215,26 @@ def _check_version(version: int, schema: Schema, path: str) -> None:
 
 
 def _is_truth(path: str) -> bool:
-    """Return whether it is the one file that can not be made anew."""
+    """Return whether the file is memories.db, which cannot be made anew."""
     return path.endswith("memories.db")
 
 
-def translated(error: apsw.Error, path: str) -> StoreError:
-    """Return what an SQLite failure means to the user."""
+def translate_error(error: apsw.Error, path: str) -> StoreError:
+    """Return our error for an SQLite failure, with a remedy for the user."""
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return StoreBusy(f"{path} is locked by another process", "try again in a moment")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.FormatError):
-        anew = "delete it; it is made anew"
-        remedy = "restore a backup, or move it away and import your last export" if _is_truth(path) else anew
+        delete_it = "delete it; it is made anew"
+        remedy = "restore a backup, or move it away and import your last export" if _is_truth(path) else delete_it
         return StoreCorrupt(f"{path} is damaged ({error})", remedy)
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path)):
-        return StoreError(f"{path} can not be used: the disk is full", "free some space and run the command again")
+        return StoreError(f"{path} cannot be used: the disk is full", "free some space and run the command again")
     if isinstance(error, apsw.CantOpenError):
         reason = "it is a folder" if os.path.isdir(path) else "no such file" if not os.path.exists(path) else str(error)
-        return StoreError(f"{path} can not be opened: {reason}", "check the path and its permissions")
+        return StoreError(f"{path} cannot be opened: {reason}", "check the path and its permissions")
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
-        return StoreError(f"{path} can not be written", "check its permissions")
-    if isinstance(error, apsw.IOError):  # whose text may be SQLite's "not an error", once it was rolled back
+        return StoreError(f"{path} cannot be written", "check its permissions")
+    if isinstance(error, apsw.IOError):  # its text may be "not an error" after a rollback
         return StoreError(f"{path}: disk I/O error", "look whether the disk or a quota is full, and run `subcog doctor`")
     return StoreError(f"{path}: {error}", "run `subcog doctor`")
 

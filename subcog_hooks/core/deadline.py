@@ -1,4 +1,4 @@
-"""The one deadline of a process, and the rest between steps of long work."""
+"""The deadline of a process, and the pauses between steps of long work."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """Two points in monotonic time: until when others are waited for, and until when own work goes on."""
+    """Two points in monotonic time: the end of waiting for others, and the end of the process's own work."""
 
     __slots__ = ("_at", "_made_at", "_spent_ms", "_work_at")
 
     def __init__(self, wait_ms: float, spent_ms: float = 0.0, work_ms: float | None = None) -> None:
-        """wait_ms, work_ms: milliseconds from now, of work as many as of waiting where nothing else is said. spent_ms: those
-        that what it bounds has taken until now."""
+        """wait_ms, work_ms: milliseconds from now; work_ms None for wait_ms. spent_ms: milliseconds of the run so far."""
         self._made_at = time.perf_counter()
         self._spent_ms = spent_ms
         now = time.monotonic()
@@ -24,47 +23,47 @@ class Deadline:
         self._work_at = self._at if work_ms is None else now + work_ms / 1000.0
 
     def left_ms(self) -> float:
-        """Return the milliseconds that are left for waiting, 0.0 once they are over."""
+        """Return the milliseconds left for waiting, 0.0 after the end."""
         return max(0.0, (self._at - time.monotonic()) * 1000.0)
 
     def work_left_ms(self) -> float:
-        """Return the milliseconds that are left for own work, 0.0 once they are over."""
+        """Return the milliseconds left for own work, 0.0 after the end."""
         return max(0.0, (self._work_at - time.monotonic()) * 1000.0)
 
     def spent_ms(self) -> float:
-        """Return the milliseconds since the beginning of what it bounds, also when it has passed."""
+        """Return the milliseconds since the beginning of the run, also after the deadline."""
         return self._spent_ms + (time.perf_counter() - self._made_at) * 1000.0
 
     def sooner(self, by_ms: float) -> Deadline:
-        """Return a deadline whose own work ends so many milliseconds earlier; waiting ends when it does."""
+        """Return a deadline whose own work ends `by_ms` earlier; waiting ends at the same time."""
         return Deadline(self.left_ms(), work_ms=max(0.0, self.work_left_ms() - by_ms))
 
     def share(self, part: float) -> Deadline:
-        """Return a nearer deadline, when `part` (0.0 to 1.0) of what is left has passed."""
+        """Return a nearer deadline: `part` (0.0 to 1.0) of the time left."""
         return Deadline(self.left_ms() * part, work_ms=self.work_left_ms() * part)
 
 
-def _never() -> bool:
+def _is_never_called_off() -> bool:
     return False
 
 
 class Pace:
-    """Work at full pace: no pause, no end. Whoever works in the background passes one that knows both.
+    """Work at full pace, without pauses or an end. Background work passes a pace that has both.
 
-    is_called_off: asked while a pause lasts; the pause ends when it says yes.
+    is_called_off: polled during a pause, which ends when it returns True.
     """
 
     __slots__ = ()
 
-    def goes_on(self, is_called_off: Callable[[], bool] = _never) -> bool:  # noqa: ARG002 - as those that pause need it
-        """Return whether the work goes on, after a pause where one is called for. Asked before each unit of it."""
+    def goes_on(self, is_called_off: Callable[[], bool] = _is_never_called_off) -> bool:  # noqa: ARG002 - as those that pause need it
+        """Return whether the work goes on, after a pause where one is needed. Called before each unit of work."""
         return True
 
     def put_off(self, why: str) -> None:
-        """End the work for want of something that comes back, and say what. In the foreground whoever calls says so itself."""
+        """End the work until a missing resource returns, and tell the reason. Foreground callers report it themselves."""
 
-    def pause(self, is_called_off: Callable[[], bool] = _never) -> None:
-        """Wait where a pause is called for. Asked inside a unit, every few milliseconds of work."""
+    def pause(self, is_called_off: Callable[[], bool] = _is_never_called_off) -> None:
+        """Wait where a pause is needed. Called inside a unit, every few milliseconds of work."""
 
 
 FULL_PACE = Pace()

@@ -12,9 +12,9 @@ SubcogError                    exit code
 │   └── StoreTooOld            3   written by a version before 0.1.0
 ├── ConfigError                4
 ├── ModelError                 5   an embedding model is missing, incomplete or of another shape
-├── ServerError                5   the team's server can not be reached, or refuses, or has another schema
+├── ServerError                5   the team's server cannot be reached, or refuses, or has another schema
 │   └── NotAgreedTo            5   it is not the one that the person agreed to share with
-└── ProviderError              5   an LLM can not be reached, or answers nothing that can be used
+└── ProviderError              5   an LLM cannot be reached, or answers nothing that can be used
     ├── ProviderTimeout        5   it did not answer in time
     └── ProviderGone           5   the connection broke before the answer was complete
 """
@@ -45,7 +45,7 @@ class SubcogError(Exception):
 
 
 class UsageError(SubcogError):
-    """The command was called with something that it can not take."""
+    """The command was called with an invalid argument."""
 
     exit_code = EXIT_USAGE
 
@@ -63,7 +63,7 @@ class NoDecision(UsageError):
 
 
 class InvalidMemory(UsageError):
-    """A field of a memory is outside what the model allows."""
+    """A field of a memory has a value outside of the model's range."""
 
 
 class StoreError(SubcogError):
@@ -101,17 +101,17 @@ class ModelError(SubcogError):
 
 
 class ServerError(SubcogError):
-    """The team's server can not be reached, refuses what is asked, or has another schema."""
+    """The team's server cannot be reached, refuses the request, or has another schema."""
 
     exit_code = EXIT_MODEL
 
 
 class NotAgreedTo(ServerError):
-    """The team's server is not the one that the person agreed to share with."""
+    """The team's server is another one than the person agreed to share with."""
 
 
 class ProviderError(SubcogError):
-    """An LLM can not be reached, or answers with an error or with nothing that can be used."""
+    """An LLM cannot be reached, or answers with an error or with nothing that can be used."""
 
     exit_code = EXIT_MODEL
 

@@ -1,7 +1,7 @@
-"""The home of a process whose variables a repository may have set: the hook's, and those of the commands that an agent runs.
+"""The home of a process whose variables a repository may have set: a hook, or a command that an agent runs.
 
 A repository's settings for the client can set SUBCOG_HOME and HOME. A home inside of the repository at hand counts only where
-the user has accepted it; else the user's own is taken.
+the user has accepted it; else the user's own home counts.
 """
 
 import os
@@ -10,26 +10,26 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 
 IN_AN_AGENT = "CLAUDECODE"  # the client sets it for the commands of its agent, and for hooks
-STARTED_IN = "CLAUDE_PROJECT_DIR"  # and this to the folder whose settings it has read
+STARTED_IN = "CLAUDE_PROJECT_DIR"  # the client sets it to the folder whose settings it has read
 
 
 def find_home(folder: str = "") -> tuple[Home, str]:
-    """Return the home, and in a line which variable was ignored, "" when none was. Raises StoreError where there is none.
+    """Return the home, and a line about an ignored variable, "" for none. Raises StoreError where there is no home.
 
-    folder: where the session is, as the client says.
+    folder: the session's folder, as the client reports it.
     """
     named = os.environ.get("SUBCOG_HOME", "")
     try:
         home = Home.find()
-        if not _may_be_theirs(home, named, folder) or _is_accepted(home):
+        if not _may_come_from_repository(home, named, folder) or _is_accepted(home):
             return home, ""
         own = Home(os.path.join(os.path.expanduser("~"), ".subcog"))
-        if not named or (_may_be_theirs(own, "", folder) and not _is_accepted(own)):
+        if not named or (_may_come_from_repository(own, "", folder) and not _is_accepted(own)):
             from subcog_hooks.core.accepted_homes import account_folder  # where HOME leads into the repository, too
 
             own = Home(os.path.join(account_folder(), ".subcog"))
     except OSError as error:
-        raise StoreError("the home can not be told from a folder of this repository", "unset SUBCOG_HOME") from error
+        raise StoreError("the home cannot be told from a folder of this repository", "unset SUBCOG_HOME") from error
     variable = "SUBCOG_HOME" if named else "HOME"
     fault = f"{variable} leads into this repository, to a home that `subcog init` has not accepted"
     remedy = "; to accept it, run `subcog init` in a terminal of your own" if named else ""
@@ -42,16 +42,16 @@ def _is_accepted(home: Home) -> bool:
     return is_accepted_home(home.root)
 
 
-def _may_be_theirs(home: Home, named: str, folder: str) -> bool:
-    """Return whether a home lies in the repository at hand, or is named in relation to the folder that one is in."""
+def _may_come_from_repository(home: Home, named: str, folder: str) -> bool:
+    """Return whether a home lies in the repository at hand, or its name is a relative path."""
     if named and not os.path.isabs(os.path.expanduser(named)):
         return True
     real = os.path.realpath(home.root)
-    return any(_share_repository(real, os.path.realpath(place)) for place in {folder, *places_at_hand()} - {""})
+    return any(_share_repository(real, os.path.realpath(at_hand)) for at_hand in {folder, *folders_at_hand()} - {""})
 
 
-def places_at_hand() -> set[str]:
-    """Return the folder that this process works in, and the one that the client was started in; a removed one is left out."""
+def folders_at_hand() -> set[str]:
+    """Return the working folder of this process and the client's start folder, without removed ones."""
     return {_working_folder(), os.environ.get(STARTED_IN, "")} - {""}
 
 

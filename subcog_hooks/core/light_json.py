@@ -68,11 +68,11 @@ else:
         """
         return encode_basestring_ascii(text)
 
-    def _refused(value: object) -> object:
+    def _refuse_value(value: object) -> object:
         raise TypeError(f"{type(value).__name__} is nothing that JSON has")
 
-    # no markers against circles, no indent; keys are texts, and none is left out
-    _encode = make_encoder(None, _refused, encode_basestring_ascii, None, ":", ",", False, False, False)
+    # Arguments: no cycle check, no indent, no sorting; keys are texts, none is skipped, and NaN is refused.
+    _encode = make_encoder(None, _refuse_value, encode_basestring_ascii, None, ":", ",", False, False, False)
 
     def dumps(value: Json) -> str:
         """Return `value` as an ASCII JSON document without blanks. Raises ValueError for a number that JSON does not have.

@@ -8,15 +8,15 @@ from subcog_hooks.core.paths import Home, make_private_folder
 
 MAX_MESSAGE = 500  # characters
 MAX_BYTES = 1_000_000  # then the file becomes hook.log.1 and a new one begins
-RESERVE_BYTES = 4_096  # a block, and what fits into it: some forty lines
+RESERVE_BYTES = 4_096  # one block of a file system, which holds some forty lines
 
 
-def path(home: Home) -> str:
+def log_path(home: Home) -> str:
     return os.path.join(home.log, "hook.log")
 
 
 def keep_reserve(home: Home) -> None:
-    """Take the room of some lines, which `write` has where the disk is full by then. Failing to is never an error."""
+    """Take disk space for some lines, which `write_line` uses on a full disk. Failures are ignored."""
     try:
         make_private_folder(home.log)
         descriptor = os.open(_reserve(home), os.O_WRONLY | os.O_CREAT, 0o600)
@@ -33,18 +33,18 @@ def _reserve(home: Home) -> str:
     return os.path.join(home.log, "reserve")
 
 
-def write(home: Home, message: str) -> None:
-    """Append one line, whatever characters the message has. Failing to log is never an error."""
+def write_line(home: Home, message: str) -> None:
+    """Write a line to the log. Failures are ignored."""
     try:
         make_private_folder(home.log)
-        file = path(home)
+        file = log_path(home)
         try:
             if os.stat(file).st_size > MAX_BYTES:
                 os.replace(file, file + ".1")
         except FileNotFoundError:
             pass
-        said = escape_controls(" ".join(message.split()))[:MAX_MESSAGE]
-        line = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + said + "\n"
+        text = escape_controls(" ".join(message.split()))[:MAX_MESSAGE]
+        line = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()) + text + "\n"
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             _append(descriptor, line.encode("utf-8", "replace"), home)
@@ -55,7 +55,7 @@ def write(home: Home, message: str) -> None:
 
 
 def _append(descriptor: int, line: bytes, home: Home) -> None:
-    """Write a line, in the place of the reserve where there is none else. Raises OSError."""
+    """Write a line; on a full disk, use the space of the reserve. Raises OSError."""
     while line:
         try:
             line = line[os.write(descriptor, line) :]

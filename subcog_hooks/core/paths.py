@@ -1,4 +1,4 @@
-"""Where things lie: the home folder of one user's memories, and nothing else."""
+"""The paths of one user's home folder of memories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Home:
 
     @classmethod
     def find(cls) -> Home:
-        """Return the home of this process. Raises StoreError when there is no folder to put it in, or its name is no text."""
+        """Return the home of this process. Raises StoreError when no folder can hold it, or its name is not UTF-8."""
         named = os.environ.get("SUBCOG_HOME")
         if named:
             return cls._home_at(os.path.abspath(os.path.expanduser(named)), "SUBCOG_HOME")
@@ -39,8 +39,8 @@ class Home:
         try:
             root.encode()
         except UnicodeEncodeError as error:
-            shown = root.encode("utf-8", "replace").decode()
-            raise StoreError(f"{shown} is not UTF-8", f"set {variable} to a folder whose name is") from error
+            printable = root.encode("utf-8", "replace").decode()
+            raise StoreError(f"{printable} is not UTF-8", f"set {variable} to a folder whose name is") from error
         return cls(root)
 
     @property
@@ -79,47 +79,47 @@ class Home:
 
     @property
     def cut_offs(self) -> str:
-        """The file of runs of the hook that their time was over for."""
+        """The file of hook runs that ran out of time."""
         return os.path.join(self.root, "cut-offs")
 
     @property
     def silent_calls(self) -> str:
-        """The file of the last tool calls that the hook was silent at."""
+        """The file of the last tool calls at which the hook was silent."""
         return os.path.join(self.root, "silent-calls")
 
     @property
     def claude_notes(self) -> str:
-        """The file that says when Claude Code's own notes were last looked at."""
+        """The file with the time of the last look at Claude Code's own notes."""
         return os.path.join(self.root, "claude-notes")
 
     @property
-    def at_rest(self) -> str:
-        """The file that says what came of the work at rest."""
+    def job_record(self) -> str:
+        """The file with the results of the background jobs."""
         return os.path.join(self.root, "at-rest.json")
 
     @property
-    def at_rest_lock(self) -> str:
-        """The file that the process which works at rest has locked. Its time says when somebody last waited for an answer."""
+    def jobs_lock(self) -> str:
+        """The lock file of the background jobs. Its mtime is the last time that somebody waited for an answer."""
         return os.path.join(self.root, "at-rest.lock")
 
-    def ask_for_quiet(self) -> None:
-        """Let the process at rest pause: somebody waits for an answer. It takes 6 µs."""
+    def pause_background_jobs(self) -> None:
+        """Ask the background jobs to pause, since somebody waits for an answer. It takes 6 µs."""
         try:
-            os.utime(self.at_rest_lock)
+            os.utime(self.jobs_lock)
         except OSError:
             pass  # there has been none yet
 
     def create(self) -> None:
-        """Make the folder, for the user alone. Raises StoreError when that can not be done."""
+        """Make the folder, for the user alone. Raises StoreError on failure."""
         make_private_folder(self.root)
 
 
 def make_private_folder(path: str) -> None:
-    """Make `path` with mode 0700; an existing folder keeps what it has. Raises StoreError."""
+    """Make `path` with mode 0700; an existing folder keeps its mode. Raises StoreError."""
     try:
         os.makedirs(path, PRIVATE_FOLDER, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{path} can not be made: {error.strerror}", "check the path and its permissions") from error
+        raise StoreError(f"{path} cannot be made: {error.strerror}", "check the path and its permissions") from error
 
 
 def create_private_file(path: str) -> None:

@@ -1,4 +1,4 @@
-"""Libraries imported so that none of them writes, reports or looks up anything on its own. Their use is elsewhere."""
+"""Imports of libraries that would otherwise write, report or look up things on their own. Their use is elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fastembed import TextEmbedding
     from tokenizers import Tokenizer
 
-# Read when fastembed and what it brings are imported. Without the first, onnxruntime 1.31 writes a device id under the user's
+# Read when fastembed and its dependencies are imported. Without the first, onnxruntime 1.31 writes a device id under the user's
 # cache folder and looks up a telemetry host.
 _SWITCHES = {
     "ORT_DISABLE_TELEMETRY": "1",
@@ -34,9 +34,9 @@ _FATAL_ONLY = 4  # onnxruntime's severities; its failures reach us as exceptions
 
 
 class NoProbe:
-    """Inside, a library may be imported that brings urllib3; a socket of its own, to look for IPv6, it does not open.
+    """A block in which a library may import urllib3 without its probe socket for IPv6.
 
-    urllib3 then holds that there is no IPv6, which is all the same: nothing of ours asks through it.
+    urllib3 then assumes that there is no IPv6, which is harmless: we make no requests through it.
     """
 
     __slots__ = ("_has_ipv6",)
@@ -50,8 +50,8 @@ class NoProbe:
 
 
 @contextmanager
-def put_off(name: str, **given: object) -> Iterator[None]:
-    """Load a library that others import inside, and may never use, only when it is asked for something that is not given."""
+def defer_import(name: str, **given: object) -> Iterator[None]:
+    """Load a library that others import inside the block only when an attribute outside of `given` is used."""
     if name in sys.modules:
         yield
         return
@@ -73,35 +73,35 @@ def put_off(name: str, **given: object) -> Iterator[None]:
         take_out()
 
 
-def onnx_runtime() -> tuple[Any, type[Tokenizer]]:
+def import_onnx_runtime() -> tuple[Any, type[Tokenizer]]:
     """Return the module onnxruntime, silent and offline, and the class of tokenizers; 200 ms. Raises ModelError."""
     os.environ.update(_SWITCHES)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # as below
+            warnings.simplefilter("ignore")  # warnings about its dependencies, on which no user can act
             import onnxruntime
             from tokenizers import Tokenizer
     except (ImportError, OSError) as error:  # no build for this system, or a broken one
-        raise ModelError(f"onnxruntime can not be imported: {first_line(error)}", "reinstall subcog") from error
+        raise ModelError(f"onnxruntime cannot be imported: {first_line(error)}", "reinstall subcog") from error
     onnxruntime.set_default_logger_severity(_FATAL_ONLY)
     return onnxruntime, Tokenizer
 
 
-def text_embedding() -> type[TextEmbedding]:
+def import_text_embedding() -> type[TextEmbedding]:
     """Return fastembed's class, silent and offline; 900 ms for the first call in a process. Raises ModelError."""
-    onnx_runtime()
+    import_onnx_runtime()
     try:
         with NoProbe(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of its own dependencies: nothing that a user could act on
+            warnings.simplefilter("ignore")  # warnings about its dependencies, on which no user can act
             from fastembed import TextEmbedding
             from loguru import logger
-    except (ImportError, OSError) as error:  # as above
-        raise ModelError(f"fastembed can not be imported: {first_line(error)}", "reinstall subcog") from error
+    except (ImportError, OSError) as error:  # no build for this system, or a broken one
+        raise ModelError(f"fastembed cannot be imported: {first_line(error)}", "reinstall subcog") from error
     logger.disable("fastembed")
     return TextEmbedding
 
 
 def first_line(error: BaseException) -> str:
-    """Return what a library complains of, short enough for one line of ours."""
+    """Return a library's error message, short enough for one line of ours."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else text[:199] + "…"

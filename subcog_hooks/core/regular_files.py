@@ -1,4 +1,4 @@
-"""Reading files that somebody else may have put there: regular ones alone, up to a size, and never waiting for a writer."""
+"""Reading files that another program may have put there: only regular ones, up to a size, without waiting for a writer."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ class NotRegular(OSError):
 
 
 def open_regular(path: str) -> int:
-    """Return a descriptor to read from, which the caller closes. Raises OSError, NotRegular where `path` is something else.
+    """Return a descriptor to read from, which the caller closes. Raises OSError; NotRegular for any other kind of path.
 
     A pipe without a writer is opened without waiting for one, and closed again.
     """
@@ -29,13 +29,13 @@ def open_regular(path: str) -> int:
     return descriptor
 
 
-def read_regular(path: str, most: int) -> bytes:
-    """Return the first `most` bytes of a file, all of it where it is shorter. Raises OSError, NotRegular."""
+def read_regular(path: str, max_bytes: int) -> bytes:
+    """Return the first `max_bytes` bytes of a file. Raises OSError, NotRegular."""
     descriptor = open_regular(path)
     try:
-        data = piece = os.read(descriptor, most)
-        while piece and len(data) < most:
-            piece = os.read(descriptor, most - len(data))
+        data = piece = os.read(descriptor, max_bytes)
+        while piece and len(data) < max_bytes:
+            piece = os.read(descriptor, max_bytes - len(data))
             data += piece
     finally:
         os.close(descriptor)
@@ -43,6 +43,6 @@ def read_regular(path: str, most: int) -> bytes:
 
 
 def leads_out(path: str, folder: str) -> bool:
-    """Return whether a path leads to something outside of a folder."""
+    """Return whether a path, all links followed, lies outside of a folder."""
     real = os.path.join(os.path.realpath(folder), "")
     return not os.path.join(os.path.realpath(path), "").startswith(real)

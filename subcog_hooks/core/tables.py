@@ -14,7 +14,7 @@ def read_rows(module_file: str, name: str) -> list[list[str]]:
 
 
 def read_words(module_file: str, name: str) -> dict[str, frozenset[str]]:
-    """Return the words of each row by the row's name. Blanks part them."""
+    """Return the words of each row by the row's name. Blanks separate them."""
     return {key: frozenset(words.split()) for key, words in read_rows(module_file, name)}
 
 

@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all: beside their place, under a name of the writer's own, then put in place.
+"""Files that are written whole or not at all: first beside the target, under a unique name, then moved into its place.
 
-What a killed writer has left beside a file goes with the next one that is written there. One that is being written is locked;
-on Windows it is open, and so cannot be removed.
+The leftover of a killed writer is removed by the next write of the same file. A file that is being written is locked; on
+Windows it is open, and so cannot be removed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self, TextIO
 
-_SUFFIX = ".subcog"  # of what is being written, behind eight letters drawn by lot
+_SUFFIX = ".subcog"  # the end of a temporary name, behind eight random letters
 
 
 class WholeFile:
-    """A text file that takes the place of another at the end of a `with`; nothing is left of it where the block fails.
+    """A text file that replaces another at the end of a `with`; it is deleted where the block fails.
 
-    target: that place, whose links the caller has followed; path: where it is until then, for the user alone.
+    target: the path to replace, with links resolved by the caller; path: the temporary path, for the user alone.
     """
 
     __slots__ = ("file", "path", "target")
@@ -47,7 +47,7 @@ class WholeFile:
             _lock(descriptor)
             if os.path.exists(self.path):
                 return self
-            self.file.close()  # somebody has taken it for one that was left, before it was locked
+            self.file.close()  # another process has removed it as a leftover, before it was locked
 
     def __exit__(self, kind: object, *_: object) -> None:
         """Put the file in place, or remove it. Raises OSError."""
@@ -65,13 +65,12 @@ class WholeFile:
 
 
 def _remove_left(folder: str, name: str) -> None:
-    """Remove what killed processes have left of a file, as far as that can be done."""
-    left = re.compile(rf"{re.escape(name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
+    leftover = re.compile(rf"{re.escape(name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
     try:
         names = os.listdir(folder or ".")
     except OSError:
         return
-    for path in (os.path.join(folder, found) for found in names if left.fullmatch(found)):
+    for path in (os.path.join(folder, entry) for entry in names if leftover.fullmatch(entry)):
         try:
             descriptor = open_regular(path)
             try:
@@ -85,7 +84,7 @@ def _remove_left(folder: str, name: str) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Take the lock of an open file, which lasts until it is closed. Return whether nobody else has it."""
+    """Take the lock of an open file until it is closed. Return whether no other process has it."""
     if sys.platform != "win32":
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -42,7 +42,7 @@ def is_embedding_due(home: Home) -> bool:
     try:
         return any(_is_space_due(home, space) for space in spaces.spaces_in_use(home, loading.load(home)))
     except (SubcogError, OSError) as error:
-        log.write(home, f"whether anything is to be embedded is not known: {error}")
+        log.write_line(home, f"whether anything is to be embedded is not known: {error}")
         return False
 
 
@@ -71,7 +71,7 @@ def embed_all_pending(home: Home, pace: Pace = FULL_PACE) -> int:
     try:
         models.chosen_space(home, loading.load(home))
     except SubcogError as error:
-        log.write(home, str(error))
+        log.write_line(home, str(error))
     done = 0
     seen: set[str] = set()
     # The spaces are listed again each time: the user may have chosen another one meanwhile.
@@ -95,7 +95,7 @@ def _embed_space(home: Home, space: Space, pace: Pace) -> int:
     except Exception as error:  # noqa: BLE001 - a background process has no terminal
         if not _is_in_use(home, space):
             return 0  # it was removed meanwhile
-        log.write(home, f"embedding ended early: {space.model}: {error}")
+        log.write_line(home, f"embedding ended early: {space.model}: {error}")
         record_failure(home, space, error)
         return 0
     if is_sound:
@@ -127,7 +127,7 @@ def _finish_vectors(home: Home, store: Store, space: Space, pace: Pace) -> tuple
             pace=pace,
         )
         if done:
-            vector_sync.part_anew(home, space.name, vectors)
+            vector_sync.part_cells_anew(home, space.name, vectors)
         return done, done > 0 or not vectors.pending(1)
 
 

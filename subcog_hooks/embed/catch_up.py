@@ -73,7 +73,7 @@ def exclusive_work(home: Home, space: Space) -> Iterator[None]:
 
 def remove_locks(home: Home, space: Space) -> None:
     """Delete the lock files of a removed space. Raises OSError."""
-    for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_sync.lock_of(home, space.name)):
+    for path in (lock_of(home, space), _urgent_lock_of(home, space), vector_sync.lock_path(home, space.name)):
         try:
             os.unlink(path)
         except FileNotFoundError:  # it never existed, or another process deletes it, too
@@ -117,7 +117,7 @@ def embed_pending(
             return _work_in_turns(lock_of(home, space), patience, work, is_to_stop)
     finally:
         if work.refused:
-            log.write(home, f"texts that {space.model} refused: {work.refused}; they are found by words alone")
+            log.write_line(home, f"texts that {space.model} refused: {work.refused}; they are found by words alone")
 
 
 def _work_in_turns(lock: str, patience: Patience, work: _Work, is_to_stop: Callable[[], bool]) -> int:

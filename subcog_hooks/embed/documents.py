@@ -89,9 +89,9 @@ class DocumentEmbedder:
         self._of_document = self._of_query = model.embed
 
     def _load_by_fastembed(self) -> None:
-        from subcog_hooks.core.quiet_imports import text_embedding
+        from subcog_hooks.core.quiet_imports import import_text_embedding
 
-        library = text_embedding()
+        library = import_text_embedding()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # advice on choosing a model
             model = library(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.core.quiet_imports import onnx_runtime
+from subcog_hooks.core.quiet_imports import import_onnx_runtime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class PackagedModel:
 
     def __init__(self, folder: str) -> None:
         """Load the model from its folder, .3 s behind .2 s for the libraries. Raises the libraries' errors, and ModelError."""
-        runtime, tokenizer = onnx_runtime()
+        runtime, tokenizer = import_onnx_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         model = os.path.join(folder, MODEL)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from subcog_hooks.core.errors import ModelError, StoreBusy, UsageError
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home, make_private_folder
-from subcog_hooks.core.quiet_imports import first_line, text_embedding
+from subcog_hooks.core.quiet_imports import first_line, import_text_embedding
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import Space
 from subcog_hooks.store.lock import ProcessLock
@@ -47,7 +47,7 @@ def list_catalogue() -> list[CatalogueEntry]:
     """Return all models that can be pulled. Raises ModelError when fastembed cannot be imported."""
     return [
         CatalogueEntry(model["model"], model["dim"], model["sources"]["hf"], (model["model_file"], *model["additional_files"]))
-        for model in text_embedding().list_supported_models()
+        for model in import_text_embedding().list_supported_models()
         if model["sources"]["hf"]
     ]
 

@@ -42,5 +42,5 @@ def note_session_activity(payload: dict[str, object], home: Home, deadline: Dead
         if ledger.has_second_look(state, session):
             from subcog_hooks.store import second_looks
 
-            second_looks.leave(state, session, "the session has ended")
+            second_looks.drop_session_looks(state, session, "the session has ended")
     state.commit()

@@ -145,7 +145,7 @@ def branch_words(branch: str) -> list[str]:
 
 def _branch_shares(call: HookCall, memories: Sequence[Outline]) -> dict[str, float]:
     """Return each memory's share of the branch's words, by id: 1.0 for each unique word, less for a frequent one."""
-    words = branch_words(project.branch(call.here.root) or "") if call.here and len(memories) > 1 else []
+    words = branch_words(project.find_branch(call.here.root) or "") if call.here and len(memories) > 1 else []
     if not words:
         return {}
     texts = [(memory.id, " " + memory.content[:MAX_SCANNED].lower().translate(_SEPARATORS)) for memory in memories]

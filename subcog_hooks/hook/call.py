@@ -144,7 +144,7 @@ class HookCall:
         """Return the ids of the memories that the session has been given. Raises StoreError."""
         if self._given is not None:
             return self._given
-        return ledger.given_to(self.state, self.session) if self.session else set()
+        return ledger.find_given(self.state, self.session) if self.session else set()
 
     def facts(self) -> dict[str, Scalar]:
         """Return the facts for conditions, as of the first use. Raises StoreError."""
@@ -173,7 +173,7 @@ def open_call(payload: Mapping[str, object], home: Home, deadline: Deadline) -> 
     stages = Stages(deadline)
     stages.end(START)
     folder = text_of(payload, "cwd")
-    here = project.find(folder) if os.path.isabs(folder) else None
+    here = project.find_project(folder) if os.path.isabs(folder) else None
     busy_ms = max(MIN_WAIT_MS, deadline.left_ms() - PRINT_MS)
     state = State.open_in_any_case(home, busy_ms, lambda fault: log(home, fault))
     _left_open.append(state)
@@ -202,4 +202,4 @@ def with_sound_state(home: Home, answer: Callable[[], None]) -> None:
 def log(home: Home, message: str) -> None:
     from subcog_hooks.core import log as file  # Most calls log nothing.
 
-    file.write(home, message)
+    file.write_line(home, message)

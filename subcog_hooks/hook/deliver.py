@@ -85,7 +85,7 @@ def _outcome_of_block(block: RenderedBlock, offer: Offer, judgements: Sequence[J
 
 def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
     """Return the ids of the session's earlier lines, if the offer may have lines. Raises StoreError."""
-    return ledger.pointed_at(call.state, call.session) if offer.pointer_bar and call.session else set()
+    return ledger.find_pointed(call.state, call.session) if offer.pointer_bar and call.session else set()
 
 
 def _units_left(call: HookCall, *, is_brief: bool) -> int:
@@ -93,7 +93,7 @@ def _units_left(call: HookCall, *, is_brief: bool) -> int:
     max_units = int(call.settings[SESSION_UNITS_SETTING])
     if is_brief or not call.session:
         return max_units
-    return max_units - sessions.units_given(call.state, call.session)
+    return max_units - sessions.count_units(call.state, call.session)
 
 
 def preview_delivery(call: HookCall, verdict: Verdict) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
     from subcog_hooks.store.decision import Decision
     from subcog_hooks.store.project import Project
-    from subcog_hooks.store.sessions import Earlier
+    from subcog_hooks.store.sessions import LastPrompt
     from subcog_hooks.store.state import State
 
 _LLM_SETTING = "search_intent.use_llm"
@@ -37,7 +37,7 @@ class DryPrompt:
         prompt: str,
         session: str = "",
         given: AbstractSet[str] = frozenset(),
-        earlier: Earlier | None = None,
+        earlier: LastPrompt | None = None,
         position: int = 1,
         now_ms: int = 0,
     ) -> None:

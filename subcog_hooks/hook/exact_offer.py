@@ -5,7 +5,7 @@ from __future__ import annotations
 from subcog_hooks.hook import choose
 from subcog_hooks.hook.verdict import Offer, Verdict
 from subcog_hooks.recall.hits import BRIEF, PATH
-from subcog_hooks.store.decision import Bars
+from subcog_hooks.store.decision import Thresholds
 from subcog_hooks.store.memory import is_loaded_by_client
 
 TYPE_CHECKING = False
@@ -79,7 +79,7 @@ def offer_exact(call: HookCall, exact: ExactMatches, terms: OfferTerms, reason: 
     return Verdict(
         reason=reason,
         offer=offer,
-        bars=Bars(terms.min_relevance, 0.0, terms.max_memories, terms.max_units),
+        bars=Thresholds(terms.min_relevance, 0.0, terms.max_memories, terms.max_units),
         strategies=tuple(exact.channels),
         note=exact.note or None,
     )

@@ -45,7 +45,7 @@ def folder_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
         facts["cwd"] = folder.replace(os.sep, "/")
     if here is not None:
         facts["project"] = here.identity
-        if branch := project.branch(here.root):
+        if branch := project.find_branch(here.root):
             facts["branch"] = branch
     if platform := _PLATFORMS.get(sys.platform):
         facts["platform"] = platform
@@ -55,7 +55,7 @@ def folder_facts(folder: str, here: Project | None) -> dict[str, Scalar]:
 def _history_facts(
     payload: Mapping[str, object], session: str, project_name: str, state: State, now_ms: int
 ) -> dict[str, Scalar]:
-    known_session = sessions.find(state, session)
+    known_session = sessions.find_session(state, session)
     days = sessions.days_since_last(state, session, project_name, now_ms)
     prompts = (known_session.prompts if known_session else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
     facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1, "first_session": days is None}

@@ -198,7 +198,7 @@ def _handle_payload(output: Output) -> None:
     folder = payload.get("cwd")
     home, ignored = find_home(folder if isinstance(folder, str) and os.path.isabs(folder) else "")
     _home.append(home)
-    home.ask_for_quiet()
+    home.pause_background_jobs()
     wait_ms, work_ms = BUDGETS_MS[event]
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
     output.event = event
@@ -257,4 +257,4 @@ def _log_error(error: BaseException) -> None:
 def _log_message(message: str) -> None:
     from subcog_hooks.core import log  # Most calls log nothing.
 
-    log.write(_home[0] if _home else find_home()[0], message)
+    log.write_line(_home[0] if _home else find_home()[0], message)

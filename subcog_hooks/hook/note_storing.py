@@ -63,7 +63,7 @@ def update_index(home: Home, log: Callable[[str], None]) -> None:
         with Store.reader(home, STORE_WAIT_MS) as store:
             if sum(store.counts().values()) > MAX_INDEXED_ANEW:
                 LexicalIndex.open(home)  # It raises where the whole index must be rebuilt.
-            index_sync.catch_up(home, store)
+            index_sync.bring_up_to_date(home, store)
             spaces.open_vectors(home, store, PACKAGED).close()
     except Exception as error:  # noqa: BLE001 - the next command does it
         log(f"index or vectors will follow a typed note with the next command: {error}")

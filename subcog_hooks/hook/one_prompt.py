@@ -61,7 +61,7 @@ def block_for_prompt(prompt: str, folder: str, say: Callable[[str], None]) -> Pr
     home, ignored = find_home(folder)
     if ignored:
         say(ignored)
-    home.ask_for_quiet()
+    home.pause_background_jobs()
     blocks: list[PromptBlock | None] = []
     with_sound_state(home, lambda: blocks.append(_preview_block(prompt, folder, home, say)))
     return blocks[-1]

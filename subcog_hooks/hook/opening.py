@@ -48,7 +48,7 @@ def may_run_command(command: str, call: HookCall) -> bool:
 
     if any(name in os.environ for name in LEADING_PYTHON):  # The script's interpreter would run foreign code.
         return False
-    return set(ids) <= call.given_ids() | ledger.pointed_at(call.state, call.session)
+    return set(ids) <= call.given_ids() | ledger.find_pointed(call.state, call.session)
 
 
 def permission_output() -> bytes:
@@ -120,13 +120,13 @@ def _open_memories(ids: Sequence[str]) -> list[Memory]:
     if not os.path.exists(home.memories_db) or not os.path.exists(home.state_db):
         return []
     session, now = os.environ.get(SESSION_VARIABLE, ""), now_ms()
-    here = project.find(os.getcwd())
+    here = project.find_project(os.getcwd())
     audiences = audiences_of(*(here.names if here else ()))
     with Store.reader(home) as store:
         memory_of = store.by_ids(ids)
     state = State.open(home, OPENING_WAIT_MS)
     try:
-        session_ids = ledger.given_to(state, session) | ledger.pointed_at(state, session)
+        session_ids = ledger.find_given(state, session) | ledger.find_pointed(state, session)
         memories = [memory for id_ in ids if (memory := memory_of.get(id_)) is not None and memory.is_live(now)]
         if len(memories) < len(ids):
             return []
@@ -134,7 +134,7 @@ def _open_memories(ids: Sequence[str]) -> list[Memory]:
             return []
         state.begin(OPENING_WAIT_MS)
         if opened := ledger.note_opened(state, session, ids, now):
-            metrics.count(state, metrics.OPENED, by=len(opened))
+            metrics.increase_counter(state, metrics.OPENED, by=len(opened))
             ledger.record_given(state, session, opened, now, "")
         state.commit()
     finally:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.intent.detector import Detection
     from subcog_hooks.recall.exact import ExactMatches
-    from subcog_hooks.store.sessions import Earlier
+    from subcog_hooks.store.sessions import LastPrompt
 
 SETTLE_MS = 20.0  # Time left when the hook stops waiting for an LLM: 2 ms of work, 15 for a busy machine.
 _INNER_ENDS = (". ", "? ", "! ", "\n")  # A text without any of them is one sentence.
@@ -48,7 +48,7 @@ class PromptReading:
         self,
         call: HookCall,
         prompt: str | None = None,
-        earlier: Earlier | None = None,
+        earlier: LastPrompt | None = None,
         position: int | None = None,
         *,
         is_alone: bool = False,
@@ -77,15 +77,15 @@ class PromptReading:
     def position(self) -> int:
         """Return the prompt's position in its session, from 1; 1 for an unknown session. Raises StoreError."""
         if self._position is None:
-            session = sessions.find(self.call.state, self.call.session) if self.call.session else None
+            session = sessions.find_session(self.call.state, self.call.session) if self.call.session else None
             self._position = session.prompts + 1 if session else 1
         return self._position
 
-    def earlier(self) -> Earlier | None:
+    def earlier(self) -> LastPrompt | None:
         """Return the topics of the session's earlier prompt, None where they are unknown. Raises StoreError."""
         if self._earlier is not None or self._is_alone or not self.call.session or not self.keeps_texts:
             return self._earlier
-        return sessions.last_topics(self.call.state, self.call.session, self.call.now_ms)
+        return sessions.find_last_prompt(self.call.state, self.call.session, self.call.now_ms)
 
     def search_text(self) -> str:
         """Return the text that memories are compared with: the typed part of the prompt and the borrowed topics."""

@@ -20,7 +20,7 @@ from subcog_hooks.store.decision import INTENT, LLM, RECALL
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import is_loaded_by_client
 from subcog_hooks.store.store import Filter
-from subcog_hooks.store.vector_file import ExtensionMissing, path_of
+from subcog_hooks.store.vector_file import ExtensionMissing, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 
 TYPE_CHECKING = False
@@ -239,7 +239,7 @@ def _open_sources(call: HookCall) -> Sources:
     numbers = tuning.tuning_from_settings(call.settings)
     index = LexicalIndex.open(call.home)
     store = call.store
-    if numbers.alpha == 0.0 or not os.path.exists(path_of(call.home, static.SPACE)):
+    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, static.SPACE)):
         return Sources(index, store, None, numbers)
     try:
         encoder = static.StaticEncoder.open()

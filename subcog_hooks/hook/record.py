@@ -19,9 +19,9 @@ from subcog_hooks.store.decision import (
     SPOKE,
     Candidate,
     Decision,
-    Understood,
+    PromptIntent,
 )
-from subcog_hooks.store.sessions import Earlier
+from subcog_hooks.store.sessions import LastPrompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def record_call(call: HookCall, event: str, verdict: Verdict) -> None:
     decision = _decision_of_call(call, event, verdict)
     try:
         call.state.begin_briefly()
-        decision_log.keep(call.state, decision, call.now_ms)
+        decision_log.keep_decision(call.state, decision, call.now_ms)
         call.state.commit()
     except StoreBusy:
         pass  # Nobody waits for records.
@@ -88,11 +88,11 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
 
         near = [(judgement.hit.memory.id, _relevance_without_position(judgement.hit)) for judgement in verdict.judgements]
         ledger.note_near(state, call.project, near, call.now_ms)
-    if not reading.keeps_texts and decision_log.may_hold_texts(state):
-        decision_log.forget_some_texts(state)
+    if not reading.keeps_texts and decision_log.may_hold_prompt_texts(state):
+        decision_log.forget_some_prompt_texts(state)
     try:
         decision = decision_of_prompt(reading, verdict)
-        decision_log.keep(state, decision, call.now_ms)
+        decision_log.keep_decision(state, decision, call.now_ms)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - the ledger counts more than a record
@@ -101,8 +101,8 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
     if not call.session:
         return
     if decision.intent is not None and decision.intent.topics:
-        earlier = Earlier(decision.intent.topics, decision.intent.confidence)
-        sessions.keep_topics(state, call.session, earlier, call.now_ms)
+        earlier = LastPrompt(decision.intent.topics, decision.intent.confidence)
+        sessions.keep_last_prompt(state, call.session, earlier, call.now_ms)
     elif decision.outcome in UNREAD or (verdict.examined is not None and verdict.examined.intent.topics):
         sessions.forget_topics(state, call.session)  # A follow-up must not borrow from a prompt before this one.
 
@@ -127,8 +127,8 @@ def decision_of_prompt(reading: PromptReading, verdict: Verdict) -> Decision:
     was_read = verdict.detected is not None or verdict.outcome == NOT_TYPED
     shown = storable_prompt(reading.prompt) if was_read and reading.keeps_texts else None
     decision = _decision_of_call(reading.call, PROMPT_EVENT, verdict)
-    if decision.bars is None:
-        decision.bars = bars_from_settings(reading.call.settings)
+    if decision.thresholds is None:
+        decision.thresholds = bars_from_settings(reading.call.settings)
     decision.prompt = shown[:MAX_PROMPT] if shown is not None else None
     if verdict.examined is not None:
         topics = _topics_without_secrets(verdict.examined.intent.topics, reading.prompt, shown)
@@ -147,7 +147,7 @@ def _decision_of_call(call: HookCall, event: str, verdict: Verdict) -> Decision:
         reason=verdict.reason,
         units=verdict.units,
         micros=int(call.deadline.spent_ms() * 1000.0),
-        bars=verdict.bars,
+        thresholds=verdict.bars,
         stages=call.stages.rows,
         strategies=verdict.strategies,
         note=verdict.note,
@@ -183,9 +183,9 @@ def _topics_without_secrets(topics: Sequence[str], prompt: str, shown: str | Non
     return [topic for topic in topics if topic.casefold() in stored or topic.casefold() not in whole]
 
 
-def _intent_record(examined: Examined, topics: Sequence[str]) -> Understood:
+def _intent_record(examined: Examined, topics: Sequence[str]) -> PromptIntent:
     intent, reading = examined.intent, examined.reading
-    return Understood(
+    return PromptIntent(
         intent.type,
         intent.confidence,
         examined.certainty,

@@ -197,7 +197,7 @@ def main() -> None:
         with_sound_state(home, lambda: take_second_look(task, home))
         _start_learning(home)
     except Exception as error:  # noqa: BLE001 - nobody sees this process: `doctor` and `why` read the log
-        log.write(home, f"a second look failed: {type(error).__name__}: {error}")
+        log.write_line(home, f"a second look failed: {type(error).__name__}: {error}")
 
 
 def _start_learning(home: Home) -> None:
@@ -213,7 +213,7 @@ def _start_learning(home: Home) -> None:
         is_due = suggestions.is_teaching_due(state, now_ms())
     finally:
         state.close()
-    if is_due and not is_held(home.at_rest_lock):
+    if is_due and not is_held(home.jobs_lock):
         detached.start_process(home, [BACKGROUND_COMMAND])
 
 
@@ -227,11 +227,11 @@ def take_second_look(task: Task, home: Home) -> None:
     deadline = Deadline(LOOK_MS - AT_END_MS)
     payload = {"session_id": task.session, "cwd": task.cwd, "transcript_path": task.transcript, "hook_event_name": PROMPT_EVENT}
     call = open_call(payload, home, deadline)
-    if call is None or not second_looks.session_of(call.state, task.decision):
+    if call is None or not second_looks.find_waiting_session(call.state, task.decision):
         return  # The session has moved on.
     if not is_wanted(call):
         call.state.begin(WRITE_WAIT_MS)
-        second_looks.end(call.state, task.decision, "", (), now_ms())
+        second_looks.end_look(call.state, task.decision, "", (), now_ms())
         call.state.commit()
         return
     try:
@@ -338,7 +338,7 @@ def record_look(
     outcome = FAILED if failure else WAITING if findings else choose.silence_reason(judgements, is_enough=task.is_enough)
     state.roll_back()
     state.begin(WRITE_WAIT_MS)
-    if not second_looks.end(state, task.decision, call.id, findings, now) and findings:
+    if not second_looks.end_look(state, task.decision, call.id, findings, now) and findings:
         outcome = MOVED_ON
     decision = Decision(
         call.id,
@@ -349,7 +349,7 @@ def record_look(
         outcome,
         reason=failure,
         micros=int(call.deadline.spent_ms() * 1000.0),
-        bars=bars_from_settings(call.settings, look_threshold(task, call).needed),
+        thresholds=bars_from_settings(call.settings, look_threshold(task, call).needed),
         stages=call.stages.rows,
         strategies=answer.strategies if answer else (),
         note=answer.note if answer else None,
@@ -357,5 +357,5 @@ def record_look(
         looked_at=task.decision,
         later_ms=now - task.prompt_ms,
     )
-    decision_log.keep(state, decision, now)
+    decision_log.keep_decision(state, decision, now)
     state.commit()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.reading import PromptReading
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.second_looks import Waiting
+    from subcog_hooks.store.second_looks import WaitingAnswer
 
 MAX_SILENT_CALLS = 200  # latest silent calls that are searched for read files
 
@@ -34,7 +34,7 @@ class LateAnswer:
 
     __slots__ = ("_call", "hits", "waiting")
 
-    def __init__(self, call: HookCall, waiting: Waiting, hits: Sequence[Hit]) -> None:
+    def __init__(self, call: HookCall, waiting: WaitingAnswer, hits: Sequence[Hit]) -> None:
         self._call = call
         self.waiting = waiting
         self.hits = tuple(hits)
@@ -74,7 +74,7 @@ class LateAnswer:
 
     def _note_given(self, ids: Sequence[str]) -> None:
         if any(finding.id in ids for finding in self.waiting.findings):
-            second_looks.settle(self._call.state, self.waiting, HANDED_OVER, self._call.id)
+            second_looks.settle_look(self._call.state, self.waiting, HANDED_OVER, self._call.id)
 
     def drop_after(self, verdict: Verdict) -> None:
         """Drop the answer where its delivery has printed nothing, except for lack of time. Raises StoreError."""
@@ -87,10 +87,10 @@ def find_late_answer(call: HookCall, touched_file: str = "") -> LateAnswer | Non
 
     touched_file: the file that the call is about to put before the model, from the project's root.
     """
-    waiting = second_looks.find(call.state, call.session, call.now_ms)
+    waiting = second_looks.find_waiting_answer(call.state, call.session, call.now_ms)
     if waiting is None:
         return None
-    if hook_traces.has_topic_left(call.home, call.session, waiting.at):
+    if hook_traces.has_topic_left(call.home, call.session, waiting.at_ms):
         _settle_answer(call, waiting, "another topic")
         return None
     if call.settings[MODE] == NEVER:
@@ -98,7 +98,7 @@ def find_late_answer(call: HookCall, touched_file: str = "") -> LateAnswer | Non
         return None
     given = call.given_ids()
     memories = call.store.by_ids([finding.id for finding in waiting.findings if finding.id not in given])
-    read_files = _read_files(call, waiting.at)
+    read_files = _read_files(call, waiting.at_ms)
     if touched_file:
         read_files.add(touched_file)
     hits = []
@@ -147,11 +147,11 @@ def _continues_topic(reading: PromptReading, verdict: Verdict) -> bool:
 
 def _read_files(call: HookCall, since_ms: int) -> set[str]:
     """Return the files that the session has read since then, as far as silent calls tell."""
-    silent_calls = hook_traces.latest_silent_calls(call.home, MAX_SILENT_CALLS)
+    silent_calls = hook_traces.find_latest_silent_calls(call.home, MAX_SILENT_CALLS)
     return {
         file
         for silent_call in silent_calls
-        if silent_call.session == call.session and silent_call.tool == READING and silent_call.at >= since_ms
+        if silent_call.session == call.session and silent_call.tool == READING and silent_call.at_ms >= since_ms
         for file in silent_call.about
     }
 
@@ -170,16 +170,16 @@ def _file_of(memory: Memory) -> str:
 def _drop_answer(call: HookCall, reason: str) -> None:
     try:
         call.state.begin_briefly()
-        second_looks.leave(call.state, call.session, reason)
+        second_looks.drop_session_looks(call.state, call.session, reason)
         call.state.commit()
     except StoreBusy:  # A note in a file lets the prompt's own memories come in time.
         hook_traces.note_topic_left(call.home, call.session, call.now_ms)
 
 
-def _settle_answer(call: HookCall, waiting: Waiting, reason: str) -> None:
+def _settle_answer(call: HookCall, waiting: WaitingAnswer, reason: str) -> None:
     try:
         call.state.begin_briefly()
-        second_looks.settle(call.state, waiting, MOVED_ON, reason)
+        second_looks.settle_look(call.state, waiting, MOVED_ON, reason)
         call.state.commit()
     except StoreBusy:
         pass  # The next call does it.

@@ -134,7 +134,7 @@ def start_if_unsure(reading: PromptReading, verdict: Verdict) -> None:
     if len(task) > detached.MAX_INPUT_BYTES:
         return
     call.state.begin_briefly()
-    may_begin = second_looks.begin(call.state, call.id, call.session, call.now_ms)
+    may_begin = second_looks.begin_look(call.state, call.id, call.session, call.now_ms)
     call.state.commit()
     if not may_begin:
         return
@@ -143,7 +143,7 @@ def start_if_unsure(reading: PromptReading, verdict: Verdict) -> None:
     except OSError as error:
         call.log(f"no second look was started: {error}")
         call.state.begin_briefly()
-        second_looks.end(call.state, call.id, "", (), call.now_ms)
+        second_looks.end_look(call.state, call.id, "", (), call.now_ms)
         call.state.commit()
 
 

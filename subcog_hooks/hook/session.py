@@ -11,7 +11,7 @@ from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
-from subcog_hooks.settings.defaults import COUNTED_AT_REST, SESSIONS_SETTING
+from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import ledger, sessions, state_values
 
 TYPE_CHECKING = False
@@ -62,14 +62,14 @@ def _start_background_work(call: HookCall) -> None:
         return
     from subcog_hooks.store.lock import is_held
 
-    if not is_held(call.home.at_rest_lock):
+    if not is_held(call.home.jobs_lock):
         detached.start_process(call.home, [BACKGROUND_COMMAND])
 
 
 def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[bytes], None]) -> None:
     source = text_of(payload, "source")
     used = _forget_given(call) if source == COMPACT else []
-    first_ids = sessions.find_said(call.state, call.session) if source == RESUME else None
+    first_ids = sessions.find_printed_ids(call.state, call.session) if source == RESUME else None
     is_silent = bool(silence_reason(call))
     facts = _condition_facts(call) if first_ids is None and not is_silent else None
     _write_unless_busy(call, lambda: _record_start(call, source))
@@ -108,7 +108,7 @@ def _hand_over_start(
         if not ids:
             return  # No time was left: when resumed, the session begins as if it were new.
     if first_ids is None:
-        _write_unless_busy(call, lambda: sessions.keep_said(call.state, call.session, ids))
+        _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, ids))
 
 
 def _reminder_text(call: HookCall) -> str:
@@ -117,7 +117,7 @@ def _reminder_text(call: HookCall) -> str:
         return ""
     waiting = call.store.count_pending()
     parts = [f"{waiting} {'memory waits' if waiting == 1 else 'memories wait'} for `subcog review`"] if waiting else []
-    if call.settings[SESSIONS_SETTING] == COUNTED_AT_REST:
+    if call.settings[SESSIONS_SETTING] == COUNTED_IN_BACKGROUND:
         from subcog_hooks.store import learned  # Few users count their sessions.
 
         if count := learned.count_learnable(call.state):
@@ -173,7 +173,7 @@ def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], so
 
 
 def _record_start(call: HookCall, source: str) -> None:
-    sessions.begin(call.state, call.session, call.project, source, call.now_ms)
+    sessions.begin_session(call.state, call.session, call.project, source, call.now_ms)
     ledger.prune_near(call.state)
 
 
@@ -189,8 +189,8 @@ def _forget_given(call: HookCall) -> list[str]:
     """Forget the given memories of a compacted session, and return the latest ids. Raises StoreError."""
     if not call.session:
         return []
-    used = ledger.given_lately(call.state, call.session, MAX_USED)
-    ledger.forget(call.state, call.session)
+    used = ledger.find_last_given(call.state, call.session, MAX_USED)
+    ledger.forget_session(call.state, call.session)
     sessions.forget_units(call.state, call.session)
     return used
 
@@ -215,7 +215,7 @@ def _write_unless_busy(call: HookCall, write: Callable[[], None]) -> None:
 def _memories_by_channel(call: HookCall, facts: Mapping[str, Scalar] | None, used: Sequence[str]) -> dict[str, list[Memory]]:
     """Return the live memories of each channel, in printing order. Raises StoreError."""
     store, eligible = call.store, call.eligible
-    memories = {PINNED: store.pinned(eligible.audiences, MAX_PINNED, eligible.now_ms)}
+    memories = {PINNED: store.find_pinned(eligible.audiences, MAX_PINNED, eligible.now_ms)}
     if facts is not None:
         from subcog_hooks.recall import exact  # Few stores have conditions.
 

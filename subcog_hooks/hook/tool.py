@@ -137,7 +137,9 @@ def _locate_file(path: str, call: HookCall) -> tuple[Project | None, str, str]:
     inside = globs.relative(whole, here.root) if here else None
     if here is not None and inside is not None and not _has_own_project(inside, here.root):
         return here, whole, inside
-    owner = project.find(whole) if os.path.isabs(whole) else None  # The path may lead to another worktree, or have links.
+    owner = (
+        project.find_project(whole) if os.path.isabs(whole) else None
+    )  # The path may lead to another worktree, or have links.
     inside = globs.relative(os.path.realpath(whole), owner.root) if owner else None
     if owner is not None and inside is not None:
         return owner, whole, inside

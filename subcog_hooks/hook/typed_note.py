@@ -72,7 +72,7 @@ def answer_typed_note(
     if note_in_prompt(prompt, BY_REMEMBER):
         prepare(_not_stored_output(BUSY_REASON))  # Reading the settings may take too long, too.
     folder = text_of(payload, "cwd")
-    here = project.find(folder) if os.path.isabs(folder) else None
+    here = project.find_project(folder) if os.path.isabs(folder) else None
     settings = loading.load(home, here.root if here else None)
     text = note_in_prompt(prompt, str(settings[TYPED_NOTE_SETTING]))
     if not text or _is_paused(home):

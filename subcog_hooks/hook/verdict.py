@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.store.decision import INJECTED, POINTED, Bars
+from subcog_hooks.store.decision import INJECTED, POINTED, Thresholds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Verdict:
         *,
         offer: Offer | None = None,
         judgements: Sequence[Judgement] = (),
-        bars: Bars | None = None,
+        bars: Thresholds | None = None,
         strategies: Sequence[str] = (),
         note: str | None = None,
         remarks: Sequence[str] = (),
@@ -188,9 +188,9 @@ def pointer_judgements(judgements: Sequence[Judgement]) -> list[Judgement]:
     return [judgement for judgement in judgements if judgement.outcome == POINTED]
 
 
-def bars_from_settings(settings: Settings, needed: float | None = None) -> Bars:
+def bars_from_settings(settings: Settings, needed: float | None = None) -> Thresholds:
     """Return the limits for a prompt's memories. needed: the relevance with this prompt, None for the setting."""
-    return Bars(
+    return Thresholds(
         float(settings["surfacing.min_relevance"]),
         float(settings["search_intent.min_confidence"]),
         int(settings["surfacing.max_memories"]),

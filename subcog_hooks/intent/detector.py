@@ -239,13 +239,13 @@ class Detection:
 
     def record_metrics(self, examined: Examined, state: State) -> None:
         """Add the outcome of the prompt to the metrics. Raises StoreError."""
-        metrics.observe(state, DURATION, f'source="{examined.intent.source}"', examined.seconds)
+        metrics.observe_duration(state, DURATION, f'source="{examined.intent.source}"', examined.seconds)
         if self._outcome is None:
             return
-        metrics.count(state, STARTED)
-        metrics.count(state, COMPLETED, f'status="{self._outcome.status}"')
+        metrics.increase_counter(state, STARTED)
+        metrics.increase_counter(state, COMPLETED, f'status="{self._outcome.status}"')
         if examined.timed_out_by:
-            metrics.count(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
+            metrics.increase_counter(state, TIMEOUTS, f'reason="{examined.timed_out_by}"')
 
     def learn(self, state: State, *, keeps_answers: bool = True) -> None:
         """Store the answer of a call, or record its failure for the next prompts. Raises StoreError.

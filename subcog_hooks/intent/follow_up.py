@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from subcog_hooks.store.sessions import Earlier
+    from subcog_hooks.store.sessions import LastPrompt
 
 MAX_OWN_TOPICS = 1  # a prompt with more own topics stands for itself
 
@@ -74,13 +74,13 @@ def _is_pointed(words: Sequence[str]) -> bool:
     return words[-1:] != [] and (words[-1] in _POINTING or words[-1] in ("that", "this", "next", "first"))
 
 
-def borrowed_topics(topics: Sequence[str], earlier: Earlier) -> tuple[str, ...]:
+def borrowed_topics(topics: Sequence[str], earlier: LastPrompt) -> tuple[str, ...]:
     """Return the topics of the earlier prompt that a follow-up does not have itself."""
     own_keys = {topic.casefold() for topic in topics}
     return tuple(topic for topic in earlier.topics if topic.casefold() not in own_keys)
 
 
-def follow_up_confidence(own: float, earlier: Earlier, min_confidence: float) -> float:
+def follow_up_confidence(own: float, earlier: LastPrompt, min_confidence: float) -> float:
     """Return the probability that memories help with a follow-up: the earlier prompt's, if that was enough.
 
     >>> from subcog_hooks.store.sessions import Earlier

@@ -37,14 +37,14 @@ def raise_repeated(
     places: Places,
     report: LearningReport,
     pace: Pace,
-) -> list[learned.Heard]:
+) -> list[learned.HeardTurn]:
     """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning.
 
     Nothing comes of what is compared already: it has been proposed, and where it is gone the person has erased it. Return what
     was heard and is no longer there.
     """
-    heard = [*report.heard, *(learned.find_heard(state, MOST_HEARD) if state else [])]
-    latest = sorted(heard, key=lambda one: (-one.at, one.path, one.place))[:MOST_HEARD]
+    heard = [*report.heard, *(learned.find_heard_turns(state, MOST_HEARD) if state else [])]
+    latest = sorted(heard, key=lambda one: (-one.at_ms, one.path, one.position))[:MOST_HEARD]
     unsure, uncompared, gone = _hear_again(latest, options, places, pace)
     for erased in store.purged_sections(list(unsure)) if store else ():
         del unsure[erased]
@@ -78,7 +78,7 @@ def raise_repeated(
         if one:
             one.sessions, one.since, one.certainty = group.sessions, group.since, group.certainty
         if store and state and not options.dry_run:
-            said_so_far = learned.Said(group.certainty, group.sessions, group.since, group.said[0].certainty)
+            said_so_far = learned.ProposalRecord(group.certainty, group.sessions, group.since, group.said[0].certainty)
             learned.note_proposed(state, first, said_so_far)
             _set_aside(store, [other.key for other in group.said[1:] if other.key in stored], first)
         repeats = {other.key for other in group.said[1:]}
@@ -102,8 +102,8 @@ def _said_before(store: Store | None) -> dict[str, Memory]:
 
 
 def _hear_again(
-    heard: Sequence[learned.Heard], options: LearningOptions, places: Places, pace: Pace
-) -> tuple[dict[str, Proposal], set[str], list[learned.Heard]]:
+    heard: Sequence[learned.HeardTurn], options: LearningOptions, places: Places, pace: Pace
+) -> tuple[dict[str, Proposal], set[str], list[learned.HeardTurn]]:
     """Return what was heard, by id, out of the transcripts that are still there; what is not compared yet; and what is gone."""
     found: dict[str, Proposal] = {}
     uncompared, gone = set(), []
@@ -111,7 +111,7 @@ def _hear_again(
         pace.pause()
         try:
             # which call an answer is about stands before it
-            turns = transcript.read_row(one.path, one.place, 0) or transcript.read_row(one.path, one.place)
+            turns = transcript.read_row(one.path, one.position, 0) or transcript.read_row(one.path, one.position)
         except OSError:
             turns = []
         if not turns:
@@ -141,7 +141,7 @@ def _set_aside(store: Store, ids: Sequence[str], first: str) -> None:
     """Let one proposal stand for others of its meaning, as long as nobody has said anything about these."""
     waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != first]
     if waiting and first in store.by_ids([first]):
-        store.modify(waiting, lambda memory: memory.replaced(status=ASIDE, superseded_by=first))
+        store.modify(waiting, lambda memory: memory.with_changes(status=ASIDE, superseded_by=first))
 
 
 def _utterance(one: Proposal) -> repetition.Utterance:
@@ -156,7 +156,7 @@ def _utterance(one: Proposal) -> repetition.Utterance:
 
 
 def _utterance_of_memory(memory: Memory, state: State | None) -> repetition.Utterance:
-    known = learned.find_said(state, memory.id) if state else None
+    known = learned.find_proposal(state, memory.id) if state else None
     return repetition.Utterance(
         memory.id,
         memory.content,

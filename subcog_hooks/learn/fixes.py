@@ -15,7 +15,7 @@ from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.repetition import LEAST_SESSIONS
 from subcog_hooks.learn.shell_commands import forms_of, read_command
 from subcog_hooks.store import learned
-from subcog_hooks.store.memory import FROM_SESSION, PENDING, SECTION, Memory, hash_content
+from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, SESSION_SOURCE, Memory, hash_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class FixProposal:
     @property
     def id(self) -> str:
         """The id of its memory, which follows from the project and the two forms."""
-        return SECTION + self._pair
+        return SECTION_PREFIX + self._pair
 
     @property
     def key(self) -> str:
@@ -61,11 +61,11 @@ class FixProposal:
 
     @property
     def _pair(self) -> str:
-        return hash_content(f"{FROM_SESSION}{self.owner}\0{self.fix.change.failed}\0{self.fix.change.worked}")[:12]
+        return hash_content(f"{SESSION_SOURCE}{self.owner}\0{self.fix.change.failed}\0{self.fix.change.worked}")[:12]
 
     @property
     def source(self) -> str:
-        return f"{FROM_SESSION}{self.path}:{self.fix.uuid or self.fix.offset}"
+        return f"{SESSION_SOURCE}{self.path}:{self.fix.uuid or self.fix.offset}"
 
     @property
     def folder(self) -> str:
@@ -150,7 +150,7 @@ def hold_together(
             continue
         one = FixProposal(fix, path, owner)
         if one.key not in seen:
-            seen[one.key] = learned.find_fix(state, one.key) if state else {}
+            seen[one.key] = learned.find_fix_sessions(state, one.key) if state else {}
         one.see(seen[one.key])
         seen[one.key] = one.seen
         shown[one.key] = one
@@ -177,7 +177,7 @@ def hold_against(worked: Mapping[str, str], places: Places, state: State | None,
 
 
 def _key_of_form(owner: str, form: str) -> str:
-    return hash_content(f"{FROM_SESSION}{owner}\0{form}")[:_FORM_KEY]
+    return hash_content(f"{SESSION_SOURCE}{owner}\0{form}")[:_FORM_KEY]
 
 
 def note_shown(state: State, shown: Sequence[FixProposal], refuted: Sequence[str]) -> None:
@@ -188,4 +188,4 @@ def note_shown(state: State, shown: Sequence[FixProposal], refuted: Sequence[str
         if one.fix.session in one.seen:
             learned.note_fix(state, one.key, one.fix.session, one.seen[one.fix.session])
         if one.is_repeated:
-            learned.note_proposed(state, one.id, learned.Said(0.0, len(one.seen), one.since, 0.0))
+            learned.note_proposed(state, one.id, learned.ProposalRecord(0.0, len(one.seen), one.since, 0.0))

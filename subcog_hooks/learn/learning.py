@@ -55,7 +55,7 @@ def learn(
         if run.report.is_cut_short:
             return run.report
         progress(file.size)
-    if run.report.turns or (state and not options.dry_run and not learned.is_compared(state)):
+    if run.report.turns or (state and not options.dry_run and not learned.are_turns_compared(state)):
         run.compare()
     run.report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
     return run.report
@@ -83,7 +83,7 @@ class _Run:
             is_noted = is_noted and all(not turn.at or turn.at >= self._options.since for turn in reading.turns)
             self._take(reading, file.path, read, is_noted=is_noted)
 
-    def _readings(self, file: TranscriptFile) -> Iterator[tuple[transcript.TranscriptReading, learned.ReadSoFar]]:
+    def _readings(self, file: TranscriptFile) -> Iterator[tuple[transcript.TranscriptReading, learned.ReadPosition]]:
         """Yield what is new in a transcript, as much at a time as one reading takes, and how far it is read then.
 
         The report says where that ends early: the pace ended it, or the file can not be read.
@@ -91,13 +91,13 @@ class _Run:
         if not self._goes_on():
             return
         try:
-            start = start_of(file, learned.find_read(self._state, file.path) if self._state else None)
+            start = start_of(file, learned.find_read_position(self._state, file.path) if self._state else None)
             self.report.unchanged += start is None
             while start is not None:
                 reading = transcript.read(file.path, start, self._pace)
                 digest = transcript_files.digest_before(file.path, reading.end)
                 size = reading.end if reading.has_more else file.size
-                yield reading, learned.ReadSoFar(size, reading.end, digest)
+                yield reading, learned.ReadPosition(size, reading.end, digest)
                 start = reading.end if reading.has_more and self._goes_on() else None
         except OSError as error:
             self.report.problems.append(f"{file.path} can not be read: {error.strerror}")
@@ -107,7 +107,7 @@ class _Run:
         self.report.is_cut_short = not self._pace.goes_on()
         return not self.report.is_cut_short
 
-    def _take(self, reading: transcript.TranscriptReading, path: str, read: learned.ReadSoFar, *, is_noted: bool) -> None:
+    def _take(self, reading: transcript.TranscriptReading, path: str, read: learned.ReadPosition, *, is_noted: bool) -> None:
         """Store what a reading proposes. is_noted: then so much of the transcript has been read."""
         store, options, places, report = self._store, self._options, self._places, self.report
         report.damaged += reading.damaged
@@ -125,16 +125,16 @@ class _Run:
         there = {one.id for one in new} | ({*store.by_ids([one.id for one in sure])} if store else set())
         repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
         listened_to = (*unsure, *rest, *repeats)
-        heard = [learned.Heard(path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
+        heard = [learned.HeardTurn(path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
         if not is_noted:
             report.heard += heard
         if state := None if options.dry_run else self._state:
             state.begin()
             for one in (one for one in sure if one.id in there):
-                learned.note_proposed(state, one.id, learned.Said(one.certainty, 1, one.turn.at, one.certainty))
+                learned.note_proposed(state, one.id, learned.ProposalRecord(one.certainty, 1, one.turn.at, one.certainty))
             if is_noted:
                 fixes.note_shown(state, shown, refuted)
-                learned.note_read(state, path, read, heard)
+                learned.note_read_position(state, path, read, heard)
             state.commit()
 
     def _proposals_of(self, turns: Sequence[TypedTurn], path: str) -> Iterator[Proposal]:
@@ -158,8 +158,8 @@ class _Run:
         if state:
             state.begin()
             for one in gone:  # not before: what is heard then is the same when a run that was killed is done again
-                learned.unhear(state, one)
-            learned.note_compared(state)
+                learned.forget_heard_turn(state, one)
+            learned.note_turns_compared(state)
             state.commit()
 
 
@@ -169,7 +169,7 @@ def _is_sure(one: Proposal, fit: Fit) -> bool:
     return corrects or one.certainty >= BARS.get(one.turn.kind, fit.bar)
 
 
-def start_of(file: TranscriptFile, before: learned.ReadSoFar | None) -> int | None:
+def start_of(file: TranscriptFile, before: learned.ReadPosition | None) -> int | None:
     """Return where to read a transcript from, bytes, None where nothing is new since `before`. Raises OSError."""
     if before is None:
         return 0

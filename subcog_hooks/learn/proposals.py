@@ -10,7 +10,16 @@ from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge
 from subcog_hooks.learn.turns import CALL_REFUSED, TypedTurn
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.store.memory import AGENT, FROM_SESSION, MODEL, PENDING, SECTION, AnsweredQuestion, Memory, hash_content
+from subcog_hooks.store.memory import (
+    AGENT,
+    MODEL,
+    PENDING,
+    SECTION_PREFIX,
+    SESSION_SOURCE,
+    AnsweredQuestion,
+    Memory,
+    hash_content,
+)
 
 Removed = tuple[tuple[str, int], ...]
 TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of it; and that of what another program says came from one
@@ -49,7 +58,7 @@ class Proposal:
     @staticmethod
     def _id_of(turn: TypedTurn, words: str) -> str:
         said = turn.at or turn.uuid or f"{turn.session}:{turn.offset}"
-        return SECTION + hash_content(f"{FROM_SESSION}{said}\0{words}")[:12]
+        return SECTION_PREFIX + hash_content(f"{SESSION_SOURCE}{said}\0{words}")[:12]
 
     @property
     def folder(self) -> str:
@@ -57,7 +66,7 @@ class Proposal:
 
     @property
     def source(self) -> str:
-        return f"{FROM_SESSION}{self.path}:{self.turn.uuid or self.turn.offset}"
+        return f"{SESSION_SOURCE}{self.path}:{self.turn.uuid or self.turn.offset}"
 
     def row(self, root: str | None, now: int) -> Row:
         """Return it as a row of an import. root: of its project, from which its paths are named; now: where it has no time."""
@@ -129,7 +138,7 @@ class WrittenProposal(Proposal):
         """Return it as a row of an import, marked as a model's."""
         row = super().row(root, now)
         questions = tuple(AnsweredQuestion(text, MODEL) for text in self.questions)
-        row.memory = row.memory.replaced(questions=questions, trust=AGENT)
+        row.memory = row.memory.with_changes(questions=questions, trust=AGENT)
         return row
 
     def line(self) -> dict[str, object]:
@@ -144,7 +153,7 @@ def is_written_by_model(memory: Memory) -> bool:
 
 def is_from_session(memory: Memory) -> bool:
     """Return whether a memory came from a session."""
-    return memory.source.startswith(FROM_SESSION) and memory.trust != IMPORTED
+    return memory.source.startswith(SESSION_SOURCE) and memory.trust != IMPORTED
 
 
 def session_of(memory: Memory) -> str:
@@ -153,7 +162,7 @@ def session_of(memory: Memory) -> str:
     >>> session_of(Memory(id="a", content="x", source="session:/home/me/.claude/projects/-shop/4f56.jsonl:b1c2"))
     '4f56'
     """
-    path = memory.source.removeprefix(FROM_SESSION).rpartition(":")[0]
+    path = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")[0]
     return os.path.basename(path).removesuffix(".jsonl")
 
 

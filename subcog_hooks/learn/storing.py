@@ -91,7 +91,7 @@ class LearningReport:
         self.fixes: list[FixProposal] = []  # proposed, too
         self.fixes_seen: dict[str, Seen] = {}  # which sessions have shown each, by its key
         self.removed: Removed = ()
-        self.heard: list[learned.Heard] = []  # in a run that notes nothing
+        self.heard: list[learned.HeardTurn] = []  # in a run that notes nothing
         self.is_cut_short = False
 
 

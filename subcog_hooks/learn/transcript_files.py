@@ -109,7 +109,7 @@ class Places:
     __slots__ = ("_ends", "_found", "_is_left_out", "_left_out")
 
     def __init__(self, left_out: Sequence[str]) -> None:
-        named = [project.identity_of(os.path.expanduser(name)) for name in left_out]
+        named = [project.resolve_identity(os.path.expanduser(name)) for name in left_out]
         self._left_out = {*named, *(os.path.realpath(name) for name in named if os.path.isabs(name))}
         # a project's name may have been meant as the end of a path
         ends = [os.path.normpath(name).casefold() for name in left_out if not os.path.isabs(os.path.expanduser(name))]
@@ -164,5 +164,5 @@ class Places:
 
     def _project(self, folder: str) -> project.Project | None:
         if folder not in self._found:
-            self._found[folder] = project.find(folder) if os.path.isabs(folder) else None
+            self._found[folder] = project.find_project(folder) if os.path.isabs(folder) else None
         return self._found[folder]

@@ -383,7 +383,7 @@ def _search_word_channels(
 ) -> list[channel.ChannelResult]:
     depth = sources.tuning.lexical_depth * deeper
     channels = [channel_type(sources.index) for channel_type in request.strictness.words]
-    if sources.index.most_questions and recall_words.Relaxed in request.strictness.words:
+    if sources.index.max_questions and recall_words.Relaxed in request.strictness.words:
         channels.append(recall_words.AskedLike(sources.index))
     return [channel.run_channel(words, parsed_query, request.scope, depth, deadline) for words in channels]
 

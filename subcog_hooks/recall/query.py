@@ -243,7 +243,7 @@ def _extract_terms(text: str, analysers: analysis.Analysers) -> list[Term]:
 def _weigh_term(term: Term, index: LexicalIndex) -> None:
     if term.is_cjk:
         frequency = index.document_frequency(analysis.CJK, term.whole)
-        if index.most_questions:
+        if index.max_questions:
             frequency = max(frequency, index.document_frequency(ASKED, term.whole))
         term.is_known = frequency > 0 or len(term.whole) == 1
     else:
@@ -252,7 +252,7 @@ def _weigh_term(term: Term, index: LexicalIndex) -> None:
         both = list(zip(term.stems, in_labels, in_texts, strict=True))
         term.labels = {stem: max(0.0, 1.0 - texts / labels) for stem, labels, texts in both if labels}
         counts = [max(labels, texts) for _, labels, texts in both]
-        if index.most_questions:
+        if index.max_questions:
             question_counts = [index.document_frequency(ASKED, stem) for stem in term.stems]
             counts = [max(in_memories, in_questions) for in_memories, in_questions in zip(counts, question_counts, strict=True)]
         frequency = index.document_frequency(analysis.EXACT, term.whole) if term.is_identifier else counts[0]

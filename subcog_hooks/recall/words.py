@@ -233,7 +233,7 @@ def question_query(index: LexicalIndex, query: Query) -> tantivy.Query | None:
                     for word, score in word_scores
                 ]
             )
-            for field in ASKED_AT[: index.most_questions]
+            for field in ASKED_AT[: index.max_questions]
         ]
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import re2
 
-from subcog_hooks.core.quiet_imports import put_off
+from subcog_hooks.core.quiet_imports import defer_import
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import everyday, nearby, patterns, prefixes, secret_values
 from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, assigned, assigned_in_other_languages
@@ -296,7 +296,7 @@ def _plain(text: str) -> str:
 def _rules() -> tuple[_Rule, ...]:
     """Return all patterns, ours first: they match whole tokens where others match a part. Prefixes alone come last."""
     # 100 ms, paid once by a process that writes; another 250 were requests, by which plugins ask servers: ours ask none
-    with put_off("requests", Response=object):  # some annotate with it
+    with defer_import("requests", Response=object):  # some annotate with it
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.plugins.base import BasePlugin, RegexBasedDetector
         from detect_secrets.plugins.jwt import JwtTokenDetector

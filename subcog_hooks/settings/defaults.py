@@ -1,4 +1,4 @@
-"""The defaults of the settings, and the contents of a settings file: all that a hook loads of them."""
+"""The defaults of the settings, and the contents of a settings file: the part of the settings that a hook loads."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from subcog_hooks.core import light_json
 
 Value = bool | int | float | str
 
-# The words that settings take and code asks for.
+# Values of settings that code compares with.
 ADAPTIVE = "adaptive"  # of fusion.alpha: it follows the type of the query and the number of memories
 WEIGHTED, RRF = "weighted", "rrf"  # of fusion.mode
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # of capture.typed
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # of capture.agent, beside NO_NOTES
-NOT_LEARNED, COUNTED_AT_REST, LEARNED_AT_REST = "off", "ask", "on"  # of capture.sessions
+NOT_LEARNED, COUNTED_IN_BACKGROUND, LEARNED_IN_BACKGROUND = "off", "ask", "on"  # of capture.sessions
 NO_LLM, ANTHROPIC, OPENAI = "none", "anthropic", "openai"  # of llm.provider
-CLAUDE = "claude"  # of llm.at_rest, beside them
+CLAUDE = "claude"  # of llm.at_rest, beside the providers
 NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # of second_look.mode
 
-# The names of settings that several modules ask for.
+# Names of settings that several modules use.
 LEARN, SECOND_LOOK = "surfacing.learn", "second_look.mode"
 NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
-AT_REST, ENRICH, LLM_LEARNS = "llm.at_rest", "llm.enrich", "llm.learn"
-SHARE_URL, SHARE_AT_REST = "share.url", "share.at_rest"
+BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.at_rest", "llm.enrich", "llm.learn"
+SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
 
-ALPHA = 0.7  # S4's, and the sweep's: tests/eval/results
+ALPHA = 0.7  # the value of S4 and of the sweep in tests/eval/results
 # S1 section 3.3: the share of meaning that a query of each type asks for. On the tuning halves of devmem and locomo each is
 # within .004 of the best nDCG@10 of .1 to .9; a name that asks for .9 costs locomo .04.
 TYPE_SHARES = {"exact_quote": 0.1, "entity": 0.4, "conceptual": 0.8, "factual": 0.5, "exploratory": 0.7}
@@ -84,7 +84,7 @@ DEFAULTS: dict[str, Value] = {
     "llm.model": "",
     "llm.base_url": "",
     "llm.key_file": "",
-    AT_REST: NO_LLM,
+    BACKGROUND_LLM: NO_LLM,
     "llm.client": "",
     ENRICH: False,
     LLM_LEARNS: False,
@@ -92,7 +92,7 @@ DEFAULTS: dict[str, Value] = {
     SHARE_URL: "",
     "share.projects": "",
     "share.cues_from": "",
-    SHARE_AT_REST: True,
+    SHARE_IN_BACKGROUND: True,
     "embedding.model": "minilm",
     "embedding.background": True,
 }
@@ -140,5 +140,5 @@ def load_compiled(text: str) -> FileSettings | None:
 
 
 def _signature() -> str:
-    """Return a text that changes with the version and the settings, which may compile a file to something else."""
+    """Return a text that changes with the version and the defaults, because these change the compiled form."""
     return f"{_FORM} {__version__} {DEFAULTS}"

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 MAX_FILE = 64 * 1024  # bytes of the user's own file
 MAX_PROJECT_FILE = 8 * 1024  # bytes of a project's file: all its settings, with a comment on each, have 3,000
 MAX_LINE = 1_200  # bytes; a name of 30,000 parts, with dots between, keeps tomllib busy for half a minute
-MAX_PROBLEMS = 10  # lines that each name one fault
+MAX_PROBLEMS = 10  # lines, each about one fault
 
 
-def parse(path: str, *, is_own: bool) -> FileSettings:
+def parse_file(path: str, *, is_own: bool) -> FileSettings:
     """Return the contents of a settings file.
 
     is_own: the file is the user's own; a project's may not set everything.
@@ -34,24 +34,24 @@ def parse(path: str, *, is_own: bool) -> FileSettings:
     try:
         raw = read_regular(path, max_bytes + 1)
         if len(raw) > max_bytes:
-            return _unread(f"{name} is larger than {max_bytes} bytes")
-        if long := next((number for number, line in enumerate(raw.split(b"\n"), 1) if len(line) > MAX_LINE), 0):
-            return _unread(f"{name} line {long} is longer than {MAX_LINE:,} bytes")
+            return _unreadable_file(f"{name} is larger than {max_bytes} bytes")
+        if long_line := next((number for number, line in enumerate(raw.split(b"\n"), 1) if len(line) > MAX_LINE), 0):
+            return _unreadable_file(f"{name} line {long_line} is longer than {MAX_LINE:,} bytes")
         text = raw.decode("utf-8")
         tables = tomllib.loads(text)
     except OSError as error:
-        return _unread(f"{name} cannot be read: {error.strerror}")
+        return _unreadable_file(f"{name} cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
-        return _unread(f"{name} is not UTF-8 at byte {error.start}")
+        return _unreadable_file(f"{name} is not UTF-8 at byte {error.start}")
     except (ValueError, OverflowError, RecursionError) as error:  # TOMLDecodeError, and numbers of 5,000 digits
-        return _unread(f"{name} is not TOML: {error}")
+        return _unreadable_file(f"{name} is not TOML: {error}")
     values: dict[str, Value] = {}
     problems: list[str] = []
     pairs = _flatten(tables)
     line_numbers = _line_numbers(text)
     for key_name, value in pairs:
         try:
-            values[key_name] = _check(key_name, value, is_own=is_own)
+            values[key_name] = _check_value(key_name, value, is_own=is_own)
         except ConfigError as error:
             problems.append(f"{name} line {line_numbers.get(key_name, 1)}: {error.message}")
     if len(problems) > MAX_PROBLEMS:
@@ -60,18 +60,18 @@ def parse(path: str, *, is_own: bool) -> FileSettings:
     return FileSettings(values, problems, left_out, {key_name: line_numbers.get(key_name, 1) for key_name in values})
 
 
-def _unread(problem: str) -> FileSettings:
+def _unreadable_file(problem: str) -> FileSettings:
     return FileSettings(problems=[problem], left_out=[EVERYTHING])
 
 
-def _check(name: str, value: object, *, is_own: bool) -> Value:
+def _check_value(name: str, value: object, *, is_own: bool) -> Value:
     """Return the value of a setting in its type. Raises ConfigError, also where a project's file may not set it."""
     if name not in KEYS:
-        shown = name if len(name) <= MAX_SHOWN else name[:MAX_SHOWN] + "…"
-        raise ConfigError(f"{shown} is not a setting (`subcog config list` shows all)")
+        short_name = name if len(name) <= MAX_SHOWN else name[:MAX_SHOWN] + "…"
+        raise ConfigError(f"{short_name} is not a setting (`subcog config list` shows all)")
     if KEYS[name].is_personal and not is_own:
         raise ConfigError(f"{name} is left to your own config.toml")
-    return KEYS[name].checked(value)
+    return KEYS[name].check_value(value)
 
 
 def _flatten(tables: dict[str, object]) -> list[tuple[str, object]]:

@@ -1,4 +1,4 @@
-"""The settings: of each key its type, its range, its default and a help text."""
+"""The settings: each key's type, range, default and help text."""
 
 import os
 from abc import ABC, abstractmethod
@@ -26,13 +26,13 @@ class Key(ABC):
         self.is_personal = is_personal
 
     @abstractmethod
-    def checked(self, value: object) -> Value:
+    def check_value(self, value: object) -> Value:
         """Return `value` in this key's type. Raises ConfigError."""
 
     @property
     @abstractmethod
     def expected(self) -> str:
-        """The values that it takes, in words."""
+        """The allowed values, in words."""
 
     @abstractmethod
     def from_text(self, text: str) -> Value:
@@ -40,23 +40,23 @@ class Key(ABC):
 
     @property
     def variable(self) -> str:
-        """The variable that sets it, "" for none. A personal setting has one only where it can do no more than tighten."""
+        """The variable that sets it, "" for none. A personal setting has one only where a variable can only tighten it."""
         section, _, name = self.name.partition(".")
         is_tuned = section in TUNED_SECTIONS and (not self.is_personal or self.name in ONE_WAY)
         return f"SUBCOG_{section}_{name}".upper() if is_tuned else ""
 
     @property
     def permission(self) -> str:
-        """A sentence about what a project's file may do with it, "" where it sets it freely."""
+        """A sentence about the limits of a project's file, "" where it may set the key freely."""
         if self.is_personal:
             return "A project's file may not set it."
         if self.name not in ONE_WAY:
             return ""
-        way = "switch it off" if isinstance(self.default, bool) else f"{ONE_WAY[self.name]} it"
-        return f"A project's file may only {way}."
+        change = "switch it off" if isinstance(self.default, bool) else f"{ONE_WAY[self.name]} it"
+        return f"A project's file may only {change}."
 
     def _refusal(self, value: object) -> ConfigError:
-        fault = self._fault(value) if self.name.startswith(("llm.", "share.")) else f"is {_shown(value)}"
+        fault = self._fault(value) if self.name.startswith(("llm.", "share.")) else f"is {_shorten_value(value)}"
         return ConfigError(f"{self.name} {fault}, expected {self.expected}")
 
     def _fault(self, _value: object) -> str:
@@ -64,14 +64,14 @@ class Key(ABC):
         return "does not hold"
 
 
-def _shown(value: object) -> str:
+def _shorten_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     try:
-        shown = repr(value)
+        text = repr(value)
     except ValueError:  # Python writes no number of more than 4,300 digits
         return "a number of thousands of digits"
-    return shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
 
 
 class SwitchKey(Key):
@@ -79,7 +79,7 @@ class SwitchKey(Key):
 
     __slots__ = ()
 
-    def checked(self, value: object) -> bool:
+    def check_value(self, value: object) -> bool:
         if isinstance(value, bool):
             return value
         raise self._refusal(value)
@@ -107,7 +107,7 @@ class NumberKey(Key):
         self.low = low
         self.high = high
 
-    def checked(self, value: object) -> Value:
+    def check_value(self, value: object) -> Value:
         kind = int if isinstance(self.default, int) else float
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise self._refusal(value)
@@ -122,7 +122,7 @@ class NumberKey(Key):
     def from_text(self, text: str) -> Value:
         lowered = text.strip().lower()
         try:
-            return self.checked(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
+            return self.check_value(float(lowered) if "." in lowered or "e" in lowered else int(lowered))
         except (ValueError, OverflowError):
             raise self._refusal(text) from None
 
@@ -132,8 +132,8 @@ class AlphaKey(NumberKey):
 
     __slots__ = ()
 
-    def checked(self, value: object) -> Value:
-        return ADAPTIVE if value == ADAPTIVE else super().checked(value)
+    def check_value(self, value: object) -> Value:
+        return ADAPTIVE if value == ADAPTIVE else super().check_value(value)
 
     @property
     def expected(self) -> str:
@@ -152,8 +152,7 @@ class ChoiceKey(Key):
         super().__init__(name, help, is_personal=is_personal)
         self.choices = choices
 
-    def checked(self, value: object) -> str:
-        """Return `value`, when it is one of the choices. Raises ConfigError."""
+    def check_value(self, value: object) -> str:
         if isinstance(value, str) and value in self.choices:
             return value
         raise self._refusal(str(value)[:MAX_NAME])
@@ -163,13 +162,13 @@ class ChoiceKey(Key):
         return ", ".join(self.choices[:-1]) + " or " + self.choices[-1]
 
     def from_text(self, text: str) -> str:
-        return self.checked(text.strip().lower())
+        return self.check_value(text.strip().lower())
 
 
 class NameKey(Key):
-    """A setting that is a printable word, such as a model's name. It may be "" where that is the default.
+    """A setting that is a printable word, such as a model's name. It may be "" if its default is "".
 
-    The code that uses it finds out whether there is such a thing.
+    The code that uses it finds out whether the named thing exists.
     """
 
     __slots__ = ("_expected",)
@@ -178,8 +177,7 @@ class NameKey(Key):
         super().__init__(name, help, is_personal=True)
         self._expected = expected
 
-    def checked(self, value: object) -> str:
-        """Return `value`, when it is one printable word. Raises ConfigError."""
+    def check_value(self, value: object) -> str:
         if isinstance(value, str) and (self._is_valid(value) if value else value == self.default):
             return value
         raise self._refusal(str(value)[:MAX_NAME])
@@ -192,11 +190,11 @@ class NameKey(Key):
         return self._expected
 
     def from_text(self, text: str) -> str:
-        return self.checked(text.strip())
+        return self.check_value(text.strip())
 
 
 class AddressKey(NameKey):
-    """A setting that is the address of a server. A password or a key in it would be shown wherever the address is."""
+    """A setting that is the address of a server. It holds no password or key, because addresses are shown."""
 
     __slots__ = ()
 
@@ -217,7 +215,7 @@ class AddressKey(NameKey):
 
 
 class ServerKey(NameKey):
-    """A setting that is the address of a PostgreSQL server, or a service of libpq's. A password in it would be shown."""
+    """A setting that is the address of a PostgreSQL server, or a service of libpq's. It holds no password."""
 
     __slots__ = ()
 
@@ -247,14 +245,14 @@ class PathKey(NameKey):
 
 
 class ListKey(NameKey):
-    """A setting that is several names or paths, with commas between them. In a file any text holds until it is used."""
+    """A setting that is several names or paths, separated by commas. A file may hold any text until it is used."""
 
     __slots__ = ()
 
     def from_text(self, text: str) -> str:
         for part in text.split(","):
             name = part.strip()
-            if name and (names_no_place(name) or (not os.path.isabs(name) and os.path.isdir(name))):
+            if name and (is_ambiguous_name(name) or (not os.path.isabs(name) and os.path.isdir(name))):
                 raise self._refusal(name[:MAX_NAME])
         return super().from_text(text)
 
@@ -263,7 +261,7 @@ class ListKey(NameKey):
 
 
 class RolesKey(ListKey):
-    """A setting that is several roles of a server, with commas between them."""
+    """A setting that is several roles of a server, separated by commas."""
 
     __slots__ = ()
 
@@ -272,7 +270,7 @@ class RolesKey(ListKey):
 
 
 class WordsKey(NameKey):
-    """A setting that is some of a few words, with commas between them. In a file any name holds until it is used."""
+    """A setting that is some of a few words, separated by commas. A file may hold any name until it is used."""
 
     __slots__ = ("choices",)
 
@@ -287,16 +285,18 @@ class WordsKey(NameKey):
         return ",".join(words)
 
 
-def names_no_place(name: str) -> bool:
-    """Return whether a text is neither a path that means the same everywhere, nor a project's name.
+def is_ambiguous_name(name: str) -> bool:
+    """Return whether a text is neither a path with one meaning everywhere, nor a project's name.
 
-    >>> [names_no_place(name) for name in ("shop", "work/../shop", "/srv/shop", "~/shop", "github.com/acme/shop", "me:shop/a")]
-    [True, True, False, False, False, False]
+    >>> [is_ambiguous_name(name) for name in ("shop", "work/../shop", "/srv/shop", "~/shop", "github.com/acme/shop")]
+    [True, True, False, False, False]
+    >>> is_ambiguous_name("me:shop/a")
+    False
     """
     return name.startswith(".") or "/../" in f"{name}/" or not ("/" in name or os.path.isabs(name))
 
 
-_QUERIES = {  # the query of each type, in words
+_QUERY_DESCRIPTIONS = {  # by type of query
     "exact_quote": "a phrase in quotes",
     "entity": "a name",
     "conceptual": "a question about how and why",
@@ -304,7 +304,7 @@ _QUERIES = {  # the query of each type, in words
     "exploratory": "a subject",
 }
 
-_ALL: tuple[Key, ...] = (  # in the order of `config list`
+_ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     SwitchKey("surfacing.enabled", "Whether hooks give memories to the agent at all"),
     SwitchKey("surfacing.tools", "Whether memories are given when a tool is about to touch a file or run a command"),
     SwitchKey("surfacing.session_start", "Whether memories are given when a session begins"),
@@ -372,7 +372,7 @@ _ALL: tuple[Key, ...] = (  # in the order of `config list`
     ),
     *(
         NumberKey(f"fusion.{kind}", 0.0, 1.0, f"fusion.alpha = adaptive: the share of meaning that {query} asks for")
-        for kind, query in _QUERIES.items()
+        for kind, query in _QUERY_DESCRIPTIONS.items()
     ),
     NumberKey("fusion.pattern", 0.1, 5.0, "How much a trigger that matches counts in the order, times the usual"),
     NumberKey("fusion.state", 0.1, 5.0, "How much conditions that hold count in the order, times the usual"),
@@ -434,7 +434,7 @@ _ALL: tuple[Key, ...] = (  # in the order of `config list`
     ),
     ChoiceKey(
         defaults.SESSIONS_SETTING,
-        (defaults.NOT_LEARNED, defaults.COUNTED_AT_REST, defaults.LEARNED_AT_REST),
+        (defaults.NOT_LEARNED, defaults.COUNTED_IN_BACKGROUND, defaults.LEARNED_IN_BACKGROUND),
         "Whether what you typed in sessions is looked at for memories when another session begins, in the background:"
         " off leaves it to `subcog learn`, ask says how much there is to propose, on lets it wait for `subcog review`",
         is_personal=True,
@@ -483,7 +483,7 @@ _ALL: tuple[Key, ...] = (  # in the order of `config list`
         " is used, and only for the provider's own address",
     ),
     ChoiceKey(
-        defaults.AT_REST,
+        defaults.BACKGROUND_LLM,
         (defaults.NO_LLM, defaults.CLAUDE, defaults.ANTHROPIC, defaults.OPENAI),
         "The LLM that writes questions for your memories (`subcog enrich`) and chooses in second looks; claude is "
         "your own Claude Code, without a key",
@@ -518,7 +518,7 @@ _ALL: tuple[Key, ...] = (  # in the order of `config list`
         "Colleagues whose memories may have triggers, files and conditions, and may be standing",
     ),
     SwitchKey(
-        defaults.SHARE_AT_REST,
+        defaults.SHARE_IN_BACKGROUND,
         "Whether shared projects are synchronised in the background when a session begins",
         is_personal=True,
     ),
@@ -533,4 +533,4 @@ _ALL: tuple[Key, ...] = (  # in the order of `config list`
         is_personal=True,
     ),
 )
-KEYS = {key.name: key for key in _ALL}
+KEYS = {key.name: key for key in _ALL_KEYS}

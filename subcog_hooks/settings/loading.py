@@ -1,10 +1,10 @@
-"""The settings in force: defaults, the project's file, the user's file, the environment, each stronger than the one before.
+"""The settings in force, from the weakest to the strongest source: defaults, project file, user file, environment.
 
 A project's file and the environment, which a repository can set for the hook, may tune. Some settings they may only tighten
-(`tightening`): a value that would loosen the user's own is ignored, with a line that says so.
+(`project_limits`): a value that would loosen the user's own is ignored, with a line about it.
 
-Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once, keyed by its path, mtime and size, and kept
-in state.db. Types and ranges (`keys`) are loaded only to parse a changed file, or to check a variable.
+Parsing TOML costs 12 ms in a fresh process, so each file is compiled to JSON once. The JSON is kept in state.db, by path, mtime
+and size. Types and ranges (`keys`) are loaded only to parse a changed file, or to check a variable.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     class Cache(Protocol):
         """The compiled files, by path, mtime and size. Both methods raise StoreError."""
 
-        def find(self, path: str, mtime_ns: int, size: int) -> str | None:
+        def find_compiled(self, path: str, mtime_ns: int, size: int) -> str | None:
             """Return the compiled form of a file, None when none is kept of this state of it."""
 
-        def keep(self, path: str, mtime_ns: int, size: int, settings: str) -> None:
+        def keep_compiled(self, path: str, mtime_ns: int, size: int, settings: str) -> None:
             """Keep the compiled form of a file."""
 
 
@@ -39,9 +39,8 @@ class Settings:
     """The values in force.
 
     problems: a line for each fault in a file or a variable. ignored: a line for each valid value that would loosen the user's
-    own. left_out: the keys at fault in the user's own file or the environment, also unknown ones; the default stands in for
-    them, which may be the opposite of what was meant. Of a file that cannot be read it is EVERYTHING. sources: by key, the file
-    or variable that has set it.
+    own. left_out: the faulty or unknown keys in the user's own file or the environment, EVERYTHING for an unreadable file.
+    Their defaults apply, which may be the opposite of the user's wish. sources: by key, the file or variable that has set it.
     """
 
     __slots__ = ("_values", "ignored", "left_out", "problems", "sources")
@@ -61,7 +60,7 @@ class Settings:
         self.left_out = left_out
 
     def __getitem__(self, name: str) -> Value:
-        """Return the value of a setting: as set, else as the preset that is set has it, else its default."""
+        """Return the value of a setting: its own, else the chosen preset's, else its default."""
         if name in self._values:
             return self._values[name]
         preset = PRESETS[str(self._values["fusion.preset"])] if "fusion.preset" in self._values else {}
@@ -71,11 +70,11 @@ class Settings:
         return name in self._values
 
     def with_value(self, name: str, value: Value) -> Settings:
-        """Return these settings with another value of one."""
+        """Return these settings with another value of one setting."""
         return Settings({**self._values, name: value}, self.problems, self.left_out, self.ignored)
 
     def source_of(self, name: str) -> str:
-        """Return the place that has set the value in force: a line of a file, a variable, the preset; "" for the default."""
+        """Return the source of the value in force: a line of a file, a variable, the preset; "" for the default."""
         preset = "fusion.preset"
         by_preset = preset in self._values and name in PRESETS[str(self._values[preset])] and name not in self._values
         return preset if by_preset else self.sources.get(name, "")
@@ -84,9 +83,8 @@ class Settings:
 def load(home: Home, project_root: str | None = None, cache: Cache | None = None) -> Settings:
     """Return the settings in force for a session in `project_root`. The environment wins over both files.
 
-    Faulty values in a file or a variable are left out and named in `problems`.
-
-    cache: the compiled files; None parses them, which only the terminal has time for.
+    Faulty values in a file or a variable are left out and named in `problems`. cache: the compiled files; None parses them,
+    which only the terminal has time for.
     """
     own = _read_file(home.config, cache)
     values: dict[str, Value] = {}
@@ -103,18 +101,18 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
         values, ignored = project_limits.keep_tightening(project.values, own_values, positions, "a project's file")
         sources = {name: positions[name] for name in values}
     problems += project.problems
-    values = _overlaid(values, own.values)
+    values = _overlay(values, own.values)
     sources.update({name: f"{os.path.basename(home.config)} line {line}" for name, line in own.lines.items()})
     problems += own.problems
     if any(name.startswith(PREFIXES) for name in os.environ):
         from subcog_hooks.settings import project_limits, variables
 
-        by_variables = variables.read(os.environ)
+        by_variables = variables.read_variables(os.environ)
         in_files = Settings(values).__getitem__
         stronger, loosening = project_limits.keep_tightening(
             by_variables.values, in_files, by_variables.variables, "a variable"
         )
-        values = _overlaid(values, stronger)
+        values = _overlay(values, stronger)
         sources.update({name: by_variables.variables[name] for name in stronger})
         ignored += loosening
         problems += by_variables.problems
@@ -123,8 +121,8 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
     return Settings(values, tuple(problems), frozenset(left_out), tuple(ignored), sources)
 
 
-def _overlaid(values: dict[str, Value], stronger: dict[str, Value]) -> dict[str, Value]:
-    """Return the values with the stronger ones. A preset among these also takes away the weaker mode and alpha."""
+def _overlay(values: dict[str, Value], stronger: dict[str, Value]) -> dict[str, Value]:
+    """Return the values with the stronger ones. A preset among these also removes the weaker mode and alpha."""
     if "fusion.preset" in stronger:
         preset = PRESETS[str(stronger["fusion.preset"])]
         values = {name: value for name, value in values.items() if name not in preset}
@@ -132,21 +130,20 @@ def _overlaid(values: dict[str, Value], stronger: dict[str, Value]) -> dict[str,
 
 
 def _read_file(path: str, cache: Cache | None) -> FileSettings:
-    """Return the contents of a settings file, from its compiled form where that is kept."""
     try:
         status = os.stat(path)
     except OSError:
         return FileSettings()
     if cache is not None:
-        text = cache.find(path, status.st_mtime_ns, status.st_size)
+        text = cache.find_compiled(path, status.st_mtime_ns, status.st_size)
         if text is not None and (compiled := load_compiled(text)) is not None:
             return compiled
     from subcog_hooks.settings import files  # 12 ms: only the terminal, and a hook after the file has changed
 
-    settings = files.parse(path, is_own=os.path.basename(path) != PROJECT_FILE)
+    settings = files.parse_file(path, is_own=os.path.basename(path) != PROJECT_FILE)
     if cache is not None:
         try:
-            cache.keep(path, status.st_mtime_ns, status.st_size, compile_settings(settings))
+            cache.keep_compiled(path, status.st_mtime_ns, status.st_size, compile_settings(settings))
         except StoreError:
             pass  # it is parsed again the next time
     return settings

@@ -34,17 +34,17 @@ ONE_WAY = {
 
 
 def is_loosened(name: str, value: Value, own: Value) -> bool:
-    """Return whether a value, which is not the user's, is looser than the user's own value of this setting.
+    """Return whether a value from a project or a variable is looser than the user's own value of this setting.
 
     >>> [is_loosened("surfacing.min_relevance", value, 0.22) for value in (0.1, 0.5)]
     [True, False]
     """
-    way = ONE_WAY.get(name)
-    if way is None or isinstance(value, str) or isinstance(own, str):
+    direction = ONE_WAY.get(name)
+    if direction is None or isinstance(value, str) or isinstance(own, str):
         return False
     if name == "surfacing.maybe_relevance":
         value, own = value or _NEVER, own or _NEVER  # 0 switches it off, which is the tightest
-    return value < own if way == RAISE else value > own
+    return value < own if direction == RAISE else value > own
 
 
 def keep_tightening(
@@ -54,7 +54,7 @@ def keep_tightening(
 
     own: looks up the user's value; positions: the file and line, or the variable, that sets each; source: its name in a line.
     """
-    kept: dict[str, Value] = {}
+    tightening: dict[str, Value] = {}
     ignored: list[str] = []
     for name, value in values.items():
         if is_loosened(name, value, own(name)):
@@ -64,5 +64,5 @@ def keep_tightening(
                 fault = f"is {value}, yours is {own(name)}; {source} may only {ONE_WAY[name]} it"
             ignored.append(f"{positions[name]}: {name} {fault}, so it is ignored")
         else:
-            kept[name] = value
-    return kept, ignored
+            tightening[name] = value
+    return tightening, ignored

@@ -18,7 +18,7 @@ VARIABLES = {key.variable: key.name for key in KEYS.values() if key.variable}
 class VariableSettings:
     """The settings of an environment.
 
-    values, variables: by key the valid values, and the variables that set them; problems: a line for each faulty variable;
+    values, variables: by key, the valid values and the variables that set them; problems: a line for each faulty variable;
     left_out: the keys of the faulty variables.
     """
 
@@ -31,7 +31,7 @@ class VariableSettings:
         self.left_out: list[str] = []
 
 
-def read(environment: Mapping[str, str]) -> VariableSettings:
+def read_variables(environment: Mapping[str, str]) -> VariableSettings:
     """Return the settings of an environment. `SUBCOG_FUSION_ALPHA`, which names the setting, wins over the two weights."""
     settings = VariableSettings()
     weights = [name for name in (SEMANTIC_WEIGHT, KEYWORD_WEIGHT) if name in environment]

@@ -75,12 +75,12 @@ class Batch:
         text = f"{memory.project}\n{memory.id}\n{server_documents.local_digest(memory)}"
         id_ = LOST + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
         status = PENDING if memory.status == PENDING else "superseded"  # what waits for the person's word does not leave so
-        self.new[id_] = memory.replaced(id=id_, status=status, superseded_by=memory.id, seq=0)
+        self.new[id_] = memory.with_changes(id=id_, status=status, superseded_by=memory.id, seq=0)
 
     def keep(self, memory: Memory) -> None:
         """Keep a version of the user's own beside a colleague's, one of each text: it stays on this machine."""
         id_ = kept_id(memory)
-        self.own[id_] = memory.replaced(id=id_, status="superseded", superseded_by=memory.id, seq=0)
+        self.own[id_] = memory.with_changes(id=id_, status="superseded", superseded_by=memory.id, seq=0)
 
     # colleagues' changes of the user's own memories
 

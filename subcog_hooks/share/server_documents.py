@@ -66,7 +66,7 @@ def leaving(memory: Memory, withheld: dict[str, list[object]] | None = None) -> 
     withheld: of one that came from a colleague, as `Arrived` has it. Raises InvalidMemory where nothing is left of it, or
     where it is too large.
     """
-    document = with_withheld(cleaned(memory.replaced(source=""))[0], withheld or {})
+    document = with_withheld(cleaned(memory.with_changes(source=""))[0], withheld or {})
     if len(written(document)) > MAX_DOCUMENT and _size(document) > MAX_DOCUMENT:
         raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
     return document
@@ -79,7 +79,7 @@ def _size(document: Document) -> int:
 def with_withheld(memory: Memory, withheld: dict[str, list[object]]) -> Document:
     """Return the document of a memory that was redacted just now, with what was held back of it."""
     asked = tuple([one for one in memory.questions if one.by != LEARNED])
-    document = _document(memory.replaced(questions=asked) if asked != memory.questions else memory)
+    document = _document(memory.with_changes(questions=asked) if asked != memory.questions else memory)
     for field, (said, counted) in withheld.items():
         if document.get(field) == counted:
             document.pop(field, None)
@@ -133,11 +133,11 @@ def arriving(project: str, id: str, author: str, document: Document, *, brings_c
     }
     if not brings_cues:
         changes |= {"triggers": (), "paths": (), "when": {}, "standing": False}
-    memory = cleaned(said.replaced(**changes))[0]
+    memory = cleaned(said.with_changes(**changes))[0]
     if memory.id != id:
         raise InvalidMemory("its id cannot be used here", "it is left out")
     if memory.triggers or memory.paths:
-        memory = memory.replaced(
+        memory = memory.with_changes(
             triggers=tuple(filter(triggers.literals, memory.triggers)),
             paths=tuple([glob for glob in memory.paths if not globs.means_everything(glob)]),
         )
@@ -174,17 +174,17 @@ def merged(arrived: Arrived, local: Memory) -> Arrived:
     questions = (*arrived.memory.questions, *(one for one in learned if one.text not in known))[:MAX_QUESTIONS]
     is_ahead = not arrived.withheld.keys().isdisjoint(_TIMES)
     dates = {name: min(getattr(local, name), getattr(arrived.memory, name)) for name in _TIMES} if is_ahead else {}
-    memory = arrived.memory.replaced(questions=questions, **dates)
+    memory = arrived.memory.with_changes(questions=questions, **dates)
     said = {**_document(arrived.memory), **{name: pair[0] for name, pair in arrived.withheld.items()}}
     if local.trust != TEAM and not is_anothers(memory, local):
         if cues_of(local):
-            memory = local.replaced(status=memory.status, superseded_by=memory.superseded_by)
+            memory = local.with_changes(status=memory.status, superseded_by=memory.superseded_by)
         else:
             own = {name: getattr(local, name) for name in (*_ALWAYS_WITHHELD, *_CUES)}
-            memory = memory.replaced(source=local.source, **own)
+            memory = memory.with_changes(source=local.source, **own)
     elif not dates:
         return Arrived(memory, arrived.withheld)
-    here = _document(memory.replaced(questions=tuple([one for one in memory.questions if one.by != LEARNED])))
+    here = _document(memory.with_changes(questions=tuple([one for one in memory.questions if one.by != LEARNED])))
     names = dict.fromkeys((*said, *here))
     return Arrived(memory, {name: (said.get(name), here.get(name)) for name in names if said.get(name) != here.get(name)})
 

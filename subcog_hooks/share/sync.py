@@ -419,7 +419,7 @@ class Sync:
             if row.is_erased and memory.trust == TEAM and not (is_theirs and self._is_own(memory)):
                 changed.purged.append(memory.id)
             elif is_here:
-                changed.deleted[memory.id] = memory.replaced(status="deleted", updated_at=now_ms())
+                changed.deleted[memory.id] = memory.with_changes(status="deleted", updated_at=now_ms())
             if is_theirs:
                 is_own = is_here and self._is_own(memory)
                 changed.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_own)

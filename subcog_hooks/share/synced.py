@@ -370,7 +370,7 @@ class ShareState:
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
-            raise database.translated(error, self.path) from error
+            raise database.translate_error(error, self.path) from error
 
 
 def path_in(home: Home) -> str:

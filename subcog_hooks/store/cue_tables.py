@@ -1,7 +1,6 @@
-"""Derived tables by which a prompt, a file or a command finds memories without a search: triggers, globs of paths, names.
+"""Derived tables by which a prompt, a file or a command finds memories without a search: triggers, globs, names.
 
-They follow from the active memories and are written in the transaction that writes those; SQL triggers take away what a memory
-had before.
+They follow from the active memories and are written in the same transaction. SQL triggers delete a memory's old rows.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from subcog_hooks.store.memory import PINNING_PRIORITY, USER
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any  # what a column holds is said by the STRICT tables
+    from typing import Any  # the STRICT tables guarantee the column types
 
     import apsw
 
@@ -23,18 +22,18 @@ if TYPE_CHECKING:
 
 MAX_UNKEYED = 50  # triggers without a literal among a store's active memories: each prompt is matched against all of them
 
-# To look for a literal in a text takes as long as to put some seven of its places into a set. So of many literals only those
-# looked for whose beginning is in that set: .7 ms in place of 2.2 for 2,800 whose keys are in a prompt of 2,000 characters
-_MANY = 400
-_HEAD = 7  # characters
+# Searching a text for a literal takes as long as adding seven of its substrings to a set. So many literals are first filtered
+# by a set of heads: .7 ms in place of 2.2 for 2,800 literals whose keys are in a prompt of 2,000 characters.
+_MANY_LITERALS = 400
+_HEAD_LENGTH = 7  # characters
 
 _TABLES = ("trigger_keys", "triggers", "path_globs", "mentions")
-_IS_PINNABLE = f"trust = '{USER}' AND priority >= {PINNING_PRIORITY}"  # Memory.is_pinnable, in the words of the index
+_IS_PINNABLE = f"trust = '{USER}' AND priority >= {PINNING_PRIORITY}"  # Memory.is_pinnable, as the SQL of the index
 _AUDIENCE = "CASE scope WHEN 'project' THEN 'project:' || project ELSE scope END"
 
 
 class Trigger:
-    """A pattern that may match a text. seq: its memory's row number; literal: what of the text it was found by, or ""."""
+    """A pattern that may match a text. seq: its memory's row number; literal: the part of the text that found it, or ""."""
 
     __slots__ = ("literal", "pattern", "priority", "seq")
 
@@ -46,9 +45,9 @@ class Trigger:
 
 
 class Room:
-    """The room that an import has for triggers without a literal. used: how many the store has.
+    """The number of triggers without a literal that an import may still add. used: how many the store has.
 
-    What a line gives back is not counted before the next chunk: it is written after what the other lines add.
+    A trigger that a line removes is not counted before the next chunk: additions are written first.
     """
 
     __slots__ = ("_left",)
@@ -56,19 +55,19 @@ class Room:
     def __init__(self, used: int) -> None:
         self._left = MAX_UNKEYED - used
 
-    def take(self, memory: Memory, before: Memory | None) -> None:
-        """Take what this memory needs beyond the one that it replaces. Raises InvalidMemory where that is not left."""
+    def reserve(self, memory: Memory, before: Memory | None) -> None:
+        """Take the additional triggers of a memory over its old version. Raises InvalidMemory where too few are left."""
         patterns = _unkeyed_triggers(memory)
         needed = max(0, len(patterns) - (len(_unkeyed_triggers(before)) if before else 0))
         if needed > max(0, self._left):
-            raise _no_room(patterns[-1])
+            raise _no_room_error(patterns[-1])
         self._left -= needed
 
 
 # reading
 
 
-def are_there(run: Run) -> tuple[bool, bool]:
+def has_triggers_and_conditions(run: Run) -> tuple[bool, bool]:
     """Return whether there are triggers, and whether there are memories with conditions."""
     rows = run(
         "SELECT EXISTS (SELECT 1 FROM triggers), EXISTS (SELECT 1 FROM memories INDEXED BY memories_conditional"
@@ -81,11 +80,9 @@ def are_there(run: Run) -> tuple[bool, bool]:
 def find_triggers(run: Run, keys: Sequence[str], audiences: tuple[str, ...], text: str, now_ms: int) -> list[Trigger]:
     """Return the triggers of these audiences that may match `text`, the highest priority first, then the newest.
 
-    Each comes with a literal, "" where it has none. `text` has all that each of their matches has, as far as that is known.
-
-    They come with a literal, "" where they have none, the highest priority first, then the newest.
-
-    keys: the text's, of `triggers.keys_in`. now_ms: what has expired by then is left out, here and below; 0 for nothing.
+    Each carries the literal that was found, "" where it has none. text: contains every literal that its matches could contain.
+    keys: the keys of the text, from `triggers.keys_in`. now_ms: memories expired by then are left out, here and below; 0 for
+    none.
     """
     words = dict.fromkeys(text.casefold().split())
     text = " ".join(words)  # no literal has a blank, and 64 KB repeat most of their words
@@ -94,24 +91,25 @@ def find_triggers(run: Run, keys: Sequence[str], audiences: tuple[str, ...], tex
         f" AND k.audience IN ({_audience_numbers(run, audiences)})",
         (light_json.dumps(["", *keys]),),
     )
-    heads = {text[at : at + _HEAD] for at in range(len(text))} if len(rows) > _MANY else None
+    heads = {text[start : start + _HEAD_LENGTH] for start in range(len(text))} if len(rows) > _MANY_LITERALS else None
 
     def stands(literal: str) -> bool:
-        if literal in words:  # most do that stand there at all
+        if literal in words:  # true for most literals of the text
             return True
-        return (heads is None or len(literal) < _HEAD or literal[:_HEAD] in heads) and literal in text
+        return (heads is None or len(literal) < _HEAD_LENGTH or literal[:_HEAD_LENGTH] in heads) and literal in text
 
-    found: dict[int, str] = {}
+    literals_by_number: dict[int, str] = {}
     for number, literal in rows:
-        if number not in found and stands(literal):
-            found[number] = literal
+        if number not in literals_by_number and stands(literal):
+            literals_by_number[number] = literal
     patterns = run(
         "SELECT number, seq, pattern, priority, required FROM triggers AS t"  # noqa: S608 - constants and a number
-        f" WHERE number IN (SELECT value FROM json_each(?)){_unexpired('t', now_ms)} ORDER BY priority DESC, seq DESC, number",
-        (light_json.dumps(list(found)),),
+        f" WHERE number IN (SELECT value FROM json_each(?)){_unexpired_sql('t', now_ms)}"
+        " ORDER BY priority DESC, seq DESC, number",
+        (light_json.dumps(list(literals_by_number)),),
     )
     return [
-        Trigger(seq, pattern, priority, found[number])
+        Trigger(seq, pattern, priority, literals_by_number[number])
         for number, seq, pattern, priority, required in patterns
         if all(any(map(stands, wanted.split("|"))) for wanted in required.split())
     ]
@@ -124,45 +122,46 @@ def find_globs(run: Run, keys: Sequence[str], audiences: tuple[str, ...], now_ms
     """
     return run(
         "SELECT p.seq, p.glob FROM json_each(?) AS wanted CROSS JOIN path_globs AS p ON p.key = wanted.value"  # noqa: S608 - numbers
-        f" AND p.audience IN ({_audience_numbers(run, audiences)}){_unexpired('p', now_ms)} ORDER BY p.seq, p.glob",
+        f" AND p.audience IN ({_audience_numbers(run, audiences)}){_unexpired_sql('p', now_ms)} ORDER BY p.seq, p.glob",
         (light_json.dumps(list(dict.fromkeys(keys))),),
     )
 
 
-def find_mentioning(run: Run, names: Sequence[str], audiences: tuple[str, ...], most: int, now_ms: int) -> dict[str, list[int]]:
-    """Return the memories of these audiences that name these things exactly, by name: the newest `most` of each name."""
+def find_mentioning(
+    run: Run, names: Sequence[str], audiences: tuple[str, ...], max_per_name: int, now_ms: int
+) -> dict[str, list[int]]:
+    """Return the newest `max_per_name` memories of these audiences that contain each name exactly, by name."""
     numbers = _audience_numbers(run, audiences)
     sql = (
         f"SELECT seq FROM mentions AS m WHERE name = ? AND audience IN ({numbers})"  # noqa: S608 - whole numbers
-        f"{_unexpired('m', now_ms)} ORDER BY seq DESC LIMIT ?"
+        f"{_unexpired_sql('m', now_ms)} ORDER BY seq DESC LIMIT ?"
     )
-    found = {name: [seq for (seq,) in run(sql, (name, most))] for name in names}
-    return {name: seqs for name, seqs in found.items() if seqs}
+    seqs_by_name = {name: [seq for (seq,) in run(sql, (name, max_per_name))] for name in names}
+    return {name: seqs for name, seqs in seqs_by_name.items() if seqs}
 
 
 def find_conditional(run: Run, audiences: tuple[str, ...], limit: int, now_ms: int) -> list[tuple[int, dict[str, object]]]:
-    """Return the active memories of these audiences that have conditions, and these.
+    """Return the active memories of these audiences that have conditions, with the conditions.
 
-    The highest priority comes first, then the newest.
-
-    Who has to know whether there are more asks for one more than is wanted.
+    The highest priority comes first, then the newest. A caller that must detect more than `limit` asks for one extra.
     """
     rows = run(
         "SELECT seq, conditions FROM memories INDEXED BY memories_conditional WHERE status = 'active' AND conditions <> '{}'"  # noqa: S608 - marks
-        f" AND {_AUDIENCE} IN ({_placeholders(audiences)}){_unexpired('', now_ms)} ORDER BY priority DESC, seq DESC LIMIT ?",
+        f" AND {_AUDIENCE} IN ({_placeholders(audiences)}){_unexpired_sql('', now_ms)}"
+        " ORDER BY priority DESC, seq DESC LIMIT ?",
         (*audiences, limit),
     )
     return [(seq, light_json.loads(conditions)) for seq, conditions in rows]  # type: ignore[misc]  # the store wrote an object
 
 
-def pinned(audiences: tuple[str, ...], now_ms: int) -> str:
-    """Return the SQL after FROM memories for those that a session begins with, the highest priority first, then the newest.
+def pinned_sql(audiences: tuple[str, ...], now_ms: int) -> str:
+    """Return the SQL after FROM memories for the pinned ones, the highest priority first, then the newest.
 
-    Its values are the audiences and how many are wanted at most.
+    Its values are the audiences and the limit.
     """
     return (
         f"INDEXED BY memories_pinned WHERE status = 'active' AND {_IS_PINNABLE} AND triggers = '[]'"
-        f" AND conditions = '{{}}' AND {_AUDIENCE} IN ({_placeholders(audiences)}){_unexpired('', now_ms)}"
+        f" AND conditions = '{{}}' AND {_AUDIENCE} IN ({_placeholders(audiences)}){_unexpired_sql('', now_ms)}"
         " ORDER BY priority DESC, seq DESC LIMIT ?"
     )
 
@@ -172,10 +171,10 @@ def count_unkeyed(run: Run) -> int:
     return int(run("SELECT count(*) FROM trigger_keys WHERE key = ''", ())[0][0])
 
 
-def _unexpired(table: str, now_ms: int) -> str:
-    """Return the SQL by which rows of expired memories are left out.
+def _unexpired_sql(table: str, now_ms: int) -> str:
+    """Return the SQL that leaves expired memories out.
 
-    table: whose `seq` is theirs, "" for the memories themselves.
+    table: a table with a column `seq`, "" for the memories themselves.
     """
     if not now_ms:
         return ""
@@ -184,7 +183,7 @@ def _unexpired(table: str, now_ms: int) -> str:
 
 
 def _audience_numbers(run: Run, audiences: tuple[str, ...]) -> str:
-    """Return the numbers that these audiences have, as a list in SQL. They never change."""
+    """Return the numbers of these audiences, as a list in SQL. They never change."""
     rows = run(f"SELECT number FROM audiences WHERE name IN ({_placeholders(audiences)})", audiences)  # noqa: S608 - marks
     return ",".join(str(int(number)) for (number,) in rows)
 
@@ -196,25 +195,25 @@ def _placeholders(values: tuple[str, ...]) -> str:
 # writing
 
 
-def put(connection: apsw.Connection, memory: Memory, audience: str) -> None:
-    """Derive the rows of a memory that has just been written, and has none by now; an inactive one gets none.
+def put_cues(connection: apsw.Connection, memory: Memory, audience: str) -> None:
+    """Add the rows of a memory that was just written and has none; an inactive one gets none.
 
-    Raises InvalidMemory for a trigger without a literal for which there is no room.
+    Raises InvalidMemory for a trigger without a literal beyond MAX_UNKEYED.
     """
     if memory.status != "active":
         return
-    names = _names_of(memory.content, memory.standing)
+    names = _indexed_names(memory.content, memory.standing)
     if not (names or memory.triggers or memory.paths):
         return
     number = _put_audience(connection, audience)
     for pattern in dict.fromkeys(memory.triggers):
         if not _put_trigger(connection, memory.seq, pattern, memory.priority, number):
-            raise _no_room(pattern)
+            raise _no_room_error(pattern)
     _put_globs(connection, memory.seq, memory.paths, number)
     _put_mentions(connection, memory.seq, names, number)
 
 
-def rebuild(connection: apsw.Connection, memories: Iterable[tuple[Memory, str]]) -> None:
+def rebuild_cues(connection: apsw.Connection, memories: Iterable[tuple[Memory, str]]) -> None:
     """Derive all rows anew, in the caller's transaction.
 
     memories: the active memories, each with its audience.
@@ -222,11 +221,11 @@ def rebuild(connection: apsw.Connection, memories: Iterable[tuple[Memory, str]])
     for table in _TABLES:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the tables' own names
     for memory, audience in memories:
-        put(connection, memory, audience)
+        put_cues(connection, memory, audience)
 
 
-def _names_of(content: str, standing: bool | None) -> tuple[str, ...]:
-    """Return the names that a memory is kept under: what it mentions, and, of a rule, the actions that it is about."""
+def _indexed_names(content: str, standing: bool | None) -> tuple[str, ...]:
+    """Return the names that find a memory: its mentions and, for a rule, the actions that it governs."""
     from subcog_hooks.text.actions import governed_by  # only writers come here
     from subcog_hooks.text.mentions import mentions
 
@@ -245,10 +244,10 @@ def _put_audience(connection: apsw.Connection, audience: str) -> int:
 
 
 def _put_trigger(connection: apsw.Connection, seq: int, pattern: str, priority: int, audience: int) -> bool:
-    """Put in a trigger's rows. Return whether there was room for it: there always is for one that has a literal."""
+    """Put in a trigger's rows. Return False where a trigger without a literal exceeds MAX_UNKEYED."""
     from subcog_hooks.cues import triggers
 
-    literals = _literals(pattern)
+    literals = _cached_literals(pattern)
     if not literals and count_unkeyed(lambda sql, values: connection.execute(sql, values).fetchall()) >= MAX_UNKEYED:
         return False
     required = " ".join(triggers.required(pattern))
@@ -273,28 +272,27 @@ def _put_mentions(connection: apsw.Connection, seq: int, names: Sequence[str], a
 
 
 def _unkeyed_triggers(memory: Memory) -> list[str]:
-    """Return the triggers without a literal that an active memory has."""
     if memory.status != "active":
         return []
-    return [pattern for pattern in dict.fromkeys(memory.triggers) if not _literals(pattern)]
+    return [pattern for pattern in dict.fromkeys(memory.triggers) if not _cached_literals(pattern)]
 
 
-_MOST_READ = 2_000  # triggers that are kept; an import has chunks of 1,000 memories
-_read: dict[str, tuple[str, ...]] = {}  # literals by trigger: an import asks for them twice, 40 µs a time
+_MAX_CACHED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
+_literals_by_trigger: dict[str, tuple[str, ...]] = {}  # an import needs each twice, 40 µs a time
 
 
-def _literals(pattern: str) -> tuple[str, ...]:
-    found = _read.get(pattern)
-    if found is None:
+def _cached_literals(pattern: str) -> tuple[str, ...]:
+    literals = _literals_by_trigger.get(pattern)
+    if literals is None:
         from subcog_hooks.cues import triggers
 
-        if len(_read) >= _MOST_READ:
-            _read.clear()
-        found = _read[pattern] = triggers.literals(pattern)
-    return found
+        if len(_literals_by_trigger) >= _MAX_CACHED:
+            _literals_by_trigger.clear()
+        literals = _literals_by_trigger[pattern] = triggers.literals(pattern)
+    return literals
 
 
-def _no_room(pattern: str) -> InvalidMemory:
+def _no_room_error(pattern: str) -> InvalidMemory:
     return InvalidMemory(
         f"triggers has {pattern[:80]!r}, which no word must be in, and there are {MAX_UNKEYED} of that kind already",
         "give it a word of three or more letters that each match has",

@@ -1,6 +1,6 @@
-"""The outcome of one run of a hook, and its reasons: the record that `subcog why` shows. No content of memories is in it.
+"""The decision of one hook run, with its reasons: the record that `subcog why` shows. It holds no content of memories.
 
-Built after the answer is written, so that nobody waits for it; kept in state.db as one row of columns, and the rest as JSON.
+It is built after the answer is written, so that nobody waits for it. state.db keeps it as one row of columns, the rest as JSON.
 """
 
 from __future__ import annotations
@@ -13,60 +13,60 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.light_json import Json
 
-# the outcomes
+# outcomes of a decision
 SPOKE = "spoke"
-LINES = "lines"  # alone, which point at memories
+LINES = "lines"  # only lines, which point at memories
 PAUSED = "paused"
-OFF = "off"  # by a setting
+OFF = "off"  # a setting switches the hook off
 NOMEM = "nomem"  # the prompt asks for silence
-NOT_TYPED = "not_typed"  # by a person: a command of the client, or what it sends in the user's name
-INTENT = "intent"  # memories could hardly help with such a prompt
+NOT_TYPED = "not_typed"  # a command of the client, or a prompt that the client sends in the user's name
+INTENT = "intent"  # the prompt's intent needs no memories
 NOTHING_FOUND = "nothing_found"
-BELOW = "below"  # what was found is not relevant enough
-REPEATED = "repeated"  # what is relevant was given in this session before, by us or by the client itself
-SPENT = "spent"  # the session has had the characters that it may be given
+BELOW = "below"  # the hits are not relevant enough
+REPEATED = "repeated"  # the session already has the relevant memories, from us or from the client
+SPENT = "spent"  # the session has reached its limit of characters
 OUT_OF_TIME = "out_of_time"
 FAILED = "failed"
 OUTCOMES = (SPOKE, LINES, PAUSED, OFF, NOMEM, NOT_TYPED, INTENT, NOTHING_FOUND, BELOW, REPEATED, SPENT, OUT_OF_TIME, FAILED)
 
-# and of a second look, where it found something
-WAITING = "waiting"  # for the session's next tool call, or prompt
-HANDED_OVER = "handed_over"  # with that
-MOVED_ON = "moved_on"  # the session has
+# outcomes of a second look with findings
+WAITING = "waiting"  # it waits for the session's next tool call or prompt
+HANDED_OVER = "handed_over"  # with the next tool call or prompt
+MOVED_ON = "moved_on"  # the session has another topic
 
-# and of a candidate, beside BELOW; where the decision's own outcome alone keeps one back, it is that
+# outcomes of a candidate, beside BELOW; a candidate rejected by the whole decision carries the decision's outcome
 INJECTED = "injected"
-POINTED = "pointed"  # at, by a line
-FOUND = "found"  # by a second look
-GIVEN = "given"  # in this session before
-LOADED = "loaded"  # by the client itself, in a session of this folder
-DUPLICATE = "duplicate"  # it nearly repeats a better one
-COUNT = "count"  # so many were injected already
-ROOM = "room"  # no characters were left for it
-STALE = "stale"  # all files that it is about are gone
-BAD = "bad"  # a person has marked it as wrong for such prompts
+POINTED = "pointed"  # a line points at it
+FOUND = "found"  # a second look has found it
+GIVEN = "given"  # the session already has it
+LOADED = "loaded"  # the client itself loads it in this folder
+DUPLICATE = "duplicate"  # it nearly repeats a more relevant memory
+COUNT = "count"  # the maximum number of memories was reached
+ROOM = "room"  # too few characters were left
+STALE = "stale"  # all of its files are gone
+BAD = "bad"  # a person has marked it as wrong for similar prompts
 
-SECOND_LOOK = "second look"  # the channel of what one has found, in a candidate's ranks
-MODEL_CHOICE = "model's choice"  # and of what a language model has named in one
+SECOND_LOOK = "second look"  # the channel of a second look's hits, in a candidate's ranks
+MODEL_CHOICE = "model's choice"  # the channel of the hits that a language model has chosen in a second look
 
-# the stages, in the order in which they happen
-START = "start"  # of the process, until the prompt was read
+# the stages, in order
+START = "start"  # from the start of the process to the reading of the prompt
 OPEN, INTENT_READ, EXACT, RECALL, LLM, GATE, RENDER = "open", "intent", "exact", "recall", "llm", "gate", "render"
-MODEL_LOADED = "model"  # loaded, of a second look
+MODEL_LOADED = "model"  # the loading of the model, in a second look
 
 VERSION = 1  # of the record
 MAX_CANDIDATES = 15
-MAX_EXPLAINED = 5  # candidates from the top whose terms are kept
+MAX_EXPLAINED = 5  # the terms of the top candidates are kept
 MAX_PROMPT = 2_000  # characters
-_LARGEST = 1e15  # number that is read back; microseconds of a lifetime are fewer
+_LARGEST = 1e15  # larger numbers are damage: a lifetime has fewer microseconds
 
 
 class Candidate:
-    """A memory that was looked at.
+    """A memory that the hook considered for a prompt.
 
-    relevance: what the gate saw; raw: the probability that the terms say, before the factors. ranks, scores: as in a hit, by
-    channel. terms: each a name, a value and what that adds to the logit. outcome: INJECTED, or what it lacked. factors: by
-    which the probability became the relevance, each as in a hit: prior, marked, present.
+    relevance: the number that the gate compared; raw: the probability from the terms, before the factors. ranks, scores: those
+    of the hit, by channel. terms: each a name, a value and its addition to the logit. outcome: INJECTED, or the reason for the
+    rejection. factors: the prior, marked and present factors that turn the probability into the relevance.
     """
 
     __slots__ = ("factors", "id", "namespace", "outcome", "ranks", "raw", "relevance", "scores", "terms")
@@ -94,12 +94,11 @@ class Candidate:
         self.factors = tuple(factors)
 
 
-class Understood:
-    """The understanding of a prompt: an intent, and how it came about.
+class PromptIntent:
+    """The intent of a prompt and its origin.
 
-    certainty: the confidence that the number of memories went by. row: of the merge with an LLM's answer. signals: each a name,
-    the family that it speaks for, and its weight; cues: of the prompt's shape. llm_ms: how long an LLM was waited for, None
-    when none was asked.
+    certainty: the confidence that set the number of memories. row: the row of the merge with an LLM's answer. signals: each a
+    name, its family and its weight; cues: those of the prompt's shape. llm_ms: the wait for an LLM, None when none was asked.
     """
 
     __slots__ = ("certainty", "confidence", "cues", "llm_ms", "llm_status", "row", "signals", "source", "topics", "type")
@@ -130,8 +129,8 @@ class Understood:
         self.cues = tuple(cues)
 
 
-class Bars:
-    """The bars that memories were measured against: settings, and `needed`, the relevance that one needed with this prompt."""
+class Thresholds:
+    """The limits that memories were compared with: settings, and `needed`, the minimum relevance for this prompt."""
 
     __slots__ = ("max_characters", "max_memories", "min_confidence", "min_relevance", "needed")
 
@@ -143,7 +142,7 @@ class Bars:
         max_characters: int,
         needed: float | None = None,
     ) -> None:
-        """needed: None where it was the setting."""
+        """needed: None for the setting `min_relevance`."""
         self.min_relevance = min_relevance
         self.min_confidence = min_confidence
         self.max_memories = max_memories
@@ -151,25 +150,24 @@ class Bars:
         self.needed = min_relevance if needed is None else needed
 
     def needed_at(self, min_relevance: float) -> float:
-        """Return the relevance that a memory would have needed with the same prompt, were the setting another."""
+        """Return the minimum relevance for the same prompt under another setting."""
         return min_relevance * self.needed / self.min_relevance if self.min_relevance else min_relevance
 
 
 class Decision:
-    """One run of a hook: whether it spoke, and why (not).
+    """The decision of one hook run: its outcome and its reasons.
 
-    at: milliseconds since the epoch; project: its name, "" for none; outcome: one of OUTCOMES, and `reason` what there is to
-    add to it. units: UTF-16 units that were printed; micros: microseconds of the whole process until this was written. prompt:
-    as it may be kept, None when it may not; intent: None when it was not read; bars: None when the settings were not read.
-    stages: each a name and its milliseconds. strategies: what recall ran; note: what it did not. borrowed: topics of the prompt
-    before that were taken over. candidates: at most MAX_CANDIDATES, the most relevant first.
+    at_ms: milliseconds since the epoch; project: its name, "" for none; outcome: one of OUTCOMES; reason: details of it. units:
+    printed UTF-16 units; micros: microseconds of the whole process until the record was written. prompt: the text, None where
+    it may not be kept; intent: None where it was not read. thresholds: None where the settings were not read. stages: each a
+    name and its milliseconds. strategies: the searches that recall ran; note: the searches that it left out. borrowed: topics
+    taken from the previous prompt. candidates: at most MAX_CANDIDATES, the most relevant first.
 
-    Of a second look: looked_at, the id of the decision about its prompt; later_ms, after how many milliseconds it ended.
+    Of a second look: looked_at, the id of the decision about its prompt; later_ms, its duration in milliseconds.
     """
 
     __slots__ = (
-        "at",
-        "bars",
+        "at_ms",
         "borrowed",
         "candidates",
         "event",
@@ -186,13 +184,14 @@ class Decision:
         "session",
         "stages",
         "strategies",
+        "thresholds",
         "units",
     )
 
     def __init__(
         self,
         id: str,
-        at: int,
+        at_ms: int,
         event: str,
         session: str,
         project: str,
@@ -202,8 +201,8 @@ class Decision:
         units: int = 0,
         micros: int = 0,
         prompt: str | None = None,
-        intent: Understood | None = None,
-        bars: Bars | None = None,
+        intent: PromptIntent | None = None,
+        thresholds: Thresholds | None = None,
         stages: Sequence[tuple[str, float]] = (),
         strategies: Sequence[str] = (),
         note: str | None = None,
@@ -213,7 +212,7 @@ class Decision:
         later_ms: int = 0,
     ) -> None:
         self.id = id
-        self.at = at
+        self.at_ms = at_ms
         self.event = event
         self.session = session
         self.project = project
@@ -223,7 +222,7 @@ class Decision:
         self.micros = micros
         self.prompt = prompt
         self.intent = intent
-        self.bars = bars
+        self.thresholds = thresholds
         self.stages = tuple(stages)
         self.strategies = tuple(strategies)
         self.note = note
@@ -243,13 +242,13 @@ class Decision:
         return tuple(candidate.id for candidate in self.candidates if candidate.outcome == POINTED)
 
     def to_text(self) -> str:
-        """Return the part of it that has no columns, as JSON."""
-        known: dict[str, Json] = {
+        """Return the fields without a column, as JSON."""
+        record: dict[str, Json] = {
             "v": VERSION,
             "reason": self.reason,
             "prompt": self.prompt,
             "intent": _describe_intent(self.intent),
-            "settings": _describe_bars(self.bars),
+            "settings": _describe_thresholds(self.thresholds),
             "stages": self.stages,
             "strategies": self.strategies,
             "note": self.note,
@@ -257,22 +256,22 @@ class Decision:
             "candidates": [_describe_candidate(candidate) for candidate in self.candidates],
         }
         if self.looked_at:
-            known |= {"looked_at": self.looked_at, "later_ms": self.later_ms}
-        return light_json.dumps(known)
+            record |= {"looked_at": self.looked_at, "later_ms": self.later_ms}
+        return light_json.dumps(record)
 
     @classmethod
     def from_text(
-        cls, text: str, *, id: str, at: int, event: str, session: str, project: str, outcome: str, units: int, micros: int
+        cls, text: str, *, id: str, at_ms: int, event: str, session: str, project: str, outcome: str, units: int, micros: int
     ) -> Decision:
-        """Return the decision that `to_text` has written, also in another version. What can not be read is left out."""
+        """Return the decision that some version's `to_text` has written. Unreadable parts are left out."""
         try:
-            record = _table(light_json.loads(text))
+            record = _dict_or_empty(light_json.loads(text))
         except ValueError:
             record = {}
         prompt, note = record.get("prompt"), record.get("note")
         return cls(
             id,
-            at,
+            at_ms,
             event,
             session,
             project,
@@ -282,18 +281,18 @@ class Decision:
             micros=micros,
             prompt=prompt if isinstance(prompt, str) else None,
             intent=_read_intent(record.get("intent")),
-            bars=_read_bars(record.get("settings")),
-            stages=[(str(name), _number(ms)) for name, ms in _rows(record.get("stages"), 2)],
-            strategies=_texts(record.get("strategies")),
+            thresholds=_read_thresholds(record.get("settings")),
+            stages=[(str(name), _number_or_zero(ms)) for name, ms in _rows_of_width(record.get("stages"), 2)],
+            strategies=_strings_in(record.get("strategies")),
             note=note if isinstance(note, str) else None,
-            borrowed=_texts(record.get("borrowed")),
-            candidates=[_read_candidate(_table(row)) for row in _list(record.get("candidates"))],
+            borrowed=_strings_in(record.get("borrowed")),
+            candidates=[_read_candidate(_dict_or_empty(row)) for row in _list_or_empty(record.get("candidates"))],
             looked_at=str(record.get("looked_at") or ""),
-            later_ms=int(_number(record.get("later_ms"))),
+            later_ms=int(_number_or_zero(record.get("later_ms"))),
         )
 
 
-def _describe_intent(intent: Understood | None) -> Json:
+def _describe_intent(intent: PromptIntent | None) -> Json:
     if intent is None:
         return None
     return {
@@ -310,35 +309,38 @@ def _describe_intent(intent: Understood | None) -> Json:
     }
 
 
-def _read_intent(value: object) -> Understood | None:
+def _read_intent(value: object) -> PromptIntent | None:
     if not isinstance(value, dict):
         return None
     llm_ms = value.get("llm_ms")
-    return Understood(
+    return PromptIntent(
         str(value.get("type", "")),
-        _number(value.get("confidence")),
-        _number(value.get("certainty")),
-        _texts(value.get("topics")),
+        _number_or_zero(value.get("confidence")),
+        _number_or_zero(value.get("certainty")),
+        _strings_in(value.get("topics")),
         source=str(value.get("source", "")),
         llm_status=str(value.get("llm_status", "")),
-        llm_ms=None if llm_ms is None else _number(llm_ms),
+        llm_ms=None if llm_ms is None else _number_or_zero(llm_ms),
         row=str(value.get("row", "")),
-        signals=[(str(name), str(family), _number(weight)) for name, family, weight in _rows(value.get("signals"), 3)],
-        cues=_texts(value.get("cues")),
+        signals=[
+            (str(name), str(family), _number_or_zero(weight))
+            for name, family, weight in _rows_of_width(value.get("signals"), 3)
+        ],
+        cues=_strings_in(value.get("cues")),
     )
 
 
-def _describe_bars(bars: Bars | None) -> Json:
-    if bars is None:
+def _describe_thresholds(thresholds: Thresholds | None) -> Json:
+    if thresholds is None:
         return None
-    return {name: getattr(bars, name) for name in Bars.__slots__}
+    return {name: getattr(thresholds, name) for name in Thresholds.__slots__}
 
 
-def _read_bars(value: object) -> Bars | None:
+def _read_thresholds(value: object) -> Thresholds | None:
     if not isinstance(value, dict):
         return None
-    numbers = {name: _number(value.get(name)) for name in Bars.__slots__}
-    return Bars(
+    numbers = {name: _number_or_zero(value.get(name)) for name in Thresholds.__slots__}
+    return Thresholds(
         numbers["min_relevance"],
         numbers["min_confidence"],
         int(numbers["max_memories"]),
@@ -365,31 +367,31 @@ def _read_candidate(row: dict[str, object]) -> Candidate:
     return Candidate(
         str(row.get("id", "")),
         str(row.get("namespace", "")),
-        _number(row.get("relevance")),
-        _number(row.get("raw")),
+        _number_or_zero(row.get("relevance")),
+        _number_or_zero(row.get("raw")),
         str(row.get("outcome", "")),
-        {name: int(_number(rank)) for name, rank in _table(row.get("ranks")).items()},
-        {name: _number(score) for name, score in _table(row.get("scores")).items()},
-        [(str(name), _number(one), _number(adds)) for name, one, adds in _rows(row.get("terms"), 3)],
-        [_number(factor) for factor in _list(row.get("factors"))],
+        {name: int(_number_or_zero(rank)) for name, rank in _dict_or_empty(row.get("ranks")).items()},
+        {name: _number_or_zero(score) for name, score in _dict_or_empty(row.get("scores")).items()},
+        [(str(name), _number_or_zero(term), _number_or_zero(adds)) for name, term, adds in _rows_of_width(row.get("terms"), 3)],
+        [_number_or_zero(factor) for factor in _list_or_empty(row.get("factors"))],
     )
 
 
-def _number(value: object) -> float:
+def _number_or_zero(value: object) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < _LARGEST else 0.0
 
 
-def _table(value: object) -> dict[str, object]:
+def _dict_or_empty(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: object) -> list[object]:
+def _list_or_empty(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _texts(value: object) -> list[str]:
-    return [text for text in _list(value) if isinstance(text, str)]
+def _strings_in(value: object) -> list[str]:
+    return [text for text in _list_or_empty(value) if isinstance(text, str)]
 
 
-def _rows(value: object, width: int) -> list[list[object]]:
-    return [row for row in _list(value) if isinstance(row, list) and len(row) == width]
+def _rows_of_width(value: object, width: int) -> list[list[object]]:
+    return [row for row in _list_or_empty(value) if isinstance(row, list) and len(row) == width]

@@ -12,51 +12,51 @@ if TYPE_CHECKING:
     from subcog_hooks.store.decision import Decision
     from subcog_hooks.store.state import State
 
-FORGOTTEN = 100  # decisions whose prompts are forgotten at a time: 5 ms
+FORGOTTEN_AT_ONCE = 100  # decisions whose texts are deleted at a time: 5 ms
 
-_FLAG = "keeps_prompts"  # there may be texts of prompts in here, behind the decision that it names
+_FLAG = "keeps_prompts"  # set where texts of prompts may remain; its number is the last cleared decision
 
 
-def note_kept_texts(state: State) -> None:
-    """Note that a text of a prompt is kept now."""
+def note_kept_prompt_text(state: State) -> None:
+    """Set the flag that state.db holds texts of prompts."""
     state.run(
         "INSERT INTO flags VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET until = NULL WHERE until IS NOT NULL",
         (_FLAG,),
     )
 
 
-def may_hold_texts(state: State) -> bool:
-    """Return whether there may be texts of prompts in here."""
+def may_hold_prompt_texts(state: State) -> bool:
+    """Return whether state.db may hold texts of prompts."""
     return bool(state.run("SELECT 1 FROM flags WHERE name = ?", (_FLAG,)))
 
 
-def forget_texts(state: State) -> None:
-    """Take all texts of prompts out: of the decisions, the topics, the answers of LLMs. No free page holds any then."""
+def forget_prompt_texts(state: State) -> None:
+    """Delete the texts of prompts from decisions, topics and LLM answers, also from free pages of the file."""
     state.begin()
-    _forget(state, 0, -1)
+    _forget_texts_after(state, 0, -1)
     state.run("DELETE FROM flags WHERE name = ?", (_FLAG,))
     state.commit()
     state.run("VACUUM")
     state.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def forget_some_texts(state: State) -> None:
-    """Take the texts out of FORGOTTEN decisions, the oldest that still have one, in the transaction that is open.
+def forget_some_prompt_texts(state: State) -> None:
+    """Delete the texts of the oldest FORGOTTEN_AT_ONCE decisions that have one, in the open transaction.
 
-    For the hook, whose next runs go on. Topics and answers go at once.
+    The hook calls it; its next runs continue. Topics and answers go at once.
     """
-    (done,) = state.run("SELECT coalesce(max(until), 0) FROM flags WHERE name = ?", (_FLAG,))[0]
-    last = _forget(state, int(done or 0), FORGOTTEN)
-    if last is None:
+    (cleared,) = state.run("SELECT coalesce(max(until), 0) FROM flags WHERE name = ?", (_FLAG,))[0]
+    last_number = _forget_texts_after(state, int(cleared or 0), FORGOTTEN_AT_ONCE)
+    if last_number is None:
         state.run("DELETE FROM flags WHERE name = ?", (_FLAG,))
     else:
-        state.run("UPDATE flags SET until = ? WHERE name = ?", (last, _FLAG))
+        state.run("UPDATE flags SET until = ? WHERE name = ?", (last_number, _FLAG))
 
 
-def _forget(state: State, after: int, most: int) -> int | None:
-    """Forget those of `most` decisions behind a number, -1: of all. Return the last one's number, None when no more follow."""
+def _forget_texts_after(state: State, after: int, limit: int) -> int | None:
+    """Delete the texts of up to `limit` decisions after this number; -1 for all. Return the last number, None at the end."""
     state.run("PRAGMA secure_delete = ON")
-    numbers = [int(row[0] or 0) for row in state.run("SELECT number FROM decisions WHERE number > ? LIMIT ?", (after, most))]
+    numbers = [int(row[0] or 0) for row in state.run("SELECT number FROM decisions WHERE number > ? LIMIT ?", (after, limit))]
     if numbers:
         state.run(
             "UPDATE decisions SET record = json_set(json_remove(record, '$.intent.topics'), '$.prompt', NULL,"
@@ -65,26 +65,26 @@ def _forget(state: State, after: int, most: int) -> int | None:
         )
     state.run("DELETE FROM topics")
     state.run("DELETE FROM llm_answers")
-    return numbers[-1] if numbers and len(numbers) == most else None
+    return numbers[-1] if numbers and len(numbers) == limit else None
 
 
 KEPT_DAYS = 30
 MAX_DECISIONS = 1_000  # some days' prompts, 4 to 8 kB each
-LOOK_EVENT = "SecondLook"  # the event of a second look, which the client does not have
-MAX_LOOKED_THROUGH = 200  # of the last decisions, for a second look
-PRUNED = 50  # decisions that go at a time: one for each that comes would write twice as many pages
+LOOK_EVENT = "SecondLook"  # not an event of the client
+MAX_LOOKED_THROUGH = 200  # the latest decisions, among which a second look is searched
+PRUNED_AT_ONCE = 50  # decisions deleted at a time: single deletions would write twice as many pages
 
 _DAY_MS = 86_400_000
-_COLUMNS = "record, id, at, event, session, project, outcome, units, micros"  # as Decision.from_text wants them
+_COLUMNS = "record, id, at, event, session, project, outcome, units, micros"  # the arguments of Decision.from_text
 
 
-def keep(state: State, decision: Decision, now_ms: int) -> None:
-    """Keep what became of a run. Those of long ago are forgotten, and the oldest where there are more than MAX_DECISIONS.
+def keep_decision(state: State, decision: Decision, now_ms: int) -> None:
+    """Store a decision, and delete old ones: by age, and the oldest of more than MAX_DECISIONS.
 
-    Those about prompts from which something was learned, or may be, stay as long as time allows: with them that would go.
+    A decision that a suggestion refers to stays until it is too old, because its suggestion would go with it.
     """
     values = (
-        *(decision.id, decision.at, decision.event, decision.session, decision.project, decision.outcome),
+        *(decision.id, decision.at_ms, decision.event, decision.session, decision.project, decision.outcome),
         *(len(decision.injected), decision.units, decision.micros, decision.to_text()),
     )
     state.run("INSERT INTO decisions VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
@@ -92,89 +92,95 @@ def keep(state: State, decision: Decision, now_ms: int) -> None:
         "SELECT * FROM (SELECT number, at FROM decisions ORDER BY number LIMIT 1)"
         " UNION ALL SELECT * FROM (SELECT number, at FROM decisions ORDER BY number DESC LIMIT 1)"
     )
-    long_ago = now_ms - KEPT_DAYS * _DAY_MS
-    if int(oldest_at or 0) < long_ago:
-        state.run("DELETE FROM decisions WHERE at < ?", (long_ago,))
-    last = int(newest or 0)
-    if last % PRUNED == 1 and last - int(oldest or 0) > MAX_DECISIONS - PRUNED:
+    oldest_kept_ms = now_ms - KEPT_DAYS * _DAY_MS
+    if int(oldest_at or 0) < oldest_kept_ms:
+        state.run("DELETE FROM decisions WHERE at < ?", (oldest_kept_ms,))
+    newest_number = int(newest or 0)
+    if newest_number % PRUNED_AT_ONCE == 1 and newest_number - int(oldest or 0) > MAX_DECISIONS - PRUNED_AT_ONCE:
         state.run(
             "DELETE FROM decisions WHERE number <= ? AND id NOT IN (SELECT decision FROM suggestions)",
-            (last - MAX_DECISIONS + PRUNED,),
+            (newest_number - MAX_DECISIONS + PRUNED_AT_ONCE,),
         )
     counted = metrics.SECOND_LOOKS if decision.looked_at else metrics.DECISIONS
-    if decision.outcome != WAITING:  # it is counted when that has ended
-        metrics.count(state, counted, f'outcome="{decision.outcome}"')
+    if decision.outcome != WAITING:  # a second look is counted at its end
+        metrics.increase_counter(state, counted, f'outcome="{decision.outcome}"')
     if decision.injected:
-        metrics.count(state, metrics.INJECTED, by=len(decision.injected))
+        metrics.increase_counter(state, metrics.INJECTED, by=len(decision.injected))
     if decision.pointed:
-        metrics.count(state, metrics.POINTED, by=len(decision.pointed))
+        metrics.increase_counter(state, metrics.POINTED, by=len(decision.pointed))
     if decision.prompt is not None:
-        note_kept_texts(state)
+        note_kept_prompt_text(state)
 
 
-def settle(state: State, id: str, outcome: str, why: str) -> None:
-    """Note what became of a second look that was waiting, in the transaction that is open. why: with what, or why not."""
+def settle_second_look(state: State, id: str, outcome: str, why: str) -> None:
+    """Set the outcome of a second look that was waiting, in the open transaction. why: the reason."""
     row = state.run(
         "UPDATE decisions SET outcome = ?, record = json_set(record, '$.reason', ?) WHERE id = ? AND outcome = ?"
         " AND json_valid(record) AND number > (SELECT max(number) FROM decisions) - ? RETURNING 1",
         (outcome, why, id, WAITING, MAX_LOOKED_THROUGH),
     )
     if row:
-        metrics.count(state, metrics.SECOND_LOOKS, f'outcome="{outcome}"')
+        metrics.increase_counter(state, metrics.SECOND_LOOKS, f'outcome="{outcome}"')
 
 
-def second_look_at(state: State, decision: Decision) -> Decision | None:
+def find_second_look(state: State, decision: Decision) -> Decision | None:
     """Return the second look at the prompt of a decision, None where there was none."""
-    later = _select(
+    looks = _select_decisions(
         state,
         "WHERE event = ? AND session = ? AND at >= ? ORDER BY number LIMIT ?",
-        (LOOK_EVENT, decision.session, decision.at, MAX_LOOKED_THROUGH),
+        (LOOK_EVENT, decision.session, decision.at_ms, MAX_LOOKED_THROUGH),
     )
-    return next((look for look in later if look.looked_at == decision.id), None)
+    return next((look for look in looks if look.looked_at == decision.id), None)
 
 
-def prompt_behind(state: State, decision: Decision, memory: str) -> Decision | None:
-    """Return the decision about the prompt for which a memory was handed over late, with another; None where it was not.
+def find_prompt_of_late_memory(state: State, decision: Decision, memory: str) -> Decision | None:
+    """Return the decision about the prompt whose second look brought this memory, None for any other memory.
 
-    memory: its id, or the beginning of that.
+    decision: of the later run that handed the memory over; memory: its id, or the beginning of its id.
     """
-    late = [one for one in decision.candidates if one.id.startswith(memory) and SECOND_LOOK in one.ranks]
-    looks = _select(state, "WHERE event = ? AND session = ? AND outcome = ?", (LOOK_EVENT, decision.session, HANDED_OVER))
-    of_it = [look for look in looks if late and look.reason == decision.id]
-    return find(state, of_it[0].looked_at) if of_it else None
-
-
-def find(state: State, id_or_prefix: str | None = None) -> Decision | None:
-    """Return the decision of an id, else the latest whose id begins so; without one, the latest of all."""
-    sought = id_or_prefix or ""
-    found = _select(
-        state, "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, number DESC LIMIT 1", (len(sought), sought, sought)
+    late_candidates = [
+        candidate for candidate in decision.candidates if candidate.id.startswith(memory) and SECOND_LOOK in candidate.ranks
+    ]
+    looks = _select_decisions(
+        state, "WHERE event = ? AND session = ? AND outcome = ?", (LOOK_EVENT, decision.session, HANDED_OVER)
     )
-    return found[0] if found else None
+    matching = [look for look in looks if late_candidates and look.reason == decision.id]
+    return find_decision(state, matching[0].looked_at) if matching else None
 
 
-def recorded_prompts(state: State) -> set[str]:
-    """Return the ids of the decisions about prompts whose text is kept."""
+def find_decision(state: State, id_or_prefix: str | None = None) -> Decision | None:
+    """Return the decision with this id, else the latest with this prefix; without an id, the latest of all."""
+    prefix = id_or_prefix or ""
+    decisions = _select_decisions(
+        state, "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, number DESC LIMIT 1", (len(prefix), prefix, prefix)
+    )
+    return decisions[0] if decisions else None
+
+
+def find_recorded_prompts(state: State) -> set[str]:
+    """Return the ids of the decisions that keep the text of their prompt."""
     rows = state.run("SELECT id FROM decisions WHERE json_valid(record) AND json_extract(record, '$.prompt') IS NOT NULL")
     return {str(row[0]) for row in rows}
 
 
-def latest(state: State, limit: int, since_ms: int = 0, event: str | None = None) -> list[Decision]:
-    """Return the latest decisions from a time on, the newest first, whatever a clock that was wrong has said of them.
+def find_latest(state: State, limit: int, since_ms: int = 0, event: str | None = None) -> list[Decision]:
+    """Return the latest decisions since a time, the newest first by insertion.
 
-    event: of this one alone.
+    event: only decisions of this event.
     """
-    return _select(state, "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?", (since_ms, event, limit))
+    return _select_decisions(
+        state, "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?", (since_ms, event, limit)
+    )
 
 
-def _select(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) -> list[Decision]:
+def _select_decisions(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) -> list[Decision]:
     from subcog_hooks.store.decision import Decision  # .3 ms; only the terminal reads them
 
     return [
         Decision.from_text(
             str(record),
             id=str(id_),
-            at=int(at or 0),
+            at_ms=int(at_ms or 0),
             event=str(event),
             session=str(session),
             project=str(project),
@@ -182,7 +188,7 @@ def _select(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) 
             units=int(units or 0),
             micros=int(micros or 0),
         )
-        for record, id_, at, event, session, project, outcome, units, micros in state.run(
+        for record, id_, at_ms, event, session, project, outcome, units, micros in state.run(
             f"SELECT {_COLUMNS} FROM decisions {condition}",  # noqa: S608 - the functions' own words
             values,
         )

@@ -1,11 +1,11 @@
 """The lexical index: a tantivy BM25 index of the store's memories. A cache: it may be behind, damaged or missing at any time.
 
 The folder `index/` holds one index folder named in the file CURRENT; a rebuilt one is made beside it and swapped in by
-replacing that file. The file WATERMARK in an index folder says which store revision it has reached. It is written after the
-commit and read before the index is opened, so it is never ahead of what is seen; behind it, changes are taken over once more.
-(A document that carried it, replaced at each commit, counted in BM25's statistics: how often a store was written showed.)
+replacing that file. The file WATERMARK in an index folder holds the store revision of the index. It is written after the commit
+and read before the index is opened, so it is never ahead of the index; behind it, changes are indexed once more. (A document
+with the watermark, replaced at each commit, counted in BM25's statistics.)
 
-A memory's questions lie in its own document, each in a field of its place, so that the best of them can count. Documents of
+A memory's questions lie in its own document, each in a field of its position, so that the best of them can count. Documents of
 their own would count in the statistics of all texts, and in every filter; one field for all of them would be a longer text.
 """
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 INDEX_FORMAT = 5  # raised whenever the schema or the analysis changes: an index of another format is rebuilt
 LABELS = "labels"  # the field of tags and keywords, as words
-LABEL = "label"  # of each tag and keyword whole
-ASKED = "asked"  # the field of all questions of a memory, as words: how many memories have a word there
-ASKED_AT = tuple(f"asked_{place}" for place in range(1, MAX_QUESTIONS + 1))  # the fields of its first question, its second ...
-_PLACE = "place"  # of each question of a memory, "1" for the first
-_SHORT, _SPELLED_OUT = "short", "spelled_out"  # acronyms that a memory explains, and "acronym=what it stands for"
+LABEL = "label"  # the field of whole tags and keywords
+ASKED = "asked"  # the field of all questions of a memory, for the document frequencies of their words
+ASKED_AT = tuple(f"asked_{number}" for number in range(1, MAX_QUESTIONS + 1))  # one field a question
+_PLACE = "place"  # the field of the positions of questions, "1" for the first
+_SHORT, _SPELLED_OUT = "short", "spelled_out"  # acronyms that a memory explains, and "acronym=long form"
 _WATERMARK = "WATERMARK"
-_ANY = "*"  # in the place of an acronym: this memory explains some
-MOST_ACRONYMS = 5_000  # of a store, the most explained ones
+_ANY = "*"  # stands for any acronym: this memory explains some
+MAX_ACRONYMS = 5_000  # the most frequent ones of a store
 _REPLACE_TRIES = 20  # Windows refuses while another process reads the file
-SMALL_HEAP = 15_000_000  # bytes, tantivy's least: for a handful of documents
+SMALL_HEAP = 15_000_000  # bytes, tantivy's minimum: for a handful of documents
 BULK_HEAP = 200_000_000  # bytes, for a whole store: a larger heap means fewer segments
 MAX_SEGMENTS = 8  # above it opening takes 8 ms instead of .5 (measured with 78 segments)
 
@@ -54,8 +54,8 @@ class IndexBusy(StoreError):
     """Another process is writing the index."""
 
 
-class _Guarded:
-    """Turns whatever tantivy's binding raises into IndexUnusable; a damaged file makes it panic, past `Exception` even."""
+class _IndexErrors:
+    """Turns every error of tantivy's binding into IndexUnusable. A damaged file makes it panic, past `Exception` even."""
 
     __slots__ = ("_what",)
 
@@ -73,7 +73,7 @@ class _Guarded:
             raise IndexUnusable(f"{self._what}: {str(error)[:200]}", _LATER) from error
 
 
-def _schema() -> tantivy.Schema:
+def _make_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("seq", indexed=True, fast=True)
     builder.add_text_field(analysis.BODY, tokenizer_name="subcog_body")
@@ -93,19 +93,19 @@ def _schema() -> tantivy.Schema:
 class LexicalIndex:
     """An open index, a snapshot of one commit.
 
-    folder: the folder that holds it, "" in memory. place: the same in words, for messages.
+    folder: the folder that holds it, "" in memory. description: the folder in words, for messages.
     """
 
     __slots__ = (
         "_acronyms",
         "_frequencies",
         "_index",
-        "_most_questions",
+        "_max_questions",
         "_searcher",
         "_watermark",
         "analysers",
+        "description",
         "folder",
-        "place",
         "schema",
     )
 
@@ -113,33 +113,33 @@ class LexicalIndex:
         self.analysers = analysis.Analysers()
         self.analysers.register(index)
         self.folder = folder
-        self.place = folder or "the index in memory"
+        self.description = folder or "the index in memory"
         self.schema = index.schema
         self._index = index
         self._searcher = index.searcher()
         self._watermark = watermark
         self._frequencies: dict[tuple[str, str], int] = {}
         self._acronyms: frozenset[str] | None = None
-        self._most_questions: int | None = None
+        self._max_questions: int | None = None
 
     @classmethod
     def open(cls, home: Home) -> LexicalIndex:
-        """Return the index in place. Raises IndexUnusable."""
-        folder = _current(home)
+        """Return the current index. Raises IndexUnusable."""
+        folder = _current_folder(home)
         if folder is None:
             raise IndexUnusable(f"{home.index} holds no index", _LATER)
         try:
-            with _Guarded(f"{folder} can not be opened"):
-                return cls._opened(folder)
+            with _IndexErrors(f"{folder} cannot be opened"):
+                return cls._open_folder(folder)
         except IndexUnusable:
-            if (newer := _current(home)) in (None, folder):
+            if (newer := _current_folder(home)) in (None, folder):
                 raise
-            with _Guarded(f"{newer} can not be opened"):  # another process has swapped it in between
-                return cls._opened(newer)
+            with _IndexErrors(f"{newer} cannot be opened"):  # another process has swapped it in between
+                return cls._open_folder(newer)
 
     @classmethod
-    def _opened(cls, folder: str) -> LexicalIndex:
-        reached = _reached(folder)  # before the index: what is committed in between is taken over once more
+    def _open_folder(cls, folder: str) -> LexicalIndex:
+        reached = _read_watermark(folder)  # read before the index: a commit in between is indexed once more
         index = tantivy.Index.open(folder)
         for field in (analysis.BODY, analysis.EXACT, analysis.CJK, LABELS, LABEL, _SHORT, _SPELLED_OUT):
             tantivy.Query.term_query(index.schema, field, "")  # an error for a field that is not there
@@ -147,107 +147,110 @@ class LexicalIndex:
 
     @classmethod
     def in_memory(cls) -> LexicalIndex:
-        """Return a new, empty index that lies in memory alone."""
-        return cls(tantivy.Index(_schema()))
+        """Return a new, empty index in memory."""
+        return cls(tantivy.Index(_make_schema()))
 
     @classmethod
     def create_beside(cls, home: Home) -> LexicalIndex:
-        """Return a new, empty index that nobody sees until `put_in_place`."""
+        """Return a new, empty index that no reader sees until `put_in_place`."""
         make_private_folder(home.index)
         folder = os.path.join(home.index, f"lexical-{INDEX_FORMAT}-{time.time_ns():x}-{os.getpid():x}")
         make_private_folder(folder)
-        with _Guarded(f"{folder} can not be written"):
-            return cls(tantivy.Index(_schema(), folder), folder)
+        with _IndexErrors(f"{folder} cannot be written"):
+            return cls(tantivy.Index(_make_schema(), folder), folder)
 
     def put_in_place(self, home: Home) -> None:
-        """Make this the current index. Its predecessor stays for those who have just read its name; older ones are removed."""
+        """Make this the current index.
+
+        Its predecessor stays for processes that have just read its name; older ones are removed.
+        """
         name = os.path.basename(self.folder)
-        before = os.path.basename(_current(home) or "")
+        before = os.path.basename(_current_folder(home) or "")
         pointer = os.path.join(home.index, "CURRENT")
         with open(f"{pointer}.{os.getpid()}", "w", encoding="ascii") as file:
             file.write(name + "\n")
             file.flush()
             os.fsync(file.fileno())
         os.replace(f"{pointer}.{os.getpid()}", pointer)
-        remove_others(home, keep=(name, before))
+        remove_other_indexes(home, keep=(name, before))
 
     def search(self, query: tantivy.Query, limit: int) -> list[tuple[float, int]]:
         """Return the best `limit` matches as (BM25 score, row number), best first. Raises IndexUnusable."""
-        with _Guarded(f"{self.place} can not be searched"):
-            found = self._searcher.search(query, limit, count=False).hits
-            seqs = self._searcher.fast_field_values("seq", [address for _, address in found])
-        return [(score, int(seq)) for (score, _), seq in zip(found, seqs, strict=True) if seq]
+        with _IndexErrors(f"{self.description} cannot be searched"):
+            hits = self._searcher.search(query, limit, count=False).hits
+            seqs = self._searcher.fast_field_values("seq", [address for _, address in hits])
+        return [(score, int(seq)) for (score, _), seq in zip(hits, seqs, strict=True) if seq]
 
     def count(self, query: tantivy.Query) -> int:
         """Return how many memories match. Raises IndexUnusable."""
-        with _Guarded(f"{self.place} can not be searched"):
+        with _IndexErrors(f"{self.description} cannot be searched"):
             return int(self._searcher.search(query, 1, count=True).count)  # type: ignore[attr-defined]  # missing in its stubs
 
     def document_frequency(self, field: str, term: str) -> int:
-        """Return how many documents hold `term`, those of other projects and replaced ones included.
+        """Return how many documents hold `term`, including replaced documents and other projects' documents.
 
         Raises IndexUnusable.
         """
-        known = self._frequencies.get((field, term))
-        if known is None:
-            with _Guarded(f"{self.place} can not be read"):
-                known = self._searcher.doc_freq(field, term)
-            self._frequencies[field, term] = known  # a prompt of 25 words asks 300 times
-        return known
+        frequency = self._frequencies.get((field, term))
+        if frequency is None:
+            with _IndexErrors(f"{self.description} cannot be read"):
+                frequency = self._searcher.doc_freq(field, term)
+            self._frequencies[field, term] = frequency  # a prompt of 25 words asks 300 times
+        return frequency
 
     def rarity(self, field: str, term: str) -> float:
         """Return BM25's inverse document frequency of `term`.
 
-        It is what the term is worth in a memory of the usual length that has it once.
+        It is the score of the term in a memory of average length that has it once.
         """
         # replaced documents are counted until a merge
         frequency = min(self.document_frequency(field, term), self._searcher.num_docs)
         return log(1.0 + (self._searcher.num_docs - frequency + 0.5) / (frequency + 0.5))
 
     def words_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
-        """Return the whole words with this prefix, each with the number of memories that have it, the frequent ones first.
+        """Return the whole words with this prefix, each with its number of memories, the frequent ones first.
 
-        within: counts, and lists, those of these memories alone. Raises IndexUnusable.
+        within: only memories that match this query count. Raises IndexUnusable.
         """
         return self._terms(analysis.EXACT, prefix, limit, within)
 
     def tags_with(self, prefix: str, limit: int, within: tantivy.Query | None = None) -> list[tuple[str, int]]:
-        """Return the tags with this prefix in lower case, each with how many memories have it, the frequent ones first.
+        """Return the tags with this prefix in lower case, each with its number of memories, the frequent ones first.
 
-        within: counts, and lists, those of these memories alone. Raises IndexUnusable.
+        within: only memories that match this query count. Raises IndexUnusable.
         """
         return [(tag, count) for tag, count in self._terms("tag", prefix, limit, within) if analysis.label_form(tag)]
 
     def _terms(self, field: str, prefix: str, limit: int, within: tantivy.Query | None) -> list[tuple[str, int]]:
-        with _Guarded(f"{self.place} can not be read"):
-            found = self._searcher.terms_with_prefix(field, prefix, filter_query=within, limit=limit)
-        return [(term, count) for term, count in found if count]
+        with _IndexErrors(f"{self.description} cannot be read"):
+            terms = self._searcher.terms_with_prefix(field, prefix, filter_query=within, limit=limit)
+        return [(term, count) for term, count in terms if count]
 
     def acronyms(self) -> frozenset[str]:
-        """Return the acronyms that memories spell out, those of other projects included. Raises IndexUnusable."""
+        """Return the acronyms that memories of any project spell out. Raises IndexUnusable."""
         if self._acronyms is None:
-            has_any = self.document_frequency(_SHORT, _ANY)  # most stores have none, and to list none takes .6 ms
-            found = self._terms(_SHORT, "", MOST_ACRONYMS + 1, None) if has_any else []  # _ANY is the most frequent of them
-            self._acronyms = frozenset(term for term, _ in found if term != _ANY)
+            has_any = self.document_frequency(_SHORT, _ANY)  # most stores have none, and listing none takes .6 ms
+            terms = self._terms(_SHORT, "", MAX_ACRONYMS + 1, None) if has_any else []  # _ANY is the most frequent of them
+            self._acronyms = frozenset(term for term, _ in terms if term != _ANY)
         return self._acronyms
 
     def spelled_out(self, short: str, within: tantivy.Query | None = None) -> str | None:
-        """Return the long form of an acronym that most memories give, None when none explains it.
+        """Return the most frequent long form of an acronym, None when no memory explains it.
 
-        within: counts these memories alone.
+        within: only memories that match this query count.
         """
         if short not in self.acronyms():
             return None
-        said = self._terms(_SPELLED_OUT, f"{short}=", 1, within)
-        return said[0][0].partition("=")[2] if said else None
+        long_forms = self._terms(_SPELLED_OUT, f"{short}=", 1, within)
+        return long_forms[0][0].partition("=")[2] if long_forms else None
 
     @property
-    def most_questions(self) -> int:
-        """The most questions that a memory has, 0 where none has any. Raises IndexUnusable."""
-        if self._most_questions is None:
-            places = range(1, MAX_QUESTIONS + 1)
-            self._most_questions = next((n - 1 for n in places if not self.document_frequency(_PLACE, str(n))), MAX_QUESTIONS)
-        return self._most_questions
+    def max_questions(self) -> int:
+        """The largest number of questions of a memory, 0 where none has any. Raises IndexUnusable."""
+        if self._max_questions is None:
+            positions = range(1, MAX_QUESTIONS + 1)
+            self._max_questions = next((n - 1 for n in positions if not self.document_frequency(_PLACE, str(n))), MAX_QUESTIONS)
+        return self._max_questions
 
     @property
     def documents(self) -> int:
@@ -263,7 +266,7 @@ class LexicalIndex:
 
     def check(self) -> None:
         """Read a sample of the index: all numbers, some terms of each first letter. Raises IndexUnusable."""
-        with _Guarded(f"{self.place} is damaged"):
+        with _IndexErrors(f"{self.description} is damaged"):
             everything = self._searcher.search(tantivy.Query.all_query(), max(1, self._searcher.num_docs), count=False).hits
             addresses = [address for _, address in everything]
             for field in ("seq", "created", "expires"):
@@ -277,30 +280,30 @@ class LexicalIndex:
                         self._searcher.search(tantivy.Query.phrase_query(self.schema, field, [*terms[:2]]), 1, count=False)
 
     def reach(self, revision: int) -> None:
-        """Note the store revision that is committed here. Raises OSError."""
+        """Record the store revision that is committed here. Raises OSError."""
         self._watermark = revision
         if self.folder:
             _write_watermark(self.folder, revision)
 
     def writer(self, heap: int = SMALL_HEAP, threads: int = 1) -> IndexWriter:
-        """Return the one writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
-        with _Guarded(f"{self.place} can not be written"):
+        """Return the writer of this index. Raises IndexBusy when another process has it, IndexUnusable."""
+        with _IndexErrors(f"{self.description} cannot be written"):
             return IndexWriter(self, self._index.writer(heap, threads))
 
     def refresh(self) -> None:
-        """See what has been committed since. Raises IndexUnusable."""
+        """Load the latest commit. Raises IndexUnusable."""
         if self.folder:
-            self._watermark = max(self._watermark, _reached(self.folder))
-        with _Guarded(f"{self.place} can not be read"):
+            self._watermark = max(self._watermark, _read_watermark(self.folder))
+        with _IndexErrors(f"{self.description} cannot be read"):
             self._index.reload()
             self._searcher = self._index.searcher()
         self._frequencies.clear()
         self._acronyms = None
-        self._most_questions = None
+        self._max_questions = None
 
 
 class IndexWriter:
-    """Writes one index; nothing is seen before `commit`."""
+    """Writes an index; nothing is visible before `commit`."""
 
     __slots__ = ("_index", "_writer")
 
@@ -309,33 +312,33 @@ class IndexWriter:
         self._writer = writer
 
     def put(self, memories: Iterable[Memory], *, new: bool = False) -> None:
-        """Index memories in place of what the index has of them (`new`: it has nothing). Deleted ones are taken out."""
-        with _Guarded(f"{self._index.place} can not be written"):
+        """Index memories, replacing their old documents; deleted memories are removed. new: there are no old ones."""
+        with _IndexErrors(f"{self._index.description} cannot be written"):
             for memory in memories:
                 if not new:
                     self._writer.delete_documents_by_term("seq", memory.seq)
                 if memory.status != "deleted":
-                    self._writer.add_document(_document(memory))
+                    self._writer.add_document(_make_document(memory))
 
     def remove(self, seqs: Iterable[int]) -> None:
-        with _Guarded(f"{self._index.place} can not be written"):
+        with _IndexErrors(f"{self._index.description} cannot be written"):
             for seq in seqs:
                 self._writer.delete_documents_by_term("seq", seq)
 
     def commit(self, revision: int) -> None:
-        """Make all of it visible, then note the store revision that it reaches. Raises IndexUnusable."""
-        with _Guarded(f"{self._index.place} can not be written"):
+        """Make all changes visible, then record the store revision that they reach. Raises IndexUnusable."""
+        with _IndexErrors(f"{self._index.description} cannot be written"):
             self._writer.commit()
             self._index.reach(revision)
 
     def finish(self) -> None:
-        """Let merges end, so that segments stay few, and give the lock back."""
-        with _Guarded(f"{self._index.place} can not be written"):
+        """Wait for merges, so that segments stay few, and release the lock."""
+        with _IndexErrors(f"{self._index.description} cannot be written"):
             self._writer.wait_merging_threads()
         self._index.refresh()
 
 
-def _document(memory: Memory) -> tantivy.Document:
+def _make_document(memory: Memory) -> tantivy.Document:
     from subcog_hooks.text import acronyms  # .2 ms, and a hook writes no index
 
     folded = analysis.fold(memory.content)
@@ -348,11 +351,11 @@ def _document(memory: Memory) -> tantivy.Document:
         document.add_text(analysis.CJK, cjk)
     if memory.tags or memory.keywords:
         document.add_text(LABELS, analysis.spread(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
-    for place, question in enumerate(memory.questions, 1):
+    for position, question in enumerate(memory.questions, 1):
         words = f"{analysis.with_stems(question.text)} {analysis.cjk_view(analysis.fold(question.text))}"
-        document.add_text(_PLACE, str(place))
+        document.add_text(_PLACE, str(position))
         document.add_text(ASKED, words)
-        document.add_text(ASKED_AT[place - 1], words)
+        document.add_text(ASKED_AT[position - 1], words)
     for tag in memory.tags:
         document.add_text("tag", tag.lower())
     for label in dict.fromkeys(map(analysis.label_form, (*memory.tags, *memory.keywords))):
@@ -361,9 +364,9 @@ def _document(memory: Memory) -> tantivy.Document:
     definitions = acronyms.definitions(memory.content)
     if definitions:
         document.add_text(_SHORT, _ANY)
-    for short, long in definitions:
-        document.add_text(_SHORT, short)
-        document.add_text(_SPELLED_OUT, f"{short}={long}")
+    for acronym, long_form in definitions:
+        document.add_text(_SHORT, acronym)
+        document.add_text(_SPELLED_OUT, f"{acronym}={long_form}")
     document.add_text("audience", audience_of(memory.scope, memory.project))
     document.add_text("status", memory.status)
     document.add_text("namespace", memory.namespace)
@@ -388,18 +391,15 @@ def _write_watermark(folder: str, revision: int) -> None:
             break
 
 
-def _reached(folder: str) -> int:
-    """Return the revision in the file WATERMARK.
-
-    It is 0 when there is no such file, or none that can be read: then all is taken over once more.
-    """
+def _read_watermark(folder: str) -> int:
+    """Return the revision in the file WATERMARK, 0 without a readable one: then everything is indexed once more."""
     try:
         return max(0, int(read_regular(os.path.join(folder, _WATERMARK), 30)))
     except (OSError, ValueError):
         return 0
 
 
-def _current(home: Home) -> str | None:
+def _current_folder(home: Home) -> str | None:
     """Return the folder named by CURRENT, None when there is none of this format."""
     try:
         name = read_regular(os.path.join(home.index, "CURRENT"), 200).decode("utf-8", "replace").strip()
@@ -410,14 +410,14 @@ def _current(home: Home) -> str | None:
     return os.path.join(home.index, name)
 
 
-def has_indexed(home: Home) -> bool:
+def has_indexed_memories(home: Home) -> bool:
     """Return whether the current index has followed a store that had memories."""
-    folder = _current(home)
-    return folder is not None and _reached(folder) > 0
+    folder = _current_folder(home)
+    return folder is not None and _read_watermark(folder) > 0
 
 
-def remove_others(home: Home, keep: tuple[str, ...]) -> None:
-    """Delete the other index folders. One that is still open elsewhere stays until the next time (Windows)."""
+def remove_other_indexes(home: Home, keep: tuple[str, ...]) -> None:
+    """Delete the other index folders. A folder that is open elsewhere stays until the next time (Windows)."""
     import shutil  # off the hook's path: only a rebuild comes here
 
     for name in os.listdir(home.index):

@@ -1,6 +1,6 @@
-"""The record of the work at rest: what came of each job's last run, and when a session that begins is to start it again.
+"""The record of the background jobs: the result of each job's last run, and the time when they are due again.
 
-One small JSON file in the home, which may be deleted at any time. A damaged one is as good as none.
+One small JSON file in the home, which may be deleted at any time. A damaged one counts as none.
 """
 
 from __future__ import annotations
@@ -16,30 +16,33 @@ if TYPE_CHECKING:
     from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
 
-_FLAGS = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place waits for nobody
+_FLAGS = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
 MAX_RECORD_BYTES = 64 * 1024
-MAX_TOLD = 300  # characters of what came of a run
-DONE, RUN_FAILED, PUT_OFF, UNFINISHED = "done", "failed", "put off", "unfinished"  # put off: for want of room on the machine
+MAX_RESULT = 300  # characters
+DONE, RUN_FAILED, PUT_OFF, UNFINISHED = "done", "failed", "put off", "unfinished"  # put off: the machine is busy
 OUTCOMES = (DONE, RUN_FAILED, PUT_OFF, UNFINISHED)
-FARTHEST_S = 86_400.0  # a session looks again for what nobody has told of
-UNDER_WAY = 0  # the next time of work that has not ended, or was killed
+FARTHEST_S = 86_400.0  # seconds; a session starts the jobs at least this often
+UNDER_WAY = 0  # the next time while jobs run, or after they were killed
 
 
 class LastRun:
-    """The last run of a job. at: milliseconds since the epoch when it ended; told: what came of it, in one line."""
+    """The last run of a job. ended_ms: when it ended, milliseconds since the epoch; result: its outcome in one line."""
 
-    __slots__ = ("at", "outcome", "told", "took_ms")
+    __slots__ = ("ended_ms", "outcome", "result", "took_ms")
 
-    def __init__(self, at: int, took_ms: int, outcome: str, told: str) -> None:
-        self.at = at
+    def __init__(self, ended_ms: int, took_ms: int, outcome: str, result: str) -> None:
+        self.ended_ms = ended_ms
         self.took_ms = took_ms
         self.outcome = outcome
-        self.told = " ".join(told.split())[:MAX_TOLD]
+        self.result = " ".join(result.split())[:MAX_RESULT]
 
 
-class RestRecord:
-    """The last runs by the names of their jobs. next_at: when a session is to start the work, milliseconds since the epoch;
-    settings: the time of the settings' file that the last work was under, in nanoseconds."""
+class JobRecord:
+    """The last runs by the names of their jobs.
+
+    next_at: when a session is to start the jobs, milliseconds since the epoch; settings: the mtime of the settings' file at the
+    last run, in nanoseconds.
+    """
 
     __slots__ = ("next_at", "runs", "settings")
 
@@ -49,49 +52,48 @@ class RestRecord:
         self.settings = settings
 
 
-def read(home: Home) -> RestRecord:
-    """Return the record; an empty one, whose work is due, where none can be read."""
+def read_record(home: Home) -> JobRecord:
+    """Return the record; an empty record, whose jobs are due, where none can be read."""
     try:
-        found = light_json.loads(read_regular(home.at_rest, MAX_RECORD_BYTES).decode())
+        content = light_json.loads(read_regular(home.job_record, MAX_RECORD_BYTES).decode())
     except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
-        return RestRecord({}, UNDER_WAY, -1)
-    rows, next_at, settings = found.get("jobs"), found.get("next"), found.get("settings")
-    runs = {name: run for name, row in rows.items() if (run := _run(row))} if isinstance(rows, dict) else {}
-    return RestRecord(runs, next_at if isinstance(next_at, int) else UNDER_WAY, settings if isinstance(settings, int) else -1)
+        content = None
+    if not isinstance(content, dict):
+        return JobRecord({}, UNDER_WAY, -1)
+    rows, next_at, settings = content.get("jobs"), content.get("next"), content.get("settings")
+    runs = {name: run for name, row in rows.items() if (run := _parse_run(row))} if isinstance(rows, dict) else {}
+    return JobRecord(runs, next_at if isinstance(next_at, int) else UNDER_WAY, settings if isinstance(settings, int) else -1)
 
 
-def _run(row: object) -> LastRun | None:
+def _parse_run(row: object) -> LastRun | None:
     if not isinstance(row, dict):
         return None
-    at, took_ms, outcome, told = (row.get(name) for name in ("at", "took_ms", "outcome", "told"))
-    if not (isinstance(at, int) and isinstance(took_ms, int) and isinstance(told, str)):
+    ended_ms, took_ms, outcome, result = (row.get(name) for name in ("at", "took_ms", "outcome", "told"))
+    if not (isinstance(ended_ms, int) and isinstance(took_ms, int) and isinstance(result, str)):
         return None
-    return LastRun(at, took_ms, str(outcome), told) if outcome in OUTCOMES and 0 <= at < 10**15 else None
+    return LastRun(ended_ms, took_ms, str(outcome), result) if outcome in OUTCOMES and 0 <= ended_ms < 10**15 else None
 
 
-def write(home: Home, record: RestRecord) -> bool:
-    """Put a record in the place of the one before. Return False where that one stays, as on a full disk: the next process does
-    the work once more then."""
+def write_record(home: Home, record: JobRecord) -> bool:
+    """Replace the record. Return False on failure, as on a full disk: the next process repeats the jobs then."""
     jobs: Json = {
-        name: {"at": run.at, "took_ms": run.took_ms, "outcome": run.outcome, "told": run.told}
+        name: {"at": run.ended_ms, "took_ms": run.took_ms, "outcome": run.outcome, "told": run.result}
         for name, run in record.runs.items()
     }
     text = light_json.dumps({"next": record.next_at, "settings": record.settings, "jobs": jobs})
-    new = f"{home.at_rest}.new"  # the one at work writes alone, so that a killed one leaves no second file
+    new = f"{home.job_record}.new"  # only the process with the lock writes, so a killed one leaves no second file
     try:
         descriptor = os.open(new, _FLAGS, PRIVATE_FILE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
-        os.replace(new, home.at_rest)
+        os.replace(new, home.job_record)
     except OSError:
         return False
     return True
 
 
-def settings_time(home: Home) -> int:
-    """Return the time of the settings' file in nanoseconds, 0 where there is none."""
+def find_settings_time(home: Home) -> int:
+    """Return the mtime of the settings' file in nanoseconds, 0 where there is none."""
     try:
         return os.stat(home.config).st_mtime_ns
     except OSError:
@@ -99,9 +101,9 @@ def settings_time(home: Home) -> int:
 
 
 def is_due(home: Home, now_ms: int) -> bool:
-    """Return whether a session that begins is to start the work: some of it is due, or the settings have changed since.
+    """Return whether a new session is to start the jobs: one is due, or the settings have changed.
 
-    A time that is too far away was written by a clock that has been put back.
+    A time that is too far ahead was written by a clock that has been put back.
     """
-    record = read(home)
-    return not 0 < record.next_at - now_ms <= FARTHEST_S * 1000 or record.settings != settings_time(home)
+    record = read_record(home)
+    return not 0 < record.next_at - now_ms <= FARTHEST_S * 1000 or record.settings != find_settings_time(home)

@@ -1,4 +1,4 @@
-"""A lock between processes that dies with its owner, on every system: SQLite's own, on an empty file."""
+"""A lock between processes that dies with its owner, on every system: SQLite's own lock, on an empty file."""
 
 import os
 
@@ -10,10 +10,10 @@ from subcog_hooks.core.paths import make_private_folder
 
 
 class ProcessLock:
-    """Entered, it is held by this process alone.
+    """A lock that this process alone holds inside the `with` block.
 
-    wait_ms: for how long another holder is waited for; then StoreBusy is raised. doing: what the holder does, for that error:
-    "rebuilding the index". Raises StoreError when the folder can not be written.
+    wait_ms: how long to wait for another holder; then StoreBusy is raised. doing: the holder's work, for the error: "rebuilding
+    the index". Raises StoreError when the folder cannot be written.
     """
 
     __slots__ = ("_connection", "_doing", "_path", "_wait_ms")
@@ -27,18 +27,18 @@ class ProcessLock:
         make_private_folder(os.path.dirname(self._path))
         try:
             try:
-                self._connection = self._locked()
-            except (apsw.NotADBError, apsw.CorruptError):  # something else was written into it
-                os.truncate(self._path, 0)  # in place, so that all who wait for the lock wait for the same file
-                self._connection = self._locked()
+                self._connection = self._open_locked()
+            except (apsw.NotADBError, apsw.CorruptError):  # another program has written into it
+                os.truncate(self._path, 0)  # in place, so that all waiting processes use the same file
+                self._connection = self._open_locked()
         except apsw.BusyError as error:
             raise StoreBusy(f"another process has been {self._doing} for long", "wait for it to end") from error
         except apsw.Error as error:
-            raise database.translated(error, self._path) from error
+            raise database.translate_error(error, self._path) from error
         except OSError as error:
-            raise StoreError(f"{self._path} can not be written: {error.strerror}", "delete it") from error
+            raise StoreError(f"{self._path} cannot be written: {error.strerror}", "delete it") from error
 
-    def _locked(self) -> apsw.Connection:
+    def _open_locked(self) -> apsw.Connection:
         connection = apsw.Connection(self._path)
         try:
             connection.set_busy_timeout(self._wait_ms)
@@ -53,8 +53,8 @@ class ProcessLock:
 
 
 def is_held(path: str) -> bool:
-    """Return whether a process holds the lock at this moment. Looking does not get in anybody's way."""
-    if not os.path.isfile(path):  # nor is a pipe opened, which waits for a writer
+    """Return whether a process holds the lock now. The check never blocks that process."""
+    if not os.path.isfile(path):  # opening a pipe would block
         return False
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)

@@ -1,4 +1,4 @@
-"""The Memory model of DESIGN section 5: fields, their allowed values, validation, ids and hashes. No storage here."""
+"""The Memory model: fields, their allowed values, validation, ids and hashes. No storage here."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ NAMESPACES = (
     "security",
     "performance",
     "testing",
-)  # the known ones, for completion and help; others are allowed
+)  # the suggested ones, for completion and help; others are allowed
 DEFAULT_NAMESPACE = "learnings"
 SCOPES = ("project", "user", "org")
-PENDING = "pending"  # of STATUSES: it waits for the person's word
+PENDING = "pending"  # of STATUSES: it waits for the person's answer
 STATUSES = ("active", PENDING, "superseded", "archived", "deleted")
-USER, AGENT, FILE = "user", "agent", "file"  # of TRUSTS: the person's own word; what an agent has stored; what a file says
-TEAM = "team"  # a colleague's word
+USER, AGENT, FILE = "user", "agent", "file"  # of TRUSTS: by the person, by an agent, from a file
+TEAM = "team"  # by a colleague
 TRUSTS = (USER, AGENT, FILE, "import", "transcript", "tool", TEAM)
-NOTED = {  # by trust: who noted a memory, where that was not the user
+AUTHOR_PHRASES = {  # by trust, except the user's
     AGENT: "noted by an agent",
     FILE: "from a file",
     "import": "imported",
@@ -37,26 +37,26 @@ NOTED = {  # by trust: who noted a memory, where that was not the user
     TEAM: "by a colleague",
 }
 
-SECTION = "md-"  # begins the ids of what was imported, which follow from its place
-FROM_SESSION = "session:"  # begins the source of what came from a session
-WRITTEN_BY_MODEL = "written by a model"  # what came from one, and has the trust of an agent
-_COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # ends what is told of a colleague; the name of one without
-_FROM_TEAM = "team:"  # begins the source of what a colleague wrote: the colleague follows
-FROM_CLAUDE, IN_CONTEXT = "claude:", ":context:"  # begins, and is in, the source of what the client itself loads
+SECTION_PREFIX = "md-"  # the prefix of the ids of imported sections, which derive from their position
+SESSION_SOURCE = "session:"  # the prefix of the source of a memory from a session
+WRITTEN_BY_MODEL = "written by a model"  # the author phrase of a model's memory, which has the trust of an agent
+_COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # the end of a colleague's phrase; the name of a colleague without one
+_TEAM_SOURCE = "team:"  # the prefix of the source of a colleague's memory: the colleague follows
+CLAUDE_SOURCE, IN_CONTEXT = "claude:", ":context:"  # mark the source of a file that the client itself loads
 
 MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
-MAX_ENTRY = 1_000  # characters of one of them
-MAX_QUESTIONS = 8  # of one memory: each has a vector of its own
+MAX_ENTRY = 1_000  # characters of an entry
+MAX_QUESTIONS = 8  # of a memory: each has a vector of its own
 MAX_QUESTION = 200  # characters
 PERSON = "person"
-LEARNED = "learned"  # from a prompt at which the memory was missed, or was of use late
-MODEL = "model"  # written by one
+LEARNED = "learned"  # from a prompt that missed the memory, or got it late
+MODEL = "model"  # written by a model
 ORIGINS = (PERSON, AGENT, MODEL, LEARNED)  # of a question
-MAX_AUTHOR = 40  # characters of a colleague's name that are shown
-FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # milliseconds: the years 1 to 9999, what ISO 8601 can write
-MAX_SKEW_MS = 60_000  # by which several changes in one millisecond, and clocks, may differ
-PINNING_PRIORITY = 90  # and more pin a memory: only the user's own word does that (DESIGN 7.9)
+MAX_AUTHOR = 40  # characters of a colleague's name
+FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # ms: the years 1 to 9999, the range of ISO 8601
+MAX_SKEW_MS = 60_000  # ms; the tolerance for several changes in one millisecond, and for clocks
+PINNING_PRIORITY = 90  # higher priorities pin a memory; only the user may set them (DESIGN 7.9)
 MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 
 _ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
@@ -65,50 +65,51 @@ _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
 
 
 def is_loaded_by_client(source: str) -> bool:
-    """Return whether a memory of this source is of a file that the client puts before the model of some sessions itself.
+    """Return whether the client itself puts the file of this source before the model in some sessions.
 
     >>> [is_loaded_by_client(f"claude:~/.claude:{place}:1") for place in ("context:user::::CLAUDE.md", "-shop/prices.md")]
     [True, False]
     """
-    return source.startswith(FROM_CLAUDE) and IN_CONTEXT in source
+    return source.startswith(CLAUDE_SOURCE) and IN_CONTEXT in source
 
 
 def team_source(author: str) -> str:
     """Return the source of a memory that a colleague wrote."""
-    return _FROM_TEAM + author
+    return _TEAM_SOURCE + author
 
 
 def colleague_in(noted: str) -> str:
-    """Return the colleague's name in a phrase of `told_author`, "" where no colleague noted it.
+    """Return the colleague's name in a phrase of `author_phrase`, "" where no colleague noted it.
 
     >>> colleague_in("by ada, a colleague"), colleague_in("by a colleague"), colleague_in("from a file")
     ('ada', 'somebody', '')
     """
-    if noted == NOTED[TEAM]:
+    if noted == AUTHOR_PHRASES[TEAM]:
         return _UNNAMED
     return noted[len("by ") : -len(_COLLEAGUE)] if noted.endswith(_COLLEAGUE) else ""
 
 
-def told_author(trust: str, source: str) -> str:
-    """Return who noted a memory of this trust and source, in a few words; "" for the user.
+def author_phrase(trust: str, source: str) -> str:
+    """Return a short phrase that names the author of a memory of this trust and source; "" for the user.
 
-    >>> told_author(TEAM, team_source("ada")), told_author(AGENT, ""), told_author(USER, "")
+    >>> author_phrase(TEAM, team_source("ada")), author_phrase(AGENT, ""), author_phrase(USER, "")
     ('by ada, a colleague', 'noted by an agent', '')
-    >>> told_author(AGENT, "session:/home/ada/.claude/projects/-shop/4f56.jsonl:b1c2")
+    >>> author_phrase(AGENT, "session:/home/ada/.claude/projects/-shop/4f56.jsonl:b1c2")
     'written by a model'
     """
-    if trust == TEAM and source.startswith(_FROM_TEAM):  # a file that was imported may say this, too
-        author = "".join([letter for letter in source[len(_FROM_TEAM) :][:MAX_AUTHOR] if letter in _ID_CHARACTERS])
+    if trust == TEAM and source.startswith(_TEAM_SOURCE):  # an imported file may have such a source, too
+        author = "".join([letter for letter in source[len(_TEAM_SOURCE) :][:MAX_AUTHOR] if letter in _ID_CHARACTERS])
         return f"by {author or _UNNAMED}{_COLLEAGUE}"
-    if trust == AGENT and source.startswith(FROM_SESSION):
+    if trust == AGENT and source.startswith(SESSION_SOURCE):
         return WRITTEN_BY_MODEL
-    return NOTED.get(trust, "")
+    return AUTHOR_PHRASES.get(trust, "")
 
 
 class AnsweredQuestion:
-    """A question that a memory answers. by: who put it, one of ORIGINS.
+    """A question that a memory answers. by: its author, one of ORIGINS.
 
-    decision: about the prompt from which it was learned without a person's word, whose record it goes with; "" for all others.
+    decision: the decision about the prompt that taught it without a person's approval; "" for all others. Such a question is
+    deleted with the decision's record.
     """
 
     __slots__ = ("by", "decision", "text")
@@ -130,12 +131,12 @@ class AnsweredQuestion:
 
 
 class Memory:
-    """One memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
-    `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` says which there are).
-    `questions` are what it answers, in other words than its own. `standing`: whether it holds in every session, None where
-    nobody has said so (`text.standing` tells it then, with its certainty).
+    """A memory. Times are integer milliseconds since the epoch, UTC; lists are tuples; absent values are None.
 
-    `seq` is the store's row number (0 before it is stored), which the caches use as their key.
+    `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` lists the names). `questions` are
+    questions that it answers, in other words than its own. `standing`: whether it holds in every session, None where nobody has
+    set it; then `text.standing` estimates it. `seq` is the store's row number (0 before it is stored), which the caches use as
+    their key.
     """
 
     __slots__ = (
@@ -221,19 +222,19 @@ class Memory:
 
     @property
     def is_pinnable(self) -> bool:
-        """True where its priority puts it before all others: as high as that, and given by the user himself."""
+        """True where its priority and the user's own trust pin it before all others."""
         return self.priority >= PINNING_PRIORITY and self.trust == USER
 
     @property
     def noted(self) -> str:
-        """Who noted it, in a few words; "" for the user."""
-        return told_author(self.trust, self.source)
+        """A short phrase that names its author; "" for the user."""
+        return author_phrase(self.trust, self.source)
 
     def is_live(self, now_ms: int) -> bool:
         """Return whether the memory is active and not expired at `now_ms`: only such memories are ever injected."""
         return self.status == "active" and (self.expires_at is None or self.expires_at > now_ms)
 
-    def replaced(self, **changes: object) -> Memory:
+    def with_changes(self, **changes: object) -> Memory:
         """Return a copy with these fields changed; the content hash follows the content."""
         values = {name: getattr(self, name) for name in self.__slots__}
         values.update(changes)
@@ -247,7 +248,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def move_date(changed_at: int) -> int:
+def next_change_date(changed_at: int) -> int:
     """Return the date of a change made now: later than the date of the last change, unless that lies ahead."""
     now = now_ms()
     return max(now, changed_at + 1) if changed_at < now + MAX_SKEW_MS else now
@@ -255,7 +256,7 @@ def move_date(changed_at: int) -> int:
 
 def hash_content(content: str) -> str:
     """Return the key of a content in every cache: 32 hexadecimal characters of BLAKE2b."""
-    import hashlib  # 2 ms; the hook reads stored hashes and never makes one
+    import hashlib  # 2 ms; the hook only reads stored hashes
 
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -273,21 +274,21 @@ class IdMaker:
         self._tail = 0
 
     def new(self, at_ms: int | None = None) -> str:
-        at = max(now_ms() if at_ms is None else at_ms, self._last)
-        if at == self._last and self._tail < 2**25 - 1:
+        time_ms = max(now_ms() if at_ms is None else at_ms, self._last)
+        if time_ms == self._last and self._tail < 2**25 - 1:
             self._tail += 1
         else:
-            at += at == self._last
+            time_ms += time_ms == self._last
             self._tail = int.from_bytes(os.urandom(3), "big")
-        self._last = at
-        return _base32(at, 9) + _base32(self._tail, 5)
+        self._last = time_ms
+        return _base32(time_ms, 9) + _base32(self._tail, 5)
 
 
 def _base32(number: int, width: int) -> str:
     return "".join(_BASE32[number >> shift & 31] for shift in range(5 * (width - 1), -1, -5))
 
 
-def check(memory: Memory) -> Memory:
+def check_memory(memory: Memory) -> Memory:
     """Return `memory` itself when every field holds. Raises InvalidMemory naming the first field that does not."""
     check_id(memory.id)
     if not memory.content.strip():
@@ -310,8 +311,8 @@ def check(memory: Memory) -> Memory:
     if not 0 <= memory.priority <= 100:
         raise InvalidMemory(f"priority is {memory.priority}", "expected 0 to 100")
     for field in ("created_at", "updated_at", "expires_at"):
-        at = getattr(memory, field)
-        if at is not None and not FIRST_TIME <= at <= LAST_TIME:
+        time_ms = getattr(memory, field)
+        if time_ms is not None and not FIRST_TIME <= time_ms <= LAST_TIME:
             raise InvalidMemory(f"{field} is outside of the years 1 to 9999", "give another date")
     if memory.superseded_by is not None:
         check_id(memory.superseded_by, "superseded_by")
@@ -338,19 +339,19 @@ def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
             raise InvalidMemory(f"a question is by {question.by!r}", "expected one of " + ", ".join(ORIGINS))
 
 
-_MOST_TAKEN = 2_000  # triggers that are kept; an import has chunks of 1,000 memories
-_taken: set[str] = set()  # triggers that hold: an import checks each twice, 50 µs a time
+_MAX_CHECKED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
+_checked_triggers: set[str] = set()  # valid triggers: an import checks each twice, 50 µs a time
 
 
 def _check_cues(memory: Memory) -> None:
     from subcog_hooks.cues import condition_checks, globs, triggers
 
     for trigger in memory.triggers:
-        if trigger not in _taken:
+        if trigger not in _checked_triggers:
             triggers.check(trigger)
-            if len(_taken) >= _MOST_TAKEN:
-                _taken.clear()
-            _taken.add(trigger)
+            if len(_checked_triggers) >= _MAX_CHECKED:
+                _checked_triggers.clear()
+            _checked_triggers.add(trigger)
     for path in memory.paths:
         globs.check(path)
     condition_checks.check(memory.when)

@@ -1,34 +1,34 @@
-"""Reads of memories what a session's brief weighs, without the rest of their rows, which takes a fifth of the time."""
+"""The columns of memories that a session's brief needs: reading them takes a fifth of the time of full rows."""
 
 from __future__ import annotations
 
-from subcog_hooks.store.memory import FROM_CLAUDE, IN_CONTEXT, told_author
+from subcog_hooks.store.memory import CLAUDE_SOURCE, IN_CONTEXT, author_phrase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any  # what a column holds is said by the STRICT tables
+    from typing import Any  # the STRICT tables guarantee the column types
 
     import apsw
 
     Run = Callable[[str, tuple[apsw.SQLiteValue, ...]], list[tuple[Any, ...]]]
 
-LONGEST = 6_000  # characters that are read of a memory's text: more than any line of a brief is made from
-FEW_READ = 10  # memories of each project, which are .1 ms
+MAX_CONTENT_READ = 6_000  # characters of a memory's text: no line of a brief is made from more
+FIRST_READ = 10  # memories of each project: .1 ms
 
-_FOR_ALL = (
+_UNCONDITIONAL = (
     "triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
-    f" AND NOT (substr(source, 1, {len(FROM_CLAUDE)}) = '{FROM_CLAUDE}' AND instr(source, '{IN_CONTEXT}') > 0)"
+    f" AND NOT (substr(source, 1, {len(CLAUDE_SOURCE)}) = '{CLAUDE_SOURCE}' AND instr(source, '{IN_CONTEXT}') > 0)"
 )
-_SHOWN = f"id, substr(content, 1, {LONGEST}), namespace, scope, created_at, trust, source, standing"
-_READ = "id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at, standing"
+_OUTLINE_COLUMNS = f"id, substr(content, 1, {MAX_CONTENT_READ}), namespace, scope, created_at, trust, source, standing"
+_ROW_COLUMNS = "id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at, standing"
 
 
 class Outline:
-    """A memory that waits for no moment of its own, no triggers, paths or conditions, and that the client does not load itself.
+    """A memory without triggers, paths, conditions or expiry in the past, which the client does not load itself.
 
-    content: of a longer one its first LONGEST characters. created_at: in milliseconds since the epoch. standing: what somebody
-    has said of it, None where nobody has.
+    content: its first MAX_CONTENT_READ characters. created_at: in milliseconds since the epoch. standing: None where nobody has
+    set it.
     """
 
     __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "standing", "trust")
@@ -50,79 +50,80 @@ class Outline:
         self.scope = scope
         self.created_at = created_at
         self.trust = trust
-        self.noted = told_author(trust, source)
+        self.noted = author_phrase(trust, source)
         self.standing = None if standing is None else bool(standing)
 
 
 def find_newest(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -> list[Outline]:
-    """Return the live memories that wait for nothing among the `limit` that each project, and all projects, stored last."""
-    found: list[Outline] = []
-    for project, scopes in _projects(audiences):
-        last = (
-            f"SELECT {_READ} FROM memories INDEXED BY memories_by_project"  # noqa: S608 - constants and marks
-            f" WHERE project IS ? AND status = 'active' AND scope IN ({_marks(scopes)}) ORDER BY seq DESC LIMIT ?"
+    """Return the unconditional live memories among the `limit` newest of each project, and of the shared ones."""
+    outlines: list[Outline] = []
+    for project, scopes in _scopes_by_project(audiences):
+        newest = (
+            f"SELECT {_ROW_COLUMNS} FROM memories INDEXED BY memories_by_project"  # noqa: S608 - constants and marks
+            f" WHERE project IS ? AND status = 'active' AND scope IN ({_placeholders(scopes)}) ORDER BY seq DESC LIMIT ?"
         )
-        rows = run(f"SELECT {_SHOWN} FROM ({last}) WHERE {_FOR_ALL}", (project, *scopes, limit, now_ms))  # noqa: S608 - as above
-        found += [Outline(*row) for row in rows]
-    return found
+        rows = run(f"SELECT {_OUTLINE_COLUMNS} FROM ({newest}) WHERE {_UNCONDITIONAL}", (project, *scopes, limit, now_ms))  # noqa: S608 - as above
+        outlines += [Outline(*row) for row in rows]
+    return outlines
 
 
 def find_standing(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -> list[Outline]:
-    """Return the live memories that wait for nothing and were called standing, the `limit` last ones of each project."""
-    found: list[Outline] = []
-    for project, scopes in _projects(audiences):
+    """Return the `limit` newest unconditional live memories of each project that are marked as standing."""
+    outlines: list[Outline] = []
+    for project, scopes in _scopes_by_project(audiences):
         rows = run(
-            f"SELECT {_SHOWN} FROM memories INDEXED BY memories_standing WHERE status = 'active' AND standing = 1"  # noqa: S608 - as above
-            f" AND project IS ? AND scope IN ({_marks(scopes)}) AND {_FOR_ALL} ORDER BY seq DESC LIMIT ?",
+            f"SELECT {_OUTLINE_COLUMNS} FROM memories INDEXED BY memories_standing WHERE status = 'active' AND standing = 1"  # noqa: S608 - as above
+            f" AND project IS ? AND scope IN ({_placeholders(scopes)}) AND {_UNCONDITIONAL} ORDER BY seq DESC LIMIT ?",
             (project, *scopes, now_ms, limit),
         )
-        found += [Outline(*row) for row in rows]
-    return found
+        outlines += [Outline(*row) for row in rows]
+    return outlines
 
 
 def find_by_ids(run: Run, ids: Sequence[str], audiences: Sequence[str], now_ms: int) -> list[Outline]:
-    """Return the memories of these ids that are live, wait for nothing and are for these audiences."""
-    found: list[Outline] = []
-    for project, scopes in _projects(audiences) if ids else ():
+    """Return the unconditional live memories with these ids for these audiences."""
+    outlines: list[Outline] = []
+    for project, scopes in _scopes_by_project(audiences) if ids else ():
         rows = run(
-            f"SELECT {_SHOWN} FROM memories WHERE id IN ({_marks(ids)}) AND +status = 'active'"  # noqa: S608 - as above
-            f" AND +project IS ? AND scope IN ({_marks(scopes)}) AND {_FOR_ALL}",  # by ids: a project may have 50,000
+            f"SELECT {_OUTLINE_COLUMNS} FROM memories WHERE id IN ({_placeholders(ids)}) AND +status = 'active'"  # noqa: S608 - as above
+            f" AND +project IS ? AND scope IN ({_placeholders(scopes)}) AND {_UNCONDITIONAL}",
             (*ids, project, *scopes, now_ms),
         )
-        found += [Outline(*row) for row in rows]
-    return found
+        outlines += [Outline(*row) for row in rows]
+    return outlines
 
 
 def fit_into(run: Run, room: int, audiences: Sequence[str], limit: int, longest: int) -> bool:
-    """Return whether all active memories for these audiences fit into so many characters, and are at most `limit` a project.
+    """Return whether all active memories for these audiences fit into `room` characters, at most `limit` a project.
 
-    longest: characters of one that count. A few of each project are read first: of most stores these are too many.
+    longest: the characters of a memory that count. A few of each project are read first, because they are too many in most
+    stores.
     """
-    for most in (FEW_READ, limit + 1):
-        left = room
-        for project, scopes in _projects(audiences):
+    for max_rows in (FIRST_READ, limit + 1):
+        characters_left = room
+        for project, scopes in _scopes_by_project(audiences):
             rows = run(
                 "SELECT min(length(content), ?) FROM memories INDEXED BY memories_by_project"  # noqa: S608 - as above
-                f" WHERE project IS ? AND status = 'active' AND scope IN ({_marks(scopes)}) LIMIT ?",
-                (longest, project, *scopes, most),
+                f" WHERE project IS ? AND status = 'active' AND scope IN ({_placeholders(scopes)}) LIMIT ?",
+                (longest, project, *scopes, max_rows),
             )
-            left -= sum([int(row[0]) for row in rows])
-            if left < 0 or len(rows) > limit:
+            characters_left -= sum([int(row[0]) for row in rows])
+            if characters_left < 0 or len(rows) > limit:
                 return False
     return True
 
 
-def _projects(audiences: Sequence[str]) -> list[tuple[str | None, list[str]]]:
-    """Return the projects of audiences with their scopes, None for what is for all projects."""
-    found: list[tuple[str | None, list[str]]] = []
+def _scopes_by_project(audiences: Sequence[str]) -> list[tuple[str | None, list[str]]]:
+    """Return the projects of audiences with their scopes, None for the scopes of all projects."""
+    projects: list[tuple[str | None, list[str]]] = []
     for audience in audiences:
         scope, _, project = audience.partition(":")
         if project:
-            found.append((project, [scope]))
+            projects.append((project, [scope]))
     if scopes := [audience for audience in audiences if ":" not in audience]:
-        found.append((None, scopes))
-    return found
+        projects.append((None, scopes))
+    return projects
 
 
-def _marks(values: Sequence[str]) -> str:
+def _placeholders(values: Sequence[str]) -> str:
     return ",".join("?" * len(values))

@@ -4,18 +4,18 @@ import os
 
 from subcog_hooks.core.regular_files import read_regular
 
-MAX_GIT_FILE = 1_000_000  # bytes of .git/config that are read
-MAX_FOLDER = 4_096  # characters of a path, Linux' PATH_MAX: each part of a longer one would be looked for
+MAX_GIT_FILE = 1_000_000  # bytes of .git/config
+MAX_FOLDER = 4_096  # Linux' PATH_MAX; a longer path would cost a look-up for each of its parts
 MAX_BRANCH = 1_000  # characters of a branch's name; git allows 250 on most disks
 
-_SHORTEST_TOKEN = 20  # characters; names of repositories are shorter, most of them
+_SHORTEST_TOKEN = 20  # characters; most names of repositories are shorter
 _HEADS = "ref: refs/heads/"
 
 
 class Project:
     """A project: `identity` is the normalised remote, else the main worktree's path; `root` is the worktree at hand.
 
-    `names` has the identity and the main worktree's path: what was remembered before there was a remote is still found.
+    `names` has the identity and the main worktree's path, so memories from before the remote are found.
     """
 
     __slots__ = ("identity", "names", "root")
@@ -35,7 +35,7 @@ def slug_of(path: str) -> str:
     return "".join([letter if letter.isascii() and letter.isalnum() else "-" for letter in path])
 
 
-def find(folder: str) -> Project | None:
+def find_project(folder: str) -> Project | None:
     """Return the project that `folder` lies in, None outside of any repository.
 
     All worktrees of a repository, and all its clones with the same remote, are one project.
@@ -44,7 +44,7 @@ def find(folder: str) -> Project | None:
         return None
     try:
         root, git = _walk_up(os.path.realpath(folder))
-        root.encode("utf-8")  # a name that is not Unicode could be stored, but not asked for again
+        root.encode("utf-8")  # SQLite stores a name that is not Unicode, but cannot find it again
         if git is None:
             return None
         common = _common_folder(git)
@@ -52,15 +52,13 @@ def find(folder: str) -> Project | None:
     except (OSError, ValueError):
         return None
     main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
-    return Project(normalised(url, main) if url else main, root, main)
+    return Project(normalise_url(url, main) if url else main, root, main)
 
 
-def branch(root: str) -> str | None:
+def find_branch(root: str) -> str | None:
     """Return the branch that a worktree is on, whether it has a commit or not.
 
-    None where the branch is unknown, as during a rebase.
-
-    root: a project's, or any folder in it.
+    None where the branch is unknown, as during a rebase. root: the root of a project, or any folder in it.
     """
     try:
         _, git = _walk_up(os.path.realpath(root))
@@ -68,12 +66,12 @@ def branch(root: str) -> str | None:
     except (OSError, ValueError):
         return None
     name = head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
-    # what another way of keeping branches leaves here for old programs is no branch
+    # Git's reftable format leaves a placeholder here for old programs, which is no branch.
     return name if 0 < len(name) <= MAX_BRANCH and name.isprintable() and not name.startswith(".") else None
 
 
 def git_folders(root: str) -> tuple[str, ...]:
-    """Return the git folder of a worktree, and behind it the one that all worktrees of its repository share."""
+    """Return the git folder of a worktree, then the common git folder of its repository; () outside of any."""
     try:
         _, git = _walk_up(os.path.realpath(root))
         return (git, _common_folder(git)) if git else ()
@@ -97,7 +95,6 @@ def _walk_up(folder: str) -> tuple[str, str | None]:
 
 
 def _common_folder(git: str) -> str:
-    """Return the folder in which a worktree's repository keeps what all of its worktrees share."""
     try:
         return os.path.normpath(os.path.join(git, _read_git_file(os.path.join(git, "commondir")).strip()))
     except OSError:
@@ -124,27 +121,27 @@ def _remote_url(config: str) -> str | None:
     return urls.get("origin") or next(iter(urls.values()), None)
 
 
-def identity_of(name: str) -> str:
-    """Return the identity that a person means.
+def resolve_identity(name: str) -> str:
+    """Return the project identity for a name that a person gives.
 
     The person gives a remote's URL in any spelling, an identity in any case, or a path.
 
-    >>> identity_of("git@github.com:Acme/shop.git"), identity_of("GitHub.com/Acme/Shop"), identity_of("/srv/Shop")
-    ('github.com/acme/shop', 'github.com/acme/shop', '/srv/Shop')
+    >>> [resolve_identity(name) for name in ("git@github.com:Acme/shop.git", "GitHub.com/Acme/Shop", "/srv/Shop")]
+    ['github.com/acme/shop', 'github.com/acme/shop', '/srv/Shop']
     """
     if "://" in name or ("@" in name and ":" in name):
-        return normalised(name, os.path.abspath(os.sep))
+        return normalise_url(name, os.path.abspath(os.sep))
     host = name.partition("/")[0]
     return name.lower() if "." in host and host.strip(".") else name
 
 
-def normalised(url: str, root: str) -> str:
+def normalise_url(url: str, root: str) -> str:
     """Return one spelling for a remote.
 
-    Host and path are in small letters, without scheme, credentials, port, parameters or `.git` (the large hosts of repositories
-    take no notice of case); a local path is made absolute.
+    Host and path are in small letters, without scheme, credentials, port, parameters or `.git`: the large hosts of repositories
+    ignore case. A local path is made absolute.
 
-    >>> normalised("git@GitHub.com:Acme/shop.git", "/"), normalised("https://me:token@github.com/acme/shop?token=x", "/")
+    >>> normalise_url("git@GitHub.com:Acme/shop.git", "/"), normalise_url("https://me:token@github.com/acme/shop?token=x", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')
     """
     scheme, marker, after = url.partition("://")
@@ -167,32 +164,32 @@ def normalised(url: str, root: str) -> str:
 
 
 def _without_login(after_scheme: str) -> str:
-    """Return a URL behind its scheme without user and password, which may hold what ends them elsewhere: `/`, `#`, `@`."""
+    """Return a URL without scheme, user and password; a password may contain `/`, `#` or `@`."""
     authority = after_scheme.partition("/")[0]
-    _, at, host = authority.rpartition("@")
-    last = after_scheme.rpartition("@")[2]
+    _, at_sign, host = authority.rpartition("@")
+    after_last_at = after_scheme.rpartition("@")[2]
     is_port = authority.partition(":")[2].isdigit()
     if (
         ":" in authority
         and not is_port
-        and last[:1].isalnum()
-        and (not at or ("." not in host and "." in last.partition("/")[0]))
+        and after_last_at[:1].isalnum()
+        and (not at_sign or ("." not in host and "." in after_last_at.partition("/")[0]))
     ):
-        return last
-    return after_scheme[authority.rindex("@") + 1 :] if at else after_scheme
+        return after_last_at
+    return after_scheme[authority.rindex("@") + 1 :] if at_sign else after_scheme
 
 
 def _without_scp_login(url: str) -> str:
     """Return `user:password@host:path` as `host:path`; `user@host:path` and a local path stay as they are."""
-    before, at, host = url.rpartition("@")
-    return host if at and ":" in before and ":" in host and "/" not in host.partition(":")[0] else url
+    before, at_sign, host = url.rpartition("@")
+    return host if at_sign and ":" in before and ":" in host and "/" not in host.partition(":")[0] else url
 
 
 def _without_secrets(path: str) -> str:
     """Return the path of a remote with `[redacted]` in place of a token that some hosts put there."""
     if all(len(part) < _SHORTEST_TOKEN for part in path.split("/")):
         return path
-    from subcog_hooks.redaction.leaks import mask  # only for what is as long as a token
+    from subcog_hooks.redaction.leaks import mask  # only for parts as long as a token
 
     return mask(path)
 

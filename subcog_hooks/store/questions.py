@@ -1,4 +1,4 @@
-"""The questions that a memory answers, as JSON and as they are put together. No storage here."""
+"""The questions that a memory answers: their JSON form and their merging. No storage here."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 def to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:
-    """Return questions as they are stored and exported: a person's as a text, another's as an object that names who put it.
+    """Return the stored and exported form: a person's question as a text, any other as an object with its origin.
 
     >>> to_json([AnsweredQuestion("who rotates the keys?"), AnsweredQuestion("key rotation", "agent")])
     ['who rotates the keys?', {'text': 'key rotation', 'by': 'agent'}]
     """
-    return [one.text if one.by == PERSON else _described(one) for one in questions]
+    return [question.text if question.by == PERSON else _question_object(question) for question in questions]
 
 
-def _described(question: AnsweredQuestion) -> dict[str, str]:
-    told = {"text": question.text, "by": question.by}
-    return told | {"decision": question.decision} if question.decision else told
+def _question_object(question: AnsweredQuestion) -> dict[str, str]:
+    fields = {"text": question.text, "by": question.by}
+    return fields | {"decision": question.decision} if question.decision else fields
 
 
 def from_json(values: object) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions that `to_json` has written. Raises ValueError for anything else.
+    """Return the questions of a list that `to_json` has written. Raises ValueError for anything else.
 
     >>> from_json(["who rotates the keys?", {"text": "key rotation", "by": "agent"}])
     (AnsweredQuestion('who rotates the keys?', 'person'), AnsweredQuestion('key rotation', 'agent'))
@@ -44,20 +44,20 @@ def _question_of(value: object) -> AnsweredQuestion:
     raise ValueError(f"{value!r} is no question")
 
 
-def distinct(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions without those whose text an earlier one has.
+def distinct_questions(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
+    """Return the questions without repeated texts; the first of each stays.
 
-    >>> distinct([AnsweredQuestion("who?"), AnsweredQuestion("who?", "agent")])
+    >>> distinct_questions([AnsweredQuestion("who?"), AnsweredQuestion("who?", "agent")])
     (AnsweredQuestion('who?', 'person'),)
     """
-    found: dict[str, AnsweredQuestion] = {}
+    by_text: dict[str, AnsweredQuestion] = {}
     for question in questions:
-        found.setdefault(question.text, question)
-    return tuple(found.values())
+        by_text.setdefault(question.text, question)
+    return tuple(by_text.values())
 
 
 def without_learned(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions without those that were learned from prompts on nobody's word: what may leave this machine.
+    """Return the questions that may leave this machine: none learned from prompts without a person's approval.
 
     >>> without_learned([AnsweredQuestion("who?", "learned"), AnsweredQuestion("why?", "learned", "0b7")])
     (AnsweredQuestion('who?', 'learned'),)
@@ -65,20 +65,20 @@ def without_learned(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQues
     return tuple([question for question in questions if not question.decision])
 
 
-def for_good(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions as they stay whatever becomes of the records of prompts.
+def without_records(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
+    """Return the questions without the decisions whose records they depend on.
 
-    >>> for_good([AnsweredQuestion("why?", "learned", "0b7")])
+    >>> without_records([AnsweredQuestion("why?", "learned", "0b7")])
     (AnsweredQuestion('why?', 'learned'),)
     """
     return tuple([AnsweredQuestion(question.text, question.by) for question in questions])
 
 
-def put_by(texts: Iterable[str], by: str, before: Sequence[AnsweredQuestion] = ()) -> tuple[AnsweredQuestion, ...]:
-    """Return questions of these texts. before: of those that are there already the origin stays.
+def questions_by(texts: Iterable[str], by: str, before: Sequence[AnsweredQuestion] = ()) -> tuple[AnsweredQuestion, ...]:
+    """Return questions with these texts and this origin. before: questions that keep their own origin.
 
-    >>> put_by(["who?", "when?"], "agent", [AnsweredQuestion("who?")])
+    >>> questions_by(["who?", "when?"], "agent", [AnsweredQuestion("who?")])
     (AnsweredQuestion('who?', 'person'), AnsweredQuestion('when?', 'agent'))
     """
-    known = {question.text: question for question in before}
-    return distinct([known.get(text) or AnsweredQuestion(text, by) for text in texts])
+    by_text = {question.text: question for question in before}
+    return distinct_questions([by_text.get(text) or AnsweredQuestion(text, by) for text in texts])

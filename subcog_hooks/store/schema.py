@@ -34,23 +34,23 @@ CREATE TABLE memories (
 CREATE INDEX memories_by_revision ON memories (revision);
 CREATE INDEX memories_by_hash ON memories (content_hash);
 CREATE INDEX memories_by_project ON memories (project, status);
--- a brief has the memories that were called standing, however old they are
+-- a brief has the standing memories, however old they are
 CREATE INDEX memories_standing ON memories (project, scope) WHERE status = 'active' AND standing = 1;
 -- pending memories are counted when a session begins
 CREATE INDEX memories_pending ON memories (seq) WHERE status = 'pending';
 
--- rows that are gone for good: the caches forget them too
+-- purged rows: the caches delete them too
 CREATE TABLE purged (seq INTEGER PRIMARY KEY, revision INTEGER NOT NULL) STRICT;
 CREATE INDEX purged_by_revision ON purged (revision);
 
 -- a purged section stays away when its file is imported again
 CREATE TABLE purged_sections (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
--- one row a write transaction: a cache that names a revision which is not here was made from another store
+-- one row a write transaction: a cache with an unknown revision was made from another store
 CREATE TABLE revisions (number INTEGER PRIMARY KEY) STRICT;
 
--- Memories that the user called wrong for a prompt (`subcog why --bad`): a mark has the prompt's terms, never the prompt.
--- However a memory is forgotten, its marks go with it.
+-- Memories that the user marked as wrong for a prompt (`subcog why --bad`): a mark has the prompt's terms, never the prompt.
+-- The marks of a memory are deleted with it.
 CREATE TABLE marks (
   seq INTEGER NOT NULL,  -- of the memory
   decision TEXT NOT NULL,  -- about the prompt for which the memory was called wrong
@@ -63,8 +63,8 @@ BEGIN DELETE FROM marks WHERE seq = new.seq; END;
 CREATE TRIGGER purged_marks AFTER DELETE ON memories
 BEGIN DELETE FROM marks WHERE seq = old.seq; END;
 
--- Memories are found by cues without a search. Only active memories have rows here: the store writes them anew whenever it
--- writes a memory. Conditions and pinned memories have indexes, since their rows would repeat the memory.
+-- Tables that find memories by cues without a search. Only active memories have rows here: the store rewrites them with the
+-- memory. Conditions and pinned memories have indexes instead, since their rows would repeat the memory.
 CREATE TABLE audiences (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;  -- a number for ever
 CREATE TABLE triggers (
   number INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: a reader comes to them in two statements
@@ -74,8 +74,8 @@ CREATE TABLE triggers (
   required TEXT NOT NULL  -- literals, with blanks between, all of which each match has; of some with | between, one
 ) STRICT;
 CREATE INDEX triggers_by_memory ON triggers (seq);
--- each match of a trigger has one of its literals; key '' and literal '' where it has none. Thousands of keys are asked for at
--- once: to look at the audience of what is found takes half the time that it takes to look each key up for each audience
+-- Each match of a trigger has one of its literals; key '' and literal '' where it has none. A query has thousands of keys:
+-- filtering the rows by audience takes half the time of a look-up of each key for each audience.
 CREATE TABLE trigger_keys (
   key TEXT NOT NULL, literal TEXT NOT NULL, trigger INTEGER NOT NULL, audience INTEGER NOT NULL,
   PRIMARY KEY (key, literal, trigger)
@@ -103,7 +103,7 @@ CREATE TRIGGER purged_cues AFTER DELETE ON memories BEGIN
 END;
 CREATE TRIGGER forgotten_trigger_keys AFTER DELETE ON triggers
 BEGIN DELETE FROM trigger_keys WHERE trigger = old.number; END;
--- the columns of these two that stand behind the first answer a query without the memories' own rows
+-- the further columns of these two indexes answer a query without the memories' own rows
 CREATE INDEX memories_conditional ON memories (priority, seq, scope, project, expires_at, conditions)
 WHERE status = 'active' AND conditions <> '{}';
 CREATE INDEX memories_pinned ON memories (priority, seq, scope, project, expires_at)

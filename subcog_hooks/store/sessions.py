@@ -1,6 +1,6 @@
-"""Sessions: how they began and went on, what their start printed, what their last prompt was about.
+"""Sessions: their start, activity, printed memories and last prompt.
 
-A session is a client's id, "" where it names none, of which nothing is kept; a project is its identity, "" outside of any.
+A session is a client's id. Nothing is kept of a client that names none (""). A project is its identity, "" outside of any.
 Every function raises StoreError.
 """
 
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
 
 MAX_SESSIONS = 1_000
-SESSION_DAYS = 400  # who comes back a year later is no stranger
-TOPICS_MS = 30 * 60_000  # how long the topics of a session's last prompt are kept
+SESSION_DAYS = 400  # a user who returns after a year still counts as known
+TOPICS_MS = 30 * 60_000
 
 _DAY_MS = 86_400_000
 
 
 class Session:
-    """A session as far as it went: how it began last ("" where that was not heard), its prompts, when it was begun and last
-    heard of (milliseconds since the epoch)."""
+    """The record of a session.
+
+    source: its last kind of start, "" for unknown; prompts: their number; started_at, last_at: milliseconds since the epoch.
+    """
 
     __slots__ = ("last_at", "project", "prompts", "source", "started_at")
 
@@ -36,8 +38,8 @@ class Session:
         self.prompts = prompts
 
 
-def begin(state: State, session: str, project: str, source: str, now_ms: int) -> None:
-    """Note that a session begins, or goes on, and its prompts go on counting. Sessions of long ago are forgotten."""
+def begin_session(state: State, session: str, project: str, source: str, now_ms: int) -> None:
+    """Note the start of a session; one that goes on keeps its count of prompts. Old sessions are deleted."""
     if not session:
         return
     state.run(
@@ -49,7 +51,7 @@ def begin(state: State, session: str, project: str, source: str, now_ms: int) ->
 
 
 def note_prompt(state: State, session: str, project: str, now_ms: int) -> None:
-    """Note that a prompt was typed in a session; one whose start was not heard begins with it."""
+    """Count a prompt of a session. A session without a noted start begins with it."""
     if not session:
         return
     rows = state.run(
@@ -62,22 +64,22 @@ def note_prompt(state: State, session: str, project: str, now_ms: int) -> None:
 
 
 def note_activity(state: State, session: str, now_ms: int) -> None:
-    """Note that a session was at work."""
+    """Set the time of a session's last activity."""
     state.run("UPDATE sessions SET last_at = ? WHERE session = ?", (now_ms, session))
 
 
 def _prune(state: State, now_ms: int) -> None:
     state.run("DELETE FROM sessions WHERE last_at < ?", (now_ms - SESSION_DAYS * _DAY_MS,))
-    (kept,) = state.run("SELECT count(*) FROM sessions")[0]
-    if int(kept or 0) > MAX_SESSIONS:  # .5 ms to find which
+    (count,) = state.run("SELECT count(*) FROM sessions")[0]
+    if int(count or 0) > MAX_SESSIONS:  # finding the oldest takes .5 ms
         state.run(
             "DELETE FROM sessions WHERE session IN (SELECT session FROM sessions ORDER BY last_at DESC LIMIT -1 OFFSET ?)",
             (MAX_SESSIONS,),
         )
 
 
-def find(state: State, session: str) -> Session | None:
-    """Return what is known of a session, None when nothing is."""
+def find_session(state: State, session: str) -> Session | None:
+    """Return the record of a session, None when there is none."""
     rows = state.run("SELECT project, source, started_at, last_at, prompts FROM sessions WHERE session = ?", (session,))
     if not rows:
         return None
@@ -86,9 +88,9 @@ def find(state: State, session: str) -> Session | None:
 
 
 def days_since_last(state: State, session: str, project: str, now_ms: int) -> float | None:
-    """Return the days since another session of this project was heard of; None when there was none.
+    """Return the days since the last activity of another session of this project, None when there was none.
 
-    A session that is more than a day to come was noted by a clock that was ahead, and does not count.
+    A session that is dated more than a day ahead was written by a wrong clock and does not count.
     """
     sql = "SELECT max(last_at) FROM sessions WHERE project = ? AND session <> ? AND last_at <= ?"
     rows = state.run(sql, (project, session, now_ms + _DAY_MS))
@@ -96,24 +98,24 @@ def days_since_last(state: State, session: str, project: str, now_ms: int) -> fl
     return None if last_at is None else max(0.0, (now_ms - int(last_at)) / _DAY_MS)
 
 
-def copy_all(source: State, target: State) -> None:
-    """Let one state know of sessions and flags what another does."""
+def copy_sessions(source: State, target: State) -> None:
+    """Copy the sessions and the user's flags from one state to another."""
     for table, marks in (("sessions", "?, ?, ?, ?, ?, ?, ?, ?"), ("user_flags", "?, ?")):
         for row in source.run(f"SELECT * FROM {table}"):  # noqa: S608 - the tables' own names
             target.run(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - as above
 
 
-# what a session has been given
+# the UTF-16 units given to a session
 
 
-def units_given(state: State, session: str) -> int:
-    """Return the UTF-16 units that a session has been given since its client forgot the last."""
+def count_units(state: State, session: str) -> int:
+    """Return the UTF-16 units given to a session since its client last forgot its context."""
     rows = state.run("SELECT units FROM sessions WHERE session = ?", (session,))
     return int(rows[0][0] or 0) if rows else 0
 
 
 def add_units(state: State, session: str, project: str, units: int, now_ms: int) -> None:
-    """Add to the UTF-16 units that a session has been given; one that nothing was heard of begins with it."""
+    """Add to the UTF-16 units given to a session; an unknown session begins with it."""
     state.run(
         "INSERT INTO sessions VALUES (?, ?, '', ?, ?, 0, NULL, ?) ON CONFLICT (session) DO UPDATE SET units = units + ?",
         (session, project, now_ms, now_ms, units, units),
@@ -121,15 +123,15 @@ def add_units(state: State, session: str, project: str, units: int, now_ms: int)
 
 
 def forget_units(state: State, session: str) -> None:
-    """Begin a session's account anew: the client has forgotten what it was given."""
+    """Set the units of a session to 0: the client has forgotten its context."""
     state.run("UPDATE sessions SET units = 0 WHERE session = ?", (session,))
 
 
-# what a session's start has printed
+# the memories that a session's start has printed
 
 
-def find_said(state: State, session: str) -> tuple[str, ...] | None:
-    """Return the ids of the memories that its start printed, () when it printed none; None where that is not known."""
+def find_printed_ids(state: State, session: str) -> tuple[str, ...] | None:
+    """Return the ids of the memories that the session's start printed, None where they are unknown."""
     rows = state.run("SELECT said FROM sessions WHERE session = ?", (session,))
     if not rows or rows[0][0] is None:
         return None
@@ -140,16 +142,16 @@ def find_said(state: State, session: str) -> tuple[str, ...] | None:
     return tuple(map(str, ids)) if isinstance(ids, list) else None
 
 
-def keep_said(state: State, session: str, memories: Sequence[str]) -> None:
-    """Keep what the start of a session, which has begun, printed."""
+def keep_printed_ids(state: State, session: str, memories: Sequence[str]) -> None:
+    """Store the ids of the memories that the start of a session printed."""
     state.run("UPDATE sessions SET said = ? WHERE session = ?", (light_json.dumps(tuple(memories)), session))
 
 
-# what the last prompt was about
+# the topics of the last prompt
 
 
-class Earlier:
-    """The last prompt of a session: its topics, and how probable it was that memories could help with it."""
+class LastPrompt:
+    """The last prompt of a session: its topics, and the probability that memories could help with it."""
 
     __slots__ = ("confidence", "topics")
 
@@ -158,8 +160,8 @@ class Earlier:
         self.confidence = confidence
 
 
-def last_topics(state: State, session: str, now_ms: int) -> Earlier | None:
-    """Return what the last prompt of this session was about, None where that is unknown or longer ago than TOPICS_MS."""
+def find_last_prompt(state: State, session: str, now_ms: int) -> LastPrompt | None:
+    """Return the last prompt of this session, None where it is unknown or older than TOPICS_MS."""
     rows = state.run(
         "SELECT topics, confidence FROM topics WHERE session = ? AND at BETWEEN ? AND ?",
         (session, now_ms - TOPICS_MS, now_ms),
@@ -167,19 +169,19 @@ def last_topics(state: State, session: str, now_ms: int) -> Earlier | None:
     if not rows:
         return None
     topics = light_json.loads(str(rows[0][0]))
-    return Earlier(topics, float(rows[0][1] or 0)) if isinstance(topics, list) else None
+    return LastPrompt(topics, float(rows[0][1] or 0)) if isinstance(topics, list) else None
 
 
-def keep_topics(state: State, session: str, earlier: Earlier, now_ms: int) -> None:
-    """Keep what a prompt was about until the session's next one, at most TOPICS_MS long."""
+def keep_last_prompt(state: State, session: str, earlier: LastPrompt, now_ms: int) -> None:
+    """Store a prompt's topics until the session's next prompt, for at most TOPICS_MS."""
     state.run("DELETE FROM topics WHERE at < ?", (now_ms - TOPICS_MS,))
     state.run(
         "INSERT OR REPLACE INTO topics VALUES (?, ?, ?, ?)",
         (session, light_json.dumps(earlier.topics), earlier.confidence, now_ms),
     )
-    decision_log.note_kept_texts(state)
+    decision_log.note_kept_prompt_text(state)
 
 
 def forget_topics(state: State, session: str) -> None:
-    """Let the session's next prompt stand for itself."""
+    """Delete the topics of the session's last prompt."""
     state.run("DELETE FROM topics WHERE session = ?", (session,))

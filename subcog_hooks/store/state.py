@@ -1,6 +1,6 @@
-"""state.db itself: its tables, opening it, transactions. What hooks write and may forget; it may be deleted at any time.
+"""state.db: its tables, opening, transactions. Hooks write it and may lose it; anyone may delete it at any time.
 
-Each matter has a room of its own beside this one: ledger, decision log, sessions, metrics, pause, compiled settings.
+Each group of tables has its own module: ledger, decision log, sessions, metrics, single values.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
 
-# pages; hooks leave the WAL behind and the next one reads all of it (.3 ms for 64, 2 ms for 640), and emptying it takes 5 to 30
-# ms on a disk that syncs; a hook writes some ten
+# Pages. A hook reads the whole WAL of earlier hooks (.3 ms for 64 pages, 2 ms for 640) and adds some ten. Emptying it takes 5
+# to 30 ms on a disk that syncs.
 LONG_WAL = 256
 ASIDE = "it is put aside and made anew, without the ledger and a pause"
-BRIEF_MS = 5  # how long bookkeeping waits for another writer, which nobody waits for
+BRIEF_MS = 5  # how long optional bookkeeping waits for another writer
 
-_SUFFIXES = ("", "-wal", "-shm")  # of the files that a database is
+_SUFFIXES = ("", "-wal", "-shm")  # the files of a database
 
 _POINTERS = """
 -- lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
@@ -57,11 +57,11 @@ STRICT, WITHOUT ROWID;
 CREATE INDEX llm_answers_by_time ON llm_answers (until);
 CREATE TABLE llm_failures (provider TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
 CREATE TABLE llm_rests (provider TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
--- the calls of an LLM at rest by day, counted from 1970, and the texts that it was asked about
+-- the background calls of an LLM by day, counted from 1970, and the texts that it was asked about
 CREATE TABLE llm_calls (day INTEGER PRIMARY KEY, calls INTEGER NOT NULL) STRICT;
 CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
--- Decisions are looked up in a terminal alone, so they have no index. `record` stands last: the columns before it are read
+-- Only the terminal reads decisions, so they have no index. `record` stands last: the columns before it are read
 -- without its overflow pages.
 CREATE TABLE decisions (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
@@ -88,7 +88,7 @@ CREATE TABLE second_looks (
   decision TEXT PRIMARY KEY, session TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER NOT NULL, answer TEXT
 ) STRICT, WITHOUT ROWID;
 
--- how far transcripts were read, and the places of their turns that were kept: pointers and numbers, no text
+-- the read positions of transcripts, and the positions of heard turns: pointers and numbers, no text
 CREATE TABLE transcripts (path TEXT PRIMARY KEY, size INTEGER NOT NULL, read INTEGER NOT NULL, digest TEXT NOT NULL)
 STRICT, WITHOUT ROWID;
 -- compared: whether the turn was compared with the others
@@ -96,14 +96,14 @@ CREATE TABLE heard (
   path TEXT NOT NULL, place INTEGER NOT NULL, at INTEGER NOT NULL, certainty REAL NOT NULL, compared INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (path, place)
 ) STRICT, WITHOUT ROWID;
--- alone: how sure a proposal is by its own session, 0 for unknown; it is compared again with the certainty of the others
+-- alone: the certainty of a proposal by its own session, 0 for unknown; it is compared with the others' certainty
 CREATE TABLE proposed (
   memory TEXT PRIMARY KEY, certainty REAL NOT NULL, sessions INTEGER NOT NULL, since INTEGER NOT NULL,
   alone REAL NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- Changes of memories that wait for the person's word, were turned down, or made. `decision` is about the prompt that was
--- learned from, '' for none. Its record stays as long as this names it.
+-- Changes of memories that wait for the person's answer, were refused, or made. `decision` is about the prompt that taught the
+-- change, '' for none. The decision's record stays as long as a suggestion names it.
 CREATE TABLE suggestions (
   id TEXT PRIMARY KEY, memory TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, by TEXT NOT NULL, at INTEGER NOT NULL,
   decision TEXT NOT NULL, became INTEGER NOT NULL, UNIQUE (memory, field, value, decision)
@@ -122,14 +122,14 @@ class State:
         self._connection = connection
         self._busy_ms = int(busy_ms)
         self.path = path
-        connection.set_wal_hook(_shorten)
+        connection.set_wal_hook(_shorten_log)
 
     @classmethod
     def open(cls, home: Home, busy_ms: float, tell: Callable[[str], None] | None = None) -> State:
         """Return state.db, made as needed. Raises StoreError.
 
-        A file that is damaged, too old or another program's is put aside and made anew: nothing in it is the only copy.
-        tell: is told so.
+        A file that is damaged, too old or another program's is moved aside and made anew: nothing in it is the only copy. tell:
+        is called with a message about it.
         """
         path = home.state_db
         try:
@@ -142,10 +142,10 @@ class State:
 
     @classmethod
     def open_in_any_case(cls, home: Home, busy_ms: float, tell: Callable[[str], None]) -> State:
-        """Return a state for a hook, which speaks also where state.db can not be used. tell: is told why.
+        """Return a state for a hook, even where state.db cannot be used. tell: is called with the reason.
 
-        One of a later version is put aside. In the place of one that can not be written there is a copy in memory, which ends
-        with the process; where it can not be read either, it is empty.
+        A file of a later version is moved aside. A file that cannot be written is copied to memory, for this process only.
+        Where it cannot be read either, the state is empty.
         """
         try:
             return cls.open(home, busy_ms, tell)
@@ -158,10 +158,10 @@ class State:
                 tell(f"{failure}; the hook goes on without it")
         except StoreError as error:
             tell(f"{error}; the hook goes on without it")
-        return cls._copied(home, busy_ms)
+        return cls._open_copy(home, busy_ms)
 
     @classmethod
-    def _copied(cls, home: Home, busy_ms: float) -> State:
+    def _open_copy(cls, home: Home, busy_ms: float) -> State:
         connection = database.open_in_memory(SCHEMA)
         try:
             source = database.open_reader(home.state_db, SCHEMA, min(BRIEF_MS, busy_ms))
@@ -181,10 +181,10 @@ class State:
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
-            raise database.translated(error, self.path) from error
+            raise database.translate_error(error, self.path) from error
 
     def run_briefly(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[apsw.SQLiteValue, ...]]:
-        """Return the rows of a statement that may be left undone. Raises StoreBusy soon when another process is writing."""
+        """Return the rows of an optional statement. Raises StoreBusy soon when another process is writing."""
         self._connection.set_busy_timeout(min(BRIEF_MS, self._busy_ms))
         try:
             return self.run(sql, values)
@@ -192,14 +192,14 @@ class State:
             self._connection.set_busy_timeout(self._busy_ms)
 
     def problems(self) -> list[str]:
-        """Return what SQLite's own check finds wrong, [] for a sound file."""
+        """Return the faults that SQLite's own check finds, [] for a sound file."""
         rows = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
         return [] if rows == ["ok"] else rows
 
     def begin(self, wait_ms: float | None = None) -> None:
-        """Take the write lock: what is read from now on holds until `commit`.
+        """Take the write lock, so that reads stay valid until `commit`.
 
-        wait_ms: how long another writer is waited for; None: as long as for everything else. Raises StoreBusy.
+        wait_ms: how long to wait for another writer; None for the default of the connection. Raises StoreBusy.
         """
         if wait_ms is None:
             self.run("BEGIN IMMEDIATE")
@@ -211,31 +211,31 @@ class State:
             self._connection.set_busy_timeout(self._busy_ms)
 
     def begin_briefly(self) -> None:
-        """Take the write lock for what may be left undone. Raises StoreBusy soon when another process has it."""
+        """Take the write lock for optional work. Raises StoreBusy soon when another process has it."""
         self.run_briefly("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         self.run("COMMIT")
 
     def roll_back(self) -> None:
-        """Undo the transaction that is open, if one is."""
+        """Undo the open transaction, if there is one."""
         if self._connection.in_transaction:
             self.run("ROLLBACK")
 
 
 def delete_damaged(home: Home) -> None:
-    """Delete what `put_aside` has moved away, which may hold texts of prompts. Raises StoreError."""
+    """Delete the files that `put_aside` has moved, which may hold texts of prompts. Raises StoreError."""
     for suffix in _SUFFIXES:
         try:
             os.unlink(f"{home.state_db}.damaged{suffix}")
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise StoreError(f"{home.state_db}.damaged can not be deleted: {error.strerror}", "delete it") from None
+            raise StoreError(f"{home.state_db}.damaged cannot be deleted: {error.strerror}", "delete it") from None
 
 
 def put_aside(home: Home) -> None:
-    """Move away a state.db that can not be used. Raises StoreCorrupt when that can not be done."""
+    """Move an unusable state.db away. Raises StoreCorrupt when that fails."""
     path = home.state_db
     for suffix in _SUFFIXES:
         try:
@@ -243,17 +243,17 @@ def put_aside(home: Home) -> None:
         except FileNotFoundError:
             pass
         except OSError:
-            raise StoreCorrupt(f"{path} is damaged and can not be moved away", "delete it; it is made anew") from None
+            raise StoreCorrupt(f"{path} is damaged and cannot be moved away", "delete it; it is made anew") from None
 
 
-def _shorten(connection: apsw.Connection, name: str, pages: int) -> int:
-    """Empty a long WAL after a commit. SQLite's own checkpoint would never restart it: each hook writes once and is gone."""
+def _shorten_log(connection: apsw.Connection, name: str, pages: int) -> int:
+    """Empty a long WAL after a commit. SQLite's own checkpoint would never restart it: each hook writes once and ends."""
     if pages > LONG_WAL:
         waits = connection.pragma("busy_timeout")
         try:
             connection.set_busy_timeout(1)
             connection.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.Error:
-            pass  # somebody is reading; the next hook does it
+            pass  # another process is reading; the next hook empties it
         connection.set_busy_timeout(int(waits))
     return apsw.SQLITE_OK

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
 
 
-REMIND_EVERY_MS = 20 * 3_600_000  # once a working day, also where the next begins an hour earlier
+REMIND_EVERY_MS = 20 * 3_600_000  # once a working day, also where the next day begins an hour earlier
 
-_REMINDED = "reminded"  # the time until which nobody is reminded of memories that wait for review
-_REFUSED = "refused in a row: "  # begins the name of a count; the source or kind follows
+_REMINDED = "reminded"  # holds the time of the next reminder of memories that wait for review
+_REFUSED = "refused in a row: "  # the prefix of a counter's name; the source or kind follows
 
 
 def find_number(state: State, name: str) -> int | None:
@@ -28,45 +28,43 @@ def find_number(state: State, name: str) -> int | None:
 
 
 def put_number(state: State, name: str, number: int) -> None:
-    """Set a number."""
     state.run("INSERT INTO flags VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until", (name, number))
 
 
 def delete_number(state: State, name: str) -> None:
-    """Remove a number."""
     state.run("DELETE FROM flags WHERE name = ?", (name,))
 
 
 def is_ahead(state: State, name: str, now_ms: int, longest_ms: int) -> bool:
-    """Return whether a number is a time to come. One farther away was written by a clock that has been put back."""
+    """Return whether a number is a future time. A time more than `longest_ms` ahead comes from a wrong clock: False."""
     until = find_number(state, name)
     return until is not None and now_ms <= until <= now_ms + longest_ms
 
 
 def is_reminder_due(state: State, now_ms: int) -> bool:
-    """Return whether nobody was reminded for a day that memories wait for review."""
+    """Return whether the last reminder of memories that wait for review is REMIND_EVERY_MS ago."""
     return not is_ahead(state, _REMINDED, now_ms, REMIND_EVERY_MS)
 
 
 def note_reminder(state: State, now_ms: int) -> None:
-    """Note that a session was reminded."""
+    """Record that a session was reminded."""
     put_number(state, _REMINDED, now_ms + REMIND_EVERY_MS)
 
 
 def note_refusal(state: State, name: str) -> int:
-    """Note that a proposal of a source or kind was refused. Return how many were refused in a row."""
+    """Record that a proposal of a source or kind was refused. Return how many were refused in a row."""
     refused = (find_number(state, _REFUSED + name) or 0) + 1
     put_number(state, _REFUSED + name, refused)
     return refused
 
 
 def end_refusals(state: State, name: str) -> None:
-    """Begin the row of refusals anew: a proposal was kept, or the person was asked."""
+    """Set the count of refusals in a row to 0: a proposal was kept, or the person was asked."""
     delete_number(state, _REFUSED + name)
 
 
 def take_back_refusal(state: State, name: str) -> None:
-    """Note that the last refusal was undone."""
+    """Undo the last refusal in the count."""
     if refused := find_number(state, _REFUSED + name):
         put_number(state, _REFUSED + name, refused - 1)
 
@@ -76,15 +74,15 @@ MAX_FLAGS = 200
 
 def find_flags(state: State) -> dict[str, bool | int | float | str]:
     """Return the flags that are set, by name."""
-    found = {}
+    flags = {}
     for name, text in state.run("SELECT name, value FROM user_flags ORDER BY name"):
         try:
             value = light_json.loads(str(text))
         except ValueError:
-            continue  # another program has been at it
+            continue  # another program has written the value
         if isinstance(value, bool | int | float | str):
-            found[str(name)] = value
-    return found
+            flags[str(name)] = value
+    return flags
 
 
 def set_flag(state: State, name: str, value: bool | float | str) -> None:
@@ -96,15 +94,15 @@ def set_flag(state: State, name: str, value: bool | float | str) -> None:
 
 
 def clear_flag(state: State, name: str) -> bool:
-    """Take a flag away; whether it was set."""
+    """Delete a flag. Return whether it was set."""
     return bool(state.run("DELETE FROM user_flags WHERE name = ? RETURNING 1", (name,)))
 
 
-MAX_STEP_MS = 60_000  # by which a clock is put back in the course of things, as by the network's time
+MAX_STEP_MS = 60_000  # a normal correction of a clock, as by the network's time
 
 
 def begin_pause(state: State, now_ms: int, length_ms: int | None) -> None:
-    """Silence the hooks for some milliseconds, or without a length until `end`."""
+    """Silence the hooks for some milliseconds, or without a length until `end_pause`."""
     until = None if length_ms is None else now_ms + length_ms
     state.run("INSERT OR REPLACE INTO flags VALUES ('paused', ?), ('paused since', ?)", (until, now_ms))
 
@@ -117,32 +115,32 @@ def end_pause(state: State, now_ms: int) -> bool:
 
 
 def is_paused(state: State, now_ms: int) -> bool:
-    """Return whether the hooks are to be silent now.
+    """Return whether the hooks are paused.
 
-    A pause of some length that begins in the future was set while the clock was ahead, and is none.
+    A pause of some length that begins in the future was set by a wrong clock, and is none.
     """
     is_to_come = "EXISTS (SELECT 1 FROM flags WHERE name = 'paused since' AND until > ?)"
     sql = f"SELECT 1 FROM flags WHERE name = 'paused' AND (until IS NULL OR until > ? AND NOT {is_to_come})"  # noqa: S608 - constants
     return bool(state.run(sql, (now_ms, now_ms + MAX_STEP_MS)))
 
 
-LASTS_MS = 10 * 60_000  # a command in whose way something long stands, such as `make && subcog remember …`
+LASTS_MS = 10 * 60_000  # ms; long enough for a slow command before ours, as in `make && subcog remember …`
 
-_NAME = "unasked "  # begins a flag; the session follows
+_UNASKED = "unasked "  # the prefix of a flag; the session follows
 
 
 def note_unasked(state: State, session: str, now_ms: int, *, is_asked: bool) -> None:
-    """Note whether the person is asked before this session's next commands."""
+    """Record whether the client asks the person before this session's next commands."""
     if not is_asked and not is_unasked(state, session, now_ms + LASTS_MS // 2):
-        state.run("DELETE FROM flags WHERE name > ? AND name < ? AND until < ?", (_NAME, _NAME + "\x7f", now_ms))
-        state.run("INSERT OR REPLACE INTO flags VALUES (?, ?)", (_NAME + session, now_ms + LASTS_MS))
+        state.run("DELETE FROM flags WHERE name > ? AND name < ? AND until < ?", (_UNASKED, _UNASKED + "\x7f", now_ms))
+        state.run("INSERT OR REPLACE INTO flags VALUES (?, ?)", (_UNASKED + session, now_ms + LASTS_MS))
     elif is_asked and is_unasked(state, session, now_ms):
-        state.run("DELETE FROM flags WHERE name = ?", (_NAME + session,))
+        state.run("DELETE FROM flags WHERE name = ?", (_UNASKED + session,))
 
 
 def is_unasked(state: State, session: str, now_ms: int) -> bool:
-    """Return whether this session's client was heard to ask nobody."""
-    return bool(state.run("SELECT 1 FROM flags WHERE name = ? AND until > ?", (_NAME + session, now_ms)))
+    """Return whether this session's client lately ran without asking the person."""
+    return bool(state.run("SELECT 1 FROM flags WHERE name = ? AND until > ?", (_UNASKED + session, now_ms)))
 
 
 _ASKED_REVISION = "asked revision"
@@ -150,14 +148,14 @@ DAY_MS = 86_400_000
 
 
 def llm_calls_today(state: State, now_ms: int) -> int:
-    """Return how many calls there were since midnight, UTC."""
+    """Return the number of calls since midnight, UTC."""
     rows = state.run("SELECT calls FROM llm_calls WHERE day = ?", (now_ms // DAY_MS,))
     return sum(calls for (calls,) in rows if isinstance(calls, int))
 
 
-def take_llm_call(state: State, now_ms: int, most: int) -> bool:
-    """Return whether there may be one call more today, of `most`; it is counted then."""
-    if llm_calls_today(state, now_ms) >= most:
+def take_llm_call(state: State, now_ms: int, max_calls: int) -> bool:
+    """Return whether one more of `max_calls` calls is left today; if so, count it."""
+    if llm_calls_today(state, now_ms) >= max_calls:
         return False
     day = now_ms // DAY_MS
     state.run("DELETE FROM llm_calls WHERE day < ?", (day,))
@@ -166,23 +164,23 @@ def take_llm_call(state: State, now_ms: int, most: int) -> bool:
 
 
 def find_untried(state: State, texts: Mapping[str, str]) -> list[str]:
-    """Return the ids of those memories about whose text nobody was asked yet. texts: the hash of each text, by the id."""
+    """Return the ids of the memories whose text no LLM has been asked about. texts: the hash of each text, by id."""
     tried = {str(row[0]): str(row[1]) for row in state.run("SELECT memory, content_hash FROM enriched", ())}
     return [id_ for id_, content_hash in texts.items() if tried.get(id_) != content_hash]
 
 
 def find_asked_revision(state: State) -> int:
-    """Return the store's revision up to which an LLM was asked about everything, 0 for never."""
+    """Return the store revision up to which an LLM was asked about every memory, 0 for never."""
     return find_number(state, _ASKED_REVISION) or 0
 
 
 def note_asked_revision(state: State, revision: int) -> None:
-    """Note that an LLM was asked about everything that the store held at this revision."""
+    """Record that an LLM was asked about every memory up to this store revision."""
     put_number(state, _ASKED_REVISION, revision)
 
 
 def note_tried(state: State, id: str, content_hash: str) -> None:
-    """Note that an LLM was asked about a memory's text, whatever came of it."""
+    """Record that an LLM was asked about a memory's text, with any result."""
     state.run("INSERT OR REPLACE INTO enriched VALUES (?, ?)", (id, content_hash))
 
 
@@ -197,14 +195,14 @@ class CompiledSettings:
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def find(self, path: str, mtime_ns: int, size: int) -> str | None:
-        """Return the compiled form of a file, None when it is of another state of the file."""
+    def find_compiled(self, path: str, mtime_ns: int, size: int) -> str | None:
+        """Return the compiled form of a file, None when the file has changed since."""
         rows = self._state.run(
             "SELECT settings FROM compiled WHERE path = ? AND mtime_ns = ? AND size = ?", (path, mtime_ns, size)
         )
         return str(rows[0][0]) if rows else None
 
-    def keep(self, path: str, mtime_ns: int, size: int, settings: str) -> None:
-        """Keep the compiled form of a file. Raises StoreBusy soon when another process is writing."""
+    def keep_compiled(self, path: str, mtime_ns: int, size: int, settings: str) -> None:
+        """Store the compiled form of a file. Raises StoreBusy soon when another process is writing."""
         self._state.run_briefly("INSERT OR REPLACE INTO compiled VALUES (?, ?, ?, ?)", (path, mtime_ns, size, settings))
         self._state.run_briefly("DELETE FROM compiled WHERE rowid < (SELECT max(rowid) FROM compiled) - ?", (MAX_FILES,))

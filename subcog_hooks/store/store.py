@@ -1,4 +1,4 @@
-"""memories.db, the one truth: reading and writing memories. It knows nothing of the caches but the revision they follow."""
+"""memories.db: reading and writing memories. It knows nothing of the caches but the revision they follow."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import apsw
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreCorrupt, StoreError
 from subcog_hooks.store import cue_tables
-from subcog_hooks.store.memory import SECTION, Memory, check, now_ms
+from subcog_hooks.store.memory import SECTION_PREFIX, Memory, check_memory, now_ms
 from subcog_hooks.store.schema import SCHEMA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, Self  # Any: what a column holds is said by the STRICT tables
+    from typing import Any, Self  # Any: the STRICT tables guarantee the column types
 
     from subcog_hooks.core.paths import Home
     from subcog_hooks.store.outlines import Outline
 
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
 READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
-KEPT_REVISIONS = 10_000  # write transactions by which a cache is followed; older ones make it anew
+KEPT_REVISIONS = 10_000  # write transactions that a cache can follow; an older cache is made anew
 _READ_CHUNK = 500  # bound parameters in one statement
 
 _COLUMNS = (
@@ -32,8 +32,8 @@ _COLUMNS = (
 class Filter:
     """Conditions on memories: every field that is given must hold.
 
-    audiences: the projects whose memories are wanted, plus the scopes "user" and "org" as `audience_of` writes them; None: all.
-    statuses: () for every status. tags: all of them. since: created at or after, in milliseconds.
+    audiences: as `audience_of` writes them; None for all. statuses: () for every status. tags: a memory must have all of them.
+    since: created at or after, in milliseconds.
     """
 
     __slots__ = ("audiences", "include_expired", "namespaces", "paths", "since", "statuses", "tags")
@@ -68,9 +68,7 @@ def audience_of(scope: str, project: str | None) -> str:
 
 
 def audiences_of(*projects: str) -> tuple[str, ...]:
-    """Return the audiences that a session in a project of these names belongs to.
-
-    They are the project's own, the user's and the organisation's.
+    """Return the audiences of a session in a project with these names: the project, the user and the organisation.
 
     >>> audiences_of("github.com/acme/shop"), audiences_of()
     (('project:github.com/acme/shop', 'user', 'org'), ('user', 'org'))
@@ -81,7 +79,7 @@ def audiences_of(*projects: str) -> tuple[str, ...]:
 def reach_of(audience: str) -> int:
     """Return an audience as a number of 62 bits (FNV-1a), for a cache.
 
-    Two audiences with one number are told apart by the store's row.
+    Two audiences with one number are distinguished by the store's row.
     """
     number = 0xCBF29CE484222325
     for byte in audience.encode("utf-8", "surrogatepass"):
@@ -90,7 +88,7 @@ def reach_of(audience: str) -> int:
 
 
 class Mark:
-    """A memory that was called wrong for a prompt. terms: the prompt's, as JSON; made_at: in milliseconds since the epoch."""
+    """A memory that was marked as wrong for a prompt. terms: the prompt's, as JSON; made_at: ms since the epoch."""
 
     __slots__ = ("decision", "made_at", "seq", "terms")
 
@@ -109,7 +107,7 @@ class Store:
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
         self.path = path
-        connection.create_scalar_function("is_met", _is_met, 2, deterministic=True)
+        connection.create_scalar_function("is_met", _glob_matches, 2, deterministic=True)
 
     @classmethod
     def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> Store:
@@ -134,7 +132,7 @@ class Store:
     # reading
 
     def get(self, id: str) -> Memory:
-        """Return the memory with this id, whatever its status. Raises NoMemory."""
+        """Return the memory with this id, in any status. Raises NoMemory."""
         for memory in self._memories("WHERE id = ?", (id,)):
             return memory
         raise NoMemory(f"no memory has the id {id[:80]}", "`subcog list` shows the ids")
@@ -148,14 +146,14 @@ class Store:
         return {memory.seq: memory for memory in self._in_chunks("seq", seqs)}
 
     def ages(self, seqs: Sequence[int]) -> dict[int, tuple[int, str]]:
-        """Return when each of these memories was made (milliseconds since 1970), and its id, by row number."""
+        """Return the creation time (milliseconds since 1970) and the id of each of these memories, by row number."""
         numbers = ",".join(map(str, map(int, seqs)))
-        rows = self._run(f"SELECT seq, created_at, id FROM memories WHERE seq IN ({numbers})", ())  # noqa: S608 - whole numbers
+        rows = self._execute(f"SELECT seq, created_at, id FROM memories WHERE seq IN ({numbers})", ())  # noqa: S608 - whole numbers
         return {seq: (created_at, id_) for seq, created_at, id_ in rows}
 
     def seqs_of(self, ids: Iterable[str]) -> list[int]:
         """Return the row numbers of the memories among `ids` that exist."""
-        return [seq for id_ in ids for (seq,) in self._run("SELECT seq FROM memories WHERE id = ?", (id_,))]
+        return [seq for id_ in ids for (seq,) in self._execute("SELECT seq FROM memories WHERE id = ?", (id_,))]
 
     def by_hash(self, content_hash: str) -> list[Memory]:
         """Return the memories of exactly this content, not the deleted ones."""
@@ -166,15 +164,15 @@ class Store:
         return list(self._memories("WHERE content_hash = ? AND status = 'deleted' ORDER BY seq", (content_hash,)))
 
     def purged_sections(self, ids: Sequence[str]) -> set[str]:
-        """Return those of these ids, of imported sections, that were purged."""
+        """Return the ids of imported sections among `ids` that were purged."""
         marks = ",".join("?" * len(ids))
         sql = f"SELECT id FROM purged_sections WHERE id IN ({marks})"  # noqa: S608 - marks alone
-        return {str(row[0]) for row in self._run(sql, tuple(ids))}
+        return {str(row[0]) for row in self._execute(sql, tuple(ids))}
 
     def select(self, wanted: Filter, limit: int = -1, offset: int = 0) -> list[Memory]:
-        """Return the wanted memories, newest first (by creation, then id); what is dated ahead is as new as today."""
+        """Return the matching memories, newest first, then by id. A creation date in the future counts as now."""
         now = now_ms()
-        condition, values = _condition(wanted, now)
+        condition, values = _filter_sql(wanted, now)
         order = "ORDER BY min(created_at, ?) DESC, id LIMIT ? OFFSET ?"
         return list(self._memories(f"WHERE {condition} {order}", (*values, now, limit, offset)))
 
@@ -184,9 +182,9 @@ class Store:
         return self._memories(f"WHERE status IN ({marks}) ORDER BY id", tuple(statuses))
 
     def readable(self) -> Iterator[Memory]:
-        """Yield every memory that a damaged file still gives, row by row, in the order in which they were stored."""
-        last = max((int(rows[0][0] or 0) for rows in map(self._rows_or_none, _LAST_SEQ) if rows), default=0)
-        for seq in range(1, last + 1):
+        """Yield every memory that is still readable in a damaged file, row by row, in the order of storing."""
+        last_seq = max((int(rows[0][0] or 0) for rows in map(self._rows_or_none, _LAST_SEQ) if rows), default=0)
+        for seq in range(1, last_seq + 1):
             try:
                 yield from list(self._memories("WHERE seq = ?", (seq,)))
             except StoreError:
@@ -194,73 +192,77 @@ class Store:
 
     def _rows_or_none(self, sql: str) -> list[tuple[Any, ...]]:
         try:
-            return self._run(sql, ())
+            return self._execute(sql, ())
         except StoreError:
             return []
 
     def matching_seqs(self, wanted: Filter) -> list[int]:
-        """Return the row numbers of the wanted memories."""
-        condition, values = _condition(wanted, now_ms())
-        return [row[0] for row in self._run(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
+        """Return the row numbers of the matching memories."""
+        condition, values = _filter_sql(wanted, now_ms())
+        return [row[0] for row in self._execute(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
 
     def projects(self) -> list[str]:
         """Return the identities of all projects that have memories."""
-        return [row[0] for row in self._run("SELECT DISTINCT project FROM memories WHERE project IS NOT NULL ORDER BY 1", ())]
+        return [
+            row[0] for row in self._execute("SELECT DISTINCT project FROM memories WHERE project IS NOT NULL ORDER BY 1", ())
+        ]
 
     def count(self, wanted: Filter) -> int:
-        """Return how many memories are wanted."""
-        condition, values = _condition(wanted, now_ms())
-        return int(self._run(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
+        """Return how many memories match."""
+        condition, values = _filter_sql(wanted, now_ms())
+        return int(self._execute(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
 
-    def never(self, ids: Sequence[str], limit: int) -> tuple[int, list[Memory]]:
-        """Return how many live memories are none of these, and the oldest of them."""
-        condition, values = _condition(Filter(), now_ms())
+    def find_oldest_except(self, ids: Sequence[str], limit: int) -> tuple[int, list[Memory]]:
+        """Return the number of live memories outside of `ids`, and the `limit` oldest of them."""
+        condition, values = _filter_sql(Filter(), now_ms())
         condition += " AND id NOT IN (SELECT value FROM json_each(?))"
         values = (*values, light_json.dumps(ids))
-        count = int(self._run(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
+        count = int(self._execute(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
         return count, list(self._memories(f"WHERE {condition} ORDER BY created_at, id LIMIT ?", (*values, limit)))
 
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Return ids that begin with `prefix`."""
-        rows = self._run(
+        rows = self._execute(
             "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
             (prefix, prefix + "\U0010ffff", limit),
         )
         return [row[0] for row in rows]
 
     def newest_with_prefix(self, prefix: str, limit: int) -> list[Memory]:
-        """Return the memories whose ids begin with `prefix`, the newest first; forgotten ones come last."""
+        """Return the memories whose ids begin with `prefix`, the newest first; deleted ones come last."""
         order = "ORDER BY status = 'deleted', created_at DESC, id LIMIT ?"
         return list(self._memories(f"WHERE id >= ? AND id < ? {order}", (prefix, prefix + "\U0010ffff", limit)))
 
     def namespaces(self) -> list[str]:
-        """Return the namespaces of all memories that are not forgotten."""
-        return [row[0] for row in self._run("SELECT DISTINCT namespace FROM memories WHERE status != 'deleted' ORDER BY 1", ())]
+        """Return the namespaces of all memories that are not deleted."""
+        return [
+            row[0] for row in self._execute("SELECT DISTINCT namespace FROM memories WHERE status != 'deleted' ORDER BY 1", ())
+        ]
 
     def tags(self) -> list[str]:
-        """Return the tags of all memories that are not forgotten."""
+        """Return the tags of all memories that are not deleted."""
         sql = "SELECT DISTINCT value FROM memories, json_each(tags) WHERE status != 'deleted' ORDER BY 1"
-        return [str(row[0]) for row in self._run(sql, ())]
+        return [str(row[0]) for row in self._execute(sql, ())]
 
     def counts(self) -> dict[str, int]:
         """Return how many memories have each status."""
-        return dict(self._run("SELECT status, count(*) FROM memories GROUP BY status", ()))
+        return dict(self._execute("SELECT status, count(*) FROM memories GROUP BY status", ()))
 
     def with_recorded_questions(self) -> list[Memory]:
-        """Return the memories with a question that goes with the record of a prompt, and some that only look so."""
+        """Return a superset of the memories with a question that depends on the record of a prompt."""
         return list(self._memories("WHERE questions LIKE ?", ('%"decision":%',)))
 
     def count_pending(self) -> int:
-        """Return how many memories wait for the person's word."""
-        return int(self._run("SELECT count(*) FROM memories WHERE status = 'pending'", ())[0][0])
+        """Return how many memories wait for the person's answer."""
+        return int(self._execute("SELECT count(*) FROM memories WHERE status = 'pending'", ())[0][0])
 
     def revision(self) -> int:
         """Return the number of the latest write transaction, 0 for an empty store."""
-        return int(self._run("SELECT coalesce(max(number), 0) FROM revisions", ())[0][0])
+        return int(self._execute("SELECT coalesce(max(number), 0) FROM revisions", ())[0][0])
 
     def has_revision(self, number: int) -> bool:
-        """Return whether this store once was at `number`."""
-        return number == 0 or bool(self._run("SELECT 1 FROM revisions WHERE number = ?", (number,)))
+        """Return whether this store ever was at revision `number`."""
+        return number == 0 or bool(self._execute("SELECT 1 FROM revisions WHERE number = ?", (number,)))
 
     def changed_after(self, number: int, limit: int) -> list[Memory]:
         """Return the memories written after revision `number`, newest change first, at most `limit`."""
@@ -273,88 +275,85 @@ class Store:
 
     def purged_after(self, number: int) -> list[int]:
         """Return the row numbers purged after revision `number`."""
-        return [row[0] for row in self._run("SELECT seq FROM purged WHERE revision > ?", (number,))]
+        return [row[0] for row in self._execute("SELECT seq FROM purged WHERE revision > ?", (number,))]
 
     def marks(self, seqs: Sequence[int]) -> list[Mark]:
         """Return the marks of these memories, the oldest first."""
         numbers = ",".join(map(str, map(int, seqs)))
         sql = f"SELECT seq, decision, terms, at FROM marks WHERE seq IN ({numbers}) ORDER BY at, decision"  # noqa: S608 - whole numbers
-        return [Mark(*row) for row in self._run(sql, ())]
+        return [Mark(*row) for row in self._execute(sql, ())]
 
     def triggers(self, keys: Sequence[str], audiences: tuple[str, ...], text: str, now_ms: int = 0) -> list[cue_tables.Trigger]:
-        """Return the triggers of these audiences of which `text` has a literal, and those without one.
+        """Return the triggers of these audiences that may match `text`, the highest priority first, then the newest.
 
-        The highest priority comes first, then the newest.
-
-        text: made `triggers.plain`; keys: its own, of `triggers.keys_in`. now_ms: memories that have expired by then are left
-        out; 0: none are. This method and the next ones until `pinned` find active memories alone.
+        A trigger may match where `text` has one of its literals, or where it has none. text: in the form of `triggers.plain`;
+        keys: from `triggers.keys_in`. now_ms: memories that have expired by then are left out; 0 for none. This method and the
+        next ones until `find_pinned` find active memories only.
         """
-        return cue_tables.find_triggers(self._run, keys, audiences, text, now_ms)
+        return cue_tables.find_triggers(self._execute, keys, audiences, text, now_ms)
 
     def has_cues(self) -> tuple[bool, bool]:
         """Return whether any active memory has triggers, and whether any has conditions: most stores have none."""
-        return cue_tables.are_there(self._run)
+        return cue_tables.has_triggers_and_conditions(self._execute)
 
     def globs(self, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
         """Return the globs of these audiences that have one of these keys, each after its row number.
 
         keys: `globs.keys_of` of a path.
         """
-        return cue_tables.find_globs(self._run, keys, audiences, now_ms)
+        return cue_tables.find_globs(self._execute, keys, audiences, now_ms)
 
-    def mentioning(self, names: Sequence[str], audiences: tuple[str, ...], most: int, now_ms: int = 0) -> dict[str, list[int]]:
-        """Return the row numbers of the memories that name these things, the newest `most` for each name."""
-        return cue_tables.find_mentioning(self._run, names, audiences, most, now_ms)
+    def mentioning(
+        self, names: Sequence[str], audiences: tuple[str, ...], max_per_name: int, now_ms: int = 0
+    ) -> dict[str, list[int]]:
+        """Return the row numbers of the newest `max_per_name` memories that contain each name, by name."""
+        return cue_tables.find_mentioning(self._execute, names, audiences, max_per_name, now_ms)
 
     def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[tuple[int, dict[str, object]]]:
-        """Return the row numbers and conditions of memories that have some, the highest priority first, then the newest.
+        """Return the row numbers and conditions of memories with conditions, the highest priority first, then the newest.
 
-        limit: how many at most; who has to know whether there are more asks for one more than is wanted.
+        A caller that must detect more than `limit` asks for one extra.
         """
         try:
-            return cue_tables.find_conditional(self._run, audiences, limit, now_ms)
+            return cue_tables.find_conditional(self._execute, audiences, limit, now_ms)
         except ValueError as error:
             raise self._unreadable(error) from error
 
-    def pinned(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[Memory]:
-        """Return the user's own memories of a priority that pins, without triggers and conditions.
-
-        A session begins with them.
-        """
-        return list(self._memories(cue_tables.pinned(audiences, now_ms), (*audiences, limit)))
+    def find_pinned(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[Memory]:
+        """Return the pinned memories for the start of a session: the user's own, without triggers and conditions."""
+        return list(self._memories(cue_tables.pinned_sql(audiences, now_ms), (*audiences, limit)))
 
     def outlines(self, audiences: tuple[str, ...], limit: int, now_ms: int, also: Sequence[str] = ()) -> list[Outline]:
-        """Return the live memories that wait for no moment, as far as a brief weighs them, each once.
+        """Return the live memories that a session's brief considers, each once.
 
-        Those among the `limit` that each project stored last, the `limit` last ones that were called standing, and of `also`,
-        which are ids.
+        They are the `limit` newest and the `limit` newest standing ones of each project, and the ids in `also`.
         """
         from subcog_hooks.store import outlines  # a session begins once
 
         try:
-            found = outlines.find_newest(self._run, audiences, limit, now_ms)
-            found += outlines.find_by_ids(self._run, also, audiences, now_ms)
-            found += outlines.find_standing(self._run, audiences, limit, now_ms)
+            rows = outlines.find_newest(self._execute, audiences, limit, now_ms)
+            rows += outlines.find_by_ids(self._execute, also, audiences, now_ms)
+            rows += outlines.find_standing(self._execute, audiences, limit, now_ms)
         except ValueError as error:
             raise self._unreadable(error) from error
-        return list({one.id: one for one in found}.values())
+        return list({outline.id: outline for outline in rows}.values())
 
     def fit_into(self, room: int, audiences: tuple[str, ...], limit: int, longest: int) -> bool:
-        """Return whether all active memories for these audiences fit into so many characters.
+        """Return whether all active memories for these audiences fit into `room` characters.
 
-        limit: memories of one project, of which more do not fit; longest: characters of one that count. Raises StoreError.
+        limit: the maximum of memories a project; longest: the characters of a memory that count. Raises StoreError.
         """
-        from subcog_hooks.store import outlines  # as above
+        from subcog_hooks.store import outlines  # a session begins once
 
-        return outlines.fit_into(self._run, room, audiences, limit, longest)
+        return outlines.fit_into(self._execute, room, audiences, limit, longest)
 
-    def room(self) -> cue_tables.Room:
+    def trigger_room(self) -> cue_tables.Room:
         """Return the room for triggers without a literal."""
-        return cue_tables.Room(cue_tables.count_unkeyed(self._run))
+        return cue_tables.Room(cue_tables.count_unkeyed(self._execute))
 
     def problems(self) -> list[str]:
         """Return the faults that SQLite's own check finds, [] for a sound file."""
-        rows = [str(row[0]) for row in self._run("PRAGMA integrity_check(5)", ())]
+        rows = [str(row[0]) for row in self._execute("PRAGMA integrity_check(5)", ())]
         return [] if rows == ["ok"] else rows
 
     # writing
@@ -364,93 +363,94 @@ class Store:
 
         Raises InvalidMemory for an id that is taken, and for a trigger without a literal for which there is no room.
         """
-        marks = ",".join("?" * len(_FIELDS))  # the revision in the place of the row number
+        marks = ",".join("?" * len(_FIELDS))  # the revision replaces the row number
         sql = f"INSERT INTO memories ({_COLUMNS.removeprefix('seq, ')}, revision) VALUES ({marks})"  # noqa: S608 - constants
-        added = [check(memory) for memory in memories]
+        added = [check_memory(memory) for memory in memories]
         with _Transaction(self) as revision:
             for memory in added:
                 try:
-                    self._connection.execute(sql, (*_row(memory), revision))
+                    self._connection.execute(sql, (*_row_of_memory(memory), revision))
                 except apsw.ConstraintError as error:
                     if self._connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory.id,)).fetchall():
                         raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
                     raise
                 memory.seq = self._connection.last_insert_rowid()
-                cue_tables.put(self._connection, memory, audience_of(memory.scope, memory.project))
+                cue_tables.put_cues(self._connection, memory, audience_of(memory.scope, memory.project))
         return added
 
     def update(self, memories: Iterable[Memory]) -> None:
-        """Write changed memories over the ones of the same ids, in one transaction. Raises NoMemory, InvalidMemory."""
+        """Replace memories with the same ids, in one transaction. Raises NoMemory, InvalidMemory."""
         with _Transaction(self) as revision:
             self._write([(self.get(memory.id), memory) for memory in memories], revision)
 
     def modify(self, ids: Sequence[str], change: Callable[[Memory], Memory]) -> list[Memory]:
-        """Change memories as they are at this moment, in one transaction. Return what they have become.
+        """Change the stored memories in one transaction. Return them changed.
 
-        change: gives the new memory for the stored one, which another process may have changed since it was last read.
-        Raises NoMemory, InvalidMemory.
+        change: maps the stored memory to the new one; another process may have changed it since it was last read. Raises
+        NoMemory, InvalidMemory.
         """
         with _Transaction(self) as revision:
-            return self._write([(stored, change(stored)) for stored in map(self.get, ids)], revision)
+            return self._write([(memory, change(memory)) for memory in map(self.get, ids)], revision)
 
     def purge(self, ids: Sequence[str]) -> None:
-        """Erase memories for good; `overwrite_log` takes the last of their bytes. Raises NoMemory."""
+        """Erase memories for good; `overwrite_log` erases the last of their bytes. Raises NoMemory."""
         with _Transaction(self) as revision:
             for id_ in ids:
                 rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id_,)).fetchall()
                 if not rows:
                     raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
                 self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
-                if id_.startswith(SECTION):  # its file may still have it, and is imported again
+                if id_.startswith(SECTION_PREFIX):  # its file may still have it, and may be imported again
                     self._connection.execute("INSERT OR IGNORE INTO purged_sections VALUES (?)", (id_,))
 
     def mark(self, mark: Mark) -> None:
-        """Keep a mark, in place of the one of the same memory and decision. No memory changes: the caches need not follow."""
+        """Store a mark; it replaces a mark with the same memory and decision. The caches need not follow."""
         values = (mark.seq, mark.decision, mark.terms, mark.made_at)
-        self._run("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", values)
+        self._execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", values)
 
     def unmark(self, seq: int, decisions: Sequence[str]) -> None:
-        """Take away the marks that a memory has from these decisions."""
+        """Delete the marks that a memory has from these decisions."""
         marks = ",".join("?" * len(decisions))
-        self._run(f"DELETE FROM marks WHERE seq = ? AND decision IN ({marks})", (seq, *decisions))  # noqa: S608 - marks alone
+        self._execute(f"DELETE FROM marks WHERE seq = ? AND decision IN ({marks})", (seq, *decisions))  # noqa: S608 - marks alone
 
     def rebuild_cues(self) -> None:
-        """Derive anew what `triggers`, `globs` and `mentioning` find memories by."""
+        """Rebuild the tables behind `triggers`, `globs` and `mentioning`."""
         with _Transaction(self):
             active = self._memories("WHERE status = 'active' ORDER BY seq", ())
-            cue_tables.rebuild(self._connection, ((memory, audience_of(memory.scope, memory.project)) for memory in active))
+            cue_tables.rebuild_cues(
+                self._connection, ((memory, audience_of(memory.scope, memory.project)) for memory in active)
+            )
 
     def overwrite_log(self) -> None:
-        """Empty SQLite's log into the file. Raises StoreBusy when another process still reads what was before."""
+        """Empty SQLite's log into the file. Raises StoreBusy when another process still reads the old bytes."""
         database.overwrite_log(self._connection, self.path)
 
     # inside
 
     def _write(self, changes: Iterable[tuple[Memory, Memory]], revision: int) -> list[Memory]:
-        """Write what memories have become, given as (stored, changed)."""
         names = _COLUMNS.removeprefix("seq, id, ").split(", ")
         sql = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)}, revision = ? WHERE seq = ?"  # noqa: S608 - constants
         written = []
         for stored, changed in changes:
-            check(changed)
+            check_memory(changed)
             changed.seq = stored.seq
-            self._connection.execute(sql, (*_row(changed)[1:], revision, stored.seq))
-            cue_tables.put(self._connection, changed, audience_of(changed.scope, changed.project))
+            self._connection.execute(sql, (*_row_of_memory(changed)[1:], revision, stored.seq))
+            cue_tables.put_cues(self._connection, changed, audience_of(changed.scope, changed.project))
             written.append(changed)
         return written
 
-    def _run(self, sql: str, values: tuple[apsw.SQLiteValue, ...]) -> list[tuple[Any, ...]]:
+    def _execute(self, sql: str, values: tuple[apsw.SQLiteValue, ...]) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(sql, values).fetchall()
         except apsw.Error as error:
-            raise database.translated(error, self.path) from error
+            raise database.translate_error(error, self.path) from error
 
     def _memories(self, where: str, values: tuple[apsw.SQLiteValue, ...]) -> Iterator[Memory]:
         try:
             for row in self._connection.execute(f"SELECT {_COLUMNS} FROM memories {where}", values):  # noqa: S608 - constants and marks
-                yield _memory(row)
+                yield _memory_of_row(row)
         except apsw.Error as error:
-            raise database.translated(error, self.path) from error
+            raise database.translate_error(error, self.path) from error
         except ValueError as error:
             raise self._unreadable(error) from error
 
@@ -465,7 +465,7 @@ class Store:
 
 
 class _Transaction:
-    """One write transaction with the next revision number; rolled back when its block raises."""
+    """A write transaction with the next revision number; rolled back when its block raises."""
 
     __slots__ = ("_store",)
 
@@ -476,15 +476,15 @@ class _Transaction:
         connection = self._store._connection  # noqa: SLF001 - one room, two classes
         try:
             connection.execute("BEGIN IMMEDIATE")
-            last = self._store.revision()
-            # microseconds, so that a store restored from a backup never counts a second time through numbers a cache has seen
-            revision = max(last + 1, now_ms() * 1000)
+            last_revision = self._store.revision()
+            # microseconds, so that a store restored from a backup never reuses a number that a cache has seen
+            revision = max(last_revision + 1, now_ms() * 1000)
             connection.execute("INSERT INTO revisions VALUES (?)", (revision,))
-            keep = "SELECT number FROM revisions ORDER BY number DESC LIMIT 1 OFFSET ?"
-            connection.execute(f"DELETE FROM revisions WHERE number <= ({keep})", (KEPT_REVISIONS,))  # noqa: S608 - constants
+            oldest_kept = "SELECT number FROM revisions ORDER BY number DESC LIMIT 1 OFFSET ?"
+            connection.execute(f"DELETE FROM revisions WHERE number <= ({oldest_kept})", (KEPT_REVISIONS,))  # noqa: S608 - constants
         except apsw.Error as error:
             self._rollback()
-            raise database.translated(error, self._store.path) from error
+            raise database.translate_error(error, self._store.path) from error
         return revision
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -493,11 +493,11 @@ class _Transaction:
                 self._store._connection.execute("COMMIT")  # noqa: SLF001 - one room, two classes
             except apsw.Error as failure:
                 self._rollback()
-                raise database.translated(failure, self._store.path) from failure
+                raise database.translate_error(failure, self._store.path) from failure
             return
         self._rollback()
         if isinstance(error, apsw.Error):
-            raise database.translated(error, self._store.path) from error
+            raise database.translate_error(error, self._store.path) from error
 
     def _rollback(self) -> None:
         connection = self._store._connection  # noqa: SLF001 - one room, two classes
@@ -505,14 +505,14 @@ class _Transaction:
             connection.execute("ROLLBACK")
 
 
-def _is_met(*values: apsw.SQLiteValue) -> bool:
+def _glob_matches(*values: apsw.SQLiteValue) -> bool:
     from subcog_hooks.cues import globs  # no hook filters by paths
 
     glob, path = map(str, values)
     return globs.matches(globs.absolute(glob), path)
 
 
-def _condition(wanted: Filter, now: int) -> tuple[str, tuple[apsw.SQLiteValue, ...]]:
+def _filter_sql(wanted: Filter, now: int) -> tuple[str, tuple[apsw.SQLiteValue, ...]]:
     clauses: list[str] = ["1"]
     values: list[apsw.SQLiteValue] = []
     if wanted.audiences is not None:
@@ -539,7 +539,7 @@ def _condition(wanted: Filter, now: int) -> tuple[str, tuple[apsw.SQLiteValue, .
     return " AND ".join(clauses), tuple(values)
 
 
-def _row(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:
+def _row_of_memory(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:
     import json  # 4 ms; only writers come here
 
     from subcog_hooks.store import questions
@@ -573,20 +573,20 @@ def _row(memory: Memory) -> tuple[apsw.SQLiteValue, ...]:
     )
 
 
-def _memory(row: tuple[apsw.SQLiteValue, ...]) -> Memory:
+def _memory_of_row(row: tuple[apsw.SQLiteValue, ...]) -> Memory:
     values: dict[str, object] = dict(zip(_FIELDS, row, strict=True))
     if (standing := values["standing"]) is not None:
         values["standing"] = bool(standing)
     for field in ("paths", "tags", "keywords", "triggers"):
-        stored = values[field]
-        values[field] = () if stored == "[]" else tuple(light_json.loads(stored))  # type: ignore[arg-type]  # `_row` wrote it
-    values["when"] = {} if values["when"] == "{}" else light_json.loads(values["when"])  # type: ignore[arg-type]  # `_row` did
-    if (asked := values["questions"]) == "[]":
+        list_json = values[field]
+        values[field] = () if list_json == "[]" else tuple(light_json.loads(list_json))  # type: ignore[arg-type]  # `_row_of_memory` wrote it
+    values["when"] = {} if values["when"] == "{}" else light_json.loads(values["when"])  # type: ignore[arg-type]  # `_row_of_memory` did
+    if (questions_json := values["questions"]) == "[]":
         values["questions"] = ()
     else:
         from subcog_hooks.store import questions  # few memories have any
 
-        values["questions"] = questions.from_json(light_json.loads(asked))  # type: ignore[arg-type]  # `_row` did
+        values["questions"] = questions.from_json(light_json.loads(questions_json))  # type: ignore[arg-type]  # `_row_of_memory` did
     return Memory(**values)  # type: ignore[arg-type]  # the columns are typed by the STRICT table
 
 

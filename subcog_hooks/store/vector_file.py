@@ -1,4 +1,4 @@
-"""The file of a space's vectors: where it lies, its tables, opening it with sqlite-vec's functions in it, removing it."""
+"""The file of a space's vectors: its path, its tables, opening it with sqlite-vec's functions, removing it."""
 
 import os
 import sys
@@ -9,8 +9,8 @@ from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.core.paths import Home
 
-VECTORS_FORMAT = 1  # raised whenever the tables change: another version of subcog has a file of its own
-PASSAGES = 256  # keys a memory: 0 is the whole of it, the others are its passages, the last ones its questions
+VECTORS_FORMAT = 1  # raised whenever the tables change: each version of subcog has its own file
+PASSAGES = 256  # keys a memory: 0 is the whole text, then come the passages, at the end the questions
 _LATER = "run `subcog reindex`"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
@@ -39,8 +39,8 @@ CREATE TABLE space (
   counted INTEGER NOT NULL DEFAULT 0  -- the last row number when audiences were last counted
 ) STRICT;
 
--- The codes of audiences with very many memories, in cells (see cells.py). Triggers keep them in step, so that a writer of
--- `codes` need not know of cells. 0 is the status "active".
+-- The codes of audiences with very many memories, in cells (see vector_cells.py). Triggers keep them in step, so a writer of
+-- `codes` needs no knowledge of cells. 0 is the status "active".
 CREATE TABLE parted (
   reach INTEGER PRIMARY KEY,
   codes INTEGER NOT NULL,         -- how many it had then, 0: its vectors are being replaced by another model's
@@ -76,8 +76,8 @@ class ExtensionMissing(StoreError):
     """sqlite-vec is not installed, or SQLite may not load it here: search by words goes on."""
 
 
-class Translated:
-    """Turns SQLite's failures into ours: a file that can not be read any more is VectorsUnusable."""
+class TranslatedErrors:
+    """Turns SQLite's errors into ours: a file that cannot be read any more raises VectorsUnusable."""
 
     __slots__ = ("_path",)
 
@@ -87,10 +87,10 @@ class Translated:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, apsw.SQLError):  # a table that is not there; sqlite-vec of a vector of another length
-            raise VectorsUnusable(f"{self._path} can not be used: {error}", _LATER) from error
+        if isinstance(error, apsw.SQLError):  # a missing table, or a vector of another length
+            raise VectorsUnusable(f"{self._path} cannot be used: {error}", _LATER) from error
         if isinstance(error, apsw.Error):
-            error = database.translated(error, self._path)
+            error = database.translate_error(error, self._path)
         if isinstance(error, StoreCorrupt | StoreTooNew | StoreTooOld) or (
             isinstance(error, StoreError) and not os.path.isfile(self._path)
         ):
@@ -100,48 +100,47 @@ class Translated:
 
 
 def open_to_write(path: str, busy_ms: float) -> apsw.Connection:
-    with Translated(path):
+    with TranslatedErrors(path):
         connection = database.open_writer(path, VECTORS_SCHEMA, busy_ms)
         try:
-            connection.pragma("secure_delete", True)  # what is purged does not stay in free pages
+            connection.pragma("secure_delete", True)  # purged vectors do not stay in free pages
         except BaseException:
             connection.close()
             raise
     return connection
 
 
-def prepared(connection: apsw.Connection, path: str, dimension: int, *, may_make: bool = False) -> apsw.Connection:
-    """Return the connection with sqlite-vec in it.
+def prepare_connection(connection: apsw.Connection, path: str, dimension: int, *, may_make: bool = False) -> apsw.Connection:
+    """Return the connection with sqlite-vec loaded.
 
-    A connection that can not be used is closed. Raises VectorsUnusable, ExtensionMissing.
-
-    may_make: write down the dimension of a file that is new.
+    A connection that cannot be used is closed. Raises VectorsUnusable, ExtensionMissing. may_make: write down the dimension in
+    a new file.
     """
     try:
-        load(connection)
-        with Translated(path):
-            rows = connection.execute("SELECT dimension FROM space").fetchall()  # looking needs no lock
+        load_extension(connection)
+        with TranslatedErrors(path):
+            rows = connection.execute("SELECT dimension FROM space").fetchall()  # reading needs no lock
             if may_make and not rows:
                 new = "INSERT INTO space SELECT -1, ?, '', '', 0, 0 WHERE NOT EXISTS (SELECT 1 FROM space)"
                 connection.execute(new, (dimension,))
                 rows = connection.execute("SELECT dimension FROM space").fetchall()
         if rows != [(dimension,)]:
-            found = rows[0][0] if rows else "no"
-            raise VectorsUnusable(f"{path} has vectors of {found} dimensions, expected {dimension}", _LATER)
+            actual = rows[0][0] if rows else "no"
+            raise VectorsUnusable(f"{path} has vectors of {actual} dimensions, expected {dimension}", _LATER)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def remove(path: str) -> None:
+def remove_file(path: str) -> None:
     for name in (path, f"{path}-wal", f"{path}-shm"):
         try:
             os.unlink(name)
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise StoreError(f"{name} can not be removed: {error.strerror}", "another process may be using it") from error
+            raise StoreError(f"{name} cannot be removed: {error.strerror}", "another process may be using it") from error
 
 
 def inode_of(path: str) -> int:
@@ -151,13 +150,12 @@ def inode_of(path: str) -> int:
         return -1
 
 
-def path_of(home: Home, space: str) -> str:
-    """Return the file of a space's vectors."""
+def vectors_path(home: Home, space: str) -> str:
     return os.path.join(home.index, f"vectors-{VECTORS_FORMAT}-{space}.db")
 
 
-def all_paths(home: Home) -> list[str]:
-    """Return the files of all spaces' vectors, those of other versions of subcog among them."""
+def find_vector_files(home: Home) -> list[str]:
+    """Return the files of all spaces' vectors, also of other versions of subcog."""
     try:
         names = os.listdir(home.index)
     except FileNotFoundError:
@@ -165,16 +163,16 @@ def all_paths(home: Home) -> list[str]:
     return [os.path.join(home.index, name) for name in sorted(names) if name.startswith("vectors-") and name.endswith(".db")]
 
 
-def load(connection: apsw.Connection) -> None:
+def load_extension(connection: apsw.Connection) -> None:
     """Load sqlite-vec into a connection. Raises ExtensionMissing.
 
-    The library lies beside apsw's folder; sqlite-vec's own package is asked only where it does not, because it imports the
+    The library lies beside apsw's folder. sqlite-vec's own package is imported only where it does not, because it imports the
     standard sqlite3.
     """
     file = os.path.join(os.path.dirname(os.path.dirname(apsw.__file__)), "sqlite_vec", "vec0")
     if not os.path.exists(file + _SUFFIX):
         try:
-            import sqlite_vec  # 8 ms, see above
+            import sqlite_vec  # 8 ms: see the docstring
 
             file = sqlite_vec.loadable_path()
         except ImportError as error:
@@ -185,5 +183,5 @@ def load(connection: apsw.Connection) -> None:
         connection.enable_load_extension(False)
     except (apsw.Error, AttributeError) as error:  # a build of SQLite without extensions lacks the method
         raise ExtensionMissing(
-            f"sqlite-vec can not be loaded ({error}); search is by words alone", "reinstall subcog"
+            f"sqlite-vec cannot be loaded ({error}); search is by words alone", "reinstall subcog"
         ) from error

@@ -6,7 +6,7 @@ from typing import Any
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.store import decision_log
-from subcog_hooks.store.decision import BELOW, INJECTED, SPOKE, Bars, Candidate, Decision, Understood
+from subcog_hooks.store.decision import BELOW, INJECTED, SPOKE, Candidate, Decision, PromptIntent, Thresholds
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 
@@ -29,13 +29,13 @@ def candidate(id_: str, relevance: float, outcome: str | None = None, raw: float
 def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = (), **fields: object) -> Decision:
     """A decision about PROMPT, with these fields."""
     values: dict[str, object] = {
-        "at": now_ms(),
+        "at_ms": now_ms(),
         "event": PROMPT_EVENT,
         "session": "s",
         "project": "github.com/acme/shop",
         "prompt": PROMPT,
         "micros": 40_000,
-        "intent": Understood(
+        "intent": PromptIntent(
             *("howto", 0.82, 0.82, ("signing keys",)),
             source="keyword",
             llm_status="off",
@@ -43,7 +43,7 @@ def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = ()
             signals=[("how_do_we", "howto", 1.2), ("we", "general", -0.3)],
             cues=("a question",),
         ),
-        "bars": Bars(BAR, 0.5, 6, 2000),
+        "thresholds": Thresholds(BAR, 0.5, 6, 2000),
         "stages": [("start", 12.1), ("recall", 9.4)],
         "strategies": ("lexical", "semantic"),
         "candidates": list(candidates),
@@ -57,5 +57,5 @@ def keep(home: Home, *decisions: Decision) -> None:
     home.create()
     state = State.open(home, 1_000)
     for decision in decisions:
-        decision_log.keep(state, decision, now_ms())
+        decision_log.keep_decision(state, decision, now_ms())
     state.close()

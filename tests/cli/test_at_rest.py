@@ -18,7 +18,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
 from subcog_hooks.store import job_record
-from subcog_hooks.store.job_record import DONE, OUTCOMES, PUT_OFF, RUN_FAILED, UNFINISHED, LastRun, RestRecord
+from subcog_hooks.store.job_record import DONE, OUTCOMES, PUT_OFF, RUN_FAILED, UNFINISHED, JobRecord, LastRun
 from subcog_hooks.store.lock import ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
@@ -64,13 +64,13 @@ def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: pyte
     _, status = os.waitpid(process, 0)
     assert (status, counts(home)) == (0, (1, 0))
     assert not at_rest.start_if_due(home)
-    run = job_record.read(home).runs["embedding"]
-    assert (run.outcome, run.told) == (DONE, "1 memory or question embedded")
+    run = job_record.read_record(home).runs["embedding"]
+    assert (run.outcome, run.result) == (DONE, "1 memory or question embedded")
 
 
 @pytest.mark.usefixtures("pending")
 def test_a_commands_end_starts_one_process_and_none_beside_it(home: Home, start_calls: list[str]) -> None:
-    with ProcessLock(home.at_rest_lock, 0, "working at rest"):
+    with ProcessLock(home.jobs_lock, 0, "working at rest"):
         assert not at_rest.start_if_due(home)
     assert at_rest.start_if_due(home)
     assert start_calls == [home.root]
@@ -95,24 +95,24 @@ def test_a_process_that_can_not_be_started_is_a_line_in_the_log(
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
     assert not at_rest.start_if_due(home)
-    assert "the work at rest was not started" in Path(log.path(home)).read_text()
+    assert "the work at rest was not started" in Path(log.log_path(home)).read_text()
 
 
 def test_a_session_starts_due_jobs_and_those_newly_set(home: Home, store: Store) -> None:
     now = now_ms()
     assert job_record.is_due(home, now)  # nothing is known
-    job_record.write(home, RestRecord({}, now + MINUTE_MS, job_record.settings_time(home)))
+    job_record.write_record(home, JobRecord({}, now + MINUTE_MS, job_record.find_settings_time(home)))
     assert not job_record.is_due(home, now)
     assert job_record.is_due(home, now + MINUTE_MS)
     Path(home.config).write_text("")
     assert job_record.is_due(home, now)
-    Path(home.at_rest).write_text('{"next": 99999999999999')
+    Path(home.job_record).write_text('{"next": 99999999999999')
     assert job_record.is_due(home, now)
 
 
 def test_a_session_starts_it_after_the_clock_was_put_back(home: Home, store: Store) -> None:
     now = now_ms()
-    job_record.write(home, RestRecord({}, now + 2 * 24 * 60 * MINUTE_MS, job_record.settings_time(home)))
+    job_record.write_record(home, JobRecord({}, now + 2 * 24 * 60 * MINUTE_MS, job_record.find_settings_time(home)))
     assert job_record.is_due(home, now)
 
 
@@ -138,7 +138,7 @@ class Work:
 def test_it_goes_on_until_nothing_is_due_and_lets_go_of_the_lock(home: Home) -> None:
     work = Work(3)
     background_jobs.run_due_jobs(home, [work.job])
-    assert (work.runs, is_held(home.at_rest_lock)) == (3, False)
+    assert (work.runs, is_held(home.jobs_lock)) == (3, False)
 
 
 @pytest.mark.usefixtures("store")
@@ -147,7 +147,7 @@ def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     seen: list[bool] = []
 
     def leave(_: JobPace) -> str:  # a command ends now: it sees the lock, and starts nothing
-        seen.append(is_held(home.at_rest_lock))
+        seen.append(is_held(home.jobs_lock))
         last.left += 1
         return "done"
 
@@ -159,7 +159,7 @@ def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
 @pytest.mark.usefixtures("store")
 def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
     work = Work(1)
-    with ProcessLock(home.at_rest_lock, 0, "working at rest"):
+    with ProcessLock(home.jobs_lock, 0, "working at rest"):
         background_jobs.run_due_jobs(home, [work.job])
     assert work.runs == 0
 
@@ -176,9 +176,9 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exceptio
     failing, other = Work(2, fail), Work(1)
     background_jobs.run_due_jobs(home, [failing.job._replace(name="failing"), other.job])
     assert (failing.runs, other.runs) == (1, 1)
-    run = job_record.read(home).runs["failing"]
-    assert (run.outcome, run.told) == (RUN_FAILED, message)
-    assert f"failing failed at rest: {message}" in Path(log.path(home)).read_text()
+    run = job_record.read_record(home).runs["failing"]
+    assert (run.outcome, run.result) == (RUN_FAILED, message)
+    assert f"failing failed at rest: {message}" in Path(log.log_path(home)).read_text()
     assert background_jobs.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
 
 
@@ -187,8 +187,8 @@ def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> No
     work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
     background_jobs.run_due_jobs(home, [spent])
-    run = job_record.read(home).runs["tidying"]
-    assert (work.runs, run.outcome, run.told) == (0, UNFINISHED, "its 0 seconds are over")
+    run = job_record.read_record(home).runs["tidying"]
+    assert (work.runs, run.outcome, run.result) == (0, UNFINISHED, "its 0 seconds are over")
     assert job_record.is_due(home, now_ms())
     assert background_jobs.find_due(home, [work.job]) == [work.job]
 
@@ -218,7 +218,7 @@ def test_a_pipe_as_record_or_lock_blocks_nobody(home: Home) -> None:
     code = (
         "import sys\nfrom subcog_hooks.store.lock import is_held\nfrom subcog_hooks.core.paths import Home\n"
         "from subcog_hooks.store import job_record\nhome = Home(sys.argv[1])\n"
-        "print(job_record.write(home, job_record.read(home)), is_held(home.at_rest_lock))"
+        "print(job_record.write_record(home, job_record.read_record(home)), is_held(home.jobs_lock))"
     )
     for name in ("at-rest.json.new", "at-rest.lock"):
         os.mkfifo(os.path.join(home.root, name))
@@ -237,8 +237,8 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     work = Work(3, lambda breath: job.run(home, breath))
     background_jobs.run_due_jobs(home, [work.job._replace(name=job.name)])
     assert work.runs == 1
-    last = job_record.read(home).runs[job.name]
-    assert (last.outcome, last.told) == (PUT_OFF, "the calls of the day are made")
+    last = job_record.read_record(home).runs[job.name]
+    assert (last.outcome, last.result) == (PUT_OFF, "the calls of the day are made")
     assert not job_record.is_due(home, now_ms())
     assert job_record.is_due(home, now_ms() + 11 * MINUTE_MS)
 
@@ -250,7 +250,7 @@ def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         background_jobs.run_due_jobs(home, [Work(1, die).job])
-    assert not is_held(home.at_rest_lock)
+    assert not is_held(home.jobs_lock)
     assert job_record.is_due(home, now_ms())
     work = Work(1)
     background_jobs.run_due_jobs(home, [work.job])
@@ -278,22 +278,22 @@ def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: f
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"])
 def test_a_damaged_record_is_as_good_as_none(home: Home, store: Store, text: str) -> None:
-    Path(home.at_rest).write_text(text)
-    record = job_record.read(home)
+    Path(home.job_record).write_text(text)
+    record = job_record.read_record(home)
     assert (record.runs, job_record.is_due(home, now_ms())) == ({}, True)
 
 
 def test_only_the_user_may_read_the_record(home: Home, store: Store) -> None:
     runs = {outcome: LastRun(1_000, 20, outcome, "two\nlines " + "x" * 500) for outcome in OUTCOMES}
-    job_record.write(home, RestRecord(runs, 5, 6))
-    again = job_record.read(home)
+    job_record.write_record(home, JobRecord(runs, 5, 6))
+    again = job_record.read_record(home)
     assert {name: run.outcome for name, run in again.runs.items()} == {name: name for name in OUTCOMES}
-    assert again.runs[DONE].told.startswith("two lines x")
-    assert len(again.runs[DONE].told) == job_record.MAX_TOLD
+    assert again.runs[DONE].result.startswith("two lines x")
+    assert len(again.runs[DONE].result) == job_record.MAX_RESULT
     assert (again.next_at, again.settings) == (5, 6)
     assert [name for name in os.listdir(home.root) if name.startswith("at-rest.json")] == ["at-rest.json"]
     if os.name != "nt":
-        assert os.stat(home.at_rest).st_mode & 0o777 == 0o600
+        assert os.stat(home.job_record).st_mode & 0o777 == 0o600
 
 
 def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Home) -> None:
@@ -306,7 +306,7 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
         "sessions": LastRun(now_ms(), 1_500, PUT_OFF, "2 proposed; the battery is at 30 %"),
         "embedding": LastRun(now_ms(), 300, DONE, "1 memory embedded"),
     }
-    job_record.write(home, RestRecord(runs, 0, 0))
+    job_record.write_record(home, JobRecord(runs, 0, 0))
     lines = [line for line in subcog("doctor").out.splitlines() if "at rest, " in line]
     assert [line[:6] for line in lines] == ["note  ", "  ok  "]
     assert "at rest, sessions: 2 proposed; the battery is at 30 % (" in lines[0]

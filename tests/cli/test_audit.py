@@ -109,7 +109,7 @@ def test_what_was_noted_later_is_counted_apart(subcog: Run, sessions: Path, ask:
     session(sessions, "one", ASKED)
     assert run_audit(subcog)["noted_later"] == 0
     with Store.writer(home) as store:
-        store.modify(["login"], lambda memory: memory.replaced(created_at=4_000_000_000_000))
+        store.modify(["login"], lambda memory: memory.with_changes(created_at=4_000_000_000_000))
     assert run_audit(subcog)["noted_later"] == 1
 
 
@@ -172,7 +172,7 @@ def test_a_damaged_record_is_told(subcog: Run, sessions: Path, ask: Ask, home: H
 def test_a_prompt_without_a_time_was_not_typed_before_anything(subcog: Run, ask: Ask, home: Home, tmp_path: Path) -> None:
     ask.remember(login=LOGIN)
     with Store.writer(home) as store:
-        store.modify(["login"], lambda memory: memory.replaced(created_at=4_000_000_000_000))
+        store.modify(["login"], lambda memory: memory.with_changes(created_at=4_000_000_000_000))
     write_prompt_list(tmp_path, {"display": ASKED, "project": "/home/dev/shop"})
     record = run_audit(subcog)
     assert (record["spoke"], record["noted_later"]) == (1, 0)

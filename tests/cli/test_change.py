@@ -14,7 +14,7 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import vector_store, vector_sync
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import path_of
+from subcog_hooks.store.vector_file import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import Run
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
@@ -83,7 +83,7 @@ def test_a_reader_that_keeps_vector_bytes_is_named(
 ) -> None:
     monkeypatch.setattr(vector_store, "WRITE_WAIT_MS", 20)
     made = vectors_of(home, secret)
-    with read_by_another(path_of(home, space)):
+    with read_by_another(vectors_path(home, space)):
         done = subcog("forget", secret, "--purge")
         assert (done.code, done.err) == (3, f"subcog: {BUSY}\n")
         assert TEXT.encode() not in bytes_of(home)
@@ -97,7 +97,7 @@ def test_a_purge_works_while_another_process_reads_the_store(
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     made = vectors_of(home, secret)
-    with ProcessLock(vector_sync.lock_of(home, PACKAGED.name), 0, "following"):
+    with ProcessLock(vector_sync.lock_path(home, PACKAGED.name), 0, "following"):
         assert subcog("forget", secret, "--purge").code == 0
         assert not any(vector in bytes_of(home) for vector in made)
 

@@ -153,10 +153,10 @@ def test_a_wrong_switch_is_named_when_an_llm_is_set_up(subcog: Run, monkeypatch:
 def decisions(home: Home) -> None:
     """Store a hundred decisions on prompts, 17 of them spoken, after twenty older spoken ones."""
     now = now_ms()
-    rows = [decided(f"old{i}", at=now - 1_000 - i, candidates=[candidate("m", 0.9)]) for i in range(20)]
-    rows += [decided(f"new{i}", at=now - i, candidates=[candidate("m", 0.3 + i / 50)]) for i in range(17)]
-    rows += [decided(f"low{i}", BELOW, at=now - i, candidates=[candidate("m", 0.2)]) for i in range(33)]
-    rows += [decided(f"no{i}", INTENT, at=now - i) for i in range(50)]
+    rows = [decided(f"old{i}", at_ms=now - 1_000 - i, candidates=[candidate("m", 0.9)]) for i in range(20)]
+    rows += [decided(f"new{i}", at_ms=now - i, candidates=[candidate("m", 0.3 + i / 50)]) for i in range(17)]
+    rows += [decided(f"low{i}", BELOW, at_ms=now - i, candidates=[candidate("m", 0.2)]) for i in range(33)]
+    rows += [decided(f"no{i}", INTENT, at_ms=now - i) for i in range(50)]
     keep(home, *rows)
 
 

@@ -20,7 +20,7 @@ from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import path_of
+from subcog_hooks.store.vector_file import vectors_path
 from tests.cli.conftest import Run
 from tests.conftest import Maker
 
@@ -350,7 +350,7 @@ def vectors_said(subcog: Run) -> list[str]:
 
 
 def change_vectors(home: Home, sql: str) -> None:
-    connection = apsw.Connection(path_of(home, "minilm"))
+    connection = apsw.Connection(vectors_path(home, "minilm"))
     connection.execute(sql)
     connection.close()
 
@@ -367,7 +367,7 @@ def test_pending_vectors_are_counted_with_their_next_step(
 
 def test_vectors_that_are_behind_are_caught_up(with_hook: Run, home: Home, store: Store, make: Maker) -> None:
     with_hook("reindex")
-    store.modify([memory.id for memory in store.all(("active",))], lambda memory: memory.replaced(priority=7))
+    store.modify([memory.id for memory in store.all(("active",))], lambda memory: memory.with_changes(priority=7))
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final, caught up just now"]
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
 
@@ -375,19 +375,19 @@ def test_vectors_that_are_behind_are_caught_up(with_hook: Run, home: Home, store
 @pytest.mark.parametrize("damage", [b"", b"garbage" * 2_000, None])
 def test_vectors_that_can_not_be_used_are_made_anew(with_hook: Run, home: Home, damage: bytes | None) -> None:
     if damage is None:
-        os.unlink(path_of(home, "minilm"))
+        os.unlink(vectors_path(home, "minilm"))
     else:
-        Path(path_of(home, "minilm")).write_bytes(damage)
+        Path(vectors_path(home, "minilm")).write_bytes(damage)
     done = with_hook("doctor")
     assert (done.code, "0 final, 1 pending; " in done.out, "made anew just now" in done.out) == (0, True, True)
 
 
 def test_vectors_that_can_not_be_made_anew_are_wrong(with_hook: Run, home: Home) -> None:
-    os.unlink(path_of(home, "minilm"))
-    os.mkdir(path_of(home, "minilm"))
+    os.unlink(vectors_path(home, "minilm"))
+    os.mkdir(vectors_path(home, "minilm"))
     done = with_hook("doctor")
     assert done.code == 3
-    assert [line[:4] for line in done.out.splitlines() if path_of(home, "minilm") in line] == [" BAD"]
+    assert [line[:4] for line in done.out.splitlines() if vectors_path(home, "minilm") in line] == [" BAD"]
 
 
 def test_vectors_of_another_number_of_memories_are_wrong(with_hook: Run, home: Home) -> None:
@@ -403,7 +403,7 @@ def test_vectors_that_another_process_follows_for_long_are_noted(
     with_hook: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
-    with ProcessLock(vector_sync.lock_of(home, "minilm"), 0, "following"):
+    with ProcessLock(vector_sync.lock_path(home, "minilm"), 0, "following"):
         with_hook("remember", "The sluice is opened at ebb")
         assert vectors_said(with_hook) == ["note  vectors (minilm): being brought up to date by another process"]
     assert "0 final, 2 pending" in vectors_said(with_hook)[0]

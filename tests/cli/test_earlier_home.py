@@ -72,9 +72,9 @@ def test_its_export_is_what_it_exported(earlier: Home, subcog: Run) -> None:
 def test_its_state_loses_nothing(earlier: Home) -> None:
     before = read_rows(earlier.state_db)
     state = State.open(earlier, 1_000)
-    assert ledger.given_to(state, "s1") == {"1m8ajrxey4wt6h", "keys", "push"}
-    assert [decision.prompt for decision in decision_log.latest(state, 1)] == ["Please do a force push to main now"]
-    session = sessions.find(state, "s1")
+    assert ledger.find_given(state, "s1") == {"1m8ajrxey4wt6h", "keys", "push"}
+    assert [decision.prompt for decision in decision_log.find_latest(state, 1)] == ["Please do a force push to main now"]
+    session = sessions.find_session(state, "s1")
     assert session is not None
     assert (session.project, session.prompts) == ("git.example.com/acme/shop", 2)
     assert state_values.find_flags(state) == {"calm": True}

@@ -98,7 +98,7 @@ def test_a_share_of_nothing_is_swept_too(subcog: Run, file: Path) -> None:
 
 def test_an_expired_memory_can_not_be_found(subcog: Run, file: Path, home: Home) -> None:
     with Store.writer(home) as store:
-        store.modify(["keys"], lambda memory: memory.replaced(expires_at=1))
+        store.modify(["keys"], lambda memory: memory.with_changes(expires_at=1))
     done = subcog("eval", str(file), "--fast")
     assert (done.code, done.err) == (1, "subcog: no active memory has the id keys; correct the file\n")
 

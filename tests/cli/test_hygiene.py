@@ -9,7 +9,7 @@ import pytest
 from subcog_hooks.cli.support import hygiene
 from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.ledger import HandedOver
+from subcog_hooks.store.ledger import HandOvers
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.conftest import Maker
@@ -99,7 +99,7 @@ def test_files_that_are_gone_are_told_in_their_project(
 def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> None:
     now = 4 * YEAR_MS
     old = [make("x", id=name, created_at=YEAR_MS, updated_at=YEAR_MS) for name in ("never", "long ago", "lately")]
-    by_id = {"long ago": HandedOver(2, 2 * YEAR_MS), "lately": HandedOver(1, now - 1)}
+    by_id = {"long ago": HandOvers(2, 2 * YEAR_MS), "lately": HandOvers(1, now - 1)}
     findings = find_unused(old, by_id, now)
     assert [(finding.memories[0].id, finding.command) for finding in findings] == [
         ("never", "subcog forget never"),

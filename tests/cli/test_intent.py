@@ -73,7 +73,7 @@ def test_an_unusable_state_is_named_and_the_intent_still_shown(subcog: Run, home
     Path(home.state_db).mkdir()
     done = subcog("intent", PROMPT, "--json")
     assert (done.code, json.loads(done.out)["intent_type"]) == (0, "troubleshoot")
-    assert done.err == f"{home.state_db} can not be opened: it is a folder\n"
+    assert done.err == f"{home.state_db} cannot be opened: it is a folder\n"
 
 
 # ---- batches and wrong calls ----------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def test_what_the_command_does_is_not_counted_as_the_hooks(subcog: Run, home: Ho
         configure(home, server.url_v1)
         assert [intent_json(subcog, prompt)["llm_status"] for prompt in (PROMPT, PROMPT + " again")] == ["success", "error"]
     state = State.open(home, 1_000)
-    assert metrics.read(state) == []
+    assert metrics.read_metrics(state) == []
     state.close()
 
 

@@ -340,7 +340,7 @@ def test_a_run_stopped_after_storing_stores_nothing_twice(
 
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
-        monkeypatch.setattr(learned, "note_read", stop)
+        monkeypatch.setattr(learned, "note_read_position", stop)
         with pytest.raises(KeyboardInterrupt):
             learning.learn(files, store, state, LearningOptions(), lambda _: None)
         state.roll_back()
@@ -363,7 +363,7 @@ def test_sessions_are_read_every_six_hours_only_if_wanted(subcog: Run, sessions:
     session(sessions, "two", STAGING)
     subcog("at-rest")
     assert len(waiting(subcog)) == 1
-    Path(home.at_rest).unlink()
+    Path(home.job_record).unlink()
     subcog("at-rest")
     assert len(waiting(subcog)) == 2
 
@@ -431,7 +431,7 @@ def test_learnable_prompts_are_counted_again_only_after_new_ones(
 
     def look() -> list[str]:
         read.clear()
-        Path(home.at_rest).unlink(missing_ok=True)  # hours later
+        Path(home.job_record).unlink(missing_ok=True)  # hours later
         subcog("at-rest")
         return read
 

@@ -205,7 +205,7 @@ def test_a_day_has_so_many_calls_also_where_a_run_was_killed(
     subcog("config", "set", "llm.calls_a_day", "2")
     server.play(proposes(memory()))
     with monkeypatch.context() as killed:
-        killed.setattr(learned, "note_asked", stop)
+        killed.setattr(learned, "note_asked_position", stop)
         assert subcog("learn", "--llm").code == 130
     assert len(waiting(subcog)) == 1  # stored before it was noted
     done = subcog("learn", "--llm")
@@ -277,7 +277,7 @@ def test_at_rest_the_model_is_asked_where_both_settings_say_so(
     server.play(proposes(memory()))
     for setting, value, count in (("llm.learn", "true", 0), ("capture.sessions", "ask", 0), ("capture.sessions", "on", 1)):
         subcog("config", "set", setting, value)
-        Path(home.at_rest).unlink(missing_ok=True)
+        Path(home.job_record).unlink(missing_ok=True)
         subcog("at-rest")
         assert len(server.requests) == count
     assert [row["content"] for row in waiting(subcog)] == [ABOUT_HINT]

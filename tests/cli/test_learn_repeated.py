@@ -96,7 +96,7 @@ def test_a_proposal_raised_by_repetition_goes_on_waiting(
         session(sessions, "two", AGAIN, day="2026-03-05")
         if is_stopped:
             with monkeypatch.context() as patch:
-                patch.setattr(learned, "note_compared", stop)
+                patch.setattr(learned, "note_turns_compared", stop)
                 with pytest.raises(KeyboardInterrupt):
                     read()
             state.roll_back()
@@ -105,7 +105,7 @@ def test_a_proposal_raised_by_repetition_goes_on_waiting(
         assert read() == [raised]
         session(sessions, "four", AGAIN, day="2026-03-07")
         assert read() == [raised]
-        assert [proposal.sessions for proposal in learned.find_proposed(state).values()] == [3]
+        assert [proposal.sessions for proposal in learned.find_proposals(state).values()] == [3]
         state.close()
 
 
@@ -121,7 +121,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
         state = State.open(home, 1_000)
 
         read = reader(sessions, store, state)
-        for step in ("raise_repeated", "note_compared"):  # it is killed before and after the comparison
+        for step in ("raise_repeated", "note_turns_compared"):  # it is killed before and after the comparison
             with monkeypatch.context() as patch:
                 patch.setattr(comparing if step == "raise_repeated" else learned, step, stop)
                 with pytest.raises(KeyboardInterrupt):
@@ -129,7 +129,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
             state.roll_back()
             gone.path.write_text("")
         assert read() == []
-        assert [Path(heard.path).stem for heard in learned.find_heard(state, 9)] == ["two", "one"]
+        assert [Path(heard.path).stem for heard in learned.find_heard_turns(state, 9)] == ["two", "one"]
         state.close()
 
 
@@ -144,7 +144,7 @@ def test_reading_by_session_or_all_at_once_is_equally_certain(sessions: Path, ho
             for portion in portions:
                 learning.learn(portion, store, state, LearningOptions(), lambda _: None)
             (first,) = store.all(("pending",))
-            heard = learned.find_said(state, first.id)
+            heard = learned.find_proposal(state, first.id)
             assert heard
             results.append((first.content, heard.sessions, heard.since, heard.certainty))
             state.close()
@@ -162,7 +162,7 @@ def test_unsure_statements_at_refused_calls_count_together(sessions: Path, home:
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
         learning.learn(transcript_files.find(str(sessions)), store, state, UNSURE, lambda _: None)
-        assert [proposal.sessions for proposal in learned.find_proposed(state).values()] == [2]
+        assert [proposal.sessions for proposal in learned.find_proposals(state).values()] == [2]
         state.close()
 
 

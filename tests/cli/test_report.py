@@ -13,7 +13,7 @@ from subcog_hooks.cli.support.hygiene import YEAR_MS, Use
 from subcog_hooks.cli.support.inventory import Inventory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import ledger
-from subcog_hooks.store.ledger import HandedOver
+from subcog_hooks.store.ledger import HandOvers
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -131,7 +131,7 @@ def test_growth_is_by_month_without_gaps(make: Maker) -> None:
 def test_unused_for_a_year_is_stale_only_with_a_years_records(make: Maker) -> None:
     old = make("old", id="old", created_at=NOW - 2 * YEAR_MS, updated_at=NOW - 2 * YEAR_MS)
     used = make("used", id="used", created_at=NOW - 2 * YEAR_MS, updated_at=NOW - 2 * YEAR_MS)
-    by_id = {"used": HandedOver(1, NOW - 1)}
+    by_id = {"used": HandOvers(1, NOW - 1)}
     assert [memory.id for _, memory in Inventory([old, used], Use(by_id, NOW - 2 * YEAR_MS), NOW).stale()] == ["old"]
     assert Inventory([old, used], Use(by_id, NOW - 1), NOW).stale() == []
 

@@ -38,14 +38,14 @@ def with_metrics(home: Home) -> None:
     """Store some values of each metric."""
     home.create()
     state = State.open(home, 100)
-    metrics.count(state, "search_intent_llm_started", by=5)
+    metrics.increase_counter(state, "search_intent_llm_started", by=5)
     for status, times in (("success", 2), ("timeout", 2), ("error", 1)):
-        metrics.count(state, "search_intent_llm_completed", f'status="{status}"', times)
-    metrics.count(state, "search_intent_llm_timeout_total", 'reason="deadline"', 2)
+        metrics.increase_counter(state, "search_intent_llm_completed", f'status="{status}"', times)
+    metrics.increase_counter(state, "search_intent_llm_timeout_total", 'reason="deadline"', 2)
     for seconds in (0.0004, 0.002, 0.002, 0.03):
-        metrics.observe(state, DURATION, 'source="keyword"', seconds)
-    metrics.observe(state, DURATION, 'source="hybrid"', 9.0)
-    metrics.count(state, "of_another_version")
+        metrics.observe_duration(state, DURATION, 'source="keyword"', seconds)
+    metrics.observe_duration(state, DURATION, 'source="hybrid"', 9.0)
+    metrics.increase_counter(state, "of_another_version")
     state.close()
 
 
@@ -224,12 +224,12 @@ def with_decisions(home: Home, store: Store, make: Maker) -> None:
     store.add([make("Of no use any more.", status="archived"), make("Long gone.", expires_at=1)])
     now, yesterday = noon(0), noon(1)
     rows = [
-        decided(f"s{i}", at=now - i, micros=(i + 1) * 10_000, units=300, candidates=[candidate("m1", 0.7)]) for i in range(3)
+        decided(f"s{i}", at_ms=now - i, micros=(i + 1) * 10_000, units=300, candidates=[candidate("m1", 0.7)]) for i in range(3)
     ]
-    rows.append(decided("s3", at=now - 3, units=500, candidates=[candidate("m1", 0.7), candidate("m2", 0.3)]))
-    rows += [decided(f"b{i}", BELOW, at=yesterday, candidates=[candidate("m3", 0.1)]) for i in range(5)]
-    rows.append(decided("i", INTENT, at=yesterday))
-    rows.append(decided("start", SPOKE, at=now, event="SessionStart", micros=5_000, candidates=[candidate("m2", 0.9)]))
+    rows.append(decided("s3", at_ms=now - 3, units=500, candidates=[candidate("m1", 0.7), candidate("m2", 0.3)]))
+    rows += [decided(f"b{i}", BELOW, at_ms=yesterday, candidates=[candidate("m3", 0.1)]) for i in range(5)]
+    rows.append(decided("i", INTENT, at_ms=yesterday))
+    rows.append(decided("start", SPOKE, at_ms=now, event="SessionStart", micros=5_000, candidates=[candidate("m2", 0.9)]))
     keep(home, *rows)
 
 

@@ -40,7 +40,7 @@ def found_late(home: Home, prompt: str, *, chosen: bool = False, used: bool = Tr
     state = open_state(home)
     was = next(
         decision
-        for decision in decision_log.latest(state, 100)
+        for decision in decision_log.find_latest(state, 100)
         if decision.prompt is not None and decision.prompt.startswith(prompt)
     )
     ranks = {MODEL_CHOICE: 1} if chosen else {}
@@ -49,15 +49,27 @@ def found_late(home: Home, prompt: str, *, chosen: bool = False, used: bool = Tr
     call = f"call-{was.id}"
     for decision in (
         Decision(
-            f"look-{was.id}", was.at + 1, LOOK_EVENT, was.session, "", outcome, reason=call, candidates=late, looked_at=was.id
+            f"look-{was.id}",
+            was.at_ms + 1,
+            LOOK_EVENT,
+            was.session,
+            "",
+            outcome,
+            reason=call,
+            candidates=late,
+            looked_at=was.id,
         ),
-        Decision(call, was.at + 2, TOOL_EVENT, was.session, "", "spoke", candidates=[_of_rule(INJECTED)]),
+        Decision(call, was.at_ms + 2, TOOL_EVENT, was.session, "", "spoke", candidates=[_of_rule(INJECTED)]),
         *(
-            [Decision(f"later-{was.id}", was.at + 3, TOOL_EVENT, was.session, "", "repeated", candidates=[_of_rule("given")])]
+            [
+                Decision(
+                    f"later-{was.id}", was.at_ms + 3, TOOL_EVENT, was.session, "", "repeated", candidates=[_of_rule("given")]
+                )
+            ]
             * used
         ),
     ):
-        decision_log.keep(state, decision, decision.at)
+        decision_log.keep_decision(state, decision, decision.at_ms)
     state.close()
 
 
@@ -140,7 +152,7 @@ def test_what_was_not_used_or_was_called_wrong_teaches_nothing(ask_again: Ask, h
 
 def _decision(home: Home, prompt: str) -> str:
     state = open_state(home)
-    decision_id = next(decision.id for decision in decision_log.latest(state, 100) if decision.prompt == prompt)
+    decision_id = next(decision.id for decision in decision_log.find_latest(state, 100) if decision.prompt == prompt)
     state.close()
     return decision_id
 

@@ -28,7 +28,7 @@ from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 from tests.conftest import Maker
 
 NOW = now_ms()
-UNSURE = outcomes.Understood("none", 0.31, 0.31)
+UNSURE = outcomes.PromptIntent("none", 0.31, 0.31)
 SPOKEN = decided("d1", candidates=[candidate("m1", 0.70), candidate("m2", 0.24), candidate("m3", 0.1)], units=212)
 
 
@@ -210,7 +210,7 @@ def test_a_text_without_spaces_is_cut_between_its_characters(subcog: Run, home: 
 
 
 def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: Home) -> None:
-    understood = outcomes.Understood(
+    understood = outcomes.PromptIntent(
         "howto", 0.9, 0.9, ("keys",), source="hybrid", llm_status="success", llm_ms=87.4, row="both agree"
     )
     keep(home, decided("d1", outcomes.BELOW, intent=understood, borrowed=("vault",), note="semantic: out of time"))
@@ -291,9 +291,9 @@ def test_json_is_the_record_without_the_memories_contents(subcog: Run) -> None:
 def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home) -> None:
     keep(
         home,
-        decided("d1", candidates=[candidate("m1", 0.7)], at=NOW + 1),
-        decided("d2", outcomes.INTENT, prompt=None, at=NOW + 2),
-        decided("d3", outcomes.BELOW, prompt="Why " + "so " * 100, at=NOW + 3),
+        decided("d1", candidates=[candidate("m1", 0.7)], at_ms=NOW + 1),
+        decided("d2", outcomes.INTENT, prompt=None, at_ms=NOW + 2),
+        decided("d3", outcomes.BELOW, prompt="Why " + "so " * 100, at_ms=NOW + 3),
     )
     lines = subcog("why", "--list").out.splitlines()
     assert [line.split()[0] for line in lines] == ["d3", "d2", "d1"]
@@ -376,9 +376,9 @@ def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:
 
 
 def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
-    bars = outcomes.Bars(0.6, 0.5, 6, 2000, needed=1.2)
+    bars = outcomes.Thresholds(0.6, 0.5, 6, 2000, needed=1.2)
     decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], bars=bars)
     assert [would_speak(decision, bar) for bar in (0.25, 0.3)] == [True, False]
     assert "or a memory of more than 1; the best reached 0.55" in sentence(
-        decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], bars=bars, intent=UNSURE)
+        decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], thresholds=bars, intent=UNSURE)
     )

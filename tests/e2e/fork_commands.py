@@ -27,7 +27,7 @@ def load() -> None:
             importlib.import_module(module.name)
     for name in LIBRARIES:
         importlib.import_module(name)
-    importlib.import_module("subcog_hooks.core.quiet_imports").onnx_runtime()
+    importlib.import_module("subcog_hooks.core.quiet_imports").import_onnx_runtime()
     importlib.import_module("subcog_hooks.redaction.redact").redact("x")
     gc.collect()
     gc.freeze()  # or the first collection of every child copies all of it

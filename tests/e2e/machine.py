@@ -185,7 +185,7 @@ class Machine:
     def decisions(self) -> list[Decision]:
         """What the hook has decided on the last prompts, the newest first."""
         state = State.open(Home(str(self.home)), 1_000)
-        found = decision_log.latest(state, 100)
+        found = decision_log.find_latest(state, 100)
         state.close()
         return found
 

@@ -19,7 +19,7 @@ def kept(machine: Machine) -> tuple[object, ...]:
     state = State.open(Home(str(machine.home)), 1_000)
     try:
         tables = [state.run(f"SELECT count(*) FROM {table}") for table in ("sessions", "ledger")]
-        return len(decision_log.latest(state, 100)), *tables
+        return len(decision_log.find_latest(state, 100)), *tables
     finally:
         state.close()
 

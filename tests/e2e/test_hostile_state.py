@@ -85,7 +85,7 @@ def test_a_state_that_can_not_be_used_is_named_by_doctor(machine: Machine, kind:
     UNUSABLE[kind](machine.home / "state.db")
     out = machine.run("doctor").stdout.decode()
     if kind == "folder":
-        assert "state.db can not be opened: it is a folder; move it away; until then the hook hands over again" in out
+        assert "state.db cannot be opened: it is a folder; move it away; until then the hook hands over again" in out
     else:
         lines = [line for line in out.splitlines() if "it is put aside and made anew" in line]
         assert [line.startswith("note  ") for line in lines] == [True]
@@ -108,7 +108,7 @@ def test_an_unwritable_state_is_still_read(machine: Machine) -> None:
     assert ids_in(context_of(machine.start(hook, machine.asking(session="two")))) == [ANSWER]
     assert machine.start(hook, machine.asking(session="one")).stdout == b""
     assert (
-        "state.db can not be written; check its permissions; the hook goes on without it"
+        "state.db cannot be written; check its permissions; the hook goes on without it"
         in (machine.home / "log" / "hook.log").read_text()
     )
     done = machine.start([*ordinary, machine.command, "pause"])

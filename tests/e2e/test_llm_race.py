@@ -89,7 +89,7 @@ class Track:
         state = self.state()
         found = {
             f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
-            for metric in metrics.read(state)
+            for metric in metrics.read_metrics(state)
             if metric.name.startswith("search_intent")
         }
         state.close()

@@ -60,7 +60,7 @@ def test_the_users_client_writes_questions(client: str, sandbox: Sandbox, subcog
     assert (proposed["suggests"], proposed["value"], proposed["by"]) == ("keyword", "hoist", "claude")
     assert not (sandbox.config / "projects").exists() or not os.listdir(sandbox.config / "projects")
     state = State.open(Home(str(sandbox.memories)), 1_000)
-    assert decision_log.latest(state, 10) == []  # our own hook did not run inside
+    assert decision_log.find_latest(state, 10) == []  # our own hook did not run inside
     state.close()
 
 
@@ -127,7 +127,7 @@ def test_a_repository_leads_the_client_to_no_server(
         api.calls.append(WRITTEN)
         sandbox.run(subcog_command, "remember", "Bollards are painted yellow.")  # which leaves work to a process at rest
         wait_until((sandbox.root / "seen.json").exists, LONG_S)
-        wait_until(lambda: not is_held(Home(str(sandbox.memories)).at_rest_lock), LONG_S)
+        wait_until(lambda: not is_held(Home(str(sandbox.memories)).jobs_lock), LONG_S)
     seen = json.loads((sandbox.root / "seen.json").read_text())
     assert not theirs.keys() & seen.keys()
     assert stranger[1] == []

@@ -65,7 +65,7 @@ def test_suggestions_are_asked_about_in_a_terminal(bare: Machine) -> None:
     bare.prompt(ASKED)
     state = State.open(Home(str(bare.home)), 1_000)
     for place, word in enumerate(("hoist", "gantry", "derrick")):
-        suggestions.add(state, Suggestion(f"s-{place}", crane, KEYWORD, word, "claude", place))
+        suggestions.add_suggestion(state, Suggestion(f"s-{place}", crane, KEYWORD, word, "claude", place))
     state.close()
     asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
     for place, key in enumerate("kxdq", 1):

@@ -280,7 +280,7 @@ def test_none_starts_while_five_are_running(paid: Machine) -> None:
     looked(paid)
     state = State.open(Home(str(paid.home)), 1_000)
     now = int(time.time() * 1_000)
-    for number in range(second_looks.MOST_RUNNING):
+    for number in range(second_looks.MAX_RUNNING):
         state.run("INSERT INTO second_looks VALUES (?, ?, ?, ?, NULL)", (f"d{number}", f"s{number}", now, now + 600_000))
     silent(paid, WAGES, "sixth")
     assert looking(paid) == []
@@ -358,7 +358,7 @@ def test_a_look_that_is_killed_does_no_harm(paid: Machine) -> None:
 
 def test_a_look_that_fails_is_told_by_doctor_and_why(paid: Machine) -> None:
     set_mode(paid, "always")
-    Path(vector_file.path_of(Home(str(paid.home)), PACKAGED.name)).unlink()
+    Path(vector_file.vectors_path(Home(str(paid.home)), PACKAGED.name)).unlink()
     silent(paid)
     (look,) = looked(paid)
     assert look.outcome == FAILED

@@ -21,7 +21,7 @@ from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.store import memory, vector_sync
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import path_of
+from subcog_hooks.store.vector_file import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.embed.conftest import OTHER, SPACE, Open
@@ -90,7 +90,7 @@ def test_a_broken_model_is_noted_until_it_works_again(
         broken.setattr(SPACE, "folder", str(tmp_path / "model"))
         background.embed_all_pending(home)
     assert f"{SPACE.model}: {SPACE.model} cannot be loaded" in background.last_failure(home)
-    assert f"embedding ended early: {SPACE.model}" in Path(log.path(home)).read_text()
+    assert f"embedding ended early: {SPACE.model}" in Path(log.log_path(home)).read_text()
     assert following().counts() == (0, 1)
     background.embed_all_pending(home)
     assert background.last_failure(home) == ""
@@ -123,7 +123,7 @@ def test_a_missing_chosen_model_does_not_stop_the_packaged_one(
     Path(home.config).write_text('[embedding]\nmodel = "BAAI/bge-small-en-v1.5"\n')
     background.embed_all_pending(home)
     assert following().counts() == (1, 0)
-    assert "BAAI/bge-small-en-v1.5 is not installed" in Path(log.path(home)).read_text()
+    assert "BAAI/bge-small-en-v1.5 is not installed" in Path(log.log_path(home)).read_text()
     assert PACKAGED is SPACE
 
 
@@ -186,7 +186,7 @@ def test_a_model_that_is_removed_before_its_turn_stays_removed(
     background.embed_all_pending(home)
     assert counts(home, SPACE) == (6, 0)
     assert not os.path.exists(chosen_model.folder)
-    assert not os.path.exists(path_of(home, chosen_model.name))
+    assert not os.path.exists(vectors_path(home, chosen_model.name))
 
 
 def test_a_model_removed_in_its_turn_is_no_failure(home: Home, chosen_model: Space, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_a_model_removed_in_its_turn_is_no_failure(home: Home, chosen_model: Spa
     background.embed_all_pending(home)
     assert background.last_failure(home) == ""
     assert not os.path.exists(chosen_model.folder)
-    assert not os.path.exists(path_of(home, chosen_model.name))
+    assert not os.path.exists(vectors_path(home, chosen_model.name))
 
 
 def test_vectors_made_during_a_models_removal_are_deleted(
@@ -214,7 +214,7 @@ def test_vectors_made_during_a_models_removal_are_deleted(
     monkeypatch.setattr(spaces, "provisional_encoder", remove_before)
     background.embed_all_pending(home)
     assert background.last_failure(home) == ""
-    assert not os.path.exists(path_of(home, chosen_model.name))
+    assert not os.path.exists(vectors_path(home, chosen_model.name))
 
 
 class Removing(Pace):
@@ -227,7 +227,7 @@ class Removing(Pace):
     def goes_on(self, is_called_off: Callable[[], bool] = bool) -> bool:
         if self.remover:  # the turn is over, and with it the lock that the other one waited for
             assert self.remover.wait(60) == 0
-        elif os.path.exists(path_of(self.home, self.space.name)) and counts(self.home, self.space)[0] == 2:
+        elif os.path.exists(vectors_path(self.home, self.space.name)) and counts(self.home, self.space)[0] == 2:
             command = [sys.executable, "-m", "subcog_hooks", "--quiet", "models", "remove", self.space.name]
             self.remover = subprocess.Popen(command, cwd=Path(__file__).parents[2])
             while not is_called_off():
@@ -291,7 +291,7 @@ def test_a_run_that_found_others_at_work_leaves_a_failure_noted(home: Home, chos
 def test_looking_for_work_writes_nothing_into_the_log(home: Home, chosen_model: Space) -> None:
     os.unlink(os.path.join(chosen_model.folder, "tokenizer.json"))
     background.is_embedding_due(home)
-    assert not os.path.exists(log.path(home))
+    assert not os.path.exists(log.log_path(home))
 
 
 @pytest.mark.parametrize("text", ["the disk is full", "[1]", '{"minilm": 3}', ""])

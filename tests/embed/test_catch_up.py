@@ -182,7 +182,7 @@ def test_a_memory_edited_meanwhile_gets_its_new_vector(
 
     def edit() -> None:
         embedder.meanwhile = lambda: None
-        store.modify([memory.id], lambda stored: stored.replaced(content="The gate is open."))
+        store.modify([memory.id], lambda stored: stored.with_changes(content="The gate is open."))
         following()
 
     embedder.meanwhile = edit
@@ -265,7 +265,7 @@ def test_a_refused_text_does_not_stop_the_others(home: Home, store: Store, make:
         assert vectors.final_vectors(store.by_seqs([2])[2].content_hash) == [bytes(reads_on.dimension)]  # and no passages
         hits = vectors.nearest(DocumentEmbedder(reads_on).query("Which piers are closed?"), 9, None)
     assert sorted(seq for _, seq in hits) == [1, 3, 4]
-    assert f"texts that {reads_on.model} refused: 1; they are found by words alone" in Path(log.path(home)).read_text()
+    assert f"texts that {reads_on.model} refused: 1; they are found by words alone" in Path(log.log_path(home)).read_text()
 
 
 def test_it_ends_when_it_is_not_wanted_any_more(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from subcog_hooks.core.errors import ModelError
-from subcog_hooks.core.quiet_imports import text_embedding
+from subcog_hooks.core.quiet_imports import import_text_embedding
 from subcog_hooks.embed import packaged
 from subcog_hooks.embed.documents import CHARACTERS_PER_TOKEN, DocumentEmbedder, quantise
 from subcog_hooks.embed.packaged import PackagedModel
@@ -101,7 +101,7 @@ def fields_of(message: bytes, wanted: int) -> list[Any]:
 
 def test_the_packaged_model_equals_fastembed_bit_for_bit(tmp_path: Path) -> None:
     ours = PackagedModel(SPACE.folder)
-    library = text_embedding()(SPACE.model, str(tmp_path), specific_model_path=SPACE.folder, threads=1)
+    library = import_text_embedding()(SPACE.model, str(tmp_path), specific_model_path=SPACE.folder, threads=1)
     tokenizer: Tokenizer = vars(library.model)["tokenizer"]
     assert tokenizer.to_str() == ours.tokenizer.to_str()
     for text in (*TEXTS, "quay " * 300, "Überweisung, 日本のマリーナ", "a", "🎉"):

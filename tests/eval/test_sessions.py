@@ -126,7 +126,7 @@ def _memory(row: Row, place: int) -> Memory:
 
 
 def _would_begin(home: Home, work: Path) -> tuple[str, ...]:
-    here = project.find(str(work))
+    here = project.find_project(str(work))
     state = State.open(home, 1_000)
     payload: dict[str, object] = {"session_id": "", "cwd": str(work), "source": "startup"}
     try:

@@ -16,7 +16,7 @@ from tests.hook.recorded import QUESTION, Decide, decisions
 
 def follow(home: Home, store: Store) -> None:
     """Bring the index up to date, and the vectors as a command leaves them: provisional."""
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     space = PACKAGED
     vector_sync.open_following(
         home, store, space.name, space.dimension, spaces.provisional_encoder(space), made_by=models.vector_makers(space)

@@ -18,7 +18,7 @@ SECRET = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
 def decisions(home: Home) -> list[Decision]:
     """Return the stored decisions, the newest first."""
     state = State.open(home, 1_000)
-    newest = decision_log.latest(state, 100)
+    newest = decision_log.find_latest(state, 100)
     state.close()
     return newest
 

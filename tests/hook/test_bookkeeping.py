@@ -17,7 +17,7 @@ def state(home: Home) -> State:
     """Store a session `s` that was last active long ago, and its given memory."""
     home.create()
     state = State.open(home, 1_000)
-    sessions.begin(state, "s", "shop", "startup", 1_000)
+    sessions.begin_session(state, "s", "shop", "startup", 1_000)
     sessions.note_prompt(state, "s", "shop", 2_000)
     ledger.record_given(state, "s", ("m",), 2_000, "d")
     return state
@@ -25,11 +25,11 @@ def state(home: Home) -> State:
 
 def test_it_is_noted_that_a_session_was_at_work(home: Home, state: State) -> None:
     bookkeeping.note_session_activity({"session_id": "s"}, home, Deadline(5_000))
-    session = sessions.find(state, "s")
+    session = sessions.find_session(state, "s")
     assert session is not None
     assert session.last_at > 1_000_000_000_000
     assert (session.started_at, session.prompts, session.source, session.project) == (1_000, 1, "startup", "shop")
-    assert ledger.given_to(state, "s") == {"m"}
+    assert ledger.find_given(state, "s") == {"m"}
 
 
 @pytest.mark.parametrize("session", ["unknown", "", None, 3, f"{TRIAL}1"])
@@ -50,7 +50,7 @@ def test_while_somebody_writes_nothing_is_noted_and_nobody_waits(home: Home, sta
     bookkeeping.note_session_activity({"session_id": "s"}, home, deadline)
     assert deadline.left_ms() > 30_000
     state.commit()
-    session = sessions.find(state, "s")
+    session = sessions.find_session(state, "s")
     assert session is not None
     assert session.last_at == 2_000
 

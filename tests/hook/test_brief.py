@@ -146,7 +146,7 @@ def test_neither_project_nor_user_memories_take_all_room(
     ids = printed_ids(begin(cwd=str(tmp_path)))
     few = [id_ for id_ in ids if id_.startswith("o")]
     assert len(ids) * 0.2 < len(few) < len(ids) * 0.5
-    store.modify([f"o{n:03}" for n in range(20)], lambda memory: memory.replaced(status="archived"))
+    store.modify([f"o{n:03}" for n in range(20)], lambda memory: memory.with_changes(status="archived"))
     assert all(id_.startswith("m") for id_ in printed_ids(begin(cwd=str(tmp_path), session="t")))
     assert text_units(context(begin(cwd=str(tmp_path), session="u"))) > 1_000 - 40
 
@@ -182,7 +182,7 @@ def test_what_has_words_of_the_branch_comes_before_what_is_newer(
     store.add([make("Refunds are open for 14 days.", id="refund", namespace="context", created_at=1)])
     add_many(store, make, 100)
     assert printed_ids(begin(cwd=str(tmp_path)))[0] != "refund"
-    store.modify(["refund"], lambda memory: memory.replaced(created_at=60))
+    store.modify(["refund"], lambda memory: memory.with_changes(created_at=60))
     assert "refund" in printed_ids(begin(cwd=str(tmp_path), session="t"))
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     assert "refund" not in printed_ids(begin(cwd=str(tmp_path), session="u"))
@@ -202,13 +202,13 @@ def test_a_resumed_session_is_charged_once(store: Store, make: Maker, begin: Beg
     add_many(store, make, 5)
     state = State.open(home, 1_000)
     assert begin()
-    charged = sessions.units_given(state, "s")
+    charged = sessions.count_units(state, "s")
     assert charged > 200
     assert begin("resume")
-    assert sessions.units_given(state, "s") == charged
+    assert sessions.count_units(state, "s") == charged
     sessions.add_units(state, "t", "", 300, 1)  # of prompts, in a session whose start was not heard
     assert begin("resume", session="t")
-    assert sessions.units_given(state, "t") == 300 + charged
+    assert sessions.count_units(state, "t") == 300 + charged
     state.close()
 
 
@@ -220,7 +220,7 @@ def test_a_branchs_name_counts_no_more_than_three_rare_words(
     add_many(store, make, 20)
     store.add([make("Crane, hook, rope, winch and pulley are tested.", id="all"), make("One crane has a rope.", id="two")])
     state = State.open(home, 1_000)
-    call = HookCall({}, "", project.find(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
+    call = HookCall({}, "", project.find_project(str(tmp_path)), Settings({}), state, home, Deadline(60_000))
     branch = {score.memory.id: score.branch for score in brief.score_memories(call)}
     assert branch["all"] == brief.BRANCH_WEIGHT * brief.MAX_BRANCH_SHARE
     assert 0.0 == branch["f001"] < branch["two"] < branch["all"]
@@ -286,7 +286,7 @@ def test_prompts_do_not_repeat_it_and_clear_and_compact_do(store: Store, make: M
     assert "barge" in printed_ids(begin("compact"))
     assert "barge" in printed_ids(begin("clear", "after-clear"))
     state = State.open(home, 1_000)
-    assert "barge" in ledger.given_to(state, "s")
+    assert "barge" in ledger.find_given(state, "s")
     state.close()
 
 

@@ -67,13 +67,17 @@ def hand_over(call: HookCall, exact: ExactMatches, on: OfferTerms) -> list[str]:
 def test_what_passes_is_printed_kept_in_the_ledger_and_recorded(make_call: Opened, home: Home) -> None:
     call = make_call()
     assert hand_over(call, exact_of("anchor", "buoy"), terms()) == ["anchor", "buoy"]
-    assert ledger.given_to(call.state, "s") == {"anchor", "buoy"}
+    assert ledger.find_given(call.state, "s") == {"anchor", "buoy"}
     (decision,) = decisions(home)
     assert (decision.outcome, decision.reason, decision.event, decision.session) == (SPOKE, "Edit", EVENT, "s")
     assert (decision.strategies, decision.note, decision.prompt) == ((PATH,), "some were left out", None)
-    assert decision.bars is not None
-    assert (decision.bars.min_relevance, decision.bars.max_memories, decision.bars.max_characters) == (0.5, 3, 2_000)
-    assert ledger.decision_of(call.state, "s", "buoy") == decision.id
+    assert decision.thresholds is not None
+    assert (decision.thresholds.min_relevance, decision.thresholds.max_memories, decision.thresholds.max_characters) == (
+        0.5,
+        3,
+        2_000,
+    )
+    assert ledger.find_giving_decision(call.state, "s", "buoy") == decision.id
     assert decision.units > 100
 
 
@@ -103,10 +107,10 @@ def test_a_session_gets_its_characters_until_it_is_compacted(make_call: Opened, 
     home.create()
     Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
     assert hand_over(make_call(), exact_of("anchor"), terms()) == ["anchor"]
-    first = sessions.units_given(make_call().state, "s")
+    first = sessions.count_units(make_call().state, "s")
     assert first == decisions(home)[0].units > 100
     assert hand_over(make_call(), exact_of("buoy", "crane"), terms()) == ["buoy", "crane"]
-    spent = sessions.units_given(make_call().state, "s")
+    spent = sessions.count_units(make_call().state, "s")
     assert spent == first + decisions(home)[0].units > 300
     assert hand_over(make_call(), exact_of("derrick"), terms()) == []
     assert (decisions(home)[0].outcome, outcomes(decisions(home)[0])) == (SPENT, {"derrick": SPENT})
@@ -129,7 +133,7 @@ def test_two_hooks_do_not_spend_the_account_twice(make_call: Opened, home: Home,
     monkeypatch.setattr(hook_deliver, "_lock_ledger", after_another)
     assert hand_over(make_call(), exact_of("anchor"), terms()) == []
     assert decisions(home)[0].outcome == SPENT
-    assert sessions.units_given(make_call().state, "s") == 400
+    assert sessions.count_units(make_call().state, "s") == 400
 
 
 def test_a_preview_has_the_room_of_a_session(make_call: Opened, home: Home) -> None:
@@ -175,7 +179,7 @@ def test_a_ledger_that_can_not_be_locked_costs_its_entry_alone(make_call: Opened
     other.begin()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
     other.commit()
-    assert ledger.given_to(call.state, "s") == set()
+    assert ledger.find_given(call.state, "s") == set()
     assert "handed over without the ledger: " in Path(home.log, "hook.log").read_text()
 
 
@@ -183,7 +187,7 @@ def test_where_no_time_is_left_nothing_is_printed_and_it_is_told(make_call: Open
     call = make_call(budget_ms=1)
     assert deliver(call, exact_of("anchor"), terms(), lambda _: pytest.fail("spoke")) == ()
     assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(OUT_OF_TIME, ())]
-    assert ledger.given_to(call.state, "s") == set()
+    assert ledger.find_given(call.state, "s") == set()
 
 
 @pytest.mark.parametrize("error", [TimeoutError("the deadline has passed"), BrokenPipeError()])
@@ -216,7 +220,7 @@ def test_a_failed_record_loses_no_answer_and_no_ledger(make_call: Opened, home: 
     monkeypatch.setattr(decision_log, "keep", fail)
     call = make_call()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
-    assert ledger.given_to(call.state, "s") == {"anchor"}
+    assert ledger.find_given(call.state, "s") == {"anchor"}
     assert "a decision was not recorded: the disk is full" in Path(home.log, "hook.log").read_text()
 
 
@@ -225,12 +229,12 @@ def test_the_answer_is_written_before_the_ledger_is_kept(make_call: Opened, home
     other = State.open(home, 100)
 
     def write(_: bytes) -> None:
-        assert ledger.given_to(other, "s") == set()
+        assert ledger.find_given(other, "s") == set()
         with pytest.raises(StoreBusy):
             other.begin()
 
     assert deliver(make_call(), exact_of("anchor"), terms(), write) == ("anchor",)
-    assert ledger.given_to(other, "s") == {"anchor"}
+    assert ledger.find_given(other, "s") == {"anchor"}
 
 
 def test_what_no_relevance_suffices_for_is_told_as_such(make_call: Opened, home: Home) -> None:

@@ -35,7 +35,7 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def here(shop: Path) -> Project | None:
-    return project.find(str(shop))
+    return project.find_project(str(shop))
 
 
 def prompt_payload(session: object = "one", **more: object) -> dict[str, object]:
@@ -62,8 +62,8 @@ def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) 
 
 
 def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Project, shop: Path) -> None:
-    sessions.begin(state, "zero", "github.com/acme/shop", "startup", 0)
-    sessions.begin(state, "one", "github.com/acme/shop", "startup", 0)
+    sessions.begin_session(state, "zero", "github.com/acme/shop", "startup", 0)
+    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 0)
     payload = {**tool_payload("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
     fact_values = facts.session_facts(payload, here, state, DAY)
     assert {*fact_values} == {*KNOWN} - {"file"}  # which the tool's own hook knows
@@ -84,25 +84,25 @@ def test_the_first_prompt_is_the_first_for_its_tools_too(state: State) -> None:
 
 def test_how_a_session_began_is_known_until_it_begins_anew(state: State) -> None:
     assert "source" not in facts.session_facts(prompt_payload(), None, state, DAY)
-    sessions.begin(state, "one", "", "startup", DAY)
+    sessions.begin_session(state, "one", "", "startup", DAY)
     assert facts.session_facts(prompt_payload(), None, state, DAY)["source"] == "startup"
     compacted = {"hook_event_name": "SessionStart", "session_id": "one", "source": "compact"}
     assert facts.session_facts(compacted, None, state, DAY)["source"] == "compact"
 
 
 def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) -> None:
-    sessions.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
+    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
     new = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
     assert (new["first_session"], "days_since_last_session" in new) == (True, False)
-    sessions.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
+    sessions.begin_session(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
     returning = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
     assert (returning["first_session"], returning["days_since_last_session"]) == (False, 7.0)
 
 
 def test_a_session_of_a_clock_that_was_ahead_counts_for_nothing(state: State, here: Project) -> None:
-    sessions.begin(state, "ahead", "github.com/acme/shop", "startup", 2_000 * DAY)
-    sessions.begin(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
-    sessions.begin(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
+    sessions.begin_session(state, "ahead", "github.com/acme/shop", "startup", 2_000 * DAY)
+    sessions.begin_session(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
+    sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
     assert facts.session_facts(prompt_payload(), here, state, 9 * DAY)["days_since_last_session"] == 7.0
 
 

@@ -66,7 +66,7 @@ def test_only_the_projects_own_memories_count_less(root: str, make: Maker) -> No
 def test_memories_about_gone_files_are_half_as_relevant(decide: Decide, home: Home, store: Store, root: str) -> None:
     os.makedirs(os.path.join(root, ".git"))
     about = {"scope": "project", "project": root, "paths": ("src/db/pool.py",)}
-    store.modify(["first"], lambda memory: memory.replaced(**about))
+    store.modify(["first"], lambda memory: memory.with_changes(**about))
     follow(home, store)
 
     def first_candidate() -> tuple[float, str]:

@@ -205,7 +205,7 @@ def test_a_brief_loads_no_search() -> None:
 @pytest.mark.usefixtures("oauth_memory")
 def test_a_start_with_no_job_due_starts_no_process(home: Home) -> None:
     run(start())
-    job_record.write(home, job_record.RestRecord({}, now_ms() + HOUR_MS, 0))
+    job_record.write_record(home, job_record.JobRecord({}, now_ms() + HOUR_MS, 0))
     assert "hook.detached" not in run(start("t")).own
 
 

@@ -77,7 +77,7 @@ def test_what_was_kept_is_forgotten_at_the_next_prompt(decide: Decide, home: Hom
     assert [decision.prompt for decision in kept] == [None] * 3
     assert all(decision.intent is not None and decision.intent.topics == () for decision in kept)
     assert kept[2].candidates
-    assert sessions.last_topics(State.open(home, 1_000), "s", kept[0].at) is None
+    assert sessions.find_last_prompt(State.open(home, 1_000), "s", kept[0].at_ms) is None
 
 
 def test_a_project_can_not_switch_it_on(decide: Decide, home: Home, tmp_path: Path) -> None:

@@ -383,7 +383,7 @@ def test_a_decision_names_tool_and_channels_but_no_file(call: Call, remember: Ca
     assert (decision.outcome, decision.event, decision.reason, decision.prompt) == (SPOKE, "PreToolUse", "Bash", None)
     assert set(decision.candidates[0].ranks) == {MENTION, PATTERN}
     assert "xyzzy" not in decision.to_text()
-    assert ledger.decision_of(State.open(home, 1_000), "s", "lint") == decision.id
+    assert ledger.find_giving_decision(State.open(home, 1_000), "s", "lint") == decision.id
 
 
 def test_a_call_that_nothing_is_remembered_of_leaves_no_trace(call: Call, remember: Callable[..., None], home: Home) -> None:

@@ -59,8 +59,8 @@ def test_an_answer_is_recorded_with_all_that_led_to_it(decide: Decide, home: Hom
     assert (decision.intent.source, decision.intent.llm_status) == ("keyword", "off")
     assert {"relay", "sensor"} & {*decision.intent.topics}
     assert any(family == decision.intent.type and weight > 0 for _, family, weight in decision.intent.signals)
-    assert decision.bars is not None
-    assert (decision.bars.min_relevance, decision.bars.max_memories) == (0.1, 1)
+    assert decision.thresholds is not None
+    assert (decision.thresholds.min_relevance, decision.thresholds.max_memories) == (0.1, 1)
     assert [name for name, _ in decision.stages] == [START, OPEN, INTENT_READ, EXACT, RECALL, GATE, RENDER]
     assert decision.stages[0][1] >= 10.0
     assert 10.0 <= sum(ms for _, ms in decision.stages) <= decision.micros / 1000 < 5_000
@@ -253,7 +253,7 @@ def test_an_answer_that_nobody_took_was_not_given(home: Home, lighthouse: None, 
     with pytest.raises(type(error)):
         prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, refuse, Deadline(5_000))
     assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(why, ())]
-    assert ledger.given_to(State.open(home, 1_000), "s") == set()
+    assert ledger.find_given(State.open(home, 1_000), "s") == set()
 
 
 def test_a_failed_record_loses_neither_answer_nor_ledger(home: Home, lighthouse: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def test_a_failed_record_loses_neither_answer_nor_ledger(home: Home, lighthouse:
     printed: list[bytes] = []
     prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, printed.append, Deadline(5_000))
     assert len(printed) == 1
-    assert ledger.given_to(State.open(home, 1_000), "s")
+    assert ledger.find_given(State.open(home, 1_000), "s")
     assert "a decision was not recorded: RuntimeError: no record" in Path(home.log, "hook.log").read_text()
 
 
@@ -283,7 +283,11 @@ def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None,
     prompt.respond(payload, home, printed.append, Deadline(5_000))
     assert bool(printed) == (text == QUESTION)
     state = State.open(home, 1_000)
-    assert (decision_log.latest(state, 9), metrics.read(state), decision_log.may_hold_texts(state)) == ([], [], False)
+    assert (decision_log.find_latest(state, 9), metrics.read_metrics(state), decision_log.may_hold_prompt_texts(state)) == (
+        [],
+        [],
+        False,
+    )
     state.close()
 
 

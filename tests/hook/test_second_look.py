@@ -108,7 +108,7 @@ def test_a_prompt_to_which_nothing_came_near_enough_gets_one(started_tasks: list
     assert ask(home, QUESTION) == []
     (task,) = started_tasks
     (decision,) = decisions(home)
-    assert (task.decision, task.session, task.search_text, task.prompt_ms) == (decision.id, "s", QUESTION, decision.at)
+    assert (task.decision, task.session, task.search_text, task.prompt_ms) == (decision.id, "s", QUESTION, decision.at_ms)
 
 
 @pytest.mark.parametrize(("model", "looks"), [("none", 0), ("openai", 1)])
@@ -176,9 +176,11 @@ def store_finding(home: Home, *ids: str, session: str = "s", decision: str = "d"
     state = State.open(home, 1_000)
     now = now_ms()
     state.begin()
-    assert second_looks.begin(state, decision, session, now - 500)  # a look takes a while
-    assert second_looks.end(state, decision, "look", [Finding(id_, 0.4) for id_ in ids], now)
-    decision_log.keep(state, Decision("look", now, decision_log.LOOK_EVENT, session, "", WAITING, looked_at=decision), now)
+    assert second_looks.begin_look(state, decision, session, now - 500)  # a look takes a while
+    assert second_looks.end_look(state, decision, "look", [Finding(id_, 0.4) for id_ in ids], now)
+    decision_log.keep_decision(
+        state, Decision("look", now, decision_log.LOOK_EVENT, session, "", WAITING, looked_at=decision), now
+    )
     state.commit()
     state.close()
 
@@ -252,7 +254,7 @@ def test_a_prompt_gets_its_memories_beside_another_writer(home: Home) -> None:
     assert "first" in printed_ids(printed)
     assert call(home) == []  # that was another topic
     assert (look(home).outcome, look(home).reason) == (MOVED_ON, "another topic")
-    assert hook_traces.latest_silent_calls(home, 10) == []
+    assert hook_traces.find_latest_silent_calls(home, 10) == []
 
 
 @pytest.mark.usefixtures("lighthouse")
@@ -285,7 +287,7 @@ def test_a_silenced_prompt_leaves_nothing_for_later(home: Home, switch: str) -> 
 def test_one_that_is_silenced_meanwhile_finds_nothing(home: Home, switch: str) -> None:
     state = State.open(home, 1_000)
     state.begin()
-    assert second_looks.begin(state, "d", "s", now_ms())
+    assert second_looks.begin_look(state, "d", "s", now_ms())
     state.commit()
     state.close()
     silence(home, switch)

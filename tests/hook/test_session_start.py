@@ -14,7 +14,7 @@ from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.store import ledger, sessions, state_values
 from subcog_hooks.store.decision import OUT_OF_TIME, SPOKE
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.sessions import Earlier
+from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
@@ -70,7 +70,7 @@ def test_a_start_prints_pinned_memories_and_true_conditions(start: Start) -> Non
 
 def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state: State, home: Home) -> None:
     start()
-    assert ledger.given_to(state, "s") == {"pinned", "branch"}
+    assert ledger.find_given(state, "s") == {"pinned", "branch"}
     (decision,) = decisions(home)
     assert (decision.outcome, decision.event, decision.reason) == (SPOKE, "SessionStart", "startup")
     assert (decision.prompt, decision.strategies) == (None, ("pinned", "state"))
@@ -129,7 +129,7 @@ def test_a_given_memory_comes_at_the_start_again(start: Start, state: State) -> 
 def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home, state: State, text: str) -> None:
     configure(home, text)
     assert start() == []
-    assert sessions.find(state, "s") is not None
+    assert sessions.find_session(state, "s") is not None
     configure(home, "[surfacing]\ntools = false\n[search_intent]\nenabled = false\n")
     assert printed_ids(start(session="another")) == ["pinned", "branch"]
 
@@ -195,17 +195,17 @@ def test_a_resumed_session_hears_what_it_heard_byte_for_byte(start: Start, state
 
 
 def test_a_resumed_session_without_a_block_gets_none(start: Start, store: Store, make: Maker) -> None:
-    store.modify(["pinned", "branch"], lambda memory: memory.replaced(status="archived"))
+    store.modify(["pinned", "branch"], lambda memory: memory.with_changes(status="archived"))
     assert start() == []
-    store.modify(["pinned"], lambda memory: memory.replaced(status="active"))
+    store.modify(["pinned"], lambda memory: memory.with_changes(status="active"))
     assert start("resume") == []
 
 
 def test_a_resumed_session_gets_its_live_memories_again(start: Start, store: Store) -> None:
     start()
-    store.modify(["pinned"], lambda memory: memory.replaced(status="superseded"))
+    store.modify(["pinned"], lambda memory: memory.with_changes(status="superseded"))
     assert printed_ids(start("resume")) == ["branch"]
-    store.modify(["pinned"], lambda memory: memory.replaced(status="active"))
+    store.modify(["pinned"], lambda memory: memory.with_changes(status="active"))
     assert printed_ids(start("resume")) == ["pinned", "branch"]
 
 
@@ -231,7 +231,7 @@ def test_a_compaction_brings_the_latest_memories_again(start: Start, state: Stat
     start()
     give(state, "s", "other-branch", "plain")
     assert printed_ids(start("compact")) == ["pinned", "branch", "plain"]  # it is no longer on the other branch
-    assert ledger.given_to(state, "s") == {"pinned", "branch", "plain"}
+    assert ledger.find_given(state, "s") == {"pinned", "branch", "plain"}
 
 
 def test_a_compaction_brings_six_and_forgets_the_others(start: Start, state: State, store: Store, make: Maker) -> None:
@@ -240,8 +240,8 @@ def test_a_compaction_brings_six_and_forgets_the_others(start: Start, state: Sta
     give(state, "s", *words)
     give(state, "another", "anchor")
     assert printed_ids(start("compact")) == ["pinned", "branch", "gull", "ferry", "engine", "dock", "crane", "buoy"]
-    assert ledger.given_to(state, "s") == {"pinned", "branch", *words[1:]}
-    assert ledger.given_to(state, "another") == {"anchor"}
+    assert ledger.find_given(state, "s") == {"pinned", "branch", *words[1:]}
+    assert ledger.find_given(state, "another") == {"anchor"}
 
 
 def test_a_compaction_brings_only_eligible_memories(start: Start, state: State, store: Store, make: Maker) -> None:
@@ -263,28 +263,28 @@ def test_a_compaction_resets_the_ledger_also_of_a_silent_session(start: Start, s
     configure(home, switch)
     give(state, "s", "plain")
     assert start("compact") == []
-    assert ledger.given_to(state, "s") == set()
+    assert ledger.find_given(state, "s") == set()
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork", "", None, 3, "COMPACT"])
 def test_whatever_else_starts_a_session_leaves_its_ledger(start: Start, state: State, source: object) -> None:
     give(state, "s", "plain")
     assert "plain" not in printed_ids(start(source))
-    assert "plain" in ledger.given_to(state, "s")
+    assert "plain" in ledger.find_given(state, "s")
 
 
 @pytest.mark.parametrize("session", ["", None, 3])
 def test_without_a_session_there_is_nothing_to_forget(start: Start, state: State, session: object) -> None:
     give(state, "s", "plain")
     start("compact", session)
-    assert ledger.given_to(state, "s") == {"plain"}
+    assert ledger.find_given(state, "s") == {"plain"}
 
 
 def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, state: State) -> None:
     now = now_ms()
-    sessions.keep_topics(state, "s", Earlier(("relay",), 0.8), now)
+    sessions.keep_last_prompt(state, "s", LastPrompt(("relay",), 0.8), now)
     start("compact")
-    assert sessions.last_topics(state, "s", now) is not None
+    assert sessions.find_last_prompt(state, "s", now) is not None
 
 
 # ---- others who write -----------------------------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def test_a_start_does_not_wait_for_another_writer(home: Home, store: Store, make
     hook_session.respond({"session_id": "s", "source": "startup"}, home, lambda _: pytest.fail("spoke"), deadline)
     assert deadline.left_ms() > 30_000
     other.commit()
-    assert sessions.find(other, "s") is None
+    assert sessions.find_session(other, "s") is None
 
 
 def test_a_damaged_state_is_put_aside_and_the_session_begins(start: Start, home: Home) -> None:

@@ -71,7 +71,7 @@ def intent_metrics(home: Home) -> dict[str, float]:
     state = State.open(home, 1_000)
     values = {
         f"{metric.name}{{{metric.labels}}}": metric.value if isinstance(metric, Counter) else metric.count
-        for metric in metrics.read(state)
+        for metric in metrics.read_metrics(state)
         if metric.name.startswith("search_intent")
     }
     state.close()

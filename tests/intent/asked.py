@@ -62,7 +62,7 @@ def provider_of(settings: loading.Settings, home: Home) -> Provider:
 def metric_values(state: State) -> dict[str, float]:
     """The metrics: how often each was counted or observed."""
     values = {}
-    for metric in metrics.read(state):
+    for metric in metrics.read_metrics(state):
         name = f"{metric.name}{{{metric.labels}}}" if metric.labels else metric.name
         values[name] = metric.value if isinstance(metric, Counter) else metric.count
     return values

@@ -5,9 +5,9 @@ import pytest
 from subcog_hooks.intent import keywords
 from subcog_hooks.intent.follow_up import borrowed_topics, follow_up_confidence, is_follow_up, own_topics
 from subcog_hooks.intent.topics import extract_topics
-from subcog_hooks.store.sessions import Earlier
+from subcog_hooks.store.sessions import LastPrompt
 
-RELAY = Earlier(("lamp", "relay", "Tide"), 0.8)
+RELAY = LastPrompt(("lamp", "relay", "Tide"), 0.8)
 
 
 def goes_on(prompt: str) -> bool:
@@ -65,4 +65,4 @@ def test_words_that_only_point_are_no_topics() -> None:
     [(0.3, 0.8, 0.8), (0.9, 0.8, 0.9), (0.3, 0.5, 0.5), (0.3, 0.49, 0.3), (0.7, 0.4, 0.7)],
 )
 def test_is_as_sure_as_the_prompt_before_if_that_was_sure_enough(own: float, earlier: float, confidence: float) -> None:
-    assert follow_up_confidence(own, Earlier(("relay",), earlier), 0.5) == confidence
+    assert follow_up_confidence(own, LastPrompt(("relay",), earlier), 0.5) == confidence

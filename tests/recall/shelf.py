@@ -86,7 +86,7 @@ class Shelf:
         self.store.add([memory(f"Filler note number {i} about widgets and gadgets.", id=f"fill{i:03}") for i in range(count)])
 
     def index(self) -> LexicalIndex:
-        return index_sync.in_memory(self.store)
+        return index_sync.index_in_memory(self.store)
 
     def by_words(self, **numbers: object) -> Sources:
         return Sources(self.index(), self.store, None, tuning_of(**numbers))

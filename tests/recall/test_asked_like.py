@@ -53,7 +53,7 @@ def test_a_script_without_spaces_finds_it_too(notes: LexicalIndex) -> None:
 
 
 def test_a_search_finds_by_a_question_and_says_so(shelf: Shelf, notes: LexicalIndex) -> None:
-    assert notes.most_questions == 3
+    assert notes.max_questions == 3
     hit = first(find(shelf.by_words(), "which handshake replaced passwords?", mode=HYBRID))
     assert (hit.memory.id, hit.found_by) == ("pkce", (QUESTIONS,))
 
@@ -61,7 +61,7 @@ def test_a_search_finds_by_a_question_and_says_so(shelf: Shelf, notes: LexicalIn
 def test_without_questions_their_channel_does_not_run(shelf: Shelf) -> None:
     shelf.add({"a": PKCE})
     sources = shelf.by_words()
-    assert sources.index.most_questions == 0
+    assert sources.index.max_questions == 0
     hit = first(find(sources, "implicit flow"))
     assert QUESTIONS not in hit.ranks
     assert set(hit.ranks) <= {"lexical_exact", "lexical_relaxed"}
@@ -77,8 +77,8 @@ def test_a_word_of_questions_alone_is_known_and_not_corrected(shelf: Shelf) -> N
 
 @pytest.mark.parametrize("change", [{"status": "superseded"}, {"status": "deleted"}, {"questions": ()}])
 def test_they_go_with_their_memory(shelf: Shelf, notes: LexicalIndex, change: dict[str, object]) -> None:
-    assert notes.most_questions == 3
-    shelf.store.update([shelf.store.get("pkce").replaced(**change)])
+    assert notes.max_questions == 3
+    shelf.store.update([shelf.store.get("pkce").with_changes(**change)])
     assert "pkce" not in ids(find(shelf.by_words(), "which handshake replaced passwords?"))
 
 

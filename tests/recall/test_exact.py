@@ -176,7 +176,7 @@ def test_of_very_many_conditions_the_most_urgent_are_judged(shelf: Shelf) -> Non
     shelf.add({"late": "x"}, when={"branch": "main"})
     note = f"state: of more than {exact.MAX_JUDGED} memories with conditions the last were not judged"
     assert match_conditions(BRANCH, shelf.store, Eligibility(SHOP, NOW)) == ([], note)
-    shelf.store.modify(["late"], lambda match: match.replaced(priority=10))
+    shelf.store.modify(["late"], lambda match: match.with_changes(priority=10))
     matches, actual_note = match_conditions(BRANCH, shelf.store, Eligibility(SHOP, NOW))
     assert ([match.id for match in matches], actual_note) == (["late"], note)
 

@@ -205,7 +205,7 @@ def test_an_unindexed_memory_is_judged_on_its_own_words(shelf: Shelf, by: str) -
 def test_a_changed_memory_is_given_once_and_as_it_is_now(shelf: Shelf) -> None:
     shelf.add({"changed": "Tokens never rotate.", "other": "Tokens are checked in the gateway."})
     of = shelf.by_words()
-    shelf.store.update([shelf.store.get("changed").replaced(content=TOKEN)])
+    shelf.store.update([shelf.store.get("changed").with_changes(content=TOKEN)])
     hits = recall_for(of, QUESTION).hits
     assert [hit.memory.content for hit in hits if hit.memory.id == "changed"] == [TOKEN]
 

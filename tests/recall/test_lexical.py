@@ -243,12 +243,15 @@ def test_an_unknown_word_counts_a_quarter_of_the_rarest_word(shelf: Shelf) -> No
 def test_a_word_of_often_changed_memories_never_scores_negative(home: Home, shelf: Shelf) -> None:
     """tantivy counts replaced documents until they are merged away: more have the word than there are memories."""
     shelf.add({"still": "quiet water", **{f"m{i}": f"crane {i}" for i in range(6)}})
-    index = index_sync.catch_up(home, shelf.store)
+    index = index_sync.bring_up_to_date(home, shelf.store)
     for times in range(3):
         shelf.store.update(
-            [row.replaced(content=f"crane again {times}") for row in shelf.store.by_ids([f"m{i}" for i in range(6)]).values()]
+            [
+                row.with_changes(content=f"crane again {times}")
+                for row in shelf.store.by_ids([f"m{i}" for i in range(6)]).values()
+            ]
         )
-        index = index_sync.catch_up(home, shelf.store)
+        index = index_sync.bring_up_to_date(home, shelf.store)
     assert index.document_frequency("body", "crane") > index.documents == 7
     hits_and_full_score = query.analyse_query("crane", index)
     assert index.rarity("body", "crane") > 0.0

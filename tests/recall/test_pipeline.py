@@ -128,7 +128,7 @@ def test_a_memory_that_left_the_scope_is_hidden_at_once(shelf: Shelf, changed: d
     shelf.add({"moved": "crane turns"}, **fields)
     of = shelf.with_cosines({"moved": 0.9})
     assert ids(find(of, "crane", scope=scope)) == ["moved"]
-    shelf.store.update([shelf.store.get("moved").replaced(**changed)])
+    shelf.store.update([shelf.store.get("moved").with_changes(**changed)])
     assert of.index.watermark() < shelf.store.revision()
     assert ids(find(of, "crane", scope=scope)) == []
 

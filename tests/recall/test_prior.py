@@ -22,7 +22,7 @@ from tests.conftest import Maker
 def test_of_equal_memories_the_suiting_namespace_comes_first(home: Home, store: Store, make: Maker, intent: str) -> None:
     text = "The queue is drained by one worker per partition"
     store.add([make(f"{text}, noted.", id="b", namespace="patterns"), make(f"{text}, noted.", id="a", namespace="config")])
-    index = index_sync.catch_up(home, store)
+    index = index_sync.bring_up_to_date(home, store)
 
     def order(factor: float, asked: str) -> list[str]:
         of = Sources(index, store, tuning=Tuning(prior=factor))

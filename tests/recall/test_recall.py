@@ -65,7 +65,7 @@ def test_a_memory_is_found_by(notes: Sources) -> None:
 
 def test_what_was_written_to_the_index_on_disk_is_found(shelf: Shelf) -> None:
     shelf.add(NOTES)
-    of = Sources(index_sync.catch_up(shelf.home, shelf.store), shelf.store, None, tuning_of())
+    of = Sources(index_sync.bring_up_to_date(shelf.home, shelf.store), shelf.store, None, tuning_of())
     assert ids(find(of, "parse_args")) == ["e0308"]
 
 

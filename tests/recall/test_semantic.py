@@ -230,7 +230,7 @@ def test_without_a_thread_to_be_had_it_is_searched_at_once(
 
 
 def test_what_fails_in_the_thread_fails_where_it_is_wanted(shelf: Shelf, space: SearchSpace) -> None:
-    space.vectors._run("DROP TABLE codes")
+    space.vectors._execute("DROP TABLE codes")
     of = begin_search(shelf, space)
     with pytest.raises(StoreError):
         of.search(ASKED, Filter(), 10, ENOUGH)

@@ -124,7 +124,7 @@ class Homes:
             shelf = Shelf(home, store)
             for batch in batches:
                 shelf.add({}, *batch)
-                index_sync.catch_up(home, store)
+                index_sync.bring_up_to_date(home, store)
             if purged:
                 store.purge(purged)
             yield shelf
@@ -145,7 +145,7 @@ def usual(homes: Homes) -> Answers:
 
 def on_disk(shelf: Shelf) -> Sources:
     of = shelf.by_meaning_too()
-    of.index = index_sync.catch_up(shelf.home, shelf.store)
+    of.index = index_sync.bring_up_to_date(shelf.home, shelf.store)
     return of
 
 
@@ -197,7 +197,7 @@ def test_erased_memories_change_no_order_after_a_rebuild(homes: Homes, usual: An
     gone = [memory("Forward sockets of the load balancer for the database token.", id=f"gone{i}") for i in range(5)]
     for shelf in homes.fill_home([*gone, *notes()], purged=[row.id for row in gone]):
         assert_alike(usual, everything(on_disk(shelf)), rel=0.34)
-        index_sync.rebuild(shelf.home, shelf.store)
+        index_sync.rebuild_index(shelf.home, shelf.store)
         assert usual.differing(everything(on_disk(shelf))) == []
 
 

@@ -1,4 +1,4 @@
-"""What the tests of this folder share: a file written, and values that loosen or tighten a setting."""
+"""Helpers for the tests of this folder: writing a file, and values that loosen or tighten a setting."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The table of settings: what each type takes, and in which words it refuses the rest."""
+"""The table of settings: the values that each type accepts, and its refusals."""
 
 import pytest
 
@@ -13,8 +13,8 @@ def test_the_hook_has_the_default_of_every_setting() -> None:
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: str(key.name))
-def test_a_default_holds_is_written_as_it_is_read_and_has_a_meaning(key: Key) -> None:
-    assert key.checked(key.default) == key.default
+def test_default_is_valid_and_written_as_it_is_read(key: Key) -> None:
+    assert key.check_value(key.default) == key.default
     assert key.from_text(str(key.default)) == key.default
     assert type(key.from_text(str(key.default))) is type(key.default)
     assert key.help
@@ -55,7 +55,7 @@ PRESET = f"expected {KEYS['fusion.preset'].expected}"
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("surfacing.enabled", "maybe", "surfacing.enabled is 'maybe', expected true or false"),
         ("surfacing.max_memories", "2.5", "surfacing.max_memories is 2.5, expected a whole number 1 to 6"),
@@ -80,14 +80,14 @@ PRESET = f"expected {KEYS['fusion.preset'].expected}"
         ("embedding.model", "two words", "embedding.model is 'two words', expected a model of `subcog models list`"),
     ],
 )
-def test_a_typed_value_that_does_not_hold_is_refused(name: str, text: str, said: str) -> None:
+def test_a_typed_value_that_does_not_hold_is_refused(name: str, text: str, message: str) -> None:
     with pytest.raises(ConfigError) as refused:
         KEYS[name].from_text(text)
-    assert refused.value.message == said
+    assert refused.value.message == message
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("fusion.alpha", "much", f"fusion.alpha is 'much', {SHARE}"),
         ("fusion.alpha", True, f"fusion.alpha is true, {SHARE}"),
@@ -99,10 +99,10 @@ def test_a_typed_value_that_does_not_hold_is_refused(name: str, text: str, said:
         ("search.limit", 2.5, "search.limit is 2.5, expected a whole number 1 to 1000"),
     ],
 )
-def test_a_value_of_a_file_that_does_not_hold_is_refused(name: str, value: object, said: str) -> None:
+def test_a_value_of_a_file_that_does_not_hold_is_refused(name: str, value: object, message: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        KEYS[name].checked(value)
-    assert refused.value.message == said
+        KEYS[name].check_value(value)
+    assert refused.value.message == message
 
 
 def test_choices_are_listed_as_in_a_sentence() -> None:
@@ -111,13 +111,13 @@ def test_choices_are_listed_as_in_a_sentence() -> None:
 
 def test_a_choice_of_any_length_is_refused_in_one_short_line() -> None:
     with pytest.raises(ConfigError) as refused:
-        KEYS["fusion.mode"].checked("x" * 10_000)
+        KEYS["fusion.mode"].check_value("x" * 10_000)
     assert len(refused.value.message) < 300
 
 
 def test_a_preset_is_made_of_settings_that_hold() -> None:
     for values in PRESETS.values():
-        assert {name: KEYS[name].checked(value) for name, value in values.items()} == values
+        assert {name: KEYS[name].check_value(value) for name, value in values.items()} == values
 
 
 def test_the_default_preset_says_what_the_defaults_say() -> None:
@@ -125,7 +125,7 @@ def test_the_default_preset_says_what_the_defaults_say() -> None:
     assert of_preset == {name: KEYS[name].default for name in of_preset}
 
 
-def test_what_names_a_model_or_starts_a_process_is_for_the_user_alone() -> None:
+def test_models_and_processes_are_for_the_user_alone() -> None:
     personal = {key.name for key in KEYS.values() if key.is_personal}
     llm = {name for name in KEYS if name.startswith("llm.")}
     capture = {
@@ -175,8 +175,8 @@ def test_a_list_of_words_takes_those_that_there_are() -> None:
         ("llm.key_file", "~/.keys/anthropic"),
     ],
 )
-def test_a_name_an_address_or_a_path_is_taken_as_it_is_without_the_blanks_around(name: str, text: str) -> None:
-    assert KEYS[name].from_text(text) == KEYS[name].checked(text.strip()) == text.strip()
+def test_name_address_or_path_is_stripped_of_blanks_only(name: str, text: str) -> None:
+    assert KEYS[name].from_text(text) == KEYS[name].check_value(text.strip()) == text.strip()
 
 
 @pytest.mark.parametrize("text", ["", "two words", "a\u200bb", "tab\tbed", "x" * 201])
@@ -184,7 +184,7 @@ def test_a_name_is_one_printable_word(text: str) -> None:
     for name in ("llm.model", "embedding.model"):
         if text or KEYS[name].default:
             with pytest.raises(ConfigError):
-                KEYS[name].checked(text)
+                KEYS[name].check_value(text)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_name_is_one_printable_word(text: str) -> None:
         *("http://bücher.example", "http://x" + "y" * 200),
     ],
 )
-def test_what_is_no_address_of_a_server_is_refused(text: str) -> None:
+def test_invalid_server_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         KEYS["llm.base_url"].from_text(text)
     assert refused.value.message.startswith("llm.base_url is no address, expected an address such as http://")
@@ -204,9 +204,9 @@ def test_what_is_no_address_of_a_server_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["https://me:hunter2@host/v1", "https://hunter2@host", "https://host/v1?key=hunter2", "https://host/#hunter2"]
 )
-def test_an_address_that_may_hold_a_secret_is_refused_and_not_shown(text: str) -> None:
+def test_address_with_a_possible_secret_is_refused_unshown(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        KEYS["llm.base_url"].checked(text)
+        KEYS["llm.base_url"].check_value(text)
     assert refused.value.message.startswith("llm.base_url has a password or a query in it, expected an address such as ")
     assert "hunter2" not in refused.value.message
 
@@ -214,9 +214,9 @@ def test_an_address_that_may_hold_a_secret_is_refused_and_not_shown(text: str) -
 @pytest.mark.parametrize(
     "text", ["sk-ant-hunter2", "keys/hunter2", "./hunter2", "~hunter2", "~", "/a\nhunter2", "/" + "x" * 1_001]
 )
-def test_what_is_no_full_path_may_be_the_key_itself_and_is_not_shown(text: str) -> None:
+def test_invalid_path_may_be_the_key_and_is_not_shown(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        KEYS["llm.key_file"].checked(text)
+        KEYS["llm.key_file"].check_value(text)
     assert refused.value.message == "llm.key_file is no full path, expected that of a file, such as ~/.keys/llm"
 
 
@@ -224,13 +224,13 @@ def test_what_is_no_full_path_may_be_the_key_itself_and_is_not_shown(text: str) 
 @pytest.mark.parametrize("value", [7, True, None, ["x"], {"x": 1}, 0.5])
 def test_a_name_that_is_no_text_is_refused(name: str, value: object) -> None:
     with pytest.raises(ConfigError):
-        KEYS[name].checked(value)
+        KEYS[name].check_value(value)
 
 
 @pytest.mark.parametrize("name", [name for name in KEYS if name.startswith("llm.")])
 @pytest.mark.parametrize("value", ["sk-ant-hunter2 ", "hunter2\n", "hunter2 " * 90, ["hunter2"], {"hunter2": 1}])
 def test_a_key_that_was_typed_into_another_setting_is_not_shown(name: str, value: object) -> None:
-    for take in (KEYS[name].checked, lambda value: KEYS[name].from_text(f"{value} x")):
+    for take in (KEYS[name].check_value, lambda value: KEYS[name].from_text(f"{value} x")):
         with pytest.raises(ConfigError) as refused:
             take(value)
         assert "hunter2" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""Settings: types, ranges, places, the compiled form, and what a project may not say."""
+"""Settings: types, ranges, sources, the compiled form, and the limits of a project's file."""
 
 import os
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_the_users_file_wins_over_the_projects(home: Home, tmp_path: Path) -> No
         ("model = 'x'", "config.toml line 1: model is not a setting"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line_and_left_out(home: Home, text: str, problem: str) -> None:
+def test_faulty_value_is_named_with_its_line_and_left_out(home: Home, text: str, problem: str) -> None:
     write(home.config, text)
     settings = loading.load(home)
     assert len(settings.problems) == 1
@@ -61,7 +61,7 @@ def test_the_compiled_form_is_used_until_the_file_changes(home: Home, monkeypatc
     state = State.open(home, 100)
     write(home.config, "[surfacing]\nmax_memories = 2\nwrong = 1\n")
     first = loading.load(home, None, CompiledSettings(state))
-    monkeypatch.setattr(files, "parse", lambda *_, **__: pytest.fail("parsed again"))
+    monkeypatch.setattr(files, "parse_file", lambda *_, **__: pytest.fail("parsed again"))
     again = loading.load(home, None, CompiledSettings(state))
     assert again["surfacing.max_memories"] == first["surfacing.max_memories"] == 2
     assert again.problems == first.problems != ()
@@ -101,23 +101,21 @@ def test_a_form_of_another_version_is_compiled_anew() -> None:
         ('preset = "adaptive"\nmode = "rrf"', "rrf", "adaptive"),
     ],
 )
-def test_a_preset_is_a_mode_and_an_alpha_unless_they_are_set_beside_it(
-    home: Home, text: str, mode: str, alpha: float | str
-) -> None:
+def test_preset_gives_mode_and_alpha_unless_they_are_set(home: Home, text: str, mode: str, alpha: float | str) -> None:
     write(home.config, f"[fusion]\n{text}\n")
     settings = loading.load(home)
     assert settings.problems == ()
     assert (settings["fusion.mode"], settings["fusion.alpha"]) == (mode, alpha)
 
 
-def test_a_preset_of_the_users_wins_over_what_a_projects_file_sets(home: Home, tmp_path: Path) -> None:
+def test_users_preset_wins_over_a_projects_values(home: Home, tmp_path: Path) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), '[fusion]\nmode = "rrf"\nalpha = 0.9\n')
     write(home.config, '[fusion]\npreset = "lexical-only"\n')
     settings = loading.load(home, str(tmp_path / "p"))
     assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("weighted", 0.0)
 
 
-def test_what_the_user_sets_wins_over_a_projects_preset(home: Home, tmp_path: Path) -> None:
+def test_users_values_win_over_a_projects_preset(home: Home, tmp_path: Path) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), '[fusion]\npreset = "rrf"\n')
     write(home.config, "[fusion]\nalpha = 0.2\n")
     settings = loading.load(home, str(tmp_path / "p"))
@@ -155,7 +153,7 @@ def test_a_source_is_told_only_of_a_value_that_is_in_force(home: Home, tmp_path:
     }
 
 
-# ---- what only the user may loosen ----------------------------------------------------------------------------------------
+# ---- settings that only the user may loosen --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("key", "loose"), [(key, loose) for key, loose, _ in LOOSE if loose is not None])
@@ -176,7 +174,7 @@ def test_a_project_tightens_what_it_likes(home: Home, tmp_path: Path, key: str, 
 
 
 @pytest.mark.parametrize("name", ["surfacing.enabled", "surfacing.tools", "surfacing.session_start", "search_intent.enabled"])
-def test_a_project_switches_nothing_on_that_the_user_has_switched_off(home: Home, tmp_path: Path, name: str) -> None:
+def test_project_cannot_switch_on_what_the_user_switched_off(home: Home, tmp_path: Path, name: str) -> None:
     write(home.config, f"{name} = false\n")
     write(str(tmp_path / "p" / ".subcog.toml"), f"{name} = true\n")
     settings = loading.load(home, str(tmp_path / "p"))
@@ -184,7 +182,7 @@ def test_a_project_switches_nothing_on_that_the_user_has_switched_off(home: Home
     assert (settings[name], settings.ignored) == (False, (f".subcog.toml line 1: {name} {fault}",))
 
 
-def test_what_the_user_allows_a_project_may_use(home: Home, tmp_path: Path) -> None:
+def test_project_may_use_what_the_user_allows(home: Home, tmp_path: Path) -> None:
     write(home.config, "surfacing.min_relevance = 0.1\n")
     write(str(tmp_path / "p" / ".subcog.toml"), "surfacing.min_relevance = 0.15\n")
     assert loading.load(home, str(tmp_path / "p")).ignored == ()
@@ -203,9 +201,9 @@ def test_what_the_user_allows_a_project_may_use(home: Home, tmp_path: Path) -> N
 )
 def test_a_project_file_that_would_take_long_is_one_line(home: Home, tmp_path: Path, text: str, problem: str) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), text)
-    (told,) = loading.load(home, str(tmp_path / "p")).problems
-    assert problem in told
-    assert len(told) < 300
+    (line,) = loading.load(home, str(tmp_path / "p")).problems
+    assert problem in line
+    assert len(line) < 300
 
 
 def test_a_hundred_faults_are_ten_lines_and_a_count(home: Home, tmp_path: Path) -> None:
@@ -215,7 +213,7 @@ def test_a_hundred_faults_are_ten_lines_and_a_count(home: Home, tmp_path: Path) 
     assert problems[9].startswith(".subcog.toml line 10: k9 is not a setting")
 
 
-# ---- what a project may not say -------------------------------------------------------------------------------------------
+# ---- settings that a project may not set ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -245,7 +243,7 @@ def test_a_project_may_tune_its_intent(home: Home, tmp_path: Path) -> None:
     assert (settings["search_intent.enabled"], settings["search_intent.min_confidence"]) == (False, 0.7)
 
 
-# ---- what was left out ----------------------------------------------------------------------------------------------------
+# ---- keys left out --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -262,7 +260,7 @@ def test_the_keys_that_were_left_out_are_named(home: Home, text: str, left_out: 
     assert loading.load(home).left_out == left_out
 
 
-def test_what_a_project_says_wrongly_is_not_among_them(home: Home, tmp_path: Path) -> None:
+def test_faults_of_a_project_are_not_left_out_keys(home: Home, tmp_path: Path) -> None:
     write(str(tmp_path / "p" / ".subcog.toml"), "[search_intent]\nuse_llm = 'x'\nusellm = 1\n[llm]\nmodel = 7\n")
     settings = loading.load(home, str(tmp_path / "p"))
     assert (len(settings.problems), settings.left_out) == (3, frozenset())

@@ -1,4 +1,4 @@
-"""Variables of the environment: which settings have one, what wins, and what they may not loosen."""
+"""Environment variables: the settings that have one, their precedence, and their limits."""
 
 from pathlib import Path
 
@@ -59,9 +59,7 @@ def test_a_weight_that_is_none_is_named_and_left_out(
     assert settings["fusion.alpha"] == defaults.ALPHA
 
 
-def test_the_environment_wins_over_both_files_and_leaves_the_mode_to_them(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_wins_over_both_files_except_the_mode(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(home.config, '[fusion]\nalpha = 0.2\npreset = "rrf"\n')
     write(str(tmp_path / "p" / ".subcog.toml"), "[fusion]\nalpha = 0.3\n")
     setenv(monkeypatch, "0.9", None)
@@ -128,7 +126,7 @@ def test_a_variable_wins_over_both_files(
         ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "1e999", "is '1e999', expected 0.0 to 1.0"),
     ],
 )
-def test_a_variable_that_holds_something_else_is_named_and_left_out(
+def test_invalid_variable_is_named_and_left_out(
     home: Home, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, problem: str
 ) -> None:
     write(home.config, "[search_intent]\nenabled = false\nuse_llm = false\nllm_timeout_ms = 77\nmin_confidence = 0.33\n")
@@ -140,7 +138,7 @@ def test_a_variable_that_holds_something_else_is_named_and_left_out(
     assert all(settings[name] == of_file[name] for name in keys.KEYS)
 
 
-def test_each_tuning_setting_has_the_variable_of_its_name_and_no_other_has_one() -> None:
+def test_exactly_the_tuning_settings_have_variables() -> None:
     personal = ("llm.", "embedding.", "capture.", "share.", "second_look.", "surfacing.log_prompts", "surfacing.learn")
     assert {key.name: key.variable for key in keys.KEYS.values() if not key.name.startswith(personal)} == {
         name: "SUBCOG_" + name.replace(".", "_").upper() for name in variables.VARIABLES.values()
@@ -153,7 +151,7 @@ def other_value(key: keys.Key) -> defaults.Value:
     if isinstance(key, keys.ChoiceKey):
         return next(choice for choice in key.choices if choice != key.default)
     if isinstance(key, keys.NumberKey):
-        ends = [key.checked(end) for end in (key.low, key.high)]
+        ends = [key.check_value(end) for end in (key.low, key.high)]
         return next(end for end in ends if end != key.default and not project_limits.is_loosened(key.name, end, key.default))
     return not key.default
 
@@ -177,7 +175,7 @@ def test_every_variable_sets_its_key_over_a_file_and_says_so(home: Home, monkeyp
 
 
 @pytest.mark.parametrize("name", sorted(name for name, key in keys.KEYS.items() if not key.variable))
-def test_what_is_for_the_user_to_say_has_no_variable(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_personal_settings_have_no_variable(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("SUBCOG_" + name.replace(".", "_").upper(), "false" if name == "surfacing.log_prompts" else "openai")
     settings = loading.load(home)
     assert (settings[name], settings.source_of(name)) == (keys.KEYS[name].default, "")
@@ -193,7 +191,7 @@ def test_a_variable_does_not_loosen_a_default(
     assert (settings[key], settings.source_of(key), len(settings.ignored)) == (keys.KEYS[key].default, "", 1)
 
 
-def test_a_variable_of_a_preset_wins_over_what_the_files_set_beside_theirs(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preset_variable_wins_over_values_of_the_files(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     write(home.config, "[fusion]\nalpha = 0.2\n")
     monkeypatch.setenv("SUBCOG_FUSION_PRESET", "rrf")
     settings = loading.load(home)
@@ -218,7 +216,7 @@ def test_variables_are_read_anew_beside_a_compiled_file(home: Home, monkeypatch:
     state.close()
 
 
-def test_each_key_that_goes_one_way_is_tried_here_or_by_a_variable() -> None:
+def test_every_one_way_key_is_covered_by_a_test() -> None:
     assert {key for key, *_ in LOOSE} | {"search_intent.use_llm"} == set(project_limits.ONE_WAY)
 
 

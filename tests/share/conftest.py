@@ -130,7 +130,7 @@ class Member:
 
     def change(self, id: str, **changes: object) -> Memory:
         with Store.writer(self.home) as store:
-            return store.modify([id], lambda memory: memory.replaced(**changes))[0]
+            return store.modify([id], lambda memory: memory.with_changes(**changes))[0]
 
     def purge(self, id: str) -> None:
         with Store.writer(self.home) as store:

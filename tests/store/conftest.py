@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store import vector_sync
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import path_of
+from subcog_hooks.store.vector_file import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
@@ -28,13 +28,13 @@ def vector(seed: int) -> bytes:
 
 
 def cosine(a: bytes, b: bytes) -> float:
-    """Computed another way."""
+    """The cosine of two vectors, by numpy."""
     x, y = (np.frombuffer(raw, np.int8).astype(np.float64) for raw in (a, b))
     return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
 
 
 def put(vectors: VectorStore, memories: Sequence[Memory], of: Callable[[int], bytes] = vector) -> None:
-    """Bring these memories in, each with the vector of its row number."""
+    """Store these memories' vectors, each made from its row number."""
     vectors.begin()
     vectors.put(memories, {memory.seq: of(memory.seq) for memory in memories})
     vectors.commit()
@@ -64,32 +64,32 @@ def follow(home: Home, store: Store, *, anew: bool = False, made_by: tuple[str, 
 
 
 def rows(home: Home) -> list[Row]:
-    """All that the file says of every memory that is not forgotten."""
-    connection = apsw.Connection(path_of(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
+    """The rows of all memories that are not deleted."""
+    connection = apsw.Connection(vectors_path(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         sql = (
             "SELECT key, content_hash, is_final, status, reach, vector, "
             "(SELECT code FROM codes WHERE codes.key = vectors.key) FROM vectors ORDER BY key"
         )
         codes = connection.execute("SELECT count(*), count(DISTINCT key) FROM codes").fetchall()[0]
-        found: list[Row] = connection.execute(sql).fetchall()  # type: ignore[assignment]  # the STRICT tables say so
-        assert codes[0] == codes[1] == sum(row[6] is not None for row in found), "a code of nobody, or two of one"
+        fetched: list[Row] = connection.execute(sql).fetchall()  # type: ignore[assignment]  # the STRICT tables say so
+        assert codes[0] == codes[1] == sum(row[6] is not None for row in fetched), "a code of nobody, or two of one"
     finally:
         connection.close()
-    return found
+    return fetched
 
 
 def assert_as_made_anew(home: Home, store: Store, tmp_path: Path) -> None:
-    """The vectors of what is not forgotten are what a home without any would make of this store."""
+    """Check that a new home would make the same vectors from this store."""
     other = Home(str(tmp_path / "anew"))
     shutil.rmtree(other.root, ignore_errors=True)
     follow(other, store).close()
 
-    def kept(at: Home) -> list[tuple[object, ...]]:
-        wholes = (row for row in rows(at) if row[3] < 4 and not row[0] % 256)
+    def vector_rows(of_home: Home) -> list[tuple[object, ...]]:
+        wholes = (row for row in rows(of_home) if row[3] < 4 and not row[0] % 256)
         return [(key, hash_, status, reach, bool(code)) for key, hash_, _, status, reach, _, code in wholes]
 
-    assert kept(home) == kept(other)
+    assert vector_rows(home) == vector_rows(other)
     texts = {memory.seq: memory.content for memory in store.all(("active", "pending", "superseded", "archived"))}
     of_memories: dict[int, list[Row]] = {}
     for row in rows(home):
@@ -106,8 +106,8 @@ def assert_as_made_anew(home: Home, store: Store, tmp_path: Path) -> None:
 def finish(vectors: VectorStore, store: Store) -> None:
     """Make every pending vector final."""
     memories = {vectors.seq_of(key): key for key, _ in vectors.pending()}
-    found = store.by_seqs(list(memories))
-    vectors.finish((memories[seq], memory.content_hash, finals(memory.content)) for seq, memory in found.items())
+    pending = store.by_seqs(list(memories))
+    vectors.finish((memories[seq], memory.content_hash, finals(memory.content)) for seq, memory in pending.items())
 
 
 def settle(home: Home, store: Store) -> None:
@@ -119,8 +119,8 @@ def settle(home: Home, store: Store) -> None:
 def nearest_to(vectors: VectorStore, text: str) -> int | None:
     query = encode([text])[0]
     assert query is not None
-    found = vectors.nearest(query, 5, None)
-    return found[0][1] if found else None
+    hits = vectors.nearest(query, 5, None)
+    return hits[0][1] if hits else None
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def long_notes(store: Store, make: Maker) -> list[Memory]:
 
 
 def damage(home: Home) -> None:
-    path = path_of(home, SPACE)
+    path = vectors_path(home, SPACE)
     with open(path, "r+b") as file:
         for page in range(1, os.path.getsize(path) // 4096):
             file.seek(page * 4096)
@@ -148,21 +148,21 @@ def damage(home: Home) -> None:
 
 
 def overwrite(home: Home) -> None:
-    Path(path_of(home, SPACE)).write_bytes(b"garbage" * 2_000)
+    Path(vectors_path(home, SPACE)).write_bytes(b"garbage" * 2_000)
 
 
 def widen(home: Home) -> None:
-    os.unlink(path_of(home, SPACE))
+    os.unlink(vectors_path(home, SPACE))
     VectorStore.writer(home, SPACE, 2 * DIMENSION).close()
 
 
 def lose_codes(home: Home) -> None:
-    connection = apsw.Connection(path_of(home, SPACE))
+    connection = apsw.Connection(vectors_path(home, SPACE))
     connection.execute("DELETE FROM codes")
     connection.close()
 
 
 def lose_a_table(home: Home) -> None:
-    connection = apsw.Connection(path_of(home, SPACE))
+    connection = apsw.Connection(vectors_path(home, SPACE))
     connection.execute("DROP TABLE codes")
     connection.close()

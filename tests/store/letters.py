@@ -19,12 +19,12 @@ def encode(texts: Sequence[str]) -> list[bytes | None]:
 
 
 def final(text: str) -> bytes:
-    """The vector that a document model would give: another one."""
+    """The vector that a document model would give, unlike the provisional one."""
     return _vector("final", text)
 
 
 def finals(text: str) -> list[bytes]:
-    """What a document model would give for a memory: the whole text's vector, then its passages'."""
+    """The vectors that a document model would give for a memory: the whole text's, then its passages'."""
     return [final(text), *(final(text[start : start + 10]) for start in (range(0, len(text), 10) if len(text) > 10 else ()))]
 
 

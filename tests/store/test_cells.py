@@ -1,4 +1,4 @@
-"""Cells of audiences with very many memories: what a search finds there, what keeps them in step, and what breaks them off."""
+"""Cells of audiences with very many memories: searching, keeping them in step, and damage."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -31,7 +31,13 @@ def of_topic(seed: int) -> bytes:
 @pytest.fixture(autouse=True)
 def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with hundreds of memories."""
-    for name, value in (("LARGE", 600), ("LARGE_AUDIENCE", LARGE), ("A_CELL", 10), ("PROBED", 12), ("LOOK_EVERY", 50)):
+    for name, value in (
+        ("LARGE", 600),
+        ("LARGE_AUDIENCE", LARGE),
+        ("CODES_PER_CELL", 10),
+        ("PROBED_CELLS", 12),
+        ("CHECK_EVERY", 50),
+    ):
         monkeypatch.setattr(vector_cells, name, value)
 
 
@@ -63,7 +69,7 @@ def in_shop(memory: Memory) -> bool:
     return audience_of(memory.scope, memory.project) == SHOP
 
 
-def found(vectors: VectorStore, query: bytes, audiences: tuple[str, ...] | None, k: int = 10) -> list[int]:
+def nearest_seqs(vectors: VectorStore, query: bytes, audiences: tuple[str, ...] | None, k: int = 10) -> list[int]:
     return [seq for _, seq in vectors.nearest(query, k, audiences)]
 
 
@@ -81,10 +87,10 @@ def test_a_search_reads_some_cells_and_finds_nearly_the_same(large: VectorStore,
     for number in range(60):
         query = of_topic(9_000 + number)
         whole = [seq for _, seq in large.nearest(query, 10, audiences, ("active", "pending"))]  # of all codes; none is pending
-        same += len(set(whole) & set(found(large, query, audiences)))
+        same += len(set(whole) & set(nearest_seqs(large, query, audiences)))
     assert same > 0.9 * 600
     read, values = large._codes(query, None, (vector_cells.ACTIVE,))
-    assert len(large._run(read, tuple(values))) < 450
+    assert len(large._execute(read, tuple(values))) < 450
 
 
 def test_another_status_is_read_whole(large: VectorStore, store: Store, many: list[Memory]) -> None:
@@ -92,28 +98,28 @@ def test_another_status_is_read_whole(large: VectorStore, store: Store, many: li
     for memory in gone:
         memory.status = "archived"
     put(large, gone, of_topic)
-    assert found(large, of_topic(gone[7].seq), (SHOP,), 1) != [gone[7].seq]
+    assert nearest_seqs(large, of_topic(gone[7].seq), (SHOP,), 1) != [gone[7].seq]
     assert [seq for _, seq in large.nearest(of_topic(gone[7].seq), 1, (SHOP,), ("active", "archived"))] == [gone[7].seq]
     assert large.problems() == []
 
 
-def test_what_comes_goes_and_moves_is_in_step(large: VectorStore, store: Store, make: Maker, many: list[Memory]) -> None:
+def test_cells_follow_new_deleted_and_moved_memories(large: VectorStore, store: Store, make: Maker, many: list[Memory]) -> None:
     store.add([make(f"Late {n}.", project="shop") for n in range(20)])
     late = list(store.by_seqs(list(range(701, 721))).values())
     put(large, late, of_topic)
-    assert all(found(large, of_topic(memory.seq), (SHOP,), 1) == [memory.seq] for memory in late)
+    assert all(nearest_seqs(large, of_topic(memory.seq), (SHOP,), 1) == [memory.seq] for memory in late)
     moved, purged = many[3], many[4]
     moved.project = "mill"
     put(large, [moved], of_topic)
     large.begin()
     large.remove_memories([purged.seq])
     large.commit()
-    assert {moved.seq, purged.seq}.isdisjoint(found(large, of_topic(moved.seq), (SHOP,), 600))
-    assert found(large, of_topic(moved.seq), (MILL,), 1) == [moved.seq]
+    assert {moved.seq, purged.seq}.isdisjoint(nearest_seqs(large, of_topic(moved.seq), (SHOP,), 600))
+    assert nearest_seqs(large, of_topic(moved.seq), (MILL,), 1) == [moved.seq]
     assert large.problems() == []
 
 
-def test_an_audience_that_has_doubled_is_parted_anew_and_one_that_shrank_is_made_whole(
+def test_doubled_audience_is_parted_again_shrunken_is_whole(
     large: VectorStore, store: Store, make: Maker, many: list[Memory]
 ) -> None:
     store.add([make(f"More {n}.", project="shop") for n in range(600)])
@@ -127,13 +133,13 @@ def test_an_audience_that_has_doubled_is_parted_anew_and_one_that_shrank_is_made
     store.add([make("Last.", project="mill")])
     put(large, list(store.by_seqs([1_301]).values()), of_topic)
     with VectorStore.writer(Home(str(Path(large.path).parents[1])), SMALL, SMALL_DIMENSION) as again:
-        again._run("UPDATE space SET counted = 0")
+        again._execute("UPDATE space SET counted = 0")
         assert again.part() == 1
     assert rows(large, "SELECT * FROM cells UNION ALL SELECT 1, 2, 3 FROM placed") == []
-    assert found(large, of_topic(50), (SHOP,), 1) == [50]
+    assert nearest_seqs(large, of_topic(50), (SHOP,), 1) == [50]
 
 
-def test_cells_of_other_models_are_made_anew_once_all_vectors_are_replaced(large: VectorStore, many: list[Memory]) -> None:
+def test_cells_are_remade_once_all_vectors_are_replaced(large: VectorStore, many: list[Memory]) -> None:
     large.expect(("a", "b"))  # the first that is known of them
     assert large.part() == 0  # all are provisional, and wait
     _finish_all(large, of_topic)
@@ -156,7 +162,7 @@ def test_cells_of_other_models_are_made_anew_once_all_vectors_are_replaced(large
     for number in range(60):
         query = of_another(9_000 + number)
         whole = [seq for _, seq in large.nearest(query, 10, (SHOP,), ("active", "pending"))]
-        same += len(set(whole) & set(found(large, query, (SHOP,))))
+        same += len(set(whole) & set(nearest_seqs(large, query, (SHOP,))))
     assert same > 0.9 * 600
 
 
@@ -177,7 +183,8 @@ def test_what_was_broken_off_is_not_searched_and_begins_again(
         with pytest.raises(KeyboardInterrupt):
             vectors.part(stop)
         assert len(rows(vectors, "SELECT key FROM placed")) == 60
-        assert [found(vectors, of_topic(memory.seq), (SHOP,), 1) for memory in many[90:99]] == [[m.seq] for m in many[90:99]]
+        moved = many[90:99]
+        assert [nearest_seqs(vectors, of_topic(memory.seq), (SHOP,), 1) for memory in moved] == [[m.seq] for m in moved]
         assert vectors.problems() == []
         assert vectors.part() == 1
         assert len(rows(vectors, "SELECT key FROM placed")) == 500

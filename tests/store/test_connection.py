@@ -9,9 +9,9 @@ from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
 from subcog_hooks.store import decision_log, ledger, sessions, state_values, suggestions
-from subcog_hooks.store.decision import Candidate, Decision, Understood
-from subcog_hooks.store.decision_log import MAX_DECISIONS, PRUNED
-from subcog_hooks.store.sessions import TOPICS_MS, Earlier
+from subcog_hooks.store.decision import Candidate, Decision, PromptIntent
+from subcog_hooks.store.decision_log import MAX_DECISIONS, PRUNED_AT_ONCE
+from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import ASIDE, LONG_WAL, State, delete_damaged
 from subcog_hooks.store.state_values import CompiledSettings
 from subcog_hooks.store.suggestions import QUESTION, Suggestion
@@ -29,26 +29,24 @@ def test_a_session_knows_what_it_was_given_and_others_do_not(state: State) -> No
     state.begin()
     ledger.record_given(state, "one", ("a", "b"), 1000, "d1")
     state.commit()
-    assert ledger.given_to(state, "one") == {"a", "b"}
-    assert ledger.given_to(state, "two") == set()
+    assert ledger.find_given(state, "one") == {"a", "b"}
+    assert ledger.find_given(state, "two") == set()
 
 
 @pytest.mark.parametrize("jump", [1_000 * DAY, -1_000 * DAY])
-def test_a_clock_that_jumps_and_comes_back_loses_nothing_that_was_given(state: State, jump: int) -> None:
+def test_ledger_survives_a_clock_that_jumps_and_returns(state: State, jump: int) -> None:
     now = 20_000 * DAY
-    for at, memory in ((now, "before"), (now + jump, "meanwhile"), (now + 1, "after")):
-        ledger.record_given(state, "one", (memory,), at, "d1")
-    assert ledger.given_to(state, "one") == {"before", "meanwhile", "after"}
-    assert ledger.given_lately(state, "one", 1) == ["after"]
+    for time_ms, memory in ((now, "before"), (now + jump, "meanwhile"), (now + 1, "after")):
+        ledger.record_given(state, "one", (memory,), time_ms, "d1")
+    assert ledger.find_given(state, "one") == {"before", "meanwhile", "after"}
+    assert ledger.find_last_given(state, "one", 1) == ["after"]
 
 
-def test_the_oldest_that_were_given_go_whatever_a_clock_that_was_ahead_has_written(
-    state: State, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oldest_entries_go_after_a_clock_that_was_ahead(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "MAX_ENTRIES", 4)
-    for number, at in enumerate((1_000, 2_000, 9_000_000, 9_000_001, 3_000, 4_000)):
-        ledger.record_given(state, f"s{number}", ("a",), at, "d1")
-    assert [number for number in range(6) if ledger.given_to(state, f"s{number}")] == [2, 3, 4, 5]
+    for number, time_ms in enumerate((1_000, 2_000, 9_000_000, 9_000_001, 3_000, 4_000)):
+        ledger.record_given(state, f"s{number}", ("a",), time_ms, "d1")
+    assert [number for number in range(6) if ledger.find_given(state, f"s{number}")] == [2, 3, 4, 5]
 
 
 def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home: Home) -> None:
@@ -60,11 +58,11 @@ def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home
 def test_a_session_that_was_compacted_hears_everything_again(state: State) -> None:
     ledger.record_given(state, "one", ("a",), 1000, "d1")
     ledger.record_given(state, "two", ("a",), 1000, "d2")
-    ledger.forget(state, "one")
-    assert (ledger.given_to(state, "one"), ledger.given_to(state, "two")) == (set(), {"a"})
+    ledger.forget_session(state, "one")
+    assert (ledger.find_given(state, "one"), ledger.find_given(state, "two")) == (set(), {"a"})
 
 
-def test_the_ledger_knows_with_which_decision_a_memory_was_given(state: State, home: Home) -> None:
+def test_ledger_has_the_decision_that_gave_a_memory(state: State, home: Home) -> None:
     ledger.record_given(state, "one", ("a", "b"), 1000, "d1")
     rows = apsw.Connection(home.state_db).execute("SELECT memory, decision FROM ledger ORDER BY memory").fetchall()
     assert rows == [("a", "d1"), ("b", "d1")]
@@ -74,7 +72,7 @@ def test_the_ledger_is_bounded(state: State, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("subcog_hooks.store.ledger.MAX_ENTRIES", 3)
     for number in range(5):
         ledger.record_given(state, "one", (f"m{number}",), 1000 + number, "d")
-    assert ledger.given_to(state, "one") == {"m2", "m3", "m4"}
+    assert ledger.find_given(state, "one") == {"m2", "m3", "m4"}
 
 
 def test_what_was_begun_can_be_left_undone(state: State) -> None:
@@ -82,44 +80,44 @@ def test_what_was_begun_can_be_left_undone(state: State) -> None:
     state.begin()
     ledger.record_given(state, "one", ("a",), 1000, "d1")
     state.roll_back()
-    assert ledger.given_to(state, "one") == set()
+    assert ledger.find_given(state, "one") == set()
     state.begin()
 
 
 # ---- decisions -------------------------------------------------------------------------------------------------------------
 
 
-def made(id_: str, at: int, prompt: str | None = None, outcome: str = "spoke") -> Decision:
-    """A decision with two candidates, of which one was injected."""
+def make_decision(id_: str, at_ms: int, prompt: str | None = None, outcome: str = "spoke") -> Decision:
+    """A decision with two candidates; the first was injected."""
     candidates = [Candidate("a", "decisions", 0.9, 0.8, "injected"), Candidate("b", "config", 0.1, 0.1, "below")]
     return Decision(
-        *(id_, at, "UserPromptSubmit", "s", "github.com/x/y", outcome),
+        *(id_, at_ms, "UserPromptSubmit", "s", "github.com/x/y", outcome),
         units=300,
         micros=31_000,
         prompt=prompt,
-        intent=Understood("howto", 0.8, 0.8, ("webhook",) if prompt else ()),
+        intent=PromptIntent("howto", 0.8, 0.8, ("webhook",) if prompt else ()),
         borrowed=("retry",) if prompt else (),
         candidates=candidates,
     )
 
 
-def test_a_decision_is_found_by_its_id_or_what_it_begins_with(state: State) -> None:
-    assert decision_log.find(state) is None
+def test_decision_is_found_by_its_id_or_prefix(state: State) -> None:
+    assert decision_log.find_decision(state) is None
     for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
-        decision_log.keep(state, made(id_, 1000 + number), 1000)
-    found = [decision_log.find(state, sought) for sought in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
-    assert [decision.id if decision else None for decision in found] == [
+        decision_log.keep_decision(state, make_decision(id_, 1000 + number), 1000)
+    decisions = [decision_log.find_decision(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
+    assert [decision.id if decision else None for decision in decisions] == [
         *("01", "01aa", "01ab", "02aa", "01"),
         *(None, None, None),
     ]
 
 
 def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
-    decision_log.keep(state, made("d1", 1000, "Why does the webhook retry?"), 1000)
-    decision = decision_log.find(State.open(home, 100), "d1")
+    decision_log.keep_decision(state, make_decision("d1", 1000, "Why does the webhook retry?"), 1000)
+    decision = decision_log.find_decision(State.open(home, 100), "d1")
     assert decision is not None
-    assert decision.to_text() == made("d1", 1000, "Why does the webhook retry?").to_text()
-    assert (decision.at, decision.event, decision.session, decision.project) == (
+    assert decision.to_text() == make_decision("d1", 1000, "Why does the webhook retry?").to_text()
+    assert (decision.at_ms, decision.event, decision.session, decision.project) == (
         1000,
         "UserPromptSubmit",
         "s",
@@ -131,115 +129,119 @@ def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
 
 def test_decisions_come_newest_first(state: State) -> None:
     for number in range(5):
-        decision_log.keep(state, made(f"d{number}", 1000 + number // 2), 1000)
-    assert [decision.id for decision in decision_log.latest(state, 3)] == ["d4", "d3", "d2"]
-    assert [decision.id for decision in decision_log.latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
+        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number // 2), 1000)
+    assert [decision.id for decision in decision_log.find_latest(state, 3)] == ["d4", "d3", "d2"]
+    assert [decision.id for decision in decision_log.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
 
 
-def test_a_clock_that_was_ahead_for_a_while_does_not_hide_what_came_later(state: State) -> None:
-    for id_, at in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
-        decision_log.keep(state, made(id_, at), at)
-    assert [decision.id for decision in decision_log.latest(state, 2)] == ["after", "ahead"]
-    latest = decision_log.find(state)
+def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> None:
+    for id_, time_ms in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
+        decision_log.keep_decision(state, make_decision(id_, time_ms), time_ms)
+    assert [decision.id for decision in decision_log.find_latest(state, 2)] == ["after", "ahead"]
+    latest = decision_log.find_decision(state)
     assert latest is not None
     assert latest.id == "after"
 
 
 def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
-    decision_log.keep(state, made("old", DAY), DAY)
-    decision_log.keep(state, made("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in decision_log.latest(state, 10)] == ["new"]
+    decision_log.keep_decision(state, make_decision("old", DAY), DAY)
+    decision_log.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
+    assert [decision.id for decision in decision_log.find_latest(state, 10)] == ["new"]
 
 
 def test_of_too_many_decisions_the_oldest_go(state: State) -> None:
     state.begin()
     for number in range(MAX_DECISIONS):
-        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
-    assert len(decision_log.latest(state, 2 * MAX_DECISIONS)) == MAX_DECISIONS
+        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
+    assert len(decision_log.find_latest(state, 2 * MAX_DECISIONS)) == MAX_DECISIONS
     for number in range(MAX_DECISIONS, MAX_DECISIONS + 3):
-        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
+        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
     state.commit()
-    kept = [decision.id for decision in decision_log.latest(state, 2 * MAX_DECISIONS)]
-    assert (len(kept), kept[0], kept[-1]) == (MAX_DECISIONS - PRUNED + 2, f"d{MAX_DECISIONS + 2}", f"d{PRUNED + 1}")
+    kept = [decision.id for decision in decision_log.find_latest(state, 2 * MAX_DECISIONS)]
+    assert (len(kept), kept[0], kept[-1]) == (
+        MAX_DECISIONS - PRUNED_AT_ONCE + 2,
+        f"d{MAX_DECISIONS + 2}",
+        f"d{PRUNED_AT_ONCE + 1}",
+    )
 
 
-def test_the_record_of_a_prompt_that_teaches_stays_as_long_as_time_allows(state: State) -> None:
-    suggestions.add(state, Suggestion("s-1", "m", QUESTION, "0", "second look", 1, "d2"))
+def test_decision_behind_a_suggestion_stays_until_too_old(state: State) -> None:
+    suggestions.add_suggestion(state, Suggestion("s-1", "m", QUESTION, "0", "second look", 1, "d2"))
     state.begin()
-    for number in range(MAX_DECISIONS + 2 * PRUNED + 1):
-        decision_log.keep(state, made(f"d{number}", 1000 + number), 1000)
+    for number in range(MAX_DECISIONS + 2 * PRUNED_AT_ONCE + 1):
+        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
     state.commit()
-    kept = [decision.id for decision in decision_log.latest(state, 2 * MAX_DECISIONS)]
-    assert kept[-2:] == [f"d{3 * PRUNED + 1}", "d2"]
-    decision_log.keep(state, made("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in decision_log.latest(state, 10)] == ["new"]
+    kept = [decision.id for decision in decision_log.find_latest(state, 2 * MAX_DECISIONS)]
+    assert kept[-2:] == [f"d{3 * PRUNED_AT_ONCE + 1}", "d2"]
+    decision_log.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
+    assert [decision.id for decision in decision_log.find_latest(state, 10)] == ["new"]
 
 
 # ---- the topics of the last prompt -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("now_ms", "topics"), [(999, None), (1000, ("lamp", "Relais")), (1000 + TOPICS_MS + 1, None)])
-def test_what_a_prompt_was_about_is_known_for_its_time(state: State, now_ms: int, topics: tuple[str, ...] | None) -> None:
-    sessions.keep_topics(state, "one", Earlier(("lamp", "Relais"), 0.7), 1000)
-    earlier = sessions.last_topics(state, "one", now_ms)
+def test_topics_of_a_prompt_are_kept_for_a_while(state: State, now_ms: int, topics: tuple[str, ...] | None) -> None:
+    sessions.keep_last_prompt(state, "one", LastPrompt(("lamp", "Relais"), 0.7), 1000)
+    earlier = sessions.find_last_prompt(state, "one", now_ms)
     assert (earlier.topics if earlier else None) == topics
-    assert sessions.last_topics(state, "two", now_ms) is None
+    assert sessions.find_last_prompt(state, "two", now_ms) is None
 
 
-def test_only_the_last_prompt_of_a_session_is_known_and_only_for_a_while(state: State, home: Home) -> None:
-    sessions.keep_topics(state, "one", Earlier(("lamp",), 0.7), 1000)
-    sessions.keep_topics(state, "one", Earlier(("tide",), 0.6), 2000)
-    earlier = sessions.last_topics(state, "one", 2000)
+def test_only_the_last_prompt_is_kept_and_for_a_while(state: State, home: Home) -> None:
+    sessions.keep_last_prompt(state, "one", LastPrompt(("lamp",), 0.7), 1000)
+    sessions.keep_last_prompt(state, "one", LastPrompt(("tide",), 0.6), 2000)
+    earlier = sessions.find_last_prompt(state, "one", 2000)
     assert earlier is not None
     assert (earlier.topics, earlier.confidence) == (("tide",), 0.6)
-    sessions.keep_topics(state, "two", Earlier(("pilot",), 0.6), 2001 + TOPICS_MS)
+    sessions.keep_last_prompt(state, "two", LastPrompt(("pilot",), 0.6), 2001 + TOPICS_MS)
     assert apsw.Connection(home.state_db).execute("SELECT session FROM topics").fetchall() == [("two",)]
 
 
 # ---- the texts of prompts ----------------------------------------------------------------------------------------------------
 
 
-def test_what_prompts_said_can_be_forgotten_and_the_rest_stays(state: State, home: Home) -> None:
-    assert not decision_log.may_hold_texts(state)
-    decision_log.keep(state, made("d1", 1000), 1000)
-    assert not decision_log.may_hold_texts(state)
-    decision_log.keep(state, made("d2", 1001, "Why does the XYZZY retry?"), 1001)
-    sessions.keep_topics(state, "one", Earlier(("XYZZY",), 0.7), 1001)
-    assert decision_log.may_hold_texts(state)
-    decision_log.forget_texts(state)
-    assert not decision_log.may_hold_texts(state)
-    assert [decision.to_text() for decision in decision_log.latest(state, 2)] == [made("d", 1).to_text()] * 2
-    assert sessions.last_topics(state, "one", 1001) is None
+def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Home) -> None:
+    assert not decision_log.may_hold_prompt_texts(state)
+    decision_log.keep_decision(state, make_decision("d1", 1000), 1000)
+    assert not decision_log.may_hold_prompt_texts(state)
+    decision_log.keep_decision(state, make_decision("d2", 1001, "Why does the XYZZY retry?"), 1001)
+    sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
+    assert decision_log.may_hold_prompt_texts(state)
+    decision_log.forget_prompt_texts(state)
+    assert not decision_log.may_hold_prompt_texts(state)
+    assert [decision.to_text() for decision in decision_log.find_latest(state, 2)] == [make_decision("d", 1).to_text()] * 2
+    assert sessions.find_last_prompt(state, "one", 1001) is None
     for suffix in ("", "-wal"):
         with open(home.state_db + suffix, "rb") as file:
             assert b"XYZZY" not in file.read()
 
 
 def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.decision_log.FORGOTTEN", 2)
+    monkeypatch.setattr("subcog_hooks.store.decision_log.FORGOTTEN_AT_ONCE", 2)
     for number in range(5):
-        decision_log.keep(state, made(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
-    sessions.keep_topics(state, "one", Earlier(("XYZZY",), 0.7), 1001)
+        decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number, "Why does the XYZZY retry?"), 1000)
+    sessions.keep_last_prompt(state, "one", LastPrompt(("XYZZY",), 0.7), 1001)
     breaker.cache_answer(state, "key", '{"topics": ["XYZZY"]}', 1001, 9_000)
     left = []
-    while decision_log.may_hold_texts(state):
-        decision_log.forget_some_texts(state)
-        left.append(sum(decision.prompt is not None for decision in decision_log.latest(state, 10)))
-        assert sessions.last_topics(state, "one", 1001) is None
+    while decision_log.may_hold_prompt_texts(state):
+        decision_log.forget_some_prompt_texts(state)
+        left.append(sum(decision.prompt is not None for decision in decision_log.find_latest(state, 10)))
+        assert sessions.find_last_prompt(state, "one", 1001) is None
         assert breaker.find_cached_answer(state, "key", 1002) is None
     assert left == [3, 1, 0]
 
 
-def test_what_is_kept_again_is_forgotten_again(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.decision_log.FORGOTTEN", 1)
+def test_new_texts_are_deleted_again(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subcog_hooks.store.decision_log.FORGOTTEN_AT_ONCE", 1)
     for id_ in ("d1", "d2"):
-        decision_log.keep(state, made(id_, 1000, "Why does the XYZZY retry?"), 1000)
-    decision_log.forget_some_texts(state)
-    decision_log.keep(state, made("d3", 1000, "Why does the XYZZY retry?"), 1000)
+        decision_log.keep_decision(state, make_decision(id_, 1000, "Why does the XYZZY retry?"), 1000)
+    decision_log.forget_some_prompt_texts(state)
+    decision_log.keep_decision(state, make_decision("d3", 1000, "Why does the XYZZY retry?"), 1000)
     for _ in range(4):
-        decision_log.forget_some_texts(state)
-    assert [decision.prompt for decision in decision_log.latest(state, 10)] == [None] * 3
-    assert not decision_log.may_hold_texts(state)
+        decision_log.forget_some_prompt_texts(state)
+    assert [decision.prompt for decision in decision_log.find_latest(state, 10)] == [None] * 3
+    assert not decision_log.may_hold_prompt_texts(state)
 
 
 def test_what_was_put_aside_can_be_deleted(home: Home) -> None:
@@ -286,7 +288,7 @@ def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Hom
         state.begin()
         ledger.record_given(state, f"session {i}", ("a",), i, "d1")
         state.commit()
-        kept.append(state)  # as a hook does, which ends by os._exit
+        kept.append(state)  # a hook never closes it, because it ends by os._exit
         state = State.open(home, 100)
     assert os.path.getsize(home.state_db + "-wal") < 2 * LONG_WAL * 4200
 
@@ -304,12 +306,12 @@ def test_a_state_from_before_0_1_0_is_put_aside(home: Home, state: State) -> Non
     state.run("PRAGMA user_version = 10")
     state.close()
     messages: list[str] = []
-    assert ledger.given_to(State.open(home, 100, messages.append), "one") == set()
+    assert ledger.find_given(State.open(home, 100, messages.append), "one") == set()
     assert messages == [f"{home.state_db} is of a version before 0.1.0; {ASIDE}"]
     assert os.path.exists(f"{home.state_db}.damaged")
 
 
-def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) -> None:
+def test_optional_writes_do_not_wait_for_another_writer(home: Home) -> None:
     home.create()
     other = State.open(home, 100)
     other.begin()
@@ -317,7 +319,7 @@ def test_what_may_be_left_undone_does_not_wait_for_another_writer(home: Home) ->
     with pytest.raises(StoreBusy):
         patient.begin_briefly()
     with pytest.raises(StoreBusy):
-        CompiledSettings(patient).keep("config.toml", 1, 1, "{}")
+        CompiledSettings(patient).keep_compiled("config.toml", 1, 1, "{}")
     with pytest.raises(StoreBusy):
         breaker._reopen(patient, "one", 1000, 2000)
     assert patient._connection.pragma("busy_timeout") == 60_000

@@ -1,4 +1,4 @@
-"""Triggers, globs, names, conditions and pins: found by what they say, of whom may see them, while their memory is active."""
+"""Triggers, globs, names, conditions and pins: found by their cue, for their audience, while the memory is active."""
 
 import threading
 from collections.abc import Callable
@@ -14,32 +14,34 @@ from subcog_hooks.store import cue_tables
 from subcog_hooks.store.memory import STATUSES, Memory
 from subcog_hooks.store.store import Store, audiences_of
 from tests.conftest import Maker
-from tests.store.cued import ALL_WAYS, SHOP, USER, contents, everything, on_path, triggered, unkeyed, ways_to
+from tests.store.cued import ALL_WAYS, SHOP, USER, contents, everything, matching_patterns, on_path, unkeyed_trigger, ways_to
 
 # ---- finding ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_trigger_is_found_by_a_literal_that_the_text_has(store: Store, make: Maker) -> None:
-    one, two = store.add([make(triggers=("deploy(ed|s)?", "kubectl apply")), make(triggers=("roll ?back",), priority=3)])
-    (found,) = store.triggers(triggers.keys_in("We DEPLOYED it"), SHOP, "We DEPLOYED it")
-    assert (found.seq, found.pattern, found.priority, found.literal) == (one.seq, "deploy(ed|s)?", 0, "deploy")
-    assert triggered(store, "kubectl: apply it, then rollbacks") == ["roll ?back", "kubectl apply"]
-    assert triggered(store, "kubectl applies, then rollbacks") == ["roll ?back"]  # each match has both words
-    assert triggered(store, "the depot, kubelet and roles") == []
+    deploy, rollback = store.add(
+        [make(triggers=("deploy(ed|s)?", "kubectl apply")), make(triggers=("roll ?back",), priority=3)]
+    )
+    (trigger,) = store.triggers(triggers.keys_in("We DEPLOYED it"), SHOP, "We DEPLOYED it")
+    assert (trigger.seq, trigger.pattern, trigger.priority, trigger.literal) == (deploy.seq, "deploy(ed|s)?", 0, "deploy")
+    assert matching_patterns(store, "kubectl: apply it, then rollbacks") == ["roll ?back", "kubectl apply"]
+    assert matching_patterns(store, "kubectl applies, then rollbacks") == ["roll ?back"]  # each match has both words
+    assert matching_patterns(store, "the depot, kubelet and roles") == []
     assert store.triggers([], SHOP, "deployed") == []
-    assert two.seq not in {found.seq for found in store.triggers(triggers.keys_in("deployed"), SHOP, "deployed")}
+    assert rollback.seq not in {trigger.seq for trigger in store.triggers(triggers.keys_in("deployed"), SHOP, "deployed")}
 
 
 def test_a_trigger_is_found_once_by_whichever_literal(store: Store, make: Maker) -> None:
     store.add([make(triggers=("deploying|rollback",))])
-    assert triggered(store, "deplorable, then a rollback") == ["deploying|rollback"]
-    assert triggered(store, "deploying a rollback") == ["deploying|rollback"]
+    assert matching_patterns(store, "deplorable, then a rollback") == ["deploying|rollback"]
+    assert matching_patterns(store, "deploying a rollback") == ["deploying|rollback"]
 
 
-def test_triggers_without_a_literal_are_always_found_and_priority_decides_the_order(store: Store, make: Maker) -> None:
-    store.add([make(triggers=(unkeyed(0), "harbour"), priority=1), make(triggers=(unkeyed(1),), priority=9)])
-    assert triggered(store, "") == [unkeyed(1), unkeyed(0)]
-    assert triggered(store, "the harbour") == [unkeyed(1), unkeyed(0), "harbour"]
+def test_unkeyed_triggers_are_always_found_by_priority(store: Store, make: Maker) -> None:
+    store.add([make(triggers=(unkeyed_trigger(0), "harbour"), priority=1), make(triggers=(unkeyed_trigger(1),), priority=9)])
+    assert matching_patterns(store, "") == [unkeyed_trigger(1), unkeyed_trigger(0)]
+    assert matching_patterns(store, "the harbour") == [unkeyed_trigger(1), unkeyed_trigger(0), "harbour"]
 
 
 WORDS = st.text("abß1é東", min_size=3, max_size=9)
@@ -47,20 +49,20 @@ WORDS = st.text("abß1é東", min_size=3, max_size=9)
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(patterns=st.sets(WORDS, min_size=1, max_size=600), text=st.text("abßAB1é東 ,\n", max_size=300))
-def test_whatever_matches_is_found(store: Store, make: Maker, patterns: set[str], text: str) -> None:
+def test_every_matching_trigger_is_found(store: Store, make: Maker, patterns: set[str], text: str) -> None:
     memory = make(triggers=())
     store.purge([each.id for each in store.all(STATUSES)])
     keyed = [pattern for pattern in sorted(patterns) if triggers.literals(pattern)]
     for start in range(0, len(keyed), 200):
-        store.add([memory.replaced(id=f"m{start}", triggers=tuple(keyed[start : start + 200]))])
+        store.add([memory.with_changes(id=f"m{start}", triggers=tuple(keyed[start : start + 200]))])
     matching = {pattern for pattern in keyed if triggers.compiled(pattern).search(text)}
-    assert matching <= set(triggered(store, text))
+    assert matching <= set(matching_patterns(store, text))
 
 
 def test_many_candidates_are_told_apart_as_few_are(store: Store, make: Maker) -> None:
     words = [f"anchor{number}" for number in range(1_000)]
     store.add([make(triggers=tuple(words[start : start + 200])) for start in range(0, 1_000, 200)])
-    assert set(triggered(store, "Anchor7, xanchor412 and (ANCHOR99)")) == {
+    assert set(matching_patterns(store, "Anchor7, xanchor412 and (ANCHOR99)")) == {
         *("anchor7", "anchor4", "anchor41", "anchor412", "anchor9", "anchor99")
     }
 
@@ -92,22 +94,22 @@ def test_conditions_come_by_priority_then_the_newest(store: Store, make: Maker) 
     assert store.conditional(SHOP, 1) == [(high.seq, {"n": 1})]
 
 
-def test_a_session_begins_with_what_the_user_pinned_without_a_condition(store: Store, make: Maker) -> None:
+def test_session_begins_with_unconditional_pinned_memories(store: Store, make: Maker) -> None:
     store.add(
         [
             make(id="low", priority=90),
             make(id="high", priority=100, paths=("src/**",)),
             make(id="under", priority=89),
             make(id="imported", priority=95, trust="import"),
-            make(id="triggered", priority=95, triggers=("harbour",)),
+            make(id="matching_patterns", priority=95, triggers=("harbour",)),
             make(id="conditional", priority=95, when={"n": 1}),
             make(id="archived", priority=95, status="archived"),
             make(id="theirs", priority=95, project="blog"),
             make(id="new", priority=90),
         ]
     )
-    assert [memory.id for memory in store.pinned(SHOP, 9)] == ["high", "new", "low"]
-    assert [memory.id for memory in store.pinned(SHOP, 1)] == ["high"]
+    assert [memory.id for memory in store.find_pinned(SHOP, 9)] == ["high", "new", "low"]
+    assert [memory.id for memory in store.find_pinned(SHOP, 1)] == ["high"]
 
 
 @pytest.mark.parametrize(
@@ -132,27 +134,27 @@ def test_all_names_of_a_project_find_what_is_its_own(store: Store, make: Maker) 
 
 def test_of_one_priority_the_newest_come_first(store: Store, make: Maker) -> None:
     store.add([make(triggers=("harbour",)), make(triggers=("harbours?",)), make(triggers=("harb",), priority=1)])
-    assert triggered(store, "harbours") == ["harb", "harbours?", "harbour"]
+    assert matching_patterns(store, "harbours") == ["harb", "harbours?", "harbour"]
 
 
-def test_what_has_expired_is_left_out_by_whoever_says_when_it_is(store: Store, make: Maker) -> None:
+def test_expired_memories_are_left_out_for_a_given_time(store: Store, make: Maker) -> None:
     fields: dict[str, object] = {"triggers": ("swordfish",), "expires_at": 2_000}
     old = store.add([everything(make, **fields), make(id="pin", priority=90, expires_at=2_000)])[0]
     new = store.add([everything(make, triggers=("sword",)), make(id="kept", priority=90, expires_at=2_001)])[0]
     keys = triggers.keys_in("swordfish")
     for now_ms, seqs, pins in ((0, [new.seq, old.seq], ["kept", "pin"]), (2_000, [new.seq], ["kept"]), (2_001, [new.seq], [])):
-        assert [found.seq for found in store.triggers(keys, SHOP, "swordfish", now_ms)] == seqs
+        assert [trigger.seq for trigger in store.triggers(keys, SHOP, "swordfish", now_ms)] == seqs
         assert [seq for seq, _ in store.globs(globs.keys_of("a.fish"), SHOP, now_ms)] == seqs[::-1]
         assert store.mentioning(["swordfish_code"], SHOP, 9, now_ms) == {"swordfish_code": seqs}
         assert [seq for seq, _ in store.conditional(SHOP, 9, now_ms)] == seqs
-        assert [memory.id for memory in store.pinned(SHOP, 9, now_ms)] == pins
+        assert [memory.id for memory in store.find_pinned(SHOP, 9, now_ms)] == pins
     assert store.mentioning(["swordfish_code"], SHOP, 1, 2_000) == {"swordfish_code": [new.seq]}
     assert len(store.conditional(SHOP, 1, 2_000)) == 1
 
 
-def test_a_trigger_with_a_typographic_apostrophe_is_found_by_a_plain_text(store: Store, make: Maker) -> None:
+def test_typographic_apostrophe_in_a_trigger_matches_plain_text(store: Store, make: Maker) -> None:
     store.add([make(triggers=("won\u2019t fix",))])
-    assert triggered(store, triggers.plain("Won\u2019t fix")) == ["won\u2019t fix"]
+    assert matching_patterns(store, triggers.plain("Won\u2019t fix")) == ["won\u2019t fix"]
 
 
 # ---- following the memories ------------------------------------------------------------------------------------------------
@@ -162,17 +164,17 @@ def test_a_trigger_with_a_typographic_apostrophe_is_found_by_a_plain_text(store:
 def test_only_active_memories_are_found(store: Store, make: Maker, status: str) -> None:
     memory = store.add([everything(make, status=status)])[0]
     assert ways_to(store) == (ALL_WAYS if status == "active" else [])
-    store.modify([memory.id], lambda stored: stored.replaced(status="active"))
+    store.modify([memory.id], lambda stored: stored.with_changes(status="active"))
     assert ways_to(store) == ALL_WAYS
-    store.update([memory.replaced(status=status)])
+    store.update([memory.with_changes(status=status)])
     assert ways_to(store) == (ALL_WAYS if status == "active" else [])
 
 
-def test_a_change_takes_the_place_of_what_was(store: Store, make: Maker) -> None:
+def test_changed_memory_replaces_its_old_cues(store: Store, make: Maker) -> None:
     memory = store.add([everything(make)])[0]
     store.update(
         [
-            memory.replaced(
+            memory.with_changes(
                 content="harbour_master",
                 triggers=("harbour",),
                 paths=("*.ship",),
@@ -183,7 +185,7 @@ def test_a_change_takes_the_place_of_what_was(store: Store, make: Maker) -> None
         ]
     )
     assert ways_to(store) == ["condition"]
-    assert triggered(store, "the harbour, 12") == ["harbour"]
+    assert matching_patterns(store, "the harbour, 12") == ["harbour"]
     assert on_path(store, "a.ship", USER) == []
     assert store.mentioning(["harbour_master"], SHOP, 1) == {"harbour_master": [memory.seq]}
     assert store.conditional(SHOP, 9) == [(memory.seq, {"ship": 2})]
@@ -199,7 +201,7 @@ def test_purging_leaves_no_word_of_a_cue(store: Store, make: Maker, home: Home) 
     assert not [word for word in (b"swordfish", b"*.fish", b"sword.py") if word in held]
 
 
-def test_what_a_failed_transaction_derived_is_gone_with_it(store: Store, make: Maker) -> None:
+def test_rolled_back_transaction_leaves_no_cues(store: Store, make: Maker) -> None:
     store.add([make(id="taken")])
     before = contents(store)
     with pytest.raises(InvalidMemory, match="the id taken is taken"):
@@ -208,18 +210,20 @@ def test_what_a_failed_transaction_derived_is_gone_with_it(store: Store, make: M
 
 
 def test_a_trigger_that_is_there_twice_counts_once(store: Store, make: Maker) -> None:
-    store.add([make(triggers=("harbour", "harbour", unkeyed(0), unkeyed(0)))])
-    assert triggered(store, "harbour") == ["harbour", unkeyed(0)]
+    store.add([make(triggers=("harbour", "harbour", unkeyed_trigger(0), unkeyed_trigger(0)))])
+    assert matching_patterns(store, "harbour") == ["harbour", unkeyed_trigger(0)]
 
 
 def changing(changes: dict[str, object]) -> Callable[[Memory], Memory]:
-    return lambda memory: memory.replaced(**changes)
+    return lambda memory: memory.with_changes(**changes)
 
 
 FIELDS = st.fixed_dictionaries(
     {
         "content": st.sampled_from(["parse_args", "src/db/pool.py and parse_args", "plain words"]),
-        "triggers": st.sets(st.sampled_from(["harbour", "anchor|buoy", unkeyed(0), unkeyed(1)]), max_size=3).map(tuple),
+        "triggers": st.sets(
+            st.sampled_from(["harbour", "anchor|buoy", unkeyed_trigger(0), unkeyed_trigger(1)]), max_size=3
+        ).map(tuple),
         "paths": st.sets(st.sampled_from(["src/**", "*.py", "**"]), max_size=2).map(tuple),
         "priority": st.integers(0, 2),
         "status": st.sampled_from(STATUSES),
@@ -267,7 +271,7 @@ def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker)
 @pytest.fixture
 def full(store: Store, make: Maker) -> Store:
     """A store with as many triggers without a literal as there may be."""
-    store.add([make(id=f"m{number}", triggers=(unkeyed(number),)) for number in range(cue_tables.MAX_UNKEYED)])
+    store.add([make(id=f"m{number}", triggers=(unkeyed_trigger(number),)) for number in range(cue_tables.MAX_UNKEYED)])
     return store
 
 
@@ -278,27 +282,27 @@ def test_one_more_without_a_literal_is_refused_in_one_line(full: Store, make: Ma
     with pytest.raises(InvalidMemory, match=NO_ROOM):
         full.add([make(id="other"), make(triggers=("harbour", r"\w\W"))])
     with pytest.raises(InvalidMemory, match=NO_ROOM):
-        full.modify(["m1"], lambda memory: memory.replaced(triggers=(unkeyed(1), r"\w\W")))
+        full.modify(["m1"], lambda memory: memory.with_changes(triggers=(unkeyed_trigger(1), r"\w\W")))
     assert full.counts() == {"active": 50}
     full.add([make(triggers=("harbour",)), make(triggers=(r"\w\W",), status="archived")])
-    assert len(triggered(full, "harbour")) == 51
+    assert len(matching_patterns(full, "harbour")) == 51
 
 
-def test_what_has_its_place_keeps_it(full: Store, make: Maker) -> None:
-    full.modify(["m1"], lambda memory: memory.replaced(content="changed", priority=3))
+def test_existing_unkeyed_triggers_keep_their_room(full: Store, make: Maker) -> None:
+    full.modify(["m1"], lambda memory: memory.with_changes(content="changed", priority=3))
     full.update([make(id="m2", triggers=(r"\w\W",))])
-    assert {r"\w\W", unkeyed(1)} <= set(triggered(full, ""))
-    assert len(triggered(full, "")) == 50
+    assert {r"\w\W", unkeyed_trigger(1)} <= set(matching_patterns(full, ""))
+    assert len(matching_patterns(full, "")) == 50
 
 
 def test_forgetting_one_makes_room_and_bringing_it_back_needs_it(full: Store, make: Maker) -> None:
-    full.modify(["m1"], lambda memory: memory.replaced(status="deleted"))
+    full.modify(["m1"], lambda memory: memory.with_changes(status="deleted"))
     other = full.add([make(triggers=(r"\w\W",))])[0]
     with pytest.raises(InvalidMemory, match="of that kind already"):
-        full.modify(["m1"], lambda memory: memory.replaced(status="active"))
+        full.modify(["m1"], lambda memory: memory.with_changes(status="active"))
     full.purge([other.id])
-    full.modify(["m1"], lambda memory: memory.replaced(status="active"))
-    assert len(triggered(full, "")) == 50
+    full.modify(["m1"], lambda memory: memory.with_changes(status="active"))
+    assert len(matching_patterns(full, "")) == 50
 
 
 def test_of_two_writers_at_once_one_gets_the_last_place(full: Store, home: Home, make: Maker) -> None:
@@ -324,13 +328,13 @@ def test_of_two_writers_at_once_one_gets_the_last_place(full: Store, home: Home,
 
 def test_room_is_taken_by_what_a_memory_has_more_than_before(make: Maker) -> None:
     room = cue_tables.Room(used=49)
-    old = make(triggers=(unkeyed(0),))
-    room.take(old, old)
-    room.take(make(triggers=("harbour",)), old)
-    room.take(make(triggers=(unkeyed(1), unkeyed(2)), status="archived"), None)
-    room.take(make(triggers=(unkeyed(1), unkeyed(2))), old)
+    old = make(triggers=(unkeyed_trigger(0),))
+    room.reserve(old, old)
+    room.reserve(make(triggers=("harbour",)), old)
+    room.reserve(make(triggers=(unkeyed_trigger(1), unkeyed_trigger(2)), status="archived"), None)
+    room.reserve(make(triggers=(unkeyed_trigger(1), unkeyed_trigger(2))), old)
     with pytest.raises(InvalidMemory, match="of that kind already"):
-        room.take(old, None)
+        room.reserve(old, None)
     with pytest.raises(InvalidMemory, match="of that kind already"):
-        room.take(old, old.replaced(status="deleted"))
-    cue_tables.Room(used=60).take(old, old)
+        room.reserve(old, old.with_changes(status="deleted"))
+    cue_tables.Room(used=60).reserve(old, old)

@@ -1,4 +1,4 @@
-"""The record of a decision: what is written is read back, whatever version has written it."""
+"""The record of a decision: it is read back as written, also from another version."""
 
 from typing import Any
 
@@ -17,15 +17,15 @@ from subcog_hooks.store.decision import (
     SPOKE,
     START,
     VERSION,
-    Bars,
     Candidate,
     Decision,
-    Understood,
+    PromptIntent,
+    Thresholds,
 )
 
 COLUMNS: dict[str, Any] = {
     "id": "01k0a",
-    "at": 1_000,
+    "at_ms": 1_000,
     "event": "UserPromptSubmit",
     "session": "s",
     "project": "github.com/x/y",
@@ -46,7 +46,7 @@ def whole() -> Decision:
         **COLUMNS,
         reason="as it was asked for",
         prompt='Warum "PKCE", und nicht implicit?\n…',
-        intent=Understood(
+        intent=PromptIntent(
             "explanation",
             0.82,
             0.9,
@@ -58,7 +58,7 @@ def whole() -> Decision:
             signals=[("why", "explanation", 1.75)],
             cues=["question"],
         ),
-        bars=Bars(0.25, 0.5, 6, 2_000),
+        thresholds=Thresholds(0.25, 0.5, 6, 2_000),
         stages=[(START, 11.2), (RECALL, 7.0), (GATE, 0.3)],
         strategies=("lexical", "semantic"),
         note="semantic: out of time",
@@ -76,7 +76,7 @@ def whole() -> Decision:
 def values(thing: object) -> object:
     """A thing with slots as plain values, all the way down."""
     if isinstance(thing, list | tuple):
-        return [values(one) for one in thing]
+        return [values(item) for item in thing]
     names = getattr(type(thing), "__slots__", None)
     return {name: values(getattr(thing, name)) for name in names} if names else thing
 
@@ -85,7 +85,7 @@ def read_back(text: str) -> Decision:
     return Decision.from_text(text, **COLUMNS)
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_written_decision_is_read_back() -> None:
     decision = whole()
     assert values(read_back(decision.to_text())) == values(decision)
 
@@ -100,15 +100,15 @@ def test_equal_decisions_are_equal_bytes() -> None:
     assert light_json.loads(whole().to_text())["v"] == VERSION  # type: ignore[index]  # a document of ours
 
 
-def test_what_was_injected_is_told_by_the_candidates() -> None:
+def test_injected_ids_come_from_the_candidates() -> None:
     assert whole().injected == ("a", "c")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"v":9,"later":[1]}', '{"stages":[["start",1e999]]}'])
-def test_a_record_that_is_damaged_or_of_another_version_leaves_the_columns(text: str) -> None:
+def test_damaged_or_foreign_record_leaves_the_columns(text: str) -> None:
     decision = read_back(text)
     assert (decision.id, decision.outcome, decision.units) == ("01k0a", SPOKE, 312)
-    assert (decision.prompt, decision.intent, decision.bars, decision.candidates) == (None, None, None, ())
+    assert (decision.prompt, decision.intent, decision.thresholds, decision.candidates) == (None, None, None, ())
 
 
 @settings(max_examples=40)

@@ -1,4 +1,4 @@
-"""A lock between processes: one holder at a time, gone with its owner, and what is in its way is said."""
+"""A lock between processes: one holder at a time, gone with its owner, and clear errors."""
 
 import os
 import signal
@@ -40,18 +40,18 @@ def test_one_process_holds_it_until_it_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")
-def test_a_lock_that_can_not_be_taken_leaves_nothing_open(tmp_path: Path) -> None:
+def test_lock_that_cannot_be_taken_leaves_nothing_open(tmp_path: Path) -> None:
     path = tmp_path / "x.lock"
     before = len(os.listdir("/proc/self/fd"))
     (tmp_path / "x.lock").mkdir()
-    with pytest.raises(StoreError, match="it is a folder") as told:
+    with pytest.raises(StoreError, match="it is a folder") as raised:
         ProcessLock(str(path), 0, "testing").__enter__()
     assert len(os.listdir("/proc/self/fd")) == before  # while the error, and with it every frame, is alive
-    del told
+    del raised
 
 
 @pytest.mark.parametrize("garbage", [b"garbage" * 1_000, b"\x00", b"SQLite format 3\x00" + b"\xff" * 200])
-def test_a_lock_file_with_something_else_in_it_is_emptied_and_locked(tmp_path: Path, garbage: bytes) -> None:
+def test_lock_file_with_foreign_content_is_emptied_and_locked(tmp_path: Path, garbage: bytes) -> None:
     path = tmp_path / "x.lock"
     path.write_bytes(garbage)
     with ProcessLock(str(path), 0, "testing"):
@@ -62,5 +62,5 @@ def test_a_lock_file_with_something_else_in_it_is_emptied_and_locked(tmp_path: P
 
 
 def test_a_lock_where_a_folder_lies_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="can not be opened: it is a folder"):
+    with pytest.raises(StoreError, match="cannot be opened: it is a folder"):
         ProcessLock(str(tmp_path), 0, "testing").__enter__()

@@ -1,4 +1,4 @@
-"""What is counted and timed in state.db adds up, and comes back by its name."""
+"""Counters and durations in state.db add up, and come back by name."""
 
 import pytest
 
@@ -15,19 +15,21 @@ def state(home: Home) -> State:
 
 
 def test_a_counter_adds_up_by_its_labels(state: State) -> None:
-    metrics.count(state, "asked")
-    metrics.count(state, "asked", by=2)
-    metrics.count(state, "answered", 'status="success"')
-    metrics.count(state, "answered", 'status="error"')
-    metrics.count(state, "answered", 'status="success"')
-    counted = [(metric.name, metric.labels, metric.value) for metric in metrics.read(state) if isinstance(metric, Counter)]
+    metrics.increase_counter(state, "asked")
+    metrics.increase_counter(state, "asked", by=2)
+    metrics.increase_counter(state, "answered", 'status="success"')
+    metrics.increase_counter(state, "answered", 'status="error"')
+    metrics.increase_counter(state, "answered", 'status="success"')
+    counted = [
+        (metric.name, metric.labels, metric.value) for metric in metrics.read_metrics(state) if isinstance(metric, Counter)
+    ]
     assert counted == [("answered", 'status="error"', 1), ("answered", 'status="success"', 2), ("asked", "", 3)]
 
 
 def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
     for seconds in (0.0, 0.0005, 0.0006, 0.2, 0.21, 99.0):
-        metrics.observe(state, "took", 'source="keyword"', seconds)
-    (took,) = metrics.read(state)
+        metrics.observe_duration(state, "took", 'source="keyword"', seconds)
+    (took,) = metrics.read_metrics(state)
     assert isinstance(took, Histogram)
     assert (took.name, took.labels, took.count) == ("took", 'source="keyword"', 6)
     assert took.sum == pytest.approx(99.4111)
@@ -37,16 +39,16 @@ def test_a_histogram_tells_how_many_took_at_most_so_long(state: State) -> None:
 
 
 def test_metrics_come_sorted_whatever_they_are(state: State) -> None:
-    metrics.observe(state, "b", "", 1.0)
-    metrics.count(state, "c")
-    metrics.count(state, "a")
-    assert [metric.name for metric in metrics.read(state)] == ["a", "b", "c"]
+    metrics.observe_duration(state, "b", "", 1.0)
+    metrics.increase_counter(state, "c")
+    metrics.increase_counter(state, "a")
+    assert [metric.name for metric in metrics.read_metrics(state)] == ["a", "b", "c"]
 
 
 def test_metrics_belong_to_the_transaction_that_counts_them(state: State, home: Home) -> None:
     state.begin()
-    metrics.count(state, "asked")
-    metrics.observe(state, "took", "", 0.1)
-    assert metrics.read(State.open(home, 100)) == []
+    metrics.increase_counter(state, "asked")
+    metrics.observe_duration(state, "took", "", 0.1)
+    assert metrics.read_metrics(State.open(home, 100)) == []
     state.commit()
-    assert [metric.name for metric in metrics.read(State.open(home, 100))] == ["asked", "took"]
+    assert [metric.name for metric in metrics.read_metrics(State.open(home, 100))] == ["asked", "took"]

@@ -1,11 +1,11 @@
-"""The Memory model: what holds, what does not, and how that is said."""
+"""The Memory model: valid and invalid fields, and the messages about them."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.store.memory import IdMaker, Memory, check, hash_content
+from subcog_hooks.store.memory import IdMaker, Memory, check_memory, hash_content
 from tests.conftest import Maker
 
 
@@ -30,11 +30,11 @@ def test_a_field_that_does_not_hold_is_named_with_its_remedy(make: Maker, subtes
         ("superseded_by", "", "superseded_by is ''"),
         ("when", {"branch": None}, "when has 'branch'"),
     ]
-    for field, value, said in cases:
+    for field, value, message in cases:
         with subtests.test(field=field):
             with pytest.raises(InvalidMemory) as raised:
-                check(make(**{field: value}))
-            assert said in str(raised.value)
+                check_memory(make(**{field: value}))
+            assert message in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_a_field_that_does_not_hold_is_named_with_its_remedy(make: Maker, subtes
     [("content", "x" * 1_000_000), ("id", "a" * 64), ("priority", 100), ("tags", ("x" * 1_000, *(str(i) for i in range(199))))],
 )
 def test_the_most_that_a_field_may_hold_holds(make: Maker, field: str, value: object) -> None:
-    assert getattr(check(make(**{field: value})), field) == value
+    assert getattr(check_memory(make(**{field: value})), field) == value
 
 
 def test_only_memories_of_scope_project_have_a_project() -> None:
     with pytest.raises(InvalidMemory, match="only scope project has a project"):
-        check(Memory(id="a", content="b", scope="user", project="github.com/a/b"))
+        check_memory(Memory(id="a", content="b", scope="user", project="github.com/a/b"))
     with pytest.raises(InvalidMemory, match="only scope project has a project"):
-        check(Memory(id="a", content="b", scope="project"))
+        check_memory(Memory(id="a", content="b", scope="project"))
 
 
 def test_a_memory_lives_while_it_is_active_and_has_not_expired(make: Maker) -> None:
@@ -60,14 +60,14 @@ def test_a_memory_lives_while_it_is_active_and_has_not_expired(make: Maker) -> N
 
 def test_a_copy_with_another_content_has_another_hash(make: Maker) -> None:
     memory = make("one")
-    assert memory.replaced(content="two").content_hash == hash_content("two")
-    assert memory.replaced(namespace="decisions").content_hash == memory.content_hash
+    assert memory.with_changes(content="two").content_hash == hash_content("two")
+    assert memory.with_changes(namespace="decisions").content_hash == memory.content_hash
 
 
 @given(st.lists(st.integers(min_value=0, max_value=2**40), min_size=1, max_size=50))
 def test_ids_rise_strictly_whatever_the_clock_does(times: list[int]) -> None:
     maker = IdMaker()
-    ids = [maker.new(at) for at in times for _ in range(3)]
+    ids = [maker.new(time_ms) for time_ms in times for _ in range(3)]
     assert ids == sorted(set(ids))
     assert all(len(id_) == 14 for id_ in ids)
 

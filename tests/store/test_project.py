@@ -33,16 +33,16 @@ def test_all_spellings_of_a_remote_are_one_identity() -> None:
     failures = [
         (url, actual)
         for url, identity in cases
-        if (actual := project.normalised(url, "/work/repository").replace(os.sep, "/")) != identity
+        if (actual := project.normalise_url(url, "/work/repository").replace(os.sep, "/")) != identity
     ]
     assert failures == []
 
 
 def test_outside_of_any_repository_there_is_no_project(tmp_path: Path) -> None:
-    assert project.find(str(tmp_path)) is None
-    assert project.find(str(tmp_path / "nowhere" / "at all")) is None
-    assert project.find("bad\0folder") is None
-    assert project.find("/" + "a/" * 1_000_000) is None
+    assert project.find_project(str(tmp_path)) is None
+    assert project.find_project(str(tmp_path / "nowhere" / "at all")) is None
+    assert project.find_project("bad\0folder") is None
+    assert project.find_project("/" + "a/" * 1_000_000) is None
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -64,18 +64,18 @@ def repository(tmp_path: Path) -> Path:
 def test_without_a_remote_the_main_worktree_is_the_project(repository: Path, tmp_path: Path) -> None:
     git(repository, "worktree", "add", str(tmp_path / "other"))
     (tmp_path / "other" / "src").mkdir()
-    at = project.find(str(tmp_path / "other" / "src"))
-    assert at is not None
-    assert at.identity == str(repository.resolve())
-    assert at.root == str((tmp_path / "other").resolve())
+    current = project.find_project(str(tmp_path / "other" / "src"))
+    assert current is not None
+    assert current.identity == str(repository.resolve())
+    assert current.root == str((tmp_path / "other").resolve())
 
 
 def test_with_a_remote_all_clones_are_one_project(repository: Path) -> None:
     git(repository, "remote", "add", "upstream", "https://example.org/up/shop.git")
     git(repository, "remote", "add", "origin", "git@example.org:acme/shop.git")
-    at = project.find(str(repository))
-    assert at is not None
-    assert at.identity == "example.org/acme/shop"
+    current = project.find_project(str(repository))
+    assert current is not None
+    assert current.identity == "example.org/acme/shop"
 
 
 def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
@@ -84,19 +84,19 @@ def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -
     git(library, "init")
     git(library, "commit", "--allow-empty", "-m", "first")
     git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(library), "vendored")
-    at = project.find(str(repository / "vendored"))
-    assert at is not None
-    assert at.identity == str(library)
+    current = project.find_project(str(repository / "vendored"))
+    assert current is not None
+    assert current.identity == str(library)
 
 
 def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
     (tmp_path / ".git").write_bytes(b"\xff\x00 nonsense")
-    assert project.find(str(tmp_path)) is None
+    assert project.find_project(str(tmp_path)) is None
     (tmp_path / "b" / ".git").mkdir(parents=True)
     (tmp_path / "b" / ".git" / "config").write_bytes(b'[remote "origin\nurl\n[remote]\n url = x\n')
-    at = project.find(str(tmp_path / "b"))
-    assert at is not None
-    assert at.identity == str((tmp_path / "b").resolve())
+    current = project.find_project(str(tmp_path / "b"))
+    assert current is not None
+    assert current.identity == str((tmp_path / "b").resolve())
 
 
 # ---- the branch -----------------------------------------------------------------------------------------------------------
@@ -105,18 +105,18 @@ def test_garbage_in_git_files_is_no_project_or_a_path(tmp_path: Path) -> None:
 def test_a_worktree_is_on_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:
     git(repository, "worktree", "add", "-b", "release/7", str(tmp_path / "other"))
     (repository / "src").mkdir()
-    branches = [project.branch(str(folder)) for folder in (repository, repository / "src", tmp_path / "other")]
+    branches = [project.find_branch(str(folder)) for folder in (repository, repository / "src", tmp_path / "other")]
     assert branches == ["main", "main", "release/7"]
 
 
 def test_a_branch_without_a_commit_is_one(tmp_path: Path, repository: Path) -> None:
     git(repository, "checkout", "--orphan", "hafen-ö")
-    assert project.branch(str(repository)) == "hafen-ö"
+    assert project.find_branch(str(repository)) == "hafen-ö"
 
 
 def test_a_detached_head_is_on_no_branch(repository: Path) -> None:
     git(repository, "checkout", "--detach")
-    assert project.branch(str(repository)) is None
+    assert project.find_branch(str(repository)) is None
 
 
 def test_a_submodule_has_a_branch_of_its_own(repository: Path, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_submodule_has_a_branch_of_its_own(repository: Path, tmp_path: Path) -
     git(library, "checkout", "-b", "stable")
     git(library, "commit", "--allow-empty", "-m", "first")
     git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(library), "vendored")
-    assert project.branch(str(repository / "vendored")) == "stable"
+    assert project.find_branch(str(repository / "vendored")) == "stable"
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_a_submodule_has_a_branch_of_its_own(repository: Path, tmp_path: Path) -
 )
 def test_garbage_in_head_is_no_branch(tmp_path: Path, head: bytes) -> None:
     (tmp_path / ".git").mkdir()
-    assert project.branch(str(tmp_path)) is None
+    assert project.find_branch(str(tmp_path)) is None
     (tmp_path / ".git" / "HEAD").write_bytes(head)
-    assert project.branch(str(tmp_path)) is None
+    assert project.find_branch(str(tmp_path)) is None
 
 
 def test_outside_of_any_repository_there_is_no_branch(tmp_path: Path) -> None:
-    assert project.branch(str(tmp_path)) is None
-    assert project.branch("bad\0folder") is None
+    assert project.find_branch(str(tmp_path)) is None
+    assert project.find_branch("bad\0folder") is None

@@ -2,7 +2,7 @@ import pytest
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, check
+from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, check_memory
 from subcog_hooks.store.questions import from_json, to_json
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
@@ -18,11 +18,11 @@ def test_the_store_gives_questions_back_with_their_origins(home: Home, make: Mak
     with Store.writer(home) as store:
         store.add([make("The keys are rotated every quarter.", id="keys", questions=ASKED), make("Other.", id="other")])
         assert (store.get("keys").questions, store.get("other").questions) == (ASKED, ())
-        store.update([store.get("keys").replaced(questions=ASKED[1:])])
+        store.update([store.get("keys").with_changes(questions=ASKED[1:])])
         assert store.get("keys").questions == ASKED[1:]
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_written_decision_is_read_back() -> None:
     assert from_json(to_json(ASKED)) == ASKED
 
 
@@ -35,19 +35,19 @@ def test_anything_else_is_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("questions", "said"),
+    ("questions", "message"),
     [
         ([f"number {number}?" for number in range(MAX_QUESTIONS + 1)], "there are 9 questions, at most 8 are kept"),
         (["x" * (MAX_QUESTION + 1)], "has 201 characters, at most 200 are kept"),
         ([" "], "a question is empty"),
     ],
 )
-def test_the_limits_are_told_in_one_line(make: Maker, questions: list[str], said: str) -> None:
-    with pytest.raises(InvalidMemory, match=said) as refused:
-        check(make("Text.", questions=tuple(map(AnsweredQuestion, questions))))
+def test_exceeded_limits_give_one_line(make: Maker, questions: list[str], message: str) -> None:
+    with pytest.raises(InvalidMemory, match=message) as refused:
+        check_memory(make("Text.", questions=tuple(map(AnsweredQuestion, questions))))
     assert "\n" not in str(refused.value)
 
 
 def test_as_many_and_as_long_as_allowed_are_kept(make: Maker) -> None:
-    most = tuple(AnsweredQuestion(f"{number}" + "x" * (MAX_QUESTION - 1)) for number in range(MAX_QUESTIONS))
-    assert check(make("Text.", questions=most)).questions == most
+    questions_at_the_limit = tuple(AnsweredQuestion(f"{number}" + "x" * (MAX_QUESTION - 1)) for number in range(MAX_QUESTIONS))
+    assert check_memory(make("Text.", questions=questions_at_the_limit)).questions == questions_at_the_limit

@@ -1,4 +1,4 @@
-"""Second looks in state.db: how many may run, what waits for a session, and what becomes of that."""
+"""Second looks in state.db: the limit of running looks, waiting answers, and their outcomes."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import decision_log, ledger, metrics, second_looks
 from subcog_hooks.store.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
-from subcog_hooks.store.second_looks import LOOK_MS, LOST, MOST_RUNNING, WAITS_MS, Finding
+from subcog_hooks.store.second_looks import LOOK_MS, LOST, MAX_RUNNING, WAITS_MS, Finding
 from subcog_hooks.store.state import State
 
 NOW = 1_700_000_000_000
@@ -22,94 +22,94 @@ def state(home: Home) -> Iterator[State]:
     opened.close()
 
 
-def begun(state: State, decision: str, session: str, now: int = NOW) -> bool:
+def begin(state: State, decision: str, session: str, now: int = NOW) -> bool:
     state.begin()
-    may_begin = second_looks.begin(state, decision, session, now)
+    may_begin = second_looks.begin_look(state, decision, session, now)
     state.commit()
     return may_begin
 
 
 def waits(state: State, decision: str = "d", session: str = "s") -> None:
     """A look that has found something, and the decision that it was."""
-    assert begun(state, decision, session)
-    assert second_looks.end(state, decision, f"look-{decision}", FOUND, NOW)
+    assert begin(state, decision, session)
+    assert second_looks.end_look(state, decision, f"look-{decision}", FOUND, NOW)
     look = Decision(f"look-{decision}", NOW, decision_log.LOOK_EVENT, session, "", WAITING, looked_at=decision, later_ms=1_300)
-    decision_log.keep(state, look, NOW)
+    decision_log.keep_decision(state, look, NOW)
 
 
 def outcome_of(state: State, look: str) -> str:
-    found = decision_log.find(state, look)
-    assert found is not None
-    return found.outcome
+    decision = decision_log.find_decision(state, look)
+    assert decision is not None
+    return decision.outcome
 
 
 def counts(state: State) -> dict[str, float]:
     return {
         metric.labels: metric.value
-        for metric in metrics.read(state)
+        for metric in metrics.read_metrics(state)
         if metric.name == metrics.SECOND_LOOKS and isinstance(metric, metrics.Counter)
     }
 
 
 def test_no_more_run_at_once_than_may(state: State) -> None:
-    assert [begun(state, f"d{number}", f"s{number}") for number in range(MOST_RUNNING + 1)] == [True] * MOST_RUNNING + [False]
-    assert second_looks.end(state, "d0", "look", [], NOW) is False
-    assert begun(state, "next", "s")
+    assert [begin(state, f"d{number}", f"s{number}") for number in range(MAX_RUNNING + 1)] == [True] * MAX_RUNNING + [False]
+    assert second_looks.end_look(state, "d0", "look", [], NOW) is False
+    assert begin(state, "next", "s")
 
 
 def test_the_prompts_of_one_session_count_each(state: State) -> None:
-    assert [begun(state, f"d{number}", "s") for number in range(MOST_RUNNING + 1)] == [True] * MOST_RUNNING + [False]
+    assert [begin(state, f"d{number}", "s") for number in range(MAX_RUNNING + 1)] == [True] * MAX_RUNNING + [False]
 
 
-def test_one_that_was_killed_is_forgotten_and_counted_when_its_time_is_over(state: State) -> None:
-    for number in range(MOST_RUNNING):
-        begun(state, f"d{number}", f"s{number}")
-    assert second_looks.count_lost(state, NOW + LOOK_MS) == 0
-    assert second_looks.count_lost(state, NOW + LOOK_MS + 1) == MOST_RUNNING
-    assert begun(state, "next", "s", NOW + LOOK_MS + 1)
-    assert counts(state) == {f'outcome="{LOST}"': MOST_RUNNING}
+def test_killed_look_is_deleted_and_counted_after_its_time(state: State) -> None:
+    for number in range(MAX_RUNNING):
+        begin(state, f"d{number}", f"s{number}")
+    assert second_looks.count_lost_looks(state, NOW + LOOK_MS) == 0
+    assert second_looks.count_lost_looks(state, NOW + LOOK_MS + 1) == MAX_RUNNING
+    assert begin(state, "next", "s", NOW + LOOK_MS + 1)
+    assert counts(state) == {f'outcome="{LOST}"': MAX_RUNNING}
 
 
 def test_a_clock_that_was_ahead_blocks_nothing(state: State) -> None:
-    for number in range(MOST_RUNNING):
-        begun(state, f"d{number}", f"s{number}", NOW + 10**9)
-    assert begun(state, "next", "s", NOW)
+    for number in range(MAX_RUNNING):
+        begin(state, f"d{number}", f"s{number}", NOW + 10**9)
+    assert begin(state, "next", "s", NOW)
 
 
-def test_a_prompt_of_the_same_moment_in_another_session_loses_no_look(state: State) -> None:
-    begun(state, "later", "t", NOW + 40)  # its hook was the faster one
-    begun(state, "d", "s", NOW)
-    assert second_looks.session_of(state, "later") == "t"
-    assert second_looks.session_of(state, "d") == "s"
+def test_simultaneous_prompt_of_another_session_loses_no_look(state: State) -> None:
+    begin(state, "later", "t", NOW + 40)  # its hook was the faster one
+    begin(state, "d", "s", NOW)
+    assert second_looks.find_waiting_session(state, "later") == "t"
+    assert second_looks.find_waiting_session(state, "d") == "s"
 
 
-def test_what_was_found_waits_for_its_session_for_a_while(state: State) -> None:
+def test_answer_waits_for_its_session_for_a_while(state: State) -> None:
     waits(state)
-    for session, at, is_there in (
+    for session, time_ms, is_there in (
         ("s", NOW, True),
         ("s", NOW + WAITS_MS, True),
         ("s", NOW + WAITS_MS + 1, False),
         ("t", NOW, False),
     ):
-        assert (second_looks.find(state, session, at) is not None) is is_there
-    waiting = second_looks.find(state, "s", NOW)
+        assert (second_looks.find_waiting_answer(state, session, time_ms) is not None) is is_there
+    waiting = second_looks.find_waiting_answer(state, "s", NOW)
     assert waiting is not None
-    assert [(one.id, one.relevance) for one in waiting.findings] == [("m1", 0.5), ("m2", 0.3)]
+    assert [(finding.id, finding.relevance) for finding in waiting.findings] == [("m1", 0.5), ("m2", 0.3)]
     assert ledger.has_second_look(state, "s")
     assert not ledger.has_second_look(state, "t")
     assert not ledger.has_second_look(state, "")
 
 
-def test_what_is_handed_over_is_gone_and_its_record_says_with_what(state: State) -> None:
+def test_handed_over_answer_is_gone_and_recorded(state: State) -> None:
     waits(state)
-    waiting = second_looks.find(state, "s", NOW)
+    waiting = second_looks.find_waiting_answer(state, "s", NOW)
     assert waiting is not None
-    second_looks.settle(state, waiting, HANDED_OVER, "call-1")
-    assert second_looks.find(state, "s", NOW) is None
-    look = decision_log.find(state, "look-d")
+    second_looks.settle_look(state, waiting, HANDED_OVER, "call-1")
+    assert second_looks.find_waiting_answer(state, "s", NOW) is None
+    look = decision_log.find_decision(state, "look-d")
     assert look is not None
     assert (look.outcome, look.reason, look.looked_at, look.later_ms) == (HANDED_OVER, "call-1", "d", 1_300)
-    second_looks.settle(state, waiting, MOVED_ON, "too late")  # as another process may try
+    second_looks.settle_look(state, waiting, MOVED_ON, "too late")  # as another process may try
     assert outcome_of(state, "look-d") == HANDED_OVER
     assert counts(state) == {f'outcome="{HANDED_OVER}"': 1.0}
 
@@ -118,41 +118,41 @@ def test_what_is_handed_over_is_gone_and_its_record_says_with_what(state: State)
 def test_a_session_that_has_moved_on_hears_nothing_of_it(state: State, moves_on: str) -> None:
     waits(state)
     if moves_on == "leaves":
-        second_looks.leave(state, "s", "another topic")
+        second_looks.drop_session_looks(state, "s", "another topic")
     else:
-        begun(state, "next", "s")
-    assert second_looks.find(state, "s", NOW) is None
+        begin(state, "next", "s")
+    assert second_looks.find_waiting_answer(state, "s", NOW) is None
     assert outcome_of(state, "look-d") == MOVED_ON
 
 
 def test_a_look_whose_session_has_moved_on_keeps_nothing(state: State) -> None:
-    begun(state, "d", "s")
-    second_looks.leave(state, "s", "another topic")
-    assert second_looks.session_of(state, "d") == ""
-    assert second_looks.end(state, "d", "look", FOUND, NOW) is False
+    begin(state, "d", "s")
+    second_looks.drop_session_looks(state, "s", "another topic")
+    assert second_looks.find_waiting_session(state, "d") == ""
+    assert second_looks.end_look(state, "d", "look", FOUND, NOW) is False
     assert state.run("SELECT * FROM second_looks") == []
 
 
 def test_what_nobody_came_for_is_forgotten(state: State) -> None:
     waits(state)
-    begun(state, "next", "t", NOW + WAITS_MS + 1)
+    begin(state, "next", "t", NOW + WAITS_MS + 1)
     assert outcome_of(state, "look-d") == MOVED_ON
 
 
 @pytest.mark.parametrize("answer", ["", "[]", "{}", '{"look": "x", "found": [1]}', '{"look": "x", "found": [["m", "n"]]}'])
-def test_what_another_program_has_written_is_no_answer(state: State, answer: str) -> None:
-    begun(state, "d", "s")
+def test_foreign_row_is_no_answer(state: State, answer: str) -> None:
+    begin(state, "d", "s")
     state.run("UPDATE second_looks SET answer = ?", (answer,))
-    assert second_looks.find(state, "s", NOW) is None
-    second_looks.leave(state, "s", "another topic")
+    assert second_looks.find_waiting_answer(state, "s", NOW) is None
+    second_looks.drop_session_looks(state, "s", "another topic")
     assert state.run("SELECT * FROM second_looks") == []
 
 
-def test_the_look_at_a_prompt_and_the_prompt_behind_a_call_are_found(state: State) -> None:
+def test_second_look_and_its_prompt_find_each_other(state: State) -> None:
     prompt = Decision("d", NOW, "UserPromptSubmit", "s", "", "below")
-    decision_log.keep(state, prompt, NOW)
+    decision_log.keep_decision(state, prompt, NOW)
     waits(state)
-    look = decision_log.second_look_at(state, prompt)
+    look = decision_log.find_second_look(state, prompt)
     assert look is not None
     assert look.id == "look-d"
-    assert decision_log.second_look_at(state, Decision("e", NOW, "UserPromptSubmit", "s", "", "below")) is None
+    assert decision_log.find_second_look(state, Decision("e", NOW, "UserPromptSubmit", "s", "", "below")) is None

@@ -1,4 +1,4 @@
-"""What state.db knows of sessions, and the user's flags: counted, bounded, nothing missed when it is gone."""
+"""Sessions and the user's flags in state.db: counted, bounded, and not missed when the file is gone."""
 
 import subprocess
 import sys
@@ -27,9 +27,11 @@ def state(home: Home) -> State:
 
 
 def row(state: State, session: str) -> tuple[str, str, int, int, int] | None:
-    """What is known of a session."""
-    known = sessions.find(state, session)
-    return None if known is None else (known.project, known.source, known.started_at, known.last_at, known.prompts)
+    """The stored values of a session."""
+    record = sessions.find_session(state, session)
+    if record is None:
+        return None
+    return (record.project, record.source, record.started_at, record.last_at, record.prompts)
 
 
 # ---- sessions -------------------------------------------------------------------------------------------------------------
@@ -37,7 +39,7 @@ def row(state: State, session: str) -> tuple[str, str, int, int, int] | None:
 
 def test_a_session_counts_its_prompts(state: State) -> None:
     assert row(state, "one") is None
-    sessions.begin(state, "one", SHOP, "startup", 1000)
+    sessions.begin_session(state, "one", SHOP, "startup", 1000)
     assert row(state, "one") == (SHOP, "startup", 1000, 1000, 0)
     sessions.note_prompt(state, "one", SHOP, 2000)
     sessions.note_prompt(state, "one", "elsewhere", 3000)
@@ -45,56 +47,56 @@ def test_a_session_counts_its_prompts(state: State) -> None:
     assert row(state, "one") == (SHOP, "startup", 1000, 4000, 2)
 
 
-def test_a_session_that_goes_on_keeps_its_prompts_and_what_it_said(state: State) -> None:
-    sessions.begin(state, "one", SHOP, "startup", 1000)
-    sessions.keep_said(state, "one", ["a", "b"])
+def test_resumed_session_keeps_its_prompts_and_printed_ids(state: State) -> None:
+    sessions.begin_session(state, "one", SHOP, "startup", 1000)
+    sessions.keep_printed_ids(state, "one", ["a", "b"])
     sessions.note_prompt(state, "one", SHOP, 2000)
-    sessions.begin(state, "one", "elsewhere", "resume", 9000)
+    sessions.begin_session(state, "one", "elsewhere", "resume", 9000)
     assert row(state, "one") == ("elsewhere", "resume", 1000, 9000, 1)
-    assert sessions.find_said(state, "one") == ("a", "b")
+    assert sessions.find_printed_ids(state, "one") == ("a", "b")
 
 
-def test_a_session_whose_start_was_not_heard_begins_with_its_first_prompt(state: State) -> None:
+def test_session_without_a_start_begins_with_its_first_prompt(state: State) -> None:
     sessions.note_activity(state, "one", 500)
     sessions.note_prompt(state, "one", SHOP, 1000)
     assert row(state, "one") == (SHOP, "", 1000, 1000, 1)
 
 
 def test_of_a_client_that_names_no_session_nothing_is_kept(state: State) -> None:
-    sessions.begin(state, "", SHOP, "startup", 1000)
+    sessions.begin_session(state, "", SHOP, "startup", 1000)
     sessions.note_prompt(state, "", SHOP, 1000)
     sessions.note_activity(state, "", 1000)
-    sessions.keep_said(state, "", ["a"])
-    assert (row(state, ""), sessions.find_said(state, "")) == (None, None)
+    sessions.keep_printed_ids(state, "", ["a"])
+    assert (row(state, ""), sessions.find_printed_ids(state, "")) == (None, None)
     assert sessions.days_since_last(state, "one", SHOP, 2000) is None
 
 
 def test_the_last_session_is_another_one_of_this_project(state: State) -> None:
-    sessions.begin(state, "old", SHOP, "startup", 0)
-    sessions.begin(state, "older", SHOP, "startup", 0)
+    sessions.begin_session(state, "old", SHOP, "startup", 0)
+    sessions.begin_session(state, "older", SHOP, "startup", 0)
     sessions.note_activity(state, "old", 2 * DAY)
-    sessions.begin(state, "elsewhere", "github.com/acme/docs", "startup", 8 * DAY)
-    sessions.begin(state, "nowhere", "", "startup", 7 * DAY)
-    sessions.begin(state, "now", SHOP, "startup", 9 * DAY)
+    sessions.begin_session(state, "elsewhere", "github.com/acme/docs", "startup", 8 * DAY)
+    sessions.begin_session(state, "nowhere", "", "startup", 7 * DAY)
+    sessions.begin_session(state, "now", SHOP, "startup", 9 * DAY)
     days = [sessions.days_since_last(state, "now", project, 9 * DAY) for project in (SHOP, "", "github.com/acme/crane")]
     assert days == [7.0, 2.0, None]
     assert sessions.days_since_last(state, "now", SHOP, DAY) == 0.0  # the clock was set back
 
 
 def test_sessions_of_long_ago_are_forgotten(state: State) -> None:
-    sessions.begin(state, "old", SHOP, "startup", 0)
-    sessions.begin(state, "recent", SHOP, "startup", DAY)
+    sessions.begin_session(state, "old", SHOP, "startup", 0)
+    sessions.begin_session(state, "recent", SHOP, "startup", DAY)
     sessions.note_prompt(state, "new", SHOP, (SESSION_DAYS + 1) * DAY)
     assert row(state, "old") is None
     assert row(state, "recent") is not None
-    sessions.begin(state, "newer", SHOP, "startup", (SESSION_DAYS + 2) * DAY)
+    sessions.begin_session(state, "newer", SHOP, "startup", (SESSION_DAYS + 2) * DAY)
     assert row(state, "recent") is None
 
 
 def test_of_too_many_sessions_those_go_that_were_silent_longest(state: State) -> None:
     state.begin()
     for number in range(MAX_SESSIONS):
-        sessions.begin(state, f"s{number}", SHOP, "startup", 1000 + number)
+        sessions.begin_session(state, f"s{number}", SHOP, "startup", 1000 + number)
     sessions.note_activity(state, "s0", 9000)
     for number in range(MAX_SESSIONS, MAX_SESSIONS + 3):
         sessions.note_prompt(state, f"s{number}", SHOP, 10_000 + number)
@@ -105,25 +107,25 @@ def test_of_too_many_sessions_those_go_that_were_silent_longest(state: State) ->
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
 def test_a_session_may_have_any_name(state: State, session: str) -> None:
-    sessions.begin(state, session, SHOP, "startup", 1000)
-    sessions.keep_said(state, session, [session])
+    sessions.begin_session(state, session, SHOP, "startup", 1000)
+    sessions.keep_printed_ids(state, session, [session])
     assert row(state, session) == (SHOP, "startup", 1000, 1000, 0)
-    assert sessions.find_said(state, session) == (session,)
+    assert sessions.find_printed_ids(state, session) == (session,)
 
 
-def test_what_a_start_said_is_told_from_not_having_said_anything(state: State) -> None:
-    assert sessions.find_said(state, "one") is None
-    sessions.begin(state, "one", SHOP, "startup", 1000)
-    assert sessions.find_said(state, "one") is None
-    sessions.keep_said(state, "one", [])
-    assert sessions.find_said(state, "one") == ()
+def test_empty_start_differs_from_an_unknown_start(state: State) -> None:
+    assert sessions.find_printed_ids(state, "one") is None
+    sessions.begin_session(state, "one", SHOP, "startup", 1000)
+    assert sessions.find_printed_ids(state, "one") is None
+    sessions.keep_printed_ids(state, "one", [])
+    assert sessions.find_printed_ids(state, "one") == ()
 
 
 @pytest.mark.parametrize("text", ["", "[", "7", '{"a": 1}'])
-def test_what_another_program_wrote_as_said_is_not_known(state: State, home: Home, text: str) -> None:
-    sessions.begin(state, "one", SHOP, "startup", 1000)
+def test_foreign_printed_ids_count_as_unknown(state: State, home: Home, text: str) -> None:
+    sessions.begin_session(state, "one", SHOP, "startup", 1000)
     apsw.Connection(home.state_db).execute("UPDATE sessions SET said = ?", (text,))
-    assert sessions.find_said(state, "one") is None
+    assert sessions.find_printed_ids(state, "one") is None
 
 
 def test_two_hooks_at_once_count_both_their_prompts(state: State, home: Home) -> None:
@@ -134,12 +136,12 @@ def test_two_hooks_at_once_count_both_their_prompts(state: State, home: Home) ->
     )
     both = [subprocess.Popen([sys.executable, "-c", count, home.root]) for _ in range(2)]
     assert [each.wait() for each in both] == [0, 0]
-    known = sessions.find(state, "one")
-    assert known is not None
-    assert known.prompts == 100
+    record = sessions.find_session(state, "one")
+    assert record is not None
+    assert record.prompts == 100
 
 
-def test_a_session_can_be_noted_in_a_transaction_of_the_callers_or_not_at_all(state: State, home: Home) -> None:
+def test_session_is_rolled_back_with_the_callers_transaction(state: State, home: Home) -> None:
     state.begin()
     sessions.note_prompt(state, "one", SHOP, 1000)
     with pytest.raises(StoreBusy):
@@ -154,8 +156,8 @@ def test_a_session_can_be_noted_in_a_transaction_of_the_callers_or_not_at_all(st
 @pytest.mark.parametrize("value", [True, False, 0, 1, -7, 2.5, "", "tired", "true", "7", 'a"b', "hafen-ö", "🚢"])
 def test_a_flag_keeps_its_value_and_what_kind_it_is(state: State, value: float | str) -> None:
     state_values.set_flag(state, "flag", value)
-    (found,) = state_values.find_flags(state).values()
-    assert (found, type(found)) == (value, type(value))
+    (flag,) = state_values.find_flags(state).values()
+    assert (flag, type(flag)) == (value, type(value))
 
 
 def test_flags_are_set_anew_and_taken_away(state: State) -> None:
@@ -184,7 +186,7 @@ def test_a_flag_that_another_program_spoilt_is_not_set(state: State, home: Home)
 
 
 def test_a_state_that_was_deleted_knows_no_session_and_no_flag(state: State, home: Home) -> None:
-    sessions.begin(state, "one", SHOP, "startup", 1000)
+    sessions.begin_session(state, "one", SHOP, "startup", 1000)
     state_values.set_flag(state, "mood", "tired")
     state.close()
     for suffix in ("", "-wal", "-shm"):

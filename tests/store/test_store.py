@@ -1,4 +1,4 @@
-"""memories.db: what goes in comes out, what is acknowledged stays, what is wrong is said."""
+"""memories.db: memories come back unchanged, commits last, and faults are reported."""
 
 import os
 import stat
@@ -47,7 +47,7 @@ def test_a_taken_id_is_refused_with_its_whole_batch(store: Store, make: Maker) -
 def test_an_update_changes_the_memory_and_moves_the_revision(store: Store, make: Maker) -> None:
     memory = store.add([make("one")])[0]
     before = store.revision()
-    store.update([memory.replaced(content="two")])
+    store.update([memory.with_changes(content="two")])
     assert store.get(memory.id).content == "two"
     assert store.revision() > before
     assert [changed.id for changed in store.changed_after(before, 10)] == [memory.id]
@@ -77,7 +77,7 @@ def test_a_row_number_is_never_used_twice(store: Store, make: Maker) -> None:
     assert store.add([make("two")])[0].seq > first
 
 
-def test_a_filter_lets_through_what_it_describes(store: Store, make: Maker) -> None:
+def test_filter_selects_the_described_memories(store: Store, make: Maker) -> None:
     store.add(
         [
             make(id="user", tags=("auth",)),
@@ -101,7 +101,7 @@ def test_a_filter_lets_through_what_it_describes(store: Store, make: Maker) -> N
         (Filter(statuses=(), include_expired=True), {"user", "org", "shop", "blog", "old", "expired"}),
     ]
     failures = [
-        (wanted, actual) for wanted, found in cases if (actual := {memory.id for memory in store.select(wanted)}) != found
+        (wanted, actual) for wanted, expected in cases if (actual := {memory.id for memory in store.select(wanted)}) != expected
     ]
     assert failures == []
 
@@ -192,12 +192,12 @@ def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
     assert all(0 <= number < 1 << 62 for number in numbers)
 
 
-def test_what_was_never_used_is_counted_and_the_oldest_named(store: Store, make: Maker) -> None:
+def test_unused_memories_are_counted_and_the_oldest_returned(store: Store, make: Maker) -> None:
     store.add([make(id=f"m{i}", created_at=9 - i) for i in range(5)])
     store.add([make(id="gone", status="archived"), make(id="expired", expires_at=1)])
-    count, oldest = store.never(["m4", "nobody"], 2)
+    count, oldest = store.find_oldest_except(["m4", "nobody"], 2)
     assert (count, [memory.id for memory in oldest]) == (4, ["m3", "m2"])
-    assert store.never([], 0) == (5, [])
+    assert store.find_oldest_except([], 0) == (5, [])
 
 
 # ---- marks ----------------------------------------------------------------------------------------------------------------
@@ -208,14 +208,19 @@ def marks_of(store: Store, *seqs: int) -> list[tuple[int, str, str, int]]:
 
 
 def test_marks_are_kept_by_memory_and_decision(store: Store, make: Maker) -> None:
-    one, two = (memory.seq for memory in store.add([make("one"), make("two")]))
-    assert store.marks([one, two]) == store.marks([]) == []
-    for mark in (Mark(one, "a", "{}", 2), Mark(one, "b", "{}", 1), Mark(two, "a", "{}", 3), Mark(one, "a", '{"x": 1.0}', 4)):
+    first, second = (memory.seq for memory in store.add([make("one"), make("two")]))
+    assert store.marks([first, second]) == store.marks([]) == []
+    for mark in (
+        Mark(first, "a", "{}", 2),
+        Mark(first, "b", "{}", 1),
+        Mark(second, "a", "{}", 3),
+        Mark(first, "a", '{"x": 1.0}', 4),
+    ):
         store.mark(mark)
-    assert marks_of(store, one) == [(one, "b", "{}", 1), (one, "a", '{"x": 1.0}', 4)]
-    assert marks_of(store, one, two, 99) == [(one, "b", "{}", 1), (two, "a", "{}", 3), (one, "a", '{"x": 1.0}', 4)]
-    store.unmark(one, ["a", "c"])
-    assert marks_of(store, one, two) == [(one, "b", "{}", 1), (two, "a", "{}", 3)]
+    assert marks_of(store, first) == [(first, "b", "{}", 1), (first, "a", '{"x": 1.0}', 4)]
+    assert marks_of(store, first, second, 99) == [(first, "b", "{}", 1), (second, "a", "{}", 3), (first, "a", '{"x": 1.0}', 4)]
+    store.unmark(first, ["a", "c"])
+    assert marks_of(store, first, second) == [(first, "b", "{}", 1), (second, "a", "{}", 3)]
 
 
 def test_no_cache_follows_a_mark(store: Store, make: Maker) -> None:
@@ -230,8 +235,8 @@ def test_a_mark_survives_changes_and_goes_with_its_memory(store: Store, make: Ma
     kept, forgotten, purged = store.add([make("kept"), make("forgotten"), make("purged")])
     for memory in (kept, forgotten, purged):
         store.mark(Mark(memory.seq, "a", '{"swordfish": 1.0}' if memory is purged else "{}", 1))
-    store.update([kept.replaced(content="changed", status="archived")])
-    store.modify([forgotten.id], lambda memory: memory.replaced(status="deleted"))
+    store.update([kept.with_changes(content="changed", status="archived")])
+    store.modify([forgotten.id], lambda memory: memory.with_changes(status="deleted"))
     store.purge([purged.id])
     store.overwrite_log()
     assert marks_of(store, kept.seq, forgotten.seq, purged.seq) == [(kept.seq, "a", "{}", 1)]

@@ -22,38 +22,38 @@ from subcog_hooks.store.store import Store, audiences_of
 from tests.conftest import Maker
 
 
-def found(home: Home, store: Store, word: str) -> set[str]:
-    index = index_sync.catch_up(home, store)
+def search(home: Home, store: Store, word: str) -> set[str]:
+    index = index_sync.bring_up_to_date(home, store)
     hits = index.search(tantivy.Query.term_query(index.schema, "body", word), 100)
     return {store.by_seqs([seq])[seq].id for _, seq in hits}
 
 
-def test_what_is_stored_is_found(home: Home, store: Store, make: Maker) -> None:
+def test_stored_memories_are_found(home: Home, store: Store, make: Maker) -> None:
     store.add([make("alpha", id="a"), make("beta", id="b")])
-    assert found(home, store, "alpha") == {"a"}
-    assert index_sync.catch_up(home, store).watermark() == store.revision()
+    assert search(home, store, "alpha") == {"a"}
+    assert index_sync.bring_up_to_date(home, store).watermark() == store.revision()
 
 
 def test_changed_deleted_and_purged_memories_leave_the_index(home: Home, store: Store, make: Maker) -> None:
     memories = store.add([make("alpha", id="a"), make("alpha", id="b"), make("alpha", id="c")])
-    assert found(home, store, "alpha") == {"a", "b", "c"}
-    store.update([memories[0].replaced(content="beta"), memories[1].replaced(status="deleted")])
+    assert search(home, store, "alpha") == {"a", "b", "c"}
+    store.update([memories[0].with_changes(content="beta"), memories[1].with_changes(status="deleted")])
     store.purge(["c"])
-    assert found(home, store, "alpha") == set()
-    assert found(home, store, "beta") == {"a"}
-    assert index_sync.catch_up(home, store).documents == 1
+    assert search(home, store, "alpha") == set()
+    assert search(home, store, "beta") == {"a"}
+    assert index_sync.bring_up_to_date(home, store).documents == 1
 
 
 def test_a_crash_between_store_and_index_is_caught_up(home: Home, store: Store, make: Maker) -> None:
     store.add([make("alpha", id="a")])
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     store.add([make("alpha", id="b")])  # and the process dies here
-    assert found(home, store, "alpha") == {"a", "b"}
+    assert search(home, store, "alpha") == {"a", "b"}
 
 
 def test_the_hook_sees_memories_that_the_index_has_not_reached(home: Home, store: Store, make: Maker) -> None:
     store.add([make("nothing of interest")])
-    index = index_sync.catch_up(home, store)
+    index = index_sync.bring_up_to_date(home, store)
     store.add([make("the rathole tunnel listens on port 2333", id="new"), make("rathole", id="other", project="x")])
     text = "which port does the rathole tunnel listen on"
     hits = pipeline.recall_for_prompt(text, Sources(index, store), Eligibility(audiences_of(), now_ms()), Deadline(60_000)).hits
@@ -92,95 +92,95 @@ def damage_by_format(home: Home) -> None:
 @pytest.mark.parametrize("damage", [damage_pointer, damage_meta, damage_segment, damage_all, damage_by_format])
 def test_a_damaged_index_is_rebuilt_from_the_store(home: Home, store: Store, make: Maker, damage: object) -> None:
     store.add([make("alpha", id="a")])
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     assert callable(damage)
     damage(home)
-    assert found(home, store, "alpha") == {"a"}
+    assert search(home, store, "alpha") == {"a"}
     left = [name for name in os.listdir(home.index) if name.startswith("lexical")]
     assert os.path.basename(LexicalIndex.open(home).folder) in left
-    assert len(left) <= 2  # the predecessor stays for those who have just read its name
+    assert len(left) <= 2  # the predecessor stays for processes that have just read its name
 
 
 def test_an_index_of_another_store_is_rebuilt(
     home: Home, store: Store, make: Maker, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     store.add([make("alpha", id="a")])
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     store.close()
     for suffix in ("", "-wal", "-shm"):
         if os.path.exists(home.memories_db + suffix):
             os.unlink(home.memories_db + suffix)
     with Store.writer(home) as restored:
         restored.add([make("beta", id="b")])
-        assert found(home, restored, "alpha") == set()
-        assert found(home, restored, "beta") == {"b"}
+        assert search(home, restored, "alpha") == set()
+        assert search(home, restored, "beta") == {"b"}
 
 
 def test_many_small_writes_leave_few_segments(home: Home, store: Store, make: Maker) -> None:
     for i in range(40):
         store.add([make(f"memory number {i}")])
-        index_sync.catch_up(home, store)
-    index = index_sync.catch_up(home, store)
+        index_sync.bring_up_to_date(home, store)
+    index = index_sync.bring_up_to_date(home, store)
     assert index.documents == 40
     assert index.segments <= 8
 
 
 def test_an_open_index_survives_a_rebuild_beside_it(home: Home, store: Store, make: Maker) -> None:
     store.add([make("alpha", id="a")])
-    before = index_sync.catch_up(home, store)
-    index_sync.rebuild(home, store)
+    before = index_sync.bring_up_to_date(home, store)
+    index_sync.rebuild_index(home, store)
     assert before.search(tantivy.Query.term_query(before.schema, "body", "alpha"), 1)
 
 
-def test_while_another_process_writes_the_index_the_command_goes_on_with_the_old_one(
+def test_command_uses_the_old_index_while_another_process_writes(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
     store.add([make("alpha", id="a")])
-    index = index_sync.catch_up(home, store)
+    index = index_sync.bring_up_to_date(home, store)
     writer = index.writer()
     store.add([make("alpha", id="b")])
-    assert index_sync.catch_up(home, store).watermark() < store.revision()
+    assert index_sync.bring_up_to_date(home, store).watermark() < store.revision()
     writer.finish()
-    assert found(home, store, "alpha") == {"a", "b"}
+    assert search(home, store, "alpha") == {"a", "b"}
 
 
-def test_whoever_finds_another_process_writing_the_index_waits_and_follows(
+def test_command_waits_for_another_index_writer_and_follows(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    writer = index_sync.catch_up(home, store).writer()
+    writer = index_sync.bring_up_to_date(home, store).writer()
     store.add([make("alpha", id="b")])
     monkeypatch.setattr(time, "sleep", lambda _: writer.finish())
-    assert index_sync.catch_up(home, store).watermark() == store.revision()
+    assert index_sync.bring_up_to_date(home, store).watermark() == store.revision()
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_an_index_that_is_lost_while_it_is_brought_up_to_date_is_made_anew(
+def test_index_lost_during_an_update_is_rebuilt(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     store.add([make("alpha", id="a")])
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     store.add([make("alpha", id="b")])
-    left, follow = [damage_all] * times, index_sync._follow
+    left, follow = [damage_all] * times, index_sync._follow_store
 
     def follow_a_lost_one(*of: object) -> None:
         if left:
             left.pop()(home)
         follow(*of)  # type: ignore[arg-type]  # as it was called
 
-    monkeypatch.setattr(index_sync, "_follow", follow_a_lost_one)
-    assert found(home, store, "alpha") == {"a", "b"}
+    monkeypatch.setattr(index_sync, "_follow_store", follow_a_lost_one)
+    assert search(home, store, "alpha") == {"a", "b"}
 
 
 def test_an_index_in_too_many_pieces_is_made_anew(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    folder = index_sync.catch_up(home, store).folder
-    assert index_sync.catch_up(home, store).folder == folder
+    folder = index_sync.bring_up_to_date(home, store).folder
+    assert index_sync.bring_up_to_date(home, store).folder == folder
     monkeypatch.setattr(index_sync, "MAX_SEGMENTS", 0)
-    assert index_sync.catch_up(home, store).folder != folder
+    assert index_sync.bring_up_to_date(home, store).folder != folder
 
 
 def test_an_index_in_memory_reads_and_writes_no_file(
@@ -189,7 +189,7 @@ def test_an_index_in_memory_reads_and_writes_no_file(
     (tmp_path / "WATERMARK").write_text("9" * 18)
     monkeypatch.chdir(tmp_path)
     store.add([make("alpha")])
-    assert index_sync.in_memory(store).watermark() == store.revision()
+    assert index_sync.index_in_memory(store).watermark() == store.revision()
     assert (tmp_path / "WATERMARK").read_text() == "9" * 18
 
 
@@ -206,43 +206,41 @@ def watermark_file(home: Home) -> Path:
 
 
 @pytest.mark.parametrize("written", [None, b"", b"garbage", b"-5\n", b"\xff\xfe"])
-def test_an_index_without_a_watermark_that_can_be_read_is_made_anew(
-    home: Home, store: Store, make: Maker, written: bytes | None
-) -> None:
+def test_index_without_a_readable_watermark_is_rebuilt(home: Home, store: Store, make: Maker, written: bytes | None) -> None:
     memories = store.add([make("alpha", id="a"), make("alpha", id="b")])
-    folder = index_sync.catch_up(home, store).folder
-    store.update([memories[1].replaced(content="beta")])
-    index_sync.catch_up(home, store)
+    folder = index_sync.bring_up_to_date(home, store).folder
+    store.update([memories[1].with_changes(content="beta")])
+    index_sync.bring_up_to_date(home, store)
     if written is None:
         watermark_file(home).unlink()
     else:
         watermark_file(home).write_bytes(written)
     assert LexicalIndex.open(home).watermark() == 0
-    index = index_sync.catch_up(home, store)
-    assert index.folder != folder  # nobody knows which store it was made from
+    index = index_sync.bring_up_to_date(home, store)
+    assert index.folder != folder  # its store is unknown
     assert (index.documents, index.watermark()) == (2, store.revision())
-    assert (found(home, store, "alpha"), found(home, store, "beta")) == ({"a"}, {"b"})
+    assert (search(home, store, "alpha"), search(home, store, "beta")) == ({"a"}, {"b"})
 
 
-def test_a_watermark_behind_its_index_costs_one_more_turn_and_changes_nothing(home: Home, store: Store, make: Maker) -> None:
+def test_watermark_behind_its_index_repeats_a_turn_harmlessly(home: Home, store: Store, make: Maker) -> None:
     """A process that dies between the commit and the watermark leaves it so."""
     store.add([make("alpha", id="a")])
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     behind = watermark_file(home).read_bytes()
     store.add([make("alpha", id="b")])
-    folder = index_sync.catch_up(home, store).folder
+    folder = index_sync.bring_up_to_date(home, store).folder
     watermark_file(home).write_bytes(behind)
-    index = index_sync.catch_up(home, store)
+    index = index_sync.bring_up_to_date(home, store)
     assert (index.folder, index.documents, index.watermark()) == (folder, 2, store.revision())
     assert watermark_file(home).read_bytes() != behind
 
 
-def test_a_watermark_that_another_process_reads_is_written_a_moment_later(
+def test_watermark_write_retries_while_another_process_reads(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Windows refuses while somebody has the file open."""
     store.add([make("alpha")])
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     store.add([make("beta")])
     refusals, replace = [PermissionError(13, "in use")] * 5, os.replace
 
@@ -253,53 +251,53 @@ def test_a_watermark_that_another_process_reads_is_written_a_moment_later(
 
     monkeypatch.setattr(os, "replace", refused_at_first)
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     assert (refusals, LexicalIndex.open(home).watermark()) == ([], store.revision())
 
 
 @pytest.mark.parametrize("ahead", [-1, 1])
-def test_an_index_of_a_revision_that_the_store_never_had_is_rebuilt(home: Home, store: Store, make: Maker, ahead: int) -> None:
+def test_index_of_an_unknown_revision_is_rebuilt(home: Home, store: Store, make: Maker, ahead: int) -> None:
     store.add([make("alpha", id="a")])
-    before = index_sync.catch_up(home, store).folder
+    before = index_sync.bring_up_to_date(home, store).folder
     watermark_file(home).write_text(f"{store.revision() + ahead}\n")
-    index = index_sync.catch_up(home, store)
+    index = index_sync.bring_up_to_date(home, store)
     assert index.folder != before
     assert (index.watermark(), index.documents) == (store.revision(), 1)
 
 
-def test_what_is_committed_while_an_index_is_opened_is_not_taken_for_reached(
+def test_commit_during_opening_does_not_count_as_reached(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    reached = index_sync.catch_up(home, store).watermark()
+    reached = index_sync.bring_up_to_date(home, store).watermark()
     real = tantivy.Index
 
     def meanwhile(folder: str) -> tantivy.Index:
         monkeypatch.setattr(tantivy, "Index", real)
         store.add([make("alpha", id="b")])
-        index_sync.catch_up(home, store)
+        index_sync.bring_up_to_date(home, store)
         return real.open(folder)
 
     monkeypatch.setattr(tantivy, "Index", SimpleNamespace(open=meanwhile))
     index = LexicalIndex.open(home)
     assert (index.documents, index.watermark()) == (2, reached)
-    assert found(home, store, "alpha") == {"a", "b"}
+    assert search(home, store, "alpha") == {"a", "b"}
 
 
-def test_every_document_is_a_memory_however_often_the_store_was_written(home: Home, store: Store, make: Maker) -> None:
+def test_every_document_is_a_memory_after_many_writes(home: Home, store: Store, make: Maker) -> None:
     for i in range(5):
         store.add([make("alpha", id=f"m{i}")])
-        index = index_sync.catch_up(home, store)
+        index = index_sync.bring_up_to_date(home, store)
         assert (index.documents, index.count(tantivy.Query.all_query())) == (i + 1, i + 1)
-        assert index.rarity("body", "beta") == index_sync.in_memory(store).rarity("body", "beta")
+        assert index.rarity("body", "beta") == index_sync.index_in_memory(store).rarity("body", "beta")
 
 
 def test_a_frequency_is_that_of_the_commit_that_is_seen(home: Home, store: Store, make: Maker) -> None:
     store.add([make("alpha", id="a")])
-    index = index_sync.catch_up(home, store)
+    index = index_sync.bring_up_to_date(home, store)
     assert index.document_frequency("body", "alpha") == 1
     store.add([make("alpha", id="b")])
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     assert index.document_frequency("body", "alpha") == 1
     index.refresh()
     assert (index.document_frequency("body", "alpha"), index.watermark()) == (2, store.revision())
@@ -310,7 +308,7 @@ def test_a_frequency_is_that_of_the_commit_that_is_seen(home: Home, store: Store
 
 def test_words_and_labels_are_listed_and_counted_within_a_scope(store: Store, make: Maker) -> None:
     store.add([make("harbour", tags=("harbour",), project="blog"), make("harbour harbinger", tags=("harp",), project="shop")])
-    index = index_sync.in_memory(store)
+    index = index_sync.index_in_memory(store)
     shop = tantivy.Query.term_query(index.schema, "audience", audiences_of("shop")[0])
     assert index.words_with("harb", 5) == [("harbour", 2), ("harbinger", 1)]
     assert sorted(index.words_with("harb", 5, shop)) == [("harbinger", 1), ("harbour", 1)]
@@ -320,11 +318,11 @@ def test_words_and_labels_are_listed_and_counted_within_a_scope(store: Store, ma
 
 def test_a_tag_without_a_letter_or_digit_is_no_label(store: Store, make: Maker) -> None:
     store.add([make("alpha", tags=("...", "harbour"))])
-    assert index_sync.in_memory(store).tags_with("", 5) == [("harbour", 1)]
+    assert index_sync.index_in_memory(store).tags_with("", 5) == [("harbour", 1)]
 
 
 def test_of_very_many_acronyms_the_most_explained_are_known(store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical_index, "MOST_ACRONYMS", 2)
+    monkeypatch.setattr(lexical_index, "MAX_ACRONYMS", 2)
     for times, text in enumerate(("service level objective (SLO)", "time to live (TTL)", "write-ahead log (WAL)"), 1):
         store.add([make(f"{number} {text}") for number in range(times)])
-    assert index_sync.in_memory(store).acronyms() == {"ttl", "wal"}
+    assert index_sync.index_in_memory(store).acronyms() == {"ttl", "wal"}

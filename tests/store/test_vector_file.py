@@ -1,4 +1,4 @@
-"""The file of a space's vectors: one that can not be used, is shared, is read only, or is without sqlite-vec."""
+"""The file of a space's vectors: one that cannot be used, is shared, is read only, or is without sqlite-vec."""
 
 import os
 import shutil
@@ -14,19 +14,19 @@ from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import vector_file
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.vector_file import ExtensionMissing, VectorsUnusable, path_of
+from subcog_hooks.store.vector_file import ExtensionMissing, VectorsUnusable, vectors_path
 from subcog_hooks.store.vector_store import VectorStore
 from tests.store.conftest import SMALL, SMALL_DIMENSION, put, vector
 
 ROOT = Path(__file__).parents[2]
 
 
-def filled(path: str) -> None:
+def fill(path: str) -> None:
     with open(path, "wb") as file:
         file.write(os.urandom(40_000))
 
 
-def truncated(path: str) -> None:
+def truncate(path: str) -> None:
     os.truncate(path, os.path.getsize(path) // 2 // 4096 * 4096 + 100)
 
 
@@ -74,8 +74,8 @@ def missing(path: str) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        filled,
-        truncated,
+        fill,
+        truncate,
         damaged_in_every_page,
         of_another_program,
         of_a_later_version,
@@ -89,16 +89,16 @@ def test_a_reader_of_a_useless_file_is_told_so(
     home: Home, vectors: VectorStore, crowd: list[Memory], damage: Callable[[str], None]
 ) -> None:
     vectors.close()
-    damage(path_of(home, SMALL))
-    with pytest.raises(VectorsUnusable) as told, VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
+    damage(vectors_path(home, SMALL))
+    with pytest.raises(VectorsUnusable) as raised, VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
         reader.nearest(vector(1), 300, None, ())
-    assert path_of(home, SMALL) in told.value.message
-    assert told.value.hint == "run `subcog reindex`"
+    assert vectors_path(home, SMALL) in raised.value.message
+    assert raised.value.hint == "run `subcog reindex`"
 
 
 def test_a_file_that_is_empty_is_made_by_the_next_writer(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
     vectors.close()
-    os.truncate(path_of(home, SMALL), 0)
+    os.truncate(vectors_path(home, SMALL), 0)
     with pytest.raises(StoreError, match="is empty; another process is making it"):
         VectorStore.reader(home, SMALL, SMALL_DIMENSION)
     with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as anew:
@@ -135,11 +135,11 @@ def test_codes_that_are_lost_are_missed(home: Home, vectors: VectorStore, crowd:
 
 def test_a_damaged_page_is_found(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
     vectors.close()
-    connection = apsw.Connection(path_of(home, SMALL))
+    connection = apsw.Connection(vectors_path(home, SMALL))
     page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'pending'").fetchall()[0][0]
     connection.close()
     assert isinstance(page, int)
-    with open(path_of(home, SMALL), "r+b") as file:
+    with open(vectors_path(home, SMALL), "r+b") as file:
         file.seek((page - 1) * 4096 + 8)
         file.write(b"\xff" * 64)
     with VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
@@ -156,8 +156,8 @@ def test_removed_vectors_are_gone_for_those_who_have_them_open(home: Home, vecto
         assert (anew.is_gone(), anew.watermark()) == (False, -1)
 
 
-def test_the_file_names_its_format_so_that_versions_leave_each_others_alone(home: Home, vectors: VectorStore) -> None:
-    assert path_of(home, SMALL) == os.path.join(home.index, f"vectors-{vector_file.VECTORS_FORMAT}-{SMALL}.db")
+def test_file_name_has_the_format_so_versions_do_not_clash(home: Home, vectors: VectorStore) -> None:
+    assert vectors_path(home, SMALL) == os.path.join(home.index, f"vectors-{vector_file.VECTORS_FORMAT}-{SMALL}.db")
     later = Path(home.index, f"vectors-{vector_file.VECTORS_FORMAT + 1}-{SMALL}.db")
     later.write_bytes(b"of a later version")
     VectorStore.remove(home, SMALL)
@@ -177,18 +177,16 @@ def test_a_file_that_can_not_be_used_is_not_kept_open(
     home: Home, vectors: VectorStore, crowd: list[Memory], damage: Callable[[str], None]
 ) -> None:
     vectors.close()
-    damage(path_of(home, SMALL))
+    damage(vectors_path(home, SMALL))
     before = open_files()
     for opened in (VectorStore.reader, VectorStore.writer):
-        with pytest.raises(StoreError) as told:
+        with pytest.raises(StoreError) as raised:
             opened(home, SMALL, 2 * SMALL_DIMENSION)
         assert open_files() == before, opened  # while the error, and with it every frame, is alive
-        del told
+        del raised
 
 
-def test_purging_erases_from_every_file_and_deletes_what_can_not_be_read(
-    home: Home, vectors: VectorStore, crowd: list[Memory]
-) -> None:
+def test_purging_erases_from_all_files_and_deletes_unreadable(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
     put(vectors, crowd[:1], lambda _: vector(1))
     damaged = Path(home.index, "vectors-1-damaged.db")
     later = Path(home.index, "vectors-9-later.db")
@@ -207,7 +205,7 @@ def test_purging_erases_from_every_file_and_deletes_what_can_not_be_read(
     assert vector(crowd[2].seq) in raw
 
 
-def test_purging_beside_a_reader_of_the_old_bytes_is_said_and_does_the_other_files(
+def test_purging_beside_a_reader_reports_it_and_goes_on(
     home: Home, vectors: VectorStore, crowd: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("subcog_hooks.store.vector_store.WRITE_WAIT_MS", 20)
@@ -235,9 +233,9 @@ def test_one_writer_at_a_time_and_readers_never_wait(home: Home, vectors: Vector
 
 
 @pytest.mark.skipif(os.name == "nt" or (os.geteuid() == 0 and not shutil.which("setpriv")), reason="needs a user")
-def test_a_folder_that_can_not_be_written_can_be_read(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
+def test_read_only_folder_can_be_read(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
     vectors.close()
-    file = path_of(home, SMALL)
+    file = vectors_path(home, SMALL)
     code = (
         "import os, sys\nfrom subcog_hooks.store.vector_file import VectorsUnusable\n"
         "from subcog_hooks.store.vector_store import VectorStore\n"
@@ -257,7 +255,7 @@ def test_a_folder_that_can_not_be_written_can_be_read(home: Home, vectors: Vecto
     finally:
         for path in (file, home.index, home.root):
             os.chmod(path, 0o700)
-    assert (done.stdout, done.stderr) == (f"10\n{file} can not be written\n", "")
+    assert (done.stdout, done.stderr) == (f"10\n{file} cannot be written\n", "")
 
 
 # ---- sqlite-vec is missing ------------------------------------------------------------------------------------------------
@@ -267,11 +265,11 @@ def test_without_sqlite_vec_the_vectors_say_what_to_install(
     home: Home, vectors: VectorStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
-    monkeypatch.setitem(sys.modules, "sqlite_vec", None)  # what Python makes of a package that is not there
+    monkeypatch.setitem(sys.modules, "sqlite_vec", None)  # Python raises ImportError for None
     for opened in (VectorStore.reader, VectorStore.writer):
-        with pytest.raises(ExtensionMissing) as told:
+        with pytest.raises(ExtensionMissing) as raised:
             opened(home, SMALL, SMALL_DIMENSION)
-        assert str(told.value) == "sqlite-vec is not installed; search is by words alone; pip install sqlite-vec"
+        assert str(raised.value) == "sqlite-vec is not installed; search is by words alone; pip install sqlite-vec"
 
 
 def test_an_extension_that_is_no_library_is_as_good_as_missing(
@@ -280,11 +278,11 @@ def test_an_extension_that_is_no_library_is_as_good_as_missing(
     (tmp_path / "sqlite_vec").mkdir()
     (tmp_path / "sqlite_vec" / f"vec0{vector_file._SUFFIX}").write_bytes(b"\x7fELF garbage")
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
-    with pytest.raises(ExtensionMissing, match="sqlite-vec can not be loaded"):
+    with pytest.raises(ExtensionMissing, match="sqlite-vec cannot be loaded"):
         VectorStore.reader(home, SMALL, SMALL_DIMENSION)
 
 
-def test_the_extension_is_found_beside_apsw_without_the_standard_sqlite3(home: Home, vectors: VectorStore) -> None:
+def test_extension_is_found_without_the_standard_sqlite3(home: Home, vectors: VectorStore) -> None:
     code = (
         "import sys\nfrom subcog_hooks.store.vector_store import VectorStore\nfrom subcog_hooks.core.paths import Home\n"
         f"VectorStore.reader(Home.find(), {SMALL!r}, {SMALL_DIMENSION})\n"

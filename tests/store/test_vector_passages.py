@@ -28,8 +28,8 @@ def mean_rule(query: bytes, whole: bytes, passages: Sequence[bytes]) -> float:
     return (of_whole + max(cosine(query, passage) for passage in passages)) / 2 if passages else of_whole
 
 
-def turned(query: bytes, seed: int, components: int) -> bytes:
-    """A vector that differs from `query` in so many of its components."""
+def flip(query: bytes, seed: int, components: int) -> bytes:
+    """A vector that differs from `query` in this number of components."""
     values = np.frombuffer(query, np.int8).copy()
     values[np.random.default_rng(seed).choice(len(values), components, replace=False)] *= -1
     return values.tobytes()
@@ -59,17 +59,17 @@ def keys_of(vectors: VectorStore, memory: Memory) -> list[int]:
 # ---- searching ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_cosine_is_the_mean_of_the_whole_and_the_best_passage(vectors: VectorStore, store: Store, make: Maker) -> None:
+def test_cosine_is_the_mean_of_whole_and_best_passage(vectors: VectorStore, store: Store, make: Maker) -> None:
     long, short = store.add([make("long"), make("short")])
     query = vector(7_000)
-    parts = [turned(query, seed, components) for seed, components in ((1, 30), (2, 25), (3, 5), (4, 36))]
-    keep(vectors, [long, short], {long.seq: parts, short.seq: [turned(query, 5, 10)]})
-    expected = {long.seq: mean_rule(query, parts[0], parts[1:]), short.seq: cosine(query, turned(query, 5, 10))}
+    parts = [flip(query, seed, components) for seed, components in ((1, 30), (2, 25), (3, 5), (4, 36))]
+    keep(vectors, [long, short], {long.seq: parts, short.seq: [flip(query, 5, 10)]})
+    expected = {long.seq: mean_rule(query, parts[0], parts[1:]), short.seq: cosine(query, flip(query, 5, 10))}
     assert expected[short.seq] > expected[long.seq] > cosine(query, parts[0])
     assert vectors.cosines(query, [long.seq, short.seq]) == pytest.approx(expected, abs=1e-6)
-    found = vectors.nearest(query, 9, None)
-    assert [seq for _, seq in found] == [short.seq, long.seq]
-    assert {seq: score for score, seq in found} == pytest.approx(expected, abs=1e-6)
+    hits = vectors.nearest(query, 9, None)
+    assert [seq for _, seq in hits] == [short.seq, long.seq]
+    assert {seq: score for score, seq in hits} == pytest.approx(expected, abs=1e-6)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -86,7 +86,7 @@ def test_the_nearest_of_all_are_those_of_a_comparison_one_by_one(
     vectors.commit()
     query = vector(seed)
     of = {
-        m.seq: [turned(query, seed + m.seq * 99 + i, 3 + (seed + i) % 50) for i in range(n + 1)]
+        m.seq: [flip(query, seed + m.seq * 99 + i, 3 + (seed + i) % 50) for i in range(n + 1)]
         for m, n in zip(memories, counts, strict=True)
     }
     keep(vectors, memories, of)
@@ -94,17 +94,17 @@ def test_the_nearest_of_all_are_those_of_a_comparison_one_by_one(
         wanted = [memory.seq for memory in memories if audiences is None or memory.project]
         expected = {seq: mean_rule(query, of[seq][0], of[seq][1:]) for seq in wanted}
         for k in (len(memories), 100):
-            found = vectors.nearest(query, k, audiences)
-            assert {seq: score for score, seq in found} == pytest.approx(expected, abs=1e-6)
-            assert found == sorted(found, key=lambda hit: (-hit[0], hit[1]))
+            hits = vectors.nearest(query, k, audiences)
+            assert {seq: score for score, seq in hits} == pytest.approx(expected, abs=1e-6)
+            assert hits == sorted(hits, key=lambda hit: (-hit[0], hit[1]))
 
 
 def test_a_long_memory_does_not_crowd_others_out(vectors: VectorStore, store: Store, make: Maker) -> None:
     memories = store.add([make(f"note {number}") for number in range(30)])
     query = vector(7_000)
-    of = {memory.seq: [turned(query, memory.seq, 20)] for memory in memories}
+    of = {memory.seq: [flip(query, memory.seq, 20)] for memory in memories}
     for memory in memories[:5]:
-        of[memory.seq] += [turned(query, memory.seq * 100 + number, 2) for number in range(MOST)]
+        of[memory.seq] += [flip(query, memory.seq * 100 + number, 2) for number in range(MOST)]
     keep(vectors, memories, of)
     for k in (1, 5, 7, 29):
         assert len(vectors.nearest(query, k, None)) == k
@@ -114,9 +114,9 @@ def test_a_long_memory_does_not_crowd_others_out(vectors: VectorStore, store: St
 def test_a_passage_brings_its_memory_among_the_nearest(vectors: VectorStore, store: Store, make: Maker) -> None:
     memories = store.add([make(f"note {number}") for number in range(50)])
     query = vector(7_000)
-    of = {memory.seq: [turned(query, memory.seq, 20)] for memory in memories}
+    of = {memory.seq: [flip(query, memory.seq, 20)] for memory in memories}
     deep = memories[30].seq
-    of[deep] = [turned(query, 1, 40), turned(query, 2, 32), query]
+    of[deep] = [flip(query, 1, 40), flip(query, 2, 32), query]
     keep(vectors, memories, of)
     assert deep in {seq for _, seq in vectors.nearest(query, 3, None)}
 
@@ -126,22 +126,22 @@ def test_the_order_of_insertion_does_not_show_at_the_cut(home: Home, make: Maker
     texts = [f"note {number}" for number in range(40)]
     query = vector(7_000)
 
-    def found(name: str, order: Sequence[str]) -> set[str]:
+    def find_nearest(name: str, order: Sequence[str]) -> set[str]:
         memories = [make(text) for text in order]
         for number, memory in enumerate(memories, 1):
             memory.seq = number
         with VectorStore.writer(home, name, SMALL_DIMENSION) as vectors:
             # all at one distance by their codes, of the wholes and of the passages
             of = {
-                m.seq: [turned(query, texts.index(m.content) * 9 + i, 16) for i in range(texts.index(m.content) % 4)]
+                m.seq: [flip(query, texts.index(m.content) * 9 + i, 16) for i in range(texts.index(m.content) % 4)]
                 for m in memories
             }
-            keep(vectors, memories, {m.seq: of[m.seq] or [turned(query, texts.index(m.content) * 9, 16)] for m in memories})
+            keep(vectors, memories, {m.seq: of[m.seq] or [flip(query, texts.index(m.content) * 9, 16)] for m in memories})
             return {memories[seq - 1].content for _, seq in vectors.nearest(query, k, None)}
 
-    forwards = found("forwards", texts)
+    forwards = find_nearest("forwards", texts)
     assert len(forwards) == k
-    assert found("backwards", texts[::-1]) == forwards
+    assert find_nearest("backwards", texts[::-1]) == forwards
 
 
 def test_a_whole_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, store: Store, make: Maker) -> None:
@@ -167,7 +167,7 @@ def test_a_provisional_vector_is_of_the_whole_only(home: Home, store: Store, lon
         assert [len(keys_of(vectors, memory)) for memory in long_notes] == [1, 1, 1]
 
 
-def test_a_memory_of_a_text_that_has_final_vectors_takes_over_all_of_them(
+def test_equal_text_takes_over_all_final_vectors(
     home: Home, store: Store, long_notes: list[Memory], make: Maker, tmp_path: Path
 ) -> None:
     settle(home, store)
@@ -184,7 +184,7 @@ def test_a_memory_of_a_text_that_has_final_vectors_takes_over_all_of_them(
 
 def test_passages_move_with_their_memory(home: Home, store: Store, long_notes: list[Memory], tmp_path: Path) -> None:
     settle(home, store)
-    moved = long_notes[2].replaced(scope="project", project="shop", status="archived")
+    moved = long_notes[2].with_changes(scope="project", project="shop", status="archived")
     store.update([moved])
     with follow(home, store) as vectors:
         assert vectors.counts() == (3, 0)
@@ -214,7 +214,7 @@ def test_memories_that_a_backup_does_not_have_leave_no_passage(home: Home, store
         assert [len(keys_of(vectors, memory)) for memory in long_notes] == [3, 0, 0]
 
 
-def test_passages_of_another_model_stand_in_until_they_are_replaced(
+def test_passages_of_another_model_serve_until_replaced(
     home: Home, store: Store, long_notes: list[Memory], tmp_path: Path
 ) -> None:
     long = long_notes[2]
@@ -224,7 +224,7 @@ def test_passages_of_another_model_stand_in_until_they_are_replaced(
         assert len(vectors.pending()) == 3
         assert len(keys_of(vectors, long)) == 11
         assert vectors.final_vectors(long.content_hash) == []
-    store.update([long.replaced(scope="project", project="shop")])  # it takes them along
+    store.update([long.with_changes(scope="project", project="shop")])  # it takes them along
     with follow(home, store, made_by=("a later model", "encoder")) as vectors:
         assert len(keys_of(vectors, long)) == 11
         key = next(key for key, hash_ in vectors.pending() if hash_ == long.content_hash)
@@ -233,7 +233,7 @@ def test_passages_of_another_model_stand_in_until_they_are_replaced(
         assert (vectors.counts(), len(keys_of(vectors, long))) == ((1, 2), 2)
 
 
-def test_standing_in_ends_when_another_encoder_gives_the_first_vectors(
+def test_another_encoder_drops_the_provisional_passages(
     home: Home, store: Store, long_notes: list[Memory], tmp_path: Path
 ) -> None:
     settle(home, store)

@@ -47,12 +47,13 @@ with Store.writer(home) as store:
                 vectors.finish([(keys[seq], m.content_hash, finals(m.content)) for seq, m in found.items()])
                 continue
         ids = [memory.id for memory in store.all(("active", "deleted"))]
-        one, other = chance.sample(ids, 2)
+        first, other = chance.sample(ids, 2)
         try:
-            store.modify([one], lambda memory: memory.replaced(content=f"{role} {number} {chance.random()}", status="active"))
-            store.modify([other], lambda memory: memory.replaced(status=chance.choice(("active", "deleted"))))
+            content = f"{role} {number} {chance.random()}"
+            store.modify([first], lambda memory: memory.with_changes(content=content, status="active"))
+            store.modify([other], lambda memory: memory.with_changes(status=chance.choice(("active", "deleted"))))
             if not number % 5:
-                store.purge([chance.choice([id_ for id_ in ids if id_ not in (one, other)])])
+                store.purge([chance.choice([id_ for id_ in ids if id_ not in (first, other)])])
         except Exception as error:
             if type(error).__name__ != "NoMemory":
                 raise
@@ -65,7 +66,7 @@ def start(role: str, rounds: int) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("state", ["sound", "overwritten"])
-def test_processes_that_follow_while_another_embeds_lose_nothing_and_leave_nothing_stale(
+def test_concurrent_following_and_embedding_loses_nothing(
     home: Home, store: Store, make: Maker, tmp_path: Path, state: str
 ) -> None:
     store.add([make(f"note {i}") for i in range(60)])
@@ -98,7 +99,7 @@ with Store.reader(Home.find()) as store:
 
 
 @pytest.mark.parametrize("harm", [overwrite, widen, damage, lose_a_table])
-def test_processes_that_meet_a_damaged_file_at_once_make_it_anew_once(
+def test_concurrent_processes_remake_a_damaged_file_once(
     home: Home, store: Store, make: Maker, tmp_path: Path, harm: object
 ) -> None:
     store.add([make(f"note {i}") for i in range(60)])
@@ -123,20 +124,18 @@ def test_processes_that_meet_a_damaged_file_at_once_make_it_anew_once(
     assert_as_made_anew(home, store, tmp_path)
 
 
-def test_while_one_process_follows_another_waits_and_then_is_told(
+def test_second_follower_waits_and_then_gets_an_error(
     home: Home, store: Store, notes: list[Memory], make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     follow(home, store).close()
-    told = pytest.raises(StoreBusy, match="another process has been bringing the vectors up to date for long")
-    with ProcessLock(vector_sync.lock_of(home, SPACE), 0, "following"), told:
+    busy = pytest.raises(StoreBusy, match="another process has been bringing the vectors up to date for long")
+    with ProcessLock(vector_sync.lock_path(home, SPACE), 0, "following"), busy:
         follow(home, store)
     follow(home, store).close()
 
 
-def test_whoever_follows_goes_on_until_nothing_has_been_stored_meanwhile(
-    home: Home, store: Store, notes: list[Memory], make: Maker
-) -> None:
+def test_following_goes_on_until_nothing_new_is_stored(home: Home, store: Store, notes: list[Memory], make: Maker) -> None:
     left = ["ebb", "flood", "gale"]
 
     def encode_while_others_store(texts: Sequence[str]) -> Sequence[bytes | None]:
@@ -150,9 +149,7 @@ def test_whoever_follows_goes_on_until_nothing_has_been_stored_meanwhile(
 
 
 @posix
-def test_processes_that_are_killed_leave_what_the_next_one_goes_on_with(
-    home: Home, store: Store, make: Maker, tmp_path: Path
-) -> None:
+def test_next_process_continues_after_kills(home: Home, store: Store, make: Maker, tmp_path: Path) -> None:
     store.add([make(f"note {i}") for i in range(60)])
     for number in range(4):
         working = [start(f"first {number}", 1_000), start("embed", 1_000)]

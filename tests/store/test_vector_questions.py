@@ -13,13 +13,13 @@ from tests.store.letters import encode, final
 ANCHOR, BUOY = "what holds the ship in place", "how does a boat stay where it is"
 
 
-def asked(*texts: str) -> tuple[AnsweredQuestion, ...]:
+def agent_questions(*texts: str) -> tuple[AnsweredQuestion, ...]:
     return tuple(map(AnsweredQuestion, texts))
 
 
 @pytest.fixture
 def anchor(store: Store, make: Maker) -> Memory:
-    return store.add([make("anchor", questions=asked(ANCHOR, BUOY)), make("buoy"), make("crane")])[0]
+    return store.add([make("anchor", questions=agent_questions(ANCHOR, BUOY)), make("buoy"), make("crane")])[0]
 
 
 def first(text: str) -> bytes:
@@ -69,33 +69,29 @@ def test_a_question_has_one_vector_however_many_are_made(home: Home, store: Stor
         assert len(vectors.question_cosines(final(BUOY), anchor.seq)) == 2
 
 
-def test_what_is_final_stays_so_when_questions_come_go_and_change_places(home: Home, store: Store, anchor: Memory) -> None:
+def test_final_vectors_stay_when_questions_come_go_and_move(home: Home, store: Store, anchor: Memory) -> None:
     with follow(home, store) as vectors:
         finish(vectors, store)
-    store.update([store.get(anchor.id).replaced(questions=asked("new", BUOY))])
+    store.update([store.get(anchor.id).with_changes(questions=agent_questions("new", BUOY))])
     with follow(home, store) as vectors:
         assert [key % 256 for key, _ in vectors.pending()] == [FIRST_QUESTION]
         assert vectors.question_cosines(final(BUOY), anchor.seq)[1] == pytest.approx(1.0, abs=1e-6)
         assert vectors.final_vectors(anchor.content_hash) == [final("anchor")]
-    store.update([store.get(anchor.id).replaced(questions=())])
+    store.update([store.get(anchor.id).with_changes(questions=())])
     with follow(home, store) as vectors:
         assert (vectors.counts(), vectors.question_cosines(final(BUOY), anchor.seq)) == ((3, 0), {})
 
 
-def test_the_same_question_of_another_memory_is_not_embedded_twice(
-    home: Home, store: Store, make: Maker, anchor: Memory
-) -> None:
+def test_question_shared_by_two_memories_is_embedded_once(home: Home, store: Store, make: Maker, anchor: Memory) -> None:
     with follow(home, store) as vectors:
         finish(vectors, store)
-    (other,) = store.add([make("another", questions=asked(BUOY))])
+    (other,) = store.add([make("another", questions=agent_questions(BUOY))])
     with follow(home, store) as vectors:
         assert [key for key, _ in vectors.pending()] == [other.seq * 256]
         assert anchor.questions[1] == other.questions[0]
 
 
-def test_a_text_that_is_a_question_of_another_memory_is_embedded_by_itself(
-    home: Home, store: Store, make: Maker, anchor: Memory
-) -> None:
+def test_text_equal_to_a_question_is_embedded_by_itself(home: Home, store: Store, make: Maker, anchor: Memory) -> None:
     with follow(home, store) as vectors:
         finish(vectors, store)
     (other,) = store.add([make(BUOY)])
@@ -108,7 +104,7 @@ def test_a_text_that_is_a_question_of_another_memory_is_embedded_by_itself(
 def test_they_move_with_their_memory(home: Home, store: Store, anchor: Memory, change: dict[str, object]) -> None:
     with follow(home, store) as vectors:
         finish(vectors, store)
-    store.update([store.get(anchor.id).replaced(**change)])
+    store.update([store.get(anchor.id).with_changes(**change)])
     with follow(home, store) as vectors:
         assert anchor.seq not in {seq for _, seq in vectors.nearest(final(BUOY), 9, audiences_of())}
 
@@ -123,7 +119,7 @@ def test_a_purged_memory_leaves_none_behind(home: Home, store: Store, anchor: Me
 def test_of_another_encoder_they_are_made_anew(home: Home, store: Store, anchor: Memory) -> None:
     with follow(home, store) as vectors:
         finish(vectors, store)
-    store.update([store.get(anchor.id).replaced(questions=asked(ANCHOR, "new"))])
+    store.update([store.get(anchor.id).with_changes(questions=agent_questions(ANCHOR, "new"))])
     follow(home, store).close()
     with follow(home, store, made_by=("other", "other")) as vectors:
         assert len(vectors.question_cosines(first(BUOY), anchor.seq)) == 2

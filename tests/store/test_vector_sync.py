@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store import vector_cells, vector_sync
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.vector_file import path_of
+from subcog_hooks.store.vector_file import vectors_path
 from tests.conftest import Maker
 from tests.store.conftest import (
     assert_as_made_anew,
@@ -34,8 +34,8 @@ from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, final, finals
 @pytest.fixture(params=["notes", "long_notes"])
 def memories(request: pytest.FixtureRequest) -> list[Memory]:
     """Memories of one vector each, and memories with passages."""
-    found: list[Memory] = request.getfixturevalue(request.param)
-    return found
+    chosen: list[Memory] = request.getfixturevalue(request.param)
+    return chosen
 
 
 def test_new_memories_are_found_at_once(home: Home, store: Store, notes: list[Memory], tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_an_edited_memory_has_the_vectors_of_its_new_text_only(
     home: Home, store: Store, memories: list[Memory], tmp_path: Path
 ) -> None:
     settle(home, store)
-    before, after = memories[1], memories[1].replaced(content="zeppelin at anchor")
+    before, after = memories[1], memories[1].with_changes(content="zeppelin at anchor")
     store.update([after])
     with follow(home, store) as vectors:
         assert nearest_to(vectors, after.content) == after.seq
@@ -63,12 +63,12 @@ def test_an_edited_memory_has_the_vectors_of_its_new_text_only(
     assert_as_made_anew(home, store, tmp_path)
 
 
-def test_a_forgotten_memory_is_not_found_and_its_restored_self_is_without_embedding_it(
+def test_restored_memory_is_found_without_a_new_embedding(
     home: Home, store: Store, memories: list[Memory], tmp_path: Path
 ) -> None:
     settle(home, store)
     gone = memories[2]
-    store.update([gone.replaced(status="deleted")])
+    store.update([gone.with_changes(status="deleted")])
     with follow(home, store) as vectors:
         assert gone.seq not in {seq for _, seq in vectors.nearest(final(gone.content), 9, None, ())}
         assert vectors.counts() == (len(memories) - 1, 0)
@@ -90,28 +90,28 @@ def test_a_purged_memory_leaves_nothing(home: Home, store: Store, notes: list[Me
     assert_as_made_anew(home, store, tmp_path)
 
 
-def test_two_memories_that_swap_their_texts_keep_all_their_final_vectors(
+def test_memories_that_swap_texts_keep_their_final_vectors(
     home: Home, store: Store, memories: list[Memory], tmp_path: Path
 ) -> None:
     settle(home, store)
-    one, other = memories[0], memories[2]
-    store.update([one.replaced(content=other.content), other.replaced(content=one.content)])
+    first, other = memories[0], memories[2]
+    store.update([first.with_changes(content=other.content), other.with_changes(content=first.content)])
     with follow(home, store) as vectors:
         assert vectors.counts() == (len(memories), 0)
-        assert vectors.nearest(final(other.content), 1, None)[0][1] == one.seq
-        assert vectors.nearest(final(one.content), 1, None)[0][1] == other.seq
+        assert vectors.nearest(final(other.content), 1, None)[0][1] == first.seq
+        assert vectors.nearest(final(first.content), 1, None)[0][1] == other.seq
     assert_as_made_anew(home, store, tmp_path)
 
 
 @pytest.mark.parametrize("writes_after", [0, 1])
-def test_a_store_that_was_put_back_from_a_backup_has_its_own_vectors_again(
+def test_store_restored_from_a_backup_has_its_own_vectors(
     home: Home, store: Store, notes: list[Memory], make: Maker, tmp_path: Path, writes_after: int
 ) -> None:
     follow(home, store).close()
     backup = tmp_path / "backup.db"
     store.overwrite_log()
     shutil.copy(home.memories_db, backup)
-    store.update([notes[0].replaced(content="zeppelin")])
+    store.update([notes[0].with_changes(content="zeppelin")])
     store.add([make("later", id="later")])
     store.purge(["dredger"])
     follow(home, store).close()
@@ -133,11 +133,11 @@ def test_a_file_that_was_put_back_from_a_backup_follows_again(
     home: Home, store: Store, notes: list[Memory], tmp_path: Path
 ) -> None:
     follow(home, store).close()
-    shutil.copy(path_of(home, SPACE), tmp_path / "old.db")
-    store.update([notes[0].replaced(content="zeppelin"), notes[1].replaced(status="archived")])
+    shutil.copy(vectors_path(home, SPACE), tmp_path / "old.db")
+    store.update([notes[0].with_changes(content="zeppelin"), notes[1].with_changes(status="archived")])
     store.purge(["crane"])
     follow(home, store).close()
-    shutil.copy(tmp_path / "old.db", path_of(home, SPACE))
+    shutil.copy(tmp_path / "old.db", vectors_path(home, SPACE))
     follow(home, store).close()
     assert_as_made_anew(home, store, tmp_path)
 
@@ -148,11 +148,11 @@ def test_the_size_of_the_chunks_does_not_show(
 ) -> None:
     monkeypatch.setattr(vector_sync, "FOLLOWED_AT_ONCE", chunk)
     memories = store.add([make(f"note {i}") for i in range(7)])
-    told: list[int] = []
-    vector_sync.open_following(home, store, SPACE, DIMENSION, encode, told.append, made_by=MADE_BY).close()
-    assert sum(told) == 7
-    assert max(told) <= chunk
-    store.update([memory.replaced(content=f"changed {memory.id}") for memory in memories[2:5]])
+    sizes: list[int] = []
+    vector_sync.open_following(home, store, SPACE, DIMENSION, encode, sizes.append, made_by=MADE_BY).close()
+    assert sum(sizes) == 7
+    assert max(sizes) <= chunk
+    store.update([memory.with_changes(content=f"changed {memory.id}") for memory in memories[2:5]])
     store.purge([memories[6].id])
     follow(home, store).close()
     assert_as_made_anew(home, store, tmp_path)
@@ -206,12 +206,12 @@ def test_damage_that_is_met_on_the_way_is_made_good_on_the_way(
 
 
 def damage_behind_the_tables(home: Home) -> None:
-    """Every page but those that opening the file looks at."""
-    connection = apsw.Connection(path_of(home, SPACE))
+    """Overwrite every page that opening the file does not read."""
+    connection = apsw.Connection(vectors_path(home, SPACE))
     kept = {1, *(int(str(row[0])) for row in connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'space'"))}
     connection.close()
-    with open(path_of(home, SPACE), "r+b") as file:
-        for page in range(1, os.path.getsize(path_of(home, SPACE)) // 4096 + 1):
+    with open(vectors_path(home, SPACE), "r+b") as file:
+        for page in range(1, os.path.getsize(vectors_path(home, SPACE)) // 4096 + 1):
             if page not in kept:
                 file.seek((page - 1) * 4096)
                 file.write(b"\xff" * 64)
@@ -239,10 +239,10 @@ def test_vectors_of_another_encoder_and_model_give_way(home: Home, store: Store,
     with follow(home, store, made_by=("model", "an older encoder")) as vectors:
         finish(vectors, store)
         assert vectors.counts() == (4, 0)
-    store.update([notes[0].replaced(content="zeppelin")])
+    store.update([notes[0].with_changes(content="zeppelin")])
     follow(home, store, made_by=("model", "an older encoder")).close()
-    connection = apsw.Connection(path_of(home, SPACE))
-    connection.execute("UPDATE vectors SET vector = zeroblob(64) WHERE NOT is_final")  # what that one has made of it
+    connection = apsw.Connection(vectors_path(home, SPACE))
+    connection.execute("UPDATE vectors SET vector = zeroblob(64) WHERE NOT is_final")  # vectors of the other encoder
     connection.close()
     with follow(home, store, made_by=("model", "encoder")) as vectors:
         assert vectors.counts() == (3, 1)
@@ -268,7 +268,7 @@ def test_an_encoder_that_fails_leaves_the_file_as_it_was(home: Home, store: Stor
         assert sum(vectors.counts()) == 5
 
 
-def test_a_memory_without_a_text_for_the_encoder_waits_for_its_final_vector(home: Home, store: Store, make: Maker) -> None:
+def test_memory_without_a_first_vector_waits_for_its_final(home: Home, store: Store, make: Maker) -> None:
     store.add([make("\U0001f600")])
 
     def nothing(texts: Sequence[str]) -> Sequence[bytes | None]:
@@ -282,12 +282,12 @@ def test_a_memory_without_a_text_for_the_encoder_waits_for_its_final_vector(home
 def test_whoever_may_parts_an_audience_that_has_grown_large(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("LARGE", "LARGE_AUDIENCE", "LOOK_EVERY"):
+    for name in ("LARGE", "LARGE_AUDIENCE", "CHECK_EVERY"):
         monkeypatch.setattr(vector_cells, name, 5)
     store.add([make(f"note {i}") for i in range(8)])
     kept = "SELECT count(*) FROM placed"
     for parts, expected in ((False, 0), (True, 8)):
         vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY, parts=parts).close()
-        connection = apsw.Connection(path_of(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = apsw.Connection(vectors_path(home, SPACE), flags=apsw.SQLITE_OPEN_READONLY)
         assert connection.execute(kept).fetchall() == [(expected,)]
         connection.close()

@@ -1,4 +1,4 @@
-"""The vectors of a space: what is near, whose it is, what is final, and who made it."""
+"""The vectors of a space: nearness, audiences, final vectors and their makers."""
 
 from pathlib import Path
 
@@ -30,9 +30,9 @@ def test_the_nearest_are_those_of_a_comparison_one_by_one(
                     and (not statuses or memory.status in statuses)
                 ]
                 expected = sorted(((cosine(query, vector(memory.seq)), memory.seq) for memory in wanted), reverse=True)
-                found = vectors.nearest(query, 1_000, audiences, statuses)
-                assert [seq for _, seq in found] == [seq for _, seq in expected]
-                assert [score for score, _ in found] == pytest.approx([score for score, _ in expected], abs=1e-6)
+                hits = vectors.nearest(query, 1_000, audiences, statuses)
+                assert [seq for _, seq in hits] == [seq for _, seq in expected]
+                assert [score for score, _ in hits] == pytest.approx([score for score, _ in expected], abs=1e-6)
 
 
 def test_the_binary_codes_choose_whom_the_exact_comparison_ranks(vectors: VectorStore, crowd: list[Memory]) -> None:
@@ -41,11 +41,11 @@ def test_the_binary_codes_choose_whom_the_exact_comparison_ranks(vectors: Vector
     def differing_signs(memory: Memory) -> int:
         return int(((np.frombuffer(vector(memory.seq), np.int8) > 0) != (query > 0)).sum())
 
-    found = vectors.nearest(query.tobytes(), 20, None, ())
-    farthest = max(differing_signs(memory) for memory in crowd if memory.seq in {seq for _, seq in found})
-    assert len(found) == 20
-    assert {memory.seq for memory in crowd if differing_signs(memory) < farthest} <= {seq for _, seq in found}
-    assert found == sorted(found, key=lambda hit: (-hit[0], hit[1]))
+    hits = vectors.nearest(query.tobytes(), 20, None, ())
+    farthest = max(differing_signs(memory) for memory in crowd if memory.seq in {seq for _, seq in hits})
+    assert len(hits) == 20
+    assert {memory.seq for memory in crowd if differing_signs(memory) < farthest} <= {seq for _, seq in hits}
+    assert hits == sorted(hits, key=lambda hit: (-hit[0], hit[1]))
 
 
 def test_a_memory_is_nearest_to_its_own_vector(vectors: VectorStore, crowd: list[Memory]) -> None:
@@ -69,7 +69,7 @@ def test_a_vector_of_nothing_but_zeros_is_near_to_nothing(vectors: VectorStore, 
 
 
 def test_forgotten_memories_are_near_to_nothing(vectors: VectorStore, crowd: list[Memory]) -> None:
-    gone = crowd[0].replaced(status="deleted")
+    gone = crowd[0].with_changes(status="deleted")
     put(vectors, [gone])
     assert gone.seq not in {seq for _, seq in vectors.nearest(vector(gone.seq), 1_000, None, ())}
     put(vectors, [crowd[0]])
@@ -77,7 +77,7 @@ def test_forgotten_memories_are_near_to_nothing(vectors: VectorStore, crowd: lis
 
 
 def test_a_moved_memory_is_found_in_its_new_project_only(vectors: VectorStore, crowd: list[Memory]) -> None:
-    moved = crowd[0].replaced(project="yard")
+    moved = crowd[0].with_changes(project="yard")
     put(vectors, [moved])
     query = vector(moved.seq)
     assert vectors.nearest(query, 1, ("project:yard",))[0][1] == moved.seq
@@ -85,15 +85,15 @@ def test_a_moved_memory_is_found_in_its_new_project_only(vectors: VectorStore, c
 
 
 def test_another_process_finds_what_was_committed(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
-    found = vectors.nearest(vector(7_000), 30, None)
+    hits = vectors.nearest(vector(7_000), 30, None)
     with VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
-        assert reader.nearest(vector(7_000), 30, None) == found
+        assert reader.nearest(vector(7_000), 30, None) == hits
     vectors.close()
     with VectorStore.writer(home, SMALL, SMALL_DIMENSION) as again:
-        assert again.nearest(vector(7_000), 30, None) == found
+        assert again.nearest(vector(7_000), 30, None) == hits
 
 
-def test_what_is_rolled_back_has_never_been_there(vectors: VectorStore, store: Store, make: Maker) -> None:
+def test_rolled_back_vectors_are_gone(vectors: VectorStore, store: Store, make: Maker) -> None:
     memories = store.add([make("x")])
     vectors.begin()
     vectors.put(memories, {memories[0].seq: vector(1)})
@@ -135,7 +135,7 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(vectors: VectorStore, sto
     put(vectors, memories)
     waiting = vectors.pending()
     vectors.finish([(*waiting[2], [vector(3)])])
-    put(vectors, [memories[0].replaced(content="new text")])
+    put(vectors, [memories[0].with_changes(content="new text")])
     vectors.begin()
     vectors.remove_memories([memories[1].seq])
     vectors.commit()
@@ -163,7 +163,7 @@ def test_a_memory_whose_status_changes_keeps_its_final_vector(vectors: VectorSto
     memories = store.add([make("x")])
     put(vectors, memories)
     vectors.finish((key, content_hash, [vector(1)]) for key, content_hash in vectors.pending())
-    archived = memories[0].replaced(status="archived")
+    archived = memories[0].with_changes(status="archived")
     assert vectors.lacking([archived]) == []
     put(vectors, [archived], lambda _: vector(2))
     assert vectors.counts() == (1, 0)

@@ -43,4 +43,4 @@ def test_what_is_more_often_another_word_is_left_out() -> None:
 def test_a_memory_is_found_by_another_form_of_its_words(store: Store, make: Maker, written: str, asked: str) -> None:
     store.add([make(written)])
     (stem,) = Analysers().body_terms(asked)
-    assert index_sync.in_memory(store).document_frequency("body", stem) == 1
+    assert index_sync.index_in_memory(store).document_frequency("body", stem) == 1

@@ -63,7 +63,7 @@ def read(environment: Mapping[str, str], only: str | None = None) -> SourceReadi
         raise UsageError(f"{where} has no notes of basic-memory", "name the folder: subcog import --from basic-memory FOLDER")
     for name, folder in found:
         reading.begin_store(folder, os.path.join(os.path.expanduser("~"), BASIC_MEMORY))
-        owner = identity_of(project.find(folder))
+        owner = identity_of(project.find_project(folder))
         for file in markdown_files(folder):
             place = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
             if leads_out(file, folder):

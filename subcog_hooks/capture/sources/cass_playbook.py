@@ -137,7 +137,7 @@ def _add_bullet(bullet: Mapping[str, object], reading: SourceReading) -> None:
 
 def _owner_of(workspace: str) -> str | None:
     is_there = os.path.isabs(workspace) and os.path.isdir(workspace)
-    return identity_of(project.find(workspace)) if is_there else None
+    return identity_of(project.find_project(workspace)) if is_there else None
 
 
 def _text(bullet: Mapping[str, object], name: str) -> str:

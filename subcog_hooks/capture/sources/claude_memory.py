@@ -126,7 +126,7 @@ def roots(config: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for sessions in _sessions(config):
         at = folder_of(sessions)
-        here = project.find(at) if at and os.path.isdir(at) else None
+        here = project.find_project(at) if at and os.path.isdir(at) else None
         if here and (here.identity not in found or here.root == here.names[-1]):
             found[here.identity] = here.root
     return found
@@ -139,7 +139,7 @@ def _read_folder(folder: str, config: str, reading: SourceReading, *, by_itself:
         reading.left_out["is a link out of the client's folder"] += 1
         return
     at = None if reading.repository else folder_of(os.path.dirname(folder))
-    owner = reading.repository or (identity_of(project.find(at)) if at else None)
+    owner = reading.repository or (identity_of(project.find_project(at)) if at else None)
     if at and owner is None:
         owner = os.path.realpath(at)  # no repository: the client's notes are about this folder all the same
     if owner is None:

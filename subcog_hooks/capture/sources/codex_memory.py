@@ -76,7 +76,7 @@ def _owner_of(folder: str) -> str | None:
     """Return the identity of the project in a folder, the folder itself outside of any; None where it is not there."""
     if not folder or not os.path.isdir(folder):
         return None
-    return identity_of(project.find(folder)) or os.path.realpath(folder)
+    return identity_of(project.find_project(folder)) or os.path.realpath(folder)
 
 
 def _entries(text: str) -> Iterator[_Entry]:

@@ -43,7 +43,7 @@ def day_files(folder: str) -> list[str]:
 
 def read(folder: str, here: Project | None) -> SourceReading:
     """Return what its day files hold. Raises UsageError."""
-    owner = identity_of(project.find(os.path.abspath(folder)) or here)
+    owner = identity_of(project.find_project(os.path.abspath(folder)) or here)
     reading = SourceReading(MEMSEARCH, f"{owner}/" if owner else "")
     files = day_files(folder) or day_files(os.path.join(folder, "memory"))
     if not files:

@@ -12,7 +12,7 @@ from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import FILE, PENDING, SECTION, Memory, hash_content
+from subcog_hooks.store.memory import FILE, PENDING, SECTION_PREFIX, Memory, hash_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class SourceReading:
             owner = self.repository
             fields = {name: value for name, value in fields.items() if name in _LEFT_TO_REPOSITORY}
             fields |= {"trust": FILE, "status": PENDING}
-        memory = Memory(id=SECTION + hash_content(origin)[:12], content=content)
+        memory = Memory(id=SECTION_PREFIX + hash_content(origin)[:12], content=content)
         values = {
             "scope": "project" if owner else "user",
             "project": owner,
@@ -125,7 +125,7 @@ class SourceReading:
             "created_at": at,
             "updated_at": at,
         }
-        self.rows.append((origin, Row(memory.replaced(**values, **fields), has_id=True, is_section=True)))
+        self.rows.append((origin, Row(memory.with_changes(**values, **fields), has_id=True, is_section=True)))
         self.kinds[kind] += 1
 
     def add_file(self, place: str, text: str, changed: int, owner: str | None) -> None:
@@ -192,7 +192,7 @@ def repository_of(path: str, usual: str = "") -> str:
     around = _root_around(named)
     if around and not _is_persons(named, usual, around) and leads_out(path, around):
         raise UsageError(f"{path} is a link out of its repository", "name the file that it leads to")
-    found = project.find(real if os.path.isdir(real) else os.path.dirname(real))
+    found = project.find_project(real if os.path.isdir(real) else os.path.dirname(real))
     return found.identity if found and not _is_persons(named, usual, found.root) else ""
 
 

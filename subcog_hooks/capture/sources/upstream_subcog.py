@@ -80,7 +80,7 @@ def _add_memory(row: Mapping[str, object], content: str, reading: SourceReading)
         text_of(row, "id") or str(row.get("id")),
         content,
         milliseconds_of(row, "created_at"),
-        project.identity_of(name) if name else None,
+        project.resolve_identity(name) if name else None,
         namespace=kind,
         tags=tags if domain in ("", "project", _OF_THE_USER) else (*tags, domain),
         paths=(file,) if file and not os.path.isabs(file) else (),

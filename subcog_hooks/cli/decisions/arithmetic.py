@@ -75,7 +75,7 @@ def arithmetic_view(decision: Decision) -> Iterator[RenderableType]:
     with_terms = [candidate for candidate in decision.candidates if candidate.terms]
     explained = sorted(with_terms, key=lambda candidate: -candidate.raw)[:MAX_EXPLAINED]
     highest = max((abs(adds) for candidate in explained for _, _, adds in candidate.terms), default=0.0)
-    bar = decision.bars.needed if decision.bars else 0.0
+    bar = decision.thresholds.needed if decision.thresholds else 0.0
     for candidate in explained:
         weights = relevance.model_weights(candidate.terms)
         yield ""

@@ -81,7 +81,7 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
     if decision.event != PROMPT_EVENT:
         occasion += f", at {event_name(decision)}"
     parts: list[RenderableType] = [
-        Text(f"{safe(decision.id)}  {local_time(decision.at)}  {occasion}", style=DIM),
+        Text(f"{safe(decision.id)}  {local_time(decision.at_ms)}  {occasion}", style=DIM),
         Text(prompt_text(decision, PREVIEW)),
         "",
         Text(sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow"),
@@ -112,7 +112,7 @@ def _label_line(name: str, text: str) -> Text:
 
 
 def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
-    bar = decision.bars.needed if decision.bars else 0.0
+    bar = decision.thresholds.needed if decision.thresholds else 0.0
     handed_over = (outcomes.INJECTED, outcomes.POINTED)
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
@@ -135,7 +135,7 @@ def _intent(decision: Decision) -> Iterator[Text]:
     intent = decision.intent
     if intent is None:
         return
-    threshold = f", {decision.bars.min_confidence:.2f} needed" if decision.bars else ""
+    threshold = f", {decision.thresholds.min_confidence:.2f} needed" if decision.thresholds else ""
     yield _label_line(
         "intent", safe(f"{intent.type} {intent.confidence:.2f}{threshold}; told by {intent.source}; llm {intent.llm_status}")
     )
@@ -171,7 +171,7 @@ def _room(label: Text) -> int:
 
 
 def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
-    bar = decision.bars.needed if decision.bars else 0.0
+    bar = decision.thresholds.needed if decision.thresholds else 0.0
     is_table = terminal.out.is_terminal and terminal.out.width >= MIN_WORDS_COLUMNS
     table = plain_table(is_wide=True)
     for name in ("", "relevance", f"to {bar:.2f}", "id", "namespace", "ranks", "outcome"):
@@ -217,7 +217,7 @@ def missed_view(
     now: the prompt decided again; remedies: None where none was searched for.
     """
     candidate = next((other for other in repeated.candidates if other.id == memory.id), None)
-    bar = repeated.bars.needed if repeated.bars else 0.0
+    bar = repeated.thresholds.needed if repeated.thresholds else 0.0
     if candidate is None:
         reason = "it is not among what the prompt finds" + why_not_found(memory, original)
     elif candidate.outcome == outcomes.INJECTED:
@@ -229,7 +229,7 @@ def missed_view(
             f"its relevance is {candidate.relevance:.2f}; {OUTCOME_REASONS.get(candidate.outcome, safe(candidate.outcome))}"
         )
     parts: list[RenderableType] = [
-        Text(f"{safe(original.id)}  {local_time(original.at)}", style=DIM),
+        Text(f"{safe(original.id)}  {local_time(original.at_ms)}", style=DIM),
         Text(prompt_text(original, PREVIEW)),
         "",
         Text.assemble((f"{safe(memory.id)}  ", ACCENT), first_words(memory)),

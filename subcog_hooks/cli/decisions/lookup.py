@@ -75,13 +75,13 @@ def open_state() -> Iterator[State]:
 
 def find_decision(state: State, id_or_prefix: str | None) -> Decision:
     """Return the decision with this id or unique prefix; without one the latest. Raises NoDecision, UsageError."""
-    decision = decision_log.find(state, id_or_prefix)
+    decision = decision_log.find_decision(state, id_or_prefix)
     if decision is None and id_or_prefix:
         raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
     if decision is None:
         raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
     if id_or_prefix and decision.id != id_or_prefix:
-        ids = [other.id for other in decision_log.latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
+        ids = [other.id for other in decision_log.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
         if len(ids) > 1:
             raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids[:3])}, …)", "give more of it")
     return decision
@@ -97,7 +97,7 @@ def find_prompt(state: State, id_or_prefix: str | None, hint: str) -> Decision:
         if decision.event != PROMPT_EVENT:
             raise UsageError(f"{decision.id} was {event_name(decision)}, and no prompt", hint)
         return decision
-    latest = decision_log.latest(state, 1, event=PROMPT_EVENT)
+    latest = decision_log.find_latest(state, 1, event=PROMPT_EVENT)
     if not latest:
         raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
     return latest[0]
@@ -107,8 +107,8 @@ def ids_given_before(state: State, decision: Decision) -> set[str]:
     """Return the ids handed over to a decision's session before that decision. Raises StoreError."""
     before = [
         other
-        for other in decision_log.latest(state, MAX_DECISIONS)
-        if decision.session and other.session == decision.session and other.at < decision.at
+        for other in decision_log.find_latest(state, MAX_DECISIONS)
+        if decision.session and other.session == decision.session and other.at_ms < decision.at_ms
     ]
     given = {id_ for other in before for id_ in other.injected}
     given -= set(decision.injected)  # The session had lost these, as after a compaction.
@@ -117,7 +117,9 @@ def ids_given_before(state: State, decision: Decision) -> set[str]:
 
 def position_of_prompt(state: State, decision: Decision) -> int:
     """Return the position of a decision's prompt in its session, from 1. Raises StoreError."""
-    return position_among(decision_log.latest(state, MAX_DECISIONS, event=PROMPT_EVENT), decision) if decision.session else 1
+    return (
+        position_among(decision_log.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT), decision) if decision.session else 1
+    )
 
 
 def position_among(prompts: Sequence[Decision], decision: Decision) -> int:
@@ -130,7 +132,7 @@ def decision_fields(decision: Decision) -> dict[str, object]:
     """Return a decision as an object for scripts, without the content of memories."""
     return {
         "id": decision.id,
-        "at": decision.at,
+        "at": decision.at_ms,
         "event": decision.event,
         "session": decision.session,
         "project": decision.project or None,
@@ -147,7 +149,7 @@ def would_speak(decision: Decision, bar: float) -> bool:
     """Return whether the hook would have spoken with this `surfacing.min_relevance`, all else being equal."""
     if decision.outcome not in DECIDED_BY_RELEVANCE or decision.reason:  # A reason other than relevance: an LLM's veto.
         return False
-    threshold = decision.bars.needed_at(bar) if decision.bars else bar
+    threshold = decision.thresholds.needed_at(bar) if decision.thresholds else bar
     return any(
         candidate.relevance >= threshold and candidate.outcome not in (outcomes.GIVEN, outcomes.DUPLICATE)
         for candidate in decision.candidates
@@ -158,7 +160,7 @@ def almost_given(decision: Decision) -> Candidate | None:
     """Return the best candidate that only lacked relevance, where the hook was silent and it was near the threshold."""
     if decision.outcome not in (outcomes.BELOW, outcomes.INTENT, outcomes.LINES) or decision.reason:
         return None
-    bar = decision.bars.needed if decision.bars else 0.0
+    bar = decision.thresholds.needed if decision.thresholds else 0.0
     below = [candidate for candidate in decision.candidates if candidate.outcome in BELOW_THRESHOLD]
     return next((candidate for candidate in below if candidate.relevance >= ALMOST_SHARE * bar), None)
 
@@ -182,7 +184,7 @@ def sentence(decision: Decision) -> str:
     if decision.outcome == outcomes.LINES:
         return f"lines: pointed at {len(decision.pointed)} of {candidates}, {decision.units} characters"
     why = _SILENT.get(decision.outcome, safe(decision.outcome))
-    limits = decision.bars
+    limits = decision.thresholds
     if decision.outcome == outcomes.INTENT and decision.intent is not None and limits is not None:
         if decision.intent.confidence < limits.min_confidence:
             why += f": {number_and_bar(decision.intent.confidence, limits.min_confidence)} was needed"
@@ -238,21 +240,19 @@ def decision_line(decision: Decision) -> str:
     It has the id, time, outcome, number of memories, and the prompt's first words or the event.
     """
     outcome, prompt = safe(decision.outcome), prompt_text(decision, MAX_CHARS)
-    return f"{safe(decision.id)}  {local_time(decision.at)}  {outcome:<13}  {len(decision.injected)}  {prompt}"
+    return f"{safe(decision.id)}  {local_time(decision.at_ms)}  {outcome:<13}  {len(decision.injected)}  {prompt}"
 
 
 def silent_line(call: SilentCall) -> str:
     """Format a tool call without a decision as a line: time, tool, names looked up, reason of silence."""
     about = safe(", ".join(call.about)) or "a command without a name to look up"
     why = f"{', '.join(map(safe, call.given))} given in this session before" if call.given else "no memory is about it"
-    return f"{'-':<14}  {local_time(call.at)}  silent         0  {safe(call.tool)}: {about}; {why}"
+    return f"{'-':<14}  {local_time(call.at_ms)}  silent         0  {safe(call.tool)}: {about}; {why}"
 
 
 def cut_off_line(cut_off: CutOff) -> str:
     """Format a run that was cut off as a line: time and event."""
-    return (
-        f"{'-':<14}  {local_time(cut_off.at)}  cut off        0  {safe(cut_off.event)}: this machine was too busy to finish it"
-    )
+    return f"{'-':<14}  {local_time(cut_off.at_ms)}  cut off        0  {safe(cut_off.event)}: this machine was too busy to finish it"
 
 
 def prompt_text(decision: Decision, max_chars: int) -> str:

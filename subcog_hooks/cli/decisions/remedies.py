@@ -25,7 +25,7 @@ from subcog_hooks.store.decision import INJECTED, Candidate, Decision
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, Memory
 from subcog_hooks.store.project import Project
-from subcog_hooks.store.sessions import Earlier
+from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
 from subcog_hooks.text import needs
 from subcog_hooks.text.typed import asked_in, prepare
@@ -68,7 +68,7 @@ class Rerun:
     def __init__(self, decision: Decision, given: set[str], position: int, state: State) -> None:
         """given: ids handed over to the session before; position: of the prompt in the session; state: only read."""
         earlier = (
-            Earlier(decision.borrowed, decision.intent.confidence if decision.intent else 0.0) if decision.borrowed else None
+            LastPrompt(decision.borrowed, decision.intent.confidence if decision.intent else 0.0) if decision.borrowed else None
         )
         self.asked = DryPrompt(decision.prompt or "", decision.session, given if decision.session else set(), earlier, position)
         self.here = _find_project(decision.project)

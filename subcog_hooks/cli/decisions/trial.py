@@ -73,7 +73,7 @@ class Trial:
 
 def update_copy(home: Home, store: Store) -> None:
     """Bring the index and the vectors of a copy up to date. Raises SubcogError."""
-    index_sync.catch_up(home, store)
+    index_sync.bring_up_to_date(home, store)
     try:
         spaces.open_vectors(home, store, PACKAGED).close()
     except ExtensionMissing:
@@ -88,13 +88,13 @@ def open_trial() -> Iterator[Trial]:
         raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
     with trial_folders.hold_folder(home) as folder:
         copy = Home(folder)
-        database.copy(home.memories_db, copy.memories_db)
+        database.copy_database(home.memories_db, copy.memories_db)
         for parent, _, files in os.walk(home.index):
             target = os.path.normpath(os.path.join(copy.index, os.path.relpath(parent, home.index)))
             os.mkdir(target)  # Not `makedirs`: a missing parent means that a purge has ended the trial.
             for name in files:
                 if name.endswith(_DATABASE):
-                    database.copy(os.path.join(parent, name), os.path.join(target, name))
+                    database.copy_database(os.path.join(parent, name), os.path.join(target, name))
                 elif not name.endswith(_PROCESS_FILES):
                     shutil.copyfile(os.path.join(parent, name), os.path.join(target, name))
         yield Trial(copy)

@@ -39,7 +39,7 @@ class Usage:
 
     def __init__(self, decisions: Sequence[Decision], today: date, event: str) -> None:
         """event: the name of the prompt event."""
-        self.since = min((decision.at for decision in decisions), default=None)
+        self.since = min((decision.at_ms for decision in decisions), default=None)
         asked = [decision for decision in decisions if decision.event == event]
         self.prompts = len(asked)
         self.outcomes = dict(Counter(decision.outcome for decision in asked).most_common())
@@ -116,21 +116,21 @@ def find_used_later(decisions: Sequence[Decision], silent: Sequence[SilentCall])
     A later prompt or tool call would have brought the memory, had the session not had it.
     """
     given: dict[tuple[str, str], list[Decision]] = {}  # by session and memory, the earliest first
-    for decision in sorted(decisions, key=lambda decision: decision.at):
+    for decision in sorted(decisions, key=lambda decision: decision.at_ms):
         if (decision.event, decision.reason) == (START_EVENT, RESUME):
             continue  # A resumed session repeats earlier hand-overs.
         for id_ in decision.injected if decision.session else ():
             given.setdefault((decision.session, id_), []).append(decision)
     repeats = [
-        (decision.session, candidate.id, decision.at)
+        (decision.session, candidate.id, decision.at_ms)
         for decision in decisions
         for candidate in decision.candidates
         if candidate.outcome == GIVEN
     ]
-    repeats += [(call.session, id_, call.at) for call in silent for id_ in call.given]
+    repeats += [(call.session, id_, call.at_ms) for call in silent for id_ in call.given]
     used: set[tuple[str, str]] = set()
     for session, id_, time_ms in repeats:
-        if before := [decision for decision in given.get((session, id_), ()) if decision.at < time_ms]:
+        if before := [decision for decision in given.get((session, id_), ()) if decision.at_ms < time_ms]:
             used.add((before[-1].id, id_))
     return used
 
@@ -171,7 +171,7 @@ def _measure_times(decisions: Sequence[Decision], today: date) -> Times:
 def _group_by_day(decisions: Sequence[Decision], today: date) -> list[list[Decision]]:
     days: dict[date, list[Decision]] = {today - timedelta(days=ago): [] for ago in range(DAYS - 1, -1, -1)}
     for decision in decisions:
-        day = date(*time.localtime(decision.at // 1000)[:3])
+        day = date(*time.localtime(decision.at_ms // 1000)[:3])
         if day in days:
             days[day].append(decision)
     return list(days.values())

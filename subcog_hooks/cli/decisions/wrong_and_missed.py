@@ -61,9 +61,9 @@ def _find_marked_decision(state: State, id_: str, decision: str | None) -> Decis
     """
     if decision:
         return lookup.find_decision(state, decision)
-    for candidate in decision_log.latest(state, MAX_DECISIONS):
+    for candidate in decision_log.find_latest(state, MAX_DECISIONS):
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
-            return decision_log.prompt_behind(state, candidate, id_) or candidate
+            return decision_log.find_prompt_of_late_memory(state, candidate, id_) or candidate
     return lookup.find_prompt(state, None, "")
 
 
@@ -185,7 +185,7 @@ def _find_learned_question(
 def _find_others(copy: Trial, missed: Decision, memory: Memory, state: State) -> Iterator[tuple[Decision, bool]]:
     """Yield other recent prompts, each with whether the memory now comes to it on the copy only."""
     seen = {missed.prompt}
-    prompts = decision_log.latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+    prompts = decision_log.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
     for other in prompts:
         if other.prompt is None or other.prompt in seen or other.outcome not in lookup.DECIDED_BY_RELEVANCE:
             continue

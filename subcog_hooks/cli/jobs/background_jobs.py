@@ -17,7 +17,7 @@ from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import job_record
-from subcog_hooks.store.job_record import DONE, PUT_OFF, RUN_FAILED, UNDER_WAY, UNFINISHED, LastRun, RestRecord
+from subcog_hooks.store.job_record import DONE, PUT_OFF, RUN_FAILED, UNDER_WAY, UNFINISHED, JobRecord, LastRun
 from subcog_hooks.store.lock import ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
 
@@ -142,7 +142,7 @@ class JobPace(Pace):
         if self._clock.ticks_s() < self._may_work_until:
             return False
         try:
-            asked_at = os.stat(self._home.at_rest_lock).st_mtime
+            asked_at = os.stat(self._home.jobs_lock).st_mtime
         except OSError:
             return False
         return abs(self._clock.now_s() - asked_at) < QUIET_S
@@ -204,26 +204,26 @@ def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
     if not detached.may_start():
         return False
     try:
-        if not find_due(home, jobs) or is_held(home.at_rest_lock):
+        if not find_due(home, jobs) or is_held(home.jobs_lock):
             return False
         detached.start_process(home, [BACKGROUND_COMMAND])
     except (SubcogError, OSError, ValueError) as error:
-        log.write(home, f"the work at rest was not started: {error}")
+        log.write_line(home, f"the work at rest was not started: {error}")
         return False
     return True
 
 
 def find_due(home: Home, jobs: Sequence[Job], taken: AbstractSet[str] = frozenset()) -> list[Job]:
     """Return the jobs that are wanted and due now. taken: names of jobs left to another process."""
-    settings, record = loading.load(home), job_record.read(home)
+    settings, record = loading.load(home), job_record.read_record(home)
     return [job for job in jobs if job.name not in taken and _is_due(job, home, settings, record)]
 
 
-def _is_due(job: Job, home: Home, settings: Settings, record: RestRecord) -> bool:
+def _is_due(job: Job, home: Home, settings: Settings, record: JobRecord) -> bool:
     if not job.is_wanted(settings):
         return False
     last = record.runs.get(job.name)
-    return (last is None or _is_over(last.at, wait_s(job, last), now_ms())) and job.is_due(home)
+    return (last is None or _is_over(last.ended_ms, wait_s(job, last), now_ms())) and job.is_due(home)
 
 
 def _is_over(since_ms: int, seconds: float, now: int) -> bool:
@@ -266,11 +266,11 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
     busy_wait = BusyWait()
     while True:
         try:
-            with ProcessLock(home.at_rest_lock, 0, "working at rest"):
+            with ProcessLock(home.jobs_lock, 0, "working at rest"):
                 for job in jobs:
                     if find_due(home, [job], taken):
                         is_recorded = _record_run(home, job, last := _run_job(home, job, look, busy_wait))
-                        if last.outcome != DONE or last.told == NOTHING_NEW or not is_recorded:
+                        if last.outcome != DONE or last.result == NOTHING_NEW or not is_recorded:
                             taken.add(job.name)  # Left to another process.
                 _record_end(home, jobs)
         except StoreBusy:
@@ -289,7 +289,7 @@ def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None, bus
     except Exception as error:  # noqa: BLE001 - nobody sees this process, but `doctor` reports the error
         message = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
         outcome = RUN_FAILED
-        log.write(home, f"{job.name} failed at rest: {message}")
+        log.write_line(home, f"{job.name} failed at rest: {message}")
     message = "; ".join(filter(None, (message, pace.why if outcome != RUN_FAILED else ""))) or NOTHING_NEW
     return LastRun(now_ms(), round((time.monotonic() - began) * 1000), outcome, message)
 
@@ -297,28 +297,28 @@ def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None, bus
 def _record_start(home: Home) -> None:
     """Record that work has started, so that the next session continues it if this process is killed."""
     log.keep_reserve(home)
-    record = job_record.read(home)
-    record.next_at, record.settings = UNDER_WAY, job_record.settings_time(home)
-    job_record.write(home, record)
+    record = job_record.read_record(home)
+    record.next_at, record.settings = UNDER_WAY, job_record.find_settings_time(home)
+    job_record.write_record(home, record)
 
 
 def _record_run(home: Home, job: Job, last: LastRun) -> bool:
     """Record a run of a job. Return whether that succeeded: otherwise the job stays due."""
-    record = job_record.read(home)
+    record = job_record.read_record(home)
     record.runs[job.name] = last
-    return job_record.write(home, record)
+    return job_record.write_record(home, record)
 
 
 def _record_end(home: Home, jobs: Sequence[Job]) -> None:
     """Record the time when a session has to start the process again."""
-    settings_time = job_record.settings_time(home)
-    settings, record = loading.load(home), job_record.read(home)
+    settings_time = job_record.find_settings_time(home)
+    settings, record = loading.load(home), job_record.read_record(home)
     now = now_ms()
     wanted = [job for job in jobs if job.is_wanted(settings)]
     waits = [wait for job in wanted if (wait := _next_wait_s(job, home, record.runs.get(job.name), now)) is not None]
     names = {job.name for job in jobs}
     runs = {name: run for name, run in record.runs.items() if name in names}
-    job_record.write(home, RestRecord(runs, now + round(min([*waits, job_record.FARTHEST_S]) * 1000), settings_time))
+    job_record.write_record(home, JobRecord(runs, now + round(min([*waits, job_record.FARTHEST_S]) * 1000), settings_time))
 
 
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:
@@ -327,4 +327,4 @@ def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float 
         return 0.0 if job.every_s or job.is_due(home) else None
     if last.outcome == DONE and not job.every_s:
         return WAIT_S if job.is_due(home) else None
-    return max(0.0, (last.at - now) / 1000 + wait_s(job, last))
+    return max(0.0, (last.ended_ms - now) / 1000 + wait_s(job, last))

@@ -57,7 +57,7 @@ class _UnaskedPart(NamedTuple):
     """The part of a session that no model was asked about. read: the position where the part ends."""
 
     shown: list[ShownTurn]
-    read: learned.ReadSoFar
+    read: learned.ReadPosition
 
 
 def ask_about_sessions(
@@ -98,7 +98,7 @@ def ask_about_sessions(
                 ]
                 _store_proposals(written, options, places, report)
             if unasked and not options.dry_run:
-                learned.note_asked(state, file.path, unasked.read)
+                learned.note_asked_position(state, file.path, unasked.read)
             progress(file.size)
     if report.unusable and not report.asked:
         raise _malformed_answer_error(provider)
@@ -122,7 +122,7 @@ def _find_unasked(
     if file.changed < options.since:
         return None
     try:
-        start = learning.start_of(file, learned.find_asked(state, file.path))
+        start = learning.start_of(file, learned.find_asked_position(state, file.path))
         if start is None:
             return None
         reading = transcript.read(file.path, start, pace)
@@ -135,7 +135,7 @@ def _find_unasked(
         return None
     turns = [turn for turn in reading.turns if not places.is_left_out(turn.folder, places.owner_of(turn.folder))]
     size = reading.end if reading.has_more else file.size
-    return _UnaskedPart(quoting.shown_turns(turns, options.fit), learned.ReadSoFar(size, reading.end, digest))
+    return _UnaskedPart(quoting.shown_turns(turns, options.fit), learned.ReadPosition(size, reading.end, digest))
 
 
 def _store_proposals(
@@ -212,7 +212,7 @@ def _add_questions(store: Store, memory: Memory, proposal: WrittenProposal) -> N
 
     def add_questions(stored: Memory) -> Memory:
         new = [text for text in proposal.questions if text not in [asked.text for asked in stored.questions]]
-        return stored.replaced(questions=with_written(stored, new)[:MAX_QUESTIONS]) if stored.status == PENDING else stored
+        return stored.with_changes(questions=with_written(stored, new)[:MAX_QUESTIONS]) if stored.status == PENDING else stored
 
     store.modify([memory.id], add_questions)
 

@@ -29,7 +29,7 @@ from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import index_sync, state_values
 from subcog_hooks.store.decision import SPOKE, Decision
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.sessions import TOPICS_MS, Earlier
+from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.text import needs
@@ -120,7 +120,7 @@ class GrowingStore(ReplayStore):
         self._places = places
         self._waiting = sorted(proposed, key=lambda proposal: (proposal.known_at, proposal.id), reverse=True)
         with Store.writer(home) as store:
-            index_sync.catch_up(home, store)
+            index_sync.bring_up_to_date(home, store)
 
     def reach(self, time_ms: int) -> None:
         """Add the proposals that the person could have accepted by then. Raises StoreError."""
@@ -128,7 +128,7 @@ class GrowingStore(ReplayStore):
         while self._waiting and self._waiting[-1].known_at + IDLE_MS <= time_ms:
             proposal = self._waiting.pop()
             memory = proposal.row(self._places.root_of(proposal.turn.folder), time_ms).memory
-            kept.append(memory.replaced(status="active"))
+            kept.append(memory.with_changes(status="active"))
         if not kept:
             return
         with Store.writer(self.home) as store:
@@ -182,7 +182,7 @@ class _SessionReplay:
 
     def __init__(self) -> None:
         self._given: set[str] = set()
-        self._earlier: Earlier | None = None
+        self._earlier: LastPrompt | None = None
         self._earlier_at = 0
         self._position = 0
         self._units = 0
@@ -204,7 +204,7 @@ class _SessionReplay:
         self._given.update(decision.injected)
         self._units += decision.units
         if decision.intent is not None and decision.intent.topics:
-            self._earlier = Earlier(decision.intent.topics, decision.intent.confidence)
+            self._earlier = LastPrompt(decision.intent.topics, decision.intent.confidence)
             self._earlier_at = turn.at
         elif decision.outcome in UNREAD:
             self._earlier = None

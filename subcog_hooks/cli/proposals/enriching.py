@@ -102,12 +102,12 @@ def disclosed_text(memory: Memory) -> str | None:
 
 def add_suggestion(state: State, memory: str, field: str, value: str, by: str, decision: str = "") -> bool:
     """Store a suggested change for the person to review. Return False where it waits already, or was settled."""
-    return suggestions.add(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
+    return suggestions.add_suggestion(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
 
 
 def record_change(state: State, memory: str, field: str, value: str, by: str, decision: str) -> None:
     """Record a change made without the person, so that it is not made again after they undo it."""
-    suggestions.note_made(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
+    suggestions.note_change_made(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
 
 
 def question_about(texts: Sequence[str]) -> Question:

@@ -23,11 +23,11 @@ from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.learn.turn_scores import SESSION_KINDS
 from subcog_hooks.learn.turns import TypedTurn
 from subcog_hooks.redaction.redact import describe
-from subcog_hooks.settings.defaults import COUNTED_AT_REST, SESSIONS_SETTING
-from subcog_hooks.settings.keys import names_no_place
+from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
+from subcog_hooks.settings.keys import is_ambiguous_name
 from subcog_hooks.store import learned
-from subcog_hooks.store.learned import Said
-from subcog_hooks.store.memory import FROM_SESSION, Memory, now_ms
+from subcog_hooks.store.learned import ProposalRecord
+from subcog_hooks.store.memory import SESSION_SOURCE, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 
@@ -106,7 +106,7 @@ def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
 def excluded_names() -> list[str]:
     """Return the projects and folders whose sessions are not read. Raises ConfigError."""
     for name in (names := _names_in(LEFT_OUT)):
-        if names_no_place(name):
+        if is_ambiguous_name(name):
             raise ConfigError(
                 f"{LEFT_OUT} has {safe(name)!r}", "give a folder's whole path, or a project as github.com/acme/shop"
             )
@@ -153,7 +153,7 @@ def learn_in_background(home: Home, pace: Pace) -> str:
     """
     if not os.path.isdir(clients_folder()):
         return ""
-    only_counts = context.settings()[SESSIONS_SETTING] == COUNTED_AT_REST
+    only_counts = context.settings()[SESSIONS_SETTING] == COUNTED_IN_BACKGROUND
     transcripts, _ = find_idle_transcripts(None, None)
     with open_store_and_state(dry_run=only_counts) as (store, state):
         run_options = options_of_settings(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
@@ -161,14 +161,14 @@ def learn_in_background(home: Home, pace: Pace) -> str:
         if only_counts:
             transcripts = _countable(transcripts, run_options.since)
             stamp = _stamp_of(transcripts)
-            if state and learned.find_counted(state) == stamp:
+            if state and learned.find_counted_stamp(state) == stamp:
                 return ""  # The same transcripts were counted before.
         report = sessions.learn(transcripts, store, state, run_options, lambda _: None, pace)
         count = len(report.proposed) + len(report.fixes)
         if count and store and not only_counts:
             context.update_index_and_vectors(store)
     for problem in report.problems[:MAX_SHOWN_FAULTS]:
-        log.write(home, f"learning at rest: {problem}")
+        log.write_line(home, f"learning at rest: {problem}")
     if not report.is_cut_short:
         _note_learnable(home, count if only_counts else 0, stamp)
     if not report.read:
@@ -181,7 +181,7 @@ def _note_learnable(home: Home, count: int, stamp: int) -> None:
     state = State.open(home, STATE_BUSY_MS)
     try:
         learned.note_learnable(state, count)
-        learned.note_counted(state, stamp)
+        learned.note_counted_stamp(state, stamp)
     finally:
         state.close()
 
@@ -204,7 +204,7 @@ def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
     return int.from_bytes(hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=7).digest())
 
 
-def load_proposal_records() -> dict[str, Said]:
+def load_proposal_records() -> dict[str, ProposalRecord]:
     """Return the records of proposals by memory id; none where they are not readable."""
     home = context.home()
     if not os.path.exists(home.state_db):
@@ -214,7 +214,7 @@ def load_proposal_records() -> dict[str, Said]:
     except StoreError:
         return {}
     try:
-        return learned.find_proposed(state)
+        return learned.find_proposals(state)
     finally:
         state.close()
 
@@ -235,7 +235,7 @@ def turn_of(memory: Memory) -> TypedTurn | None:
 
 def turn_in_context(memory: Memory) -> TurnInContext | None:
     """Return the turn that a memory comes from with its neighbours, None where its transcript is gone."""
-    path, _, row = memory.source.removeprefix(FROM_SESSION).rpartition(":")
+    path, _, row = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")
     if (
         not is_from_session(memory) or transcript_files.at_path(path) is None
     ):  # The source of another program must not be opened as a path.
@@ -264,7 +264,7 @@ def _read_turns(path: str) -> Iterator[TypedTurn]:
         offset, has_more = reading.end, reading.has_more
 
 
-def review_notes(memory: Memory, record: Said | None) -> list[tuple[str, str]]:
+def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[str, str]]:
     """Return the facts for a review of a proposal, each with its name: certainty, turn, turns around it."""
     lines = []
     if memory.trust == TOOL_TRUST:

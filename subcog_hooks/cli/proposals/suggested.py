@@ -59,10 +59,10 @@ def by_age(first: Memory, other: Memory) -> tuple[Memory, Memory]:
 def find_open(state: State | None, store: Store) -> list[OpenSuggestion]:
     """Return the open suggestions, and remove those whose memory or prompt is gone. Raises StoreError."""
     open_suggestions: list[OpenSuggestion] = []
-    for suggestion in suggestions.find_open(state) if state else ():
+    for suggestion in suggestions.find_open_suggestions(state) if state else ():
         assert state is not None
         if (usable := _open_suggestion(suggestion, state, store)) is None:
-            suggestions.remove(state, suggestion.id)
+            suggestions.remove_suggestion(state, suggestion.id)
         else:
             open_suggestions.append(usable)
     return open_suggestions
@@ -109,7 +109,7 @@ def accept(accepted: OpenSuggestion, state: State) -> str:
         with context.writing() as store:
             _apply(accepted, store)
             context.update_index_and_vectors(store)
-    suggestions.remove(state, suggestion.id)
+    suggestions.remove_suggestion(state, suggestion.id)
     return f"done: {accepted.sentence}"
 
 
@@ -132,7 +132,7 @@ def _apply(accepted: OpenSuggestion, store: Store) -> None:
 
 def drop(dropped: OpenSuggestion, state: State) -> str:
     """Record that a suggestion is not wanted, so that it is not made again. Return a message."""
-    suggestions.drop(state, dropped.suggestion.id)
+    suggestions.drop_suggestion(state, dropped.suggestion.id)
     return f"dropped: {dropped.sentence}"
 
 

@@ -50,7 +50,7 @@ def find_sightings(decisions: Sequence[Decision], silent: Sequence[SilentCall]) 
     looks = [look for look in decisions if look.looked_at in prompts]
     return [
         Sighting(candidate.id, prompts[look.looked_at], how)
-        for look in sorted(looks, key=lambda look: -look.at)
+        for look in sorted(looks, key=lambda look: -look.at_ms)
         for candidate, how in _right_candidates(look, used)
     ]
 
@@ -108,7 +108,7 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
 
 def forget_unrecorded(state: State) -> None:
     """Remove the questions and suggestions that came from prompts without a record."""
-    recorded = decision_log.recorded_prompts(state)
+    recorded = decision_log.find_recorded_prompts(state)
     suggestions.remove_unrecorded(state, recorded)
     _forget(recorded)
 
@@ -124,7 +124,7 @@ def _forget(recorded: AbstractSet[str]) -> None:
     """Remove the questions whose prompts are not among these decisions."""
 
     def without(stored: Memory) -> Memory:
-        return stored.replaced(
+        return stored.with_changes(
             questions=tuple(
                 [question for question in stored.questions if not question.decision or question.decision in recorded]
             )
@@ -143,14 +143,14 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 def _teach(home: Home, state: State, pace: Pace) -> str:
     """Store the questions that two prompts confirm, and suggest the others. Return a summary."""
-    recorded = decision_log.latest(state, MAX_DECISIONS)
-    seen = find_sightings(recorded, hook_traces.latest_silent_calls(home, MAX_CALLS))
+    recorded = decision_log.find_latest(state, MAX_DECISIONS)
+    seen = find_sightings(recorded, hook_traces.find_latest_silent_calls(home, MAX_CALLS))
     seen += _earlier_sightings(seen, state)
     by_memory = _open_sightings(seen, state)
     checksum = zlib.crc32(
         repr([(memory.id, [sighting.prompt.id for sighting in sightings]) for memory, sightings in by_memory]).encode()
     )
-    if not by_memory or not suggestions.is_news(state, checksum):
+    if not by_memory or not suggestions.has_news(state, checksum):
         return ""
     suggested = 0
     taught: set[str] = set()
@@ -170,7 +170,7 @@ def _teach(home: Home, state: State, pace: Pace) -> str:
                 copy.change(memory.id, {"questions": memory.questions})  # The next memories are tried without it.
                 enriching.add_suggestion(state, memory.id, QUESTION, str(lesson.position), SUGGESTED_BY, lesson.prompt.id)
                 suggested += 1
-    suggestions.note_taught(state, checksum)
+    suggestions.note_taught_stamp(state, checksum)
     return _summary(len(taught), suggested)
 
 
@@ -184,9 +184,9 @@ def _earlier_sightings(seen: Sequence[Sighting], state: State) -> list[Sighting]
     """Return the sightings of open suggestions, whose other records may be gone."""
     seen_keys = {(sighting.memory, sighting.prompt.id) for sighting in seen}
     sightings = []
-    for suggestion in suggestions.find_open(state):
+    for suggestion in suggestions.find_open_suggestions(state):
         if suggestion.field == QUESTION and (suggestion.memory, suggestion.decision) not in seen_keys:
-            decision = decision_log.find(state, suggestion.decision)
+            decision = decision_log.find_decision(state, suggestion.decision)
             if decision is not None and decision.id == suggestion.decision and decision.prompt is not None:
                 sightings.append(Sighting(suggestion.memory, decision, USED))
     return sightings
@@ -199,7 +199,7 @@ def _open_sightings(seen: Sequence[Sighting], state: State) -> list[tuple[Memory
             return []
         memories = store.by_ids(list(dict.fromkeys(sighting.memory for sighting in seen)))
         bad = {mark.decision for mark in store.marks([memory.seq for memory in memories.values()])}
-    dropped, taught = suggestions.find_settled(state)
+    dropped, taught = suggestions.find_settled_prompts(state)
     by_memory: defaultdict[str, list[Sighting]] = defaultdict(list)
     for sighting in seen:
         if sighting.prompt.id not in taught | bad and (sighting.memory, sighting.prompt.id) not in dropped:
@@ -277,20 +277,20 @@ def learn_question(id_: str, text: str, decision: str, state: State, *, for_good
         if is_known or not stored.is_live(now_ms()) or len(stored.questions) >= MAX_QUESTIONS:
             return stored
         before.append(stored)
-        return stored.replaced(questions=(*stored.questions, question))
+        return stored.with_changes(questions=(*stored.questions, question))
 
     with context.writing() as store:
         (after,) = store.modify([id_], add_question)
         context.update_index_and_vectors(store)
-    for suggestion in suggestions.find_open(state):
+    for suggestion in suggestions.find_open_suggestions(state):
         if suggestion.decision == decision:
-            suggestions.remove(state, suggestion.id)
+            suggestions.remove_suggestion(state, suggestion.id)
     return after if before else None
 
 
 def text_of(suggestion: Suggestion, state: State) -> str | None:
     """Return the suggested question, None where the record of its prompt is gone."""
-    prompt = decision_log.find(state, suggestion.decision)
+    prompt = decision_log.find_decision(state, suggestion.decision)
     if prompt is None or prompt.id != suggestion.decision or prompt.prompt is None:
         return None
     texts = remedies.needs_of(prompt)

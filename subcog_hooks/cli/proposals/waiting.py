@@ -21,7 +21,7 @@ from subcog_hooks.learn.turn_scores import COMMAND
 from subcog_hooks.settings.defaults import LLM_LEARNS, NO_NOTES
 from subcog_hooks.store import decision_log, state_values
 from subcog_hooks.store.decision import INJECTED, Decision
-from subcog_hooks.store.memory import AGENT, NOTED, PENDING, WRITTEN_BY_MODEL, Memory, move_date, now_ms
+from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, next_change_date, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Filter, Store
 
@@ -65,7 +65,7 @@ def source_of(memory: Memory) -> str:
         return f"shown by session {proposals.session_of(memory)}"
     if proposals.is_from_session(memory):
         return f"said in session {proposals.session_of(memory)}"
-    return memory.source or NOTED.get(memory.trust, "noted by you")
+    return memory.source or AUTHOR_PHRASES.get(memory.trust, "noted by you")
 
 
 def importer_of(memory: Memory) -> str:
@@ -106,7 +106,7 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
     """
     served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
     with lookup.open_state() as state, trial.open_trial() as copy:
-        prompts = decision_log.latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
+        prompts = decision_log.find_latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
         by_text = {
             prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None
         }  # the latest of equal prompts
@@ -163,7 +163,9 @@ def undo(store: Store, change: Settlement) -> None:
         if jsonl.dump(store.get(after.id)) != jsonl.dump(after):
             raise UsageError(f"{after.id} was changed since then, elsewhere", "it stays as it is")
     originals = {before.id: before for before in change.before}
-    store.modify(list(originals), lambda stored: originals[stored.id].replaced(updated_at=move_date(stored.updated_at)))
+    store.modify(
+        list(originals), lambda stored: originals[stored.id].with_changes(updated_at=next_change_date(stored.updated_at))
+    )
     context.update_index_and_vectors(store)
 
 
@@ -184,7 +186,7 @@ def _apply(store: Store, changes: Mapping[str, Mapping[str, object]], message: s
     before = tuple(store.get(id_) for id_ in changes)
     after = store.modify(
         list(changes),
-        lambda old: apply_changes(old, changes[old.id]).replaced(updated_at=move_date(old.updated_at)),
+        lambda old: apply_changes(old, changes[old.id]).with_changes(updated_at=next_change_date(old.updated_at)),
     )
     context.update_index_and_vectors(store)
     return Settlement(message, before, tuple(after))

@@ -10,7 +10,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import InvalidMemory, StoreError
 from subcog_hooks.store import questions
-from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, move_date
+from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, next_change_date
 from subcog_hooks.store.store import Store
 
 
@@ -25,7 +25,7 @@ def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, remo
         removed.append(removal)
         if adds_to_section(stored, amended):
             return amended
-        return amended.replaced(updated_at=move_date(stored.updated_at))
+        return amended.with_changes(updated_at=next_change_date(stored.updated_at))
 
     after, unchanged = change(before), jsonl.dump(before)
     if jsonl.dump(after) == unchanged or jsonl.dump(cleaned(after, before)[0]) == unchanged:
@@ -37,7 +37,7 @@ def apply_changes(memory: Memory, changes: Mapping[str, object]) -> Memory:
     """Return a memory with these changes. A memory that is no longer superseded loses its successor. Raises InvalidMemory."""
     if changes.get("status", "superseded") != "superseded":
         changes = {**changes, "superseded_by": None}
-    after = memory.replaced(**changes)
+    after = memory.with_changes(**changes)
     if "priority" in changes and after.priority > MAX_UNPINNED_PRIORITY and not after.is_pinnable:
         raise InvalidMemory(
             f"priority is {after.priority} and trust is {after.trust}, which may have {MAX_UNPINNED_PRIORITY} at most",
@@ -58,7 +58,9 @@ def merge_changes(memory: Memory, given: Mapping[str, object]) -> dict[str, obje
     for field, value in given.items():
         has = getattr(memory, field)
         if isinstance(value, tuple):
-            both: object = questions.distinct((*has, *value)) if field == "questions" else tuple(dict.fromkeys((*has, *value)))
+            both: object = (
+                questions.distinct_questions((*has, *value)) if field == "questions" else tuple(dict.fromkeys((*has, *value)))
+            )
         else:
             both = {**has, **value} if isinstance(value, dict) else value
         if both != has:

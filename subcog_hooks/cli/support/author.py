@@ -9,7 +9,7 @@ from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms
-from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.state import State
 
 HERE = "here"  # a project's name: it stands for the project of this folder
@@ -21,7 +21,7 @@ def names_of(name: str) -> tuple[str, ...]:
     Raises UsageError for `here` outside of any project.
     """
     if name != HERE:
-        return (identity_of(name),)
+        return (resolve_identity(name),)
     project = context.here()
     if project is None:
         raise UsageError("this folder is in no project", "name the project, or go there")

@@ -55,7 +55,7 @@ def decisions(incomplete: str) -> list[Offer]:
         if os.path.exists(home.state_db):
             state = State.open(home, COMPLETION_WAIT_MS)
             try:
-                entries = decision_log.latest(state, decision_log.MAX_DECISIONS)
+                entries = decision_log.find_latest(state, decision_log.MAX_DECISIONS)
             finally:
                 state.close()
             offers = [(entry.id, cut(safe(entry.prompt or entry.event), _WORDS)) for entry in entries]

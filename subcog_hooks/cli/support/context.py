@@ -13,7 +13,7 @@ from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import loading
 from subcog_hooks.store import index_sync, project
-from subcog_hooks.store.index import LexicalIndex, has_indexed
+from subcog_hooks.store.index import LexicalIndex, has_indexed_memories
 from subcog_hooks.store.memory import NAMESPACES, Memory
 from subcog_hooks.store.store import Filter, Store, audience_of, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
@@ -35,7 +35,7 @@ def home() -> Home:
 def here() -> project.Project | None:
     """Return the project of the current folder, None outside of any."""
     try:
-        return project.find(os.getcwd())
+        return project.find_project(os.getcwd())
     except FileNotFoundError:
         return None  # the folder has been removed
 
@@ -86,7 +86,7 @@ def has_store(folder: Home) -> bool:
         raise StoreError(f"{folder.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
     except OSError as error:
         raise StoreError(f"{folder.root} cannot be read: {error.strerror}", "check its permissions") from error
-    if not size and has_indexed(folder):
+    if not size and has_indexed_memories(folder):
         remedy = "restore a backup, or move it away and import your last export"
         raise StoreCorrupt(f"{folder.memories_db} is empty, but the index knows memories", remedy)
     return size > 0
@@ -113,7 +113,11 @@ def reading() -> Iterator[Store | None]:
 def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
     """Return the index, brought up to date; in memory where the home is read-only. Raises StoreError."""
     folder = home()
-    return index_sync.catch_up(folder, store, progress) if os.access(folder.root, os.W_OK) else index_sync.in_memory(store)
+    return (
+        index_sync.bring_up_to_date(folder, store, progress)
+        if os.access(folder.root, os.W_OK)
+        else index_sync.index_in_memory(store)
+    )
 
 
 def update_index_and_vectors(store: Store, progress: Callable[[int], None] | None = None) -> None:
@@ -167,7 +171,7 @@ def filter_of_options(
     if project_name and all_projects:
         raise UsageError("--project and --all-projects exclude each other", "give one of them")
     current = None if project_name else here()
-    names = (project.identity_of(project_name),) if project_name else current.names if current else ()
+    names = (project.resolve_identity(project_name),) if project_name else current.names if current else ()
     audiences = audiences_of(*names)
     if alone and project_name:
         audiences = tuple(audience_of("project", name) for name in names)
@@ -189,7 +193,7 @@ def scope_of(memory: Memory) -> Filter:
 
 def note_unknown_project(store: Store, name: str | None) -> None:
     """Print a remark when no memory belongs to the project that an option names."""
-    if name is not None and project.identity_of(name) not in (projects := store.projects()):
+    if name is not None and project.resolve_identity(name) not in (projects := store.projects()):
         terminal.say(f"no memory is of the project {name!r}; there are: {', '.join(projects) or 'none'}")
 
 

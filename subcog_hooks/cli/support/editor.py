@@ -185,7 +185,7 @@ def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> 
     if name == "when":
         return condition_inputs.parse_conditions(lines)
     if name == "question":
-        return questions.put_by(lines, origin, memory.questions)
+        return questions.questions_by(lines, origin, memory.questions)
     return _restore_entries(lines, getattr(memory, _REPEATED[name]))
 
 

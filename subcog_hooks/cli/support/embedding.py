@@ -46,5 +46,5 @@ def _embed_space(home: Home, store: Store, space: Space, *, afresh: bool) -> int
                 lambda: DocumentEmbedder(space, count_cores()),
                 progress=advance,
             )
-        vector_sync.part_anew(home, space.name, vectors)
+        vector_sync.part_cells_anew(home, space.name, vectors)
         return done

@@ -20,4 +20,4 @@ def erase(store: Store, memories: Sequence[Memory]) -> None:
         cleanup.callback(store.overwrite_log)
         cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
         cleanup.callback(context.update_index_and_vectors, store)
-        index_sync.rebuild(home, store, keep_predecessor=False)  # The old index still has the words.
+        index_sync.rebuild_index(home, store, keep_predecessor=False)  # The old index still has the words.

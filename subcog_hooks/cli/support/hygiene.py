@@ -17,10 +17,9 @@ from subcog_hooks.cli.support import context, stale_files
 from subcog_hooks.cli.support.output import day
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.store.ledger import HandedOver
+from subcog_hooks.store.ledger import HandOvers
 from subcog_hooks.store.memory import Memory, is_loaded_by_client
-from subcog_hooks.store.project import Project
-from subcog_hooks.store.project import find as find_project
+from subcog_hooks.store.project import Project, find_project
 from subcog_hooks.store.store import Store, audience_of
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.analysis import Analysers
@@ -64,7 +63,7 @@ class Inspection(NamedTuple):
 class Use(NamedTuple):
     """The hand-overs of memories by id. since: start of the record, milliseconds since the epoch; None for no record."""
 
-    by_id: Mapping[str, HandedOver]
+    by_id: Mapping[str, HandOvers]
     since: int | None
 
 
@@ -221,7 +220,7 @@ def _check_unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[
     return find_unused(old, use.by_id, now)
 
 
-def find_unused(old: Iterable[Memory], by_id: Mapping[str, HandedOver], now: int) -> list[StoreFinding]:
+def find_unused(old: Iterable[Memory], by_id: Mapping[str, HandOvers], now: int) -> list[StoreFinding]:
     """Return the memories that no session received for a year, the longest unused first."""
     findings = []
     for memory in old:

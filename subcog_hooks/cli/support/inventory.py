@@ -160,7 +160,7 @@ def load_use() -> Use:
         return Use({}, None)
     state = State.open(home, STATE_WAIT, terminal.say)
     try:
-        return Use(ledger.find_handed_over(state), ledger.find_first_given(state))
+        return Use(ledger.count_hand_overs(state), ledger.find_first_given(state))
     finally:
         state.close()
 

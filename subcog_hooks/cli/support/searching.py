@@ -13,7 +13,7 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall.candidates import MODES, Request
 from subcog_hooks.recall.hits import LEXICAL, Answer
-from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Filter, Store, audiences_of
 
 TYPE_CHECKING = False
@@ -168,7 +168,7 @@ def _run_batch(source: str, template: Request, store: Store | None, settings: Se
     with sources.open_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as recall_sources:
         for key, text, owner in rows:
             scope = Filter(
-                audiences=audiences_of(identity_of(owner)) if owner else None,
+                audiences=audiences_of(resolve_identity(owner)) if owner else None,
                 statuses=wanted.statuses,
                 namespaces=wanted.namespaces,
                 tags=wanted.tags,

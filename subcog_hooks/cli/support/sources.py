@@ -161,7 +161,7 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
     try:
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     except IndexUnusable:
-        recall_sources.index = index_sync.rebuild(context.home(), recall_sources.store)
+        recall_sources.index = index_sync.rebuild_index(context.home(), recall_sources.store)
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     if recall_sources.index.watermark() < recall_sources.store.revision():
         lag = "the index is being written by another process; the newest memories may be missing"

@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_schema import KEPT_OWN, LOST
 from subcog_hooks.share.synced import CHANGED, ERASED, NOTHING, Known, Overruling, ShareState
-from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, move_date, now_ms
+from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, next_change_date, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_PREVIEW = 5  # memories and problems
@@ -217,7 +217,7 @@ def restore_own(changes: Sequence[OwnChange], store: Store, state: ShareState) -
     for change in changes:
         restored.append(_add_anew(change, ids, store) if change.kind == ERASED else _put_back(change, store))
         if change.before.id != change.id:
-            store.modify([change.before.id], lambda kept: kept.replaced(status="deleted", updated_at=now_ms()))
+            store.modify([change.before.id], lambda kept: kept.with_changes(status="deleted", updated_at=now_ms()))
         state.settle([change.id])
     return restored
 
@@ -228,10 +228,10 @@ def _add_anew(change: OwnChange, ids: IdMaker, store: Store) -> Memory:
 
 def _put_back(change: OwnChange, store: Store) -> Memory:
     def undo(stored: Memory) -> Memory:
-        return _as_before(change, id=stored.id, seq=stored.seq, updated_at=move_date(stored.updated_at))
+        return _as_before(change, id=stored.id, seq=stored.seq, updated_at=next_change_date(stored.updated_at))
 
     return store.modify([change.id], undo)[0]
 
 
 def _as_before(change: OwnChange, **others: object) -> Memory:
-    return change.before.replaced(status=change.status, superseded_by=change.superseded_by, **others)
+    return change.before.with_changes(status=change.status, superseded_by=change.superseded_by, **others)

@@ -30,7 +30,7 @@ from subcog_hooks.share import server_connection, server_documents, server_schem
 from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.vector_file import ExtensionMissing
 
 PROJECTS, CUES_FROM = "share.projects", "share.cues_from"
@@ -68,7 +68,7 @@ def names_in(settings: Settings, key: str) -> tuple[str, ...]:
 
 def projects_of(settings: Settings) -> tuple[str, ...]:
     """Return the identities of the shared projects. A folder's path is ignored: it would be sent as the project's name."""
-    names = dict.fromkeys(map(identity_of, names_in(settings, PROJECTS)))
+    names = dict.fromkeys(map(resolve_identity, names_in(settings, PROJECTS)))
     return tuple(name for name in names if not os.path.isabs(name))
 
 
@@ -136,7 +136,7 @@ def _exchange_vectors(
     except ExtensionMissing:
         pass  # `doctor` reports it.
     except (StoreError, ModelError) as error:
-        log.write(context.home(), f"vectors were not exchanged with the team: {error}")
+        log.write_line(context.home(), f"vectors were not exchanged with the team: {error}")
 
 
 def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ def synchronise_in_background(home: Home, settings: Settings, pace: Pace = FULL_
         return  # Another process does it, or the next run will.
     except Exception as error:  # noqa: BLE001 - nobody sees this process, so the log has the error
         why = str(error) if isinstance(error, SubcogError) else f"an internal error: {type(error).__name__}"
-        log.write(home, f"the team's memories were not synchronised: {why}")
+        log.write_line(home, f"the team's memories were not synchronised: {why}")
 
 
 def record_outcome(home: Home, outcome: SyncOutcome) -> str:

@@ -17,7 +17,7 @@ from subcog_hooks.settings.loading import Settings
 from subcog_hooks.share import team_search
 from subcog_hooks.share.team_search import TeamHit, TeamRequest
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.project import identity_of
+from subcog_hooks.store.project import resolve_identity
 
 PREVIEW_OF_TEAM = 600  # characters of a memory in the table
 
@@ -93,7 +93,7 @@ def _projects(options: SearchOptions, settings: Settings) -> list[str]:
     if options.all_projects:
         return list(shared)
     if options.project:
-        return [identity_of(options.project)]
+        return [resolve_identity(options.project)]
     current = context.here()
     if current is None:
         raise UsageError("this folder is in no project", "give --project NAME or --all-projects")

@@ -53,14 +53,14 @@ class Ticking(Clock):
 def clock(home: Home) -> Ticking:
     """A clock, and a home whose background process started an hour ago."""
     home.create()
-    Path(home.at_rest_lock).touch()
+    Path(home.jobs_lock).touch()
     ask_at(home, START_S - 3_600)
     return Ticking()
 
 
 def ask_at(home: Home, seconds: float) -> None:
     """Simulate a hook at this time."""
-    os.utime(home.at_rest_lock, (seconds, seconds))
+    os.utime(home.jobs_lock, (seconds, seconds))
 
 
 def job_pace(home: Home, clock: Clock, *, budget_s: float = 60.0, look: Callable[[], MachineStatus] | None = None) -> JobPace:
@@ -145,7 +145,7 @@ def test_a_write_to_state_db_does_not_count_as_a_hook(home: Home, clock: Ticking
         learned.note_learnable(state, count)
     state.close()
     clock.seconds = before = os.stat(home.state_db).st_mtime
-    with ProcessLock(home.at_rest_lock, 0, "working at rest"):
+    with ProcessLock(home.jobs_lock, 0, "working at rest"):
         assert job_pace(home, clock).goes_on()
     assert clock.seconds == before
 
@@ -256,10 +256,10 @@ def test_each_hook_asks_for_quiet_first(home: Home, clock: Ticking, event: str) 
         cwd=Path(__file__).parents[3],
         check=True,
     )
-    assert abs(os.stat(home.at_rest_lock).st_mtime - time.time()) < 30
+    assert abs(os.stat(home.jobs_lock).st_mtime - time.time()) < 30
     assert set(os.listdir(home.root)) == files
 
 
 def test_a_hook_makes_no_lock_file_before_the_first_job(home: Home, store: Store) -> None:
-    home.ask_for_quiet()
-    assert not os.path.exists(home.at_rest_lock)
+    home.pause_background_jobs()
+    assert not os.path.exists(home.jobs_lock)
