@@ -6,7 +6,7 @@ folder with `sessions/<split>/<person>/*.jsonl` (transcripts of Claude Code) and
 Each person is judged by weights that no turn of that person had a part in, with bars that were chosen on the other people, each
 of these judged by weights that have seen neither of the two. --proposals FILE writes that, as `learn --jsonl` does. With
 --write the weights of
-all turns go into weights.tsv and calibration.tsv in subcog_hooks/capture/sessions. Needs the extra `eval` (numpy).
+all turns go into weights.tsv and calibration.tsv in subcog_hooks/learn. Needs the extra `eval` (numpy).
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "turns.jsonl")
 CREDIT = {"keep": 1.0, "maybe": 0.5, "drop": 0.0}
-OWN_WEIGHT = 0.2  # of an invented turn against a real one: what somebody makes up is cleaner than what people type
-MOST_PEOPLE = 5  # invented people who use a word, from which on it is none of a subject: some 160 words
-PULL = 3.0  # of every weight but the intercept towards 0
-MOST_A_SESSION = 0.8  # proposed by themselves; what several sessions said comes on top
-OF_CORRECTIONS = 0.25  # what the share of corrections that are found counts beside F1, where bars are chosen
+INVENTED_WEIGHT = 0.2  # weight of an invented turn against a real one, since invented turns are cleaner
+MIN_PEOPLE = 5  # invented people who use a word, so that it belongs to no subject: some 160 words
+PENALTY = 3.0  # L2 penalty of every weight but the intercept
+MAX_A_SESSION = 0.8  # proposals a session, without repeated ones
+CORRECTION_WEIGHT = 0.25  # weight of the recall of corrections beside F1 when bars are chosen
 CORRECTION = "correction"
 ABOVE_ALL = 2.0  # a bar that no certainty reaches
-ROUNDS = 8  # of which sentence is the surest by the weights, and the weights by these sentences
-STEPS = 25  # of Newton's method
+MAX_ROUNDS = 8  # rounds of choosing the surest sentences and fitting weights to them
+MAX_STEPS = 25  # steps of Newton's method
 
 Floats = NDArray[np.float64]
 
 
 class Example(NamedTuple):
-    """A labelled turn. person: whose it is; path: of its transcript, "" for that of an invented person."""
+    """A labelled turn. person: its author; path: of its transcript, "" for an invented person."""
 
     turn: TypedTurn
     label: str
@@ -54,10 +54,10 @@ class Example(NamedTuple):
 
 
 class Bags(NamedTuple):
-    """Examples as the models see them.
+    """Examples in the models' form.
 
-    signs: of each turn (sentences, signs); turns: the greatest value of each sign, and the mean of each but words and the
-    intercept; credit, weight: of each turn; of_correction: its credit, where it is a correction.
+    signs: matrix (sentences, signs) of each turn; turns: maximum of each sign, and mean of each but words and the intercept;
+    credit, weight: of each turn; of_correction: its credit if it is a correction.
     """
 
     signs: list[Floats]
@@ -68,7 +68,7 @@ class Bags(NamedTuple):
 
 
 class Models(NamedTuple):
-    """Weights of signs: of a sentence, of a turn, of a correction. lines: slope and shift of each; bars: of the last two."""
+    """Weights of signs for a sentence, a turn and a correction. lines: slope and shift of each; bars: of the last two."""
 
     sentence: Floats
     turn: Floats
@@ -77,91 +77,98 @@ class Models(NamedTuple):
     bars: Bars
 
 
-class Judged(NamedTuple):
-    """The logits of turns, of their worth and of their being corrections."""
+class TurnLogits(NamedTuple):
+    """The logits of turns, for keeping them and for being corrections."""
 
-    worth: Floats
+    keep: Floats
     correction: Floats
 
 
 class Bars(NamedTuple):
-    """The logits from which on turns are proposed."""
+    """The logits from which turns are proposed."""
 
-    worth: float
+    keep: float
     correction: float
 
-    def chosen(self, judged: Judged) -> NDArray[np.bool_]:
-        return (judged.worth >= self.worth) | (judged.correction >= self.correction)
+    def select(self, logits: TurnLogits) -> NDArray[np.bool_]:
+        return (logits.keep >= self.keep) | (logits.correction >= self.correction)
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="python -m scripts.learn.fit", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    asked.add_argument("--persons", help="the folder with the turns of real people")
-    asked.add_argument("--split", default="dev", help="which of its splits")
-    asked.add_argument("--proposals", help="write what people's own weights propose to this file")
-    asked.add_argument("--write", action="store_true", help="put the weights into the package")
-    given = asked.parse_args()
-    if given.write and not given.persons:
-        asked.error("--write needs --persons: the bars are chosen by how much real people type")
-    examples = own_examples() + (real_examples(given.persons, given.split) if given.persons else [])
-    names, bags = as_bags(examples)
+    parser.add_argument("--persons", help="the folder with the turns of real people")
+    parser.add_argument("--split", default="dev", help="the split of that folder")
+    parser.add_argument("--proposals", help="write the proposals by people's own weights to this file")
+    parser.add_argument("--write", action="store_true", help="put the weights into the package")
+    arguments = parser.parse_args()
+    if arguments.write and not arguments.persons:
+        parser.error("--write needs --persons: the bars are chosen by how much real people type")
+    examples = read_invented_turns() + (read_real_turns(arguments.persons, arguments.split) if arguments.persons else [])
+    names, bags = build_bags(examples)
     people = np.array([example.person for example in examples])
-    counted = np.array([bool(example.path) or not given.persons for example in examples])  # real people where there are any
-    sessions = {who: len({one.path or one.person for one in examples if one.person == who}) for who in set(people[counted])}
-    turns, corrections = Leaving(bags, bags.credit), Leaving(bags, bags.of_correction)
+    # only real people count, if there are any
+    counted = np.array([bool(example.path) or not arguments.persons for example in examples])
+    sessions = {
+        somebody: len({example.path or example.person for example in examples if example.person == somebody})
+        for somebody in set(people[counted])
+    }
+    turns, corrections = LeaveOutModel(bags, bags.credit), LeaveOutModel(bags, bags.of_correction)
     judged, bars, sentences = np.zeros((2, len(examples))), {}, {}
     surest = np.zeros(len(examples))
-    unseen = judged_in_pairs(bags, people, sorted(sessions), turns, corrections)
+    unseen = held_out_logits(bags, people, sorted(sessions), turns, corrections)
     for person in sorted(sessions):
         left = people == person
         judged[:, left] = unseen[person, person]
-        others = [who for who in sorted(sessions) if who != person]
-        bars[person] = chosen_bars(bags, people, {who: unseen[who, person] for who in others}, sessions)
-        sentences[person] = fitted_to_surest(of_some(bags, ~left))
+        others = [somebody for somebody in sorted(sessions) if somebody != person]
+        bars[person] = choose_bars(bags, people, {somebody: unseen[somebody, person] for somebody in others}, sessions)
+        sentences[person] = fit_surest(select_bags(bags, ~left))
         surest[left] = [(bag @ sentences[person]).max() for bag, is_in in zip(bags.signs, left, strict=True) if is_in]
-    lines = [calibration(logits[counted], bags.credit[counted]) for logits in (surest, judged[0])]
-    lines.append(calibration(judged[1][counted], bags.of_correction[counted]))
-    report(judged, bars, bags, people, sessions, lines[1])
-    if given.proposals:
+    lines = [fit_calibration(logits[counted], bags.credit[counted]) for logits in (surest, judged[0])]
+    lines.append(fit_calibration(judged[1][counted], bags.of_correction[counted]))
+    print_report(judged, bars, bags, people, sessions, lines[1])
+    if arguments.proposals:
         fits = {}
-        for who in sessions:
-            left = people == who
-            unseeing = Models(sentences[who], turns.without(left), corrections.without(left), lines, bars[who])
-            fits[who] = as_fit(names, unseeing)
-        write_proposals(given.proposals, examples, fits)
-    if given.write:
-        every = chosen_bars(bags, people, {who: unseen[who, who] for who in sessions}, sessions)
+        for somebody in sessions:
+            left = people == somebody
+            unseeing = Models(sentences[somebody], turns.without(left), corrections.without(left), lines, bars[somebody])
+            fits[somebody] = build_fit(names, unseeing)
+        write_proposals(arguments.proposals, examples, fits)
+    if arguments.write:
+        every = choose_bars(bags, people, {somebody: unseen[somebody, somebody] for somebody in sessions}, sessions)
         nobody = np.zeros(len(examples), bool)
-        write(names, Models(fitted_to_surest(bags), turns.without(nobody), corrections.without(nobody), lines, every))
+        write_tables(names, Models(fit_surest(bags), turns.without(nobody), corrections.without(nobody), lines, every))
 
 
-def own_examples() -> list[Example]:
+def read_invented_turns() -> list[Example]:
     """Return the invented turns."""
     with open(TURNS, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     return [
-        Example(turn_of(row["text"], row.get("before", "")), row["label"], row.get("kind", ""), row["person"]) for row in rows
+        Example(build_turn(row["text"], row.get("before", "")), row["label"], row.get("kind", ""), row["person"])
+        for row in rows
     ]
 
 
-def turn_of(text: str, said: str) -> TypedTurn:
-    """Return an invented turn. said: what stood before it."""
-    return TypedTurn(text, before(said), kind=ANSWER if said == "refused" else TYPED, place=3)
+def build_turn(text: str, context: str) -> TypedTurn:
+    """Build an invented turn. context: the events before it."""
+    return TypedTurn(text, build_before(context), kind=ANSWER if context == "refused" else TYPED, position=3)
 
 
-def before(said: str) -> Before:
-    """Return what stands before an invented turn."""
-    outcome = {"fail": CALL_FAILED, "refused": CALL_REFUSED}.get(said, "")
-    return Before("Edit" if said in ("edit", "refused") else "", outcome=outcome, changed=said == "edit", asked=said == "asked")
+def build_before(context: str) -> Before:
+    """Build the events before an invented turn."""
+    outcome = {"fail": CALL_FAILED, "refused": CALL_REFUSED}.get(context, "")
+    return Before(
+        "Edit" if context in ("edit", "refused") else "", outcome=outcome, changed=context == "edit", asked=context == "asked"
+    )
 
 
-def real_examples(folder: str, split: str) -> list[Example]:
+def read_real_turns(folder: str, split: str) -> list[Example]:
     """Return the labelled turns of real people."""
     with open(os.path.join(folder, "labels", f"{split}.jsonl"), encoding="utf-8") as file:
         labels = {(row["session"], row["turn"]): (row["label"], row["kind"] or "") for row in map(json.loads, file)}
-    found = []
+    examples = []
     for name in sorted({session for session, _ in labels}):
         path = os.path.join(folder, "sessions", split, f"{name}.jsonl")
         with open(path, "rb") as file:
@@ -169,164 +176,175 @@ def real_examples(folder: str, split: str) -> list[Example]:
             for number, line in enumerate(file):
                 lines[offset] = number
                 offset += len(line)
-        found += [
+        examples += [
             Example(turn, *label, name.partition("/")[0], path)
-            for turn in transcript.read(path).turns
+            for turn in transcript.read_transcript(path).turns
             if (label := labels.get((name, lines[turn.offset]))) is not None
         ]
-    return found
+    return examples
 
 
-def as_bags(examples: Sequence[Example]) -> tuple[list[str], Bags]:
-    """Return the names of the signs, and the examples by them."""
-    seen = [[sentence.signs for sentence in signs.sentences_of(example.turn)] for example in examples]
-    every = {name for found in seen for sentence in found for name in sentence if not name.startswith(signs.WORD)}
+def build_bags(examples: Sequence[Example]) -> tuple[list[str], Bags]:
+    """Return the names of the signs, and the examples in their terms."""
+    seen = [[sentence.signs for sentence in signs.read_sentences(example.turn)] for example in examples]
+    every = {
+        name
+        for sentence_signs in seen
+        for sentence in sentence_signs
+        for name in sentence
+        if not name.startswith(signs.WORD_PREFIX)
+    }
     every |= common_words([example.person for example in examples if not example.path], seen)
     names = [signs.INTERCEPT, *sorted(every - {signs.INTERCEPT})]
     silent = np.eye(1, len(names))
-    bags = [np.array([[s.get(name, 0.0) for name in names] for s in found]) if found else silent for found in seen]
-    said = [place for place, name in enumerate(names) if has_mean(name)]
-    turns = np.array([np.concatenate([bag.max(axis=0), bag.mean(axis=0)[said]]) for bag in bags])
+    bags = [
+        np.array([[s.get(name, 0.0) for name in names] for s in sentence_signs]) if sentence_signs else silent
+        for sentence_signs in seen
+    ]
+    with_mean = [index for index, name in enumerate(names) if has_mean(name)]
+    turns = np.array([np.concatenate([bag.max(axis=0), bag.mean(axis=0)[with_mean]]) for bag in bags])
     credit = np.array([CREDIT[example.label] for example in examples])
     of_correction = credit * np.array([example.kind == CORRECTION for example in examples])
-    weight = np.array([1.0 if example.path else OWN_WEIGHT for example in examples])
+    weight = np.array([1.0 if example.path else INVENTED_WEIGHT for example in examples])
     return names, Bags(bags, turns, credit, of_correction, weight)
 
 
 def has_mean(name: str) -> bool:
-    """Return whether the mean of a sign over the sentences of a turn counts: that of words adds nothing."""
-    return name != signs.INTERCEPT and not name.startswith(signs.WORD)
+    """Return whether a sign's mean over a turn's sentences is used; a word's adds nothing."""
+    return name != signs.INTERCEPT and not name.startswith(signs.WORD_PREFIX)
 
 
 def common_words(people: Sequence[str], seen: Sequence[Sequence[dict[str, float]]]) -> set[str]:
-    """Return the signs of the words that several invented people use: which words count, no real person decides."""
+    """Return the signs of words that several invented people use, so that no real person chooses words."""
     by_word: dict[str, set[str]] = defaultdict(set)
-    for person, found in zip(people, seen, strict=False):
-        for name in (name for sentence in found for name in sentence if name.startswith(signs.WORD)):
+    for person, sentence_signs in zip(people, seen, strict=False):
+        for name in (name for sentence in sentence_signs for name in sentence if name.startswith(signs.WORD_PREFIX)):
             by_word[name].add(person)
-    return {name for name, users in by_word.items() if len(users) >= MOST_PEOPLE}
+    return {name for name, users in by_word.items() if len(users) >= MIN_PEOPLE}
 
 
-def of_some(bags: Bags, chosen: NDArray[np.bool_]) -> Bags:
+def select_bags(bags: Bags, chosen: NDArray[np.bool_]) -> Bags:
     some = [bag for bag, is_in in zip(bags.signs, chosen, strict=True) if is_in]
     return Bags(some, bags.turns[chosen], bags.credit[chosen], bags.of_correction[chosen], bags.weight[chosen])
 
 
-def fitted_to_surest(bags: Bags) -> Floats:
-    """Return the weights (signs,) by which the surest sentence of each turn says what the turn is worth."""
-    found = fitted(np.array([bag.max(axis=0) for bag in bags.signs]), bags)
+def fit_surest(bags: Bags) -> Floats:
+    """Fit weights (signs,) to the surest sentence of each turn."""
+    weights = fit_weights(np.array([bag.max(axis=0) for bag in bags.signs]), bags)
     before: list[int] = []
-    for _ in range(ROUNDS):
-        places = [int((bag @ found).argmax()) for bag in bags.signs]
-        if places == before:
+    for _ in range(MAX_ROUNDS):
+        indices = [int((bag @ weights).argmax()) for bag in bags.signs]
+        if indices == before:
             break
-        before = places
-        found = fitted(np.array([bag[place] for bag, place in zip(bags.signs, places, strict=True)]), bags)
-    return found
+        before = indices
+        weights = fit_weights(np.array([bag[index] for bag, index in zip(bags.signs, indices, strict=True)]), bags)
+    return weights
 
 
-def fitted(rows: Floats, bags: Bags) -> Floats:
-    """Return the weights (signs,) of a logistic model of rows (turns, signs) and their credit, drawn towards 0."""
-    return descend(rows, bags.credit, bags.weight)[0]
+def fit_weights(rows: Floats, bags: Bags) -> Floats:
+    """Fit weights (signs,) of a logistic model of rows (turns, signs) and their credit, with L2 penalty."""
+    return fit_logistic(rows, bags.credit, bags.weight)[0]
 
 
-def descend(rows: Floats, credit: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the weights (signs,) of a logistic model, and how its loss bends there (signs, signs)."""
-    found, pull = np.zeros(rows.shape[1]), pulls(rows)
-    for _ in range(STEPS):
-        likely = probabilities(rows @ found)
-        slope = rows.T @ (weight * (likely - credit)) + pull * found
+def fit_logistic(rows: Floats, credit: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Fit a logistic model; return its weights (signs,) and its loss's Hessian (signs, signs)."""
+    weights, pull = np.zeros(rows.shape[1]), penalties(rows)
+    for _ in range(MAX_STEPS):
+        likely = probabilities(rows @ weights)
+        slope = rows.T @ (weight * (likely - credit)) + pull * weights
         bend = (rows * (weight * likely * (1.0 - likely))[:, None]).T @ rows + np.diag(pull)
         step = np.linalg.solve(bend, slope)
-        found -= step
+        weights -= step
         if np.abs(step).max() < 1e-3:
             break
-    return found, bend
+    return weights, bend
 
 
-class Leaving:
-    """A logistic model of turns, and the same without some of them.
+class LeaveOutModel:
+    """A logistic model of turns that can leave some turns out.
 
-    Those are found from the weights of all with the bend of all, which takes a hundredth of the time of Newton's method.
+    It starts from all turns' weights and Hessian, which takes a hundredth of the time of Newton's method.
     """
 
     def __init__(self, bags: Bags, credit: Floats) -> None:
         self._rows, self._credit, self._weight = bags.turns, credit, bags.weight
-        self._of_all, bend = descend(bags.turns, credit, bags.weight)
+        self._of_all, bend = fit_logistic(bags.turns, credit, bags.weight)
         self._against = np.linalg.inv(bend)
 
     def without(self, left: NDArray[np.bool_]) -> Floats:
-        """Return the weights (signs,) that the turns in `left` have no part in."""
-        found, weight = self._of_all.copy(), self._weight * ~left
-        for _ in range(10 * STEPS):
-            likely = probabilities(self._rows @ found)
-            step = self._against @ (self._rows.T @ (weight * (likely - self._credit)) + pulls(self._rows) * found)
-            found -= step
+        """Fit weights (signs,) without the turns in `left`."""
+        weights, weight = self._of_all.copy(), self._weight * ~left
+        for _ in range(10 * MAX_STEPS):
+            likely = probabilities(self._rows @ weights)
+            step = self._against @ (self._rows.T @ (weight * (likely - self._credit)) + penalties(self._rows) * weights)
+            weights -= step
             if np.abs(step).max() < 1e-3:
                 break
-        return found
+        return weights
 
 
 def probabilities(logits: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0))))
 
 
-def pulls(rows: Floats) -> Floats:
-    """Return how strongly each weight is drawn towards 0: the intercept, which is the first, is not."""
-    return np.concatenate([[1e-6], np.full(rows.shape[1] - 1, PULL)])
+def penalties(rows: Floats) -> Floats:
+    """Return the L2 penalty of each weight; the intercept, which is the first, has almost none."""
+    return np.concatenate([[1e-6], np.full(rows.shape[1] - 1, PENALTY)])
 
 
-def judged_in_pairs(
-    bags: Bags, people: NDArray[np.str_], persons: Sequence[str], turns: Leaving, corrections: Leaving
-) -> dict[tuple[str, str], Judged]:
-    """Return the logits of the first person's turns, by weights that have seen neither that person nor the second."""
-    found = {}
-    for place, one in enumerate(persons):
-        for other in persons[place:]:
-            left = (people == one) | (people == other)
-            of_worth, of_correction = turns.without(left), corrections.without(left)
-            for first, second in {(one, other), (other, one)}:
+def held_out_logits(
+    bags: Bags, people: NDArray[np.str_], persons: Sequence[str], turns: LeaveOutModel, corrections: LeaveOutModel
+) -> dict[tuple[str, str], TurnLogits]:
+    """Return the logits of the first person's turns, by weights fitted without that person and the second."""
+    logits = {}
+    for index, person in enumerate(persons):
+        for other in persons[index:]:
+            left = (people == person) | (people == other)
+            of_keeping, of_correction = turns.without(left), corrections.without(left)
+            for first, second in {(person, other), (other, person)}:
                 rows = bags.turns[people == first]
-                found[first, second] = Judged(rows @ of_worth, rows @ of_correction)
-    return found
+                logits[first, second] = TurnLogits(rows @ of_keeping, rows @ of_correction)
+    return logits
 
 
-def chosen_bars(bags: Bags, people: NDArray[np.str_], unseen: Mapping[str, Judged], sessions: Mapping[str, int]) -> Bars:
-    """Return the bars by which F1, and the corrections that are found, are best among people, MOST_A_SESSION proposed."""
+def choose_bars(bags: Bags, people: NDArray[np.str_], unseen: Mapping[str, TurnLogits], sessions: Mapping[str, int]) -> Bars:
+    """Choose bars with the best F1 and recall of corrections among people, within MAX_A_SESSION."""
     order = sorted(unseen)
-    judged = Judged(*(np.concatenate([unseen[who][place] for who in order]) for place in (0, 1)))
-    credit = np.concatenate([bags.credit[people == who] for who in order])
-    is_correction = np.concatenate([bags.of_correction[people == who] for who in order]) == 1.0
-    keeps, count = credit == 1.0, sum(sessions[who] for who in order)
-    by_worth, by_correction = np.sort(judged.worth)[::-1], np.sort(judged.correction)[::-1]
-    best, found = -1.0, Bars(np.inf, np.inf)
+    judged = TurnLogits(*(np.concatenate([unseen[somebody][index] for somebody in order]) for index in (0, 1)))
+    credit = np.concatenate([bags.credit[people == somebody] for somebody in order])
+    is_correction = np.concatenate([bags.of_correction[people == somebody] for somebody in order]) == 1.0
+    keeps, count = credit == 1.0, sum(sessions[somebody] for somebody in order)
+    keep_logits, correction_logits = np.sort(judged.keep)[::-1], np.sort(judged.correction)[::-1]
+    best, best_bars = -1.0, Bars(np.inf, np.inf)
     for of_corrections in np.arange(0.0, 0.31, 0.025):
-        for a_session in np.arange(0.3, MOST_A_SESSION + 0.01, 0.025):
+        for a_session in np.arange(0.3, MAX_A_SESSION + 0.01, 0.025):
             corrections = int(of_corrections * count)
-            bars = Bars(float(by_worth[int(a_session * count)]), float(by_correction[corrections]) if corrections else np.inf)
-            chosen = bars.chosen(judged)
-            if chosen.sum() > MOST_A_SESSION * count or not keeps[chosen].any():
+            bars = Bars(
+                float(keep_logits[int(a_session * count)]), float(correction_logits[corrections]) if corrections else np.inf
+            )
+            chosen = bars.select(judged)
+            if chosen.sum() > MAX_A_SESSION * count or not keeps[chosen].any():
                 continue
             precision, recall = credit[chosen].mean(), keeps[chosen].sum() / keeps.sum()
             of_all = is_correction[chosen].sum() / max(1, is_correction.sum())
-            worth = 2 * precision * recall / (precision + recall) + OF_CORRECTIONS * of_all
-            if worth > best:
-                best, found = worth, bars
-    return found
+            score = 2 * precision * recall / (precision + recall) + CORRECTION_WEIGHT * of_all
+            if score > best:
+                best, best_bars = score, bars
+    return best_bars
 
 
-def calibration(judged: Floats, credit: Floats) -> tuple[float, float]:
-    """Return slope and shift by which logits of people who were not seen tell how probable it is."""
+def fit_calibration(judged: Floats, credit: Floats) -> tuple[float, float]:
+    """Fit slope and shift that turn logits of unseen people into probabilities."""
     rows = np.column_stack([np.ones(len(judged)), judged])
-    found = np.array([0.0, 1.0])
-    for _ in range(STEPS):
-        likely = 1.0 / (1.0 + np.exp(-np.clip(rows @ found, -30.0, 30.0)))
+    weights = np.array([0.0, 1.0])
+    for _ in range(MAX_STEPS):
+        likely = 1.0 / (1.0 + np.exp(-np.clip(rows @ weights, -30.0, 30.0)))
         bend = (rows * (likely * (1.0 - likely))[:, None]).T @ rows
-        found -= np.linalg.solve(bend, rows.T @ (likely - credit))
-    return float(found[1]), float(found[0])
+        weights -= np.linalg.solve(bend, rows.T @ (likely - credit))
+    return float(weights[1]), float(weights[0])
 
 
-def report(
+def print_report(
     judged: Floats,
     bars: Mapping[str, Bars],
     bags: Bags,
@@ -334,14 +352,16 @@ def report(
     sessions: Mapping[str, int],
     line: tuple[float, float],
 ) -> None:
-    """Print what is proposed of people who were not seen, by bars that were not chosen on them, and how far to believe it."""
+    """Print the cross-validated results, with confidence intervals and calibration."""
     chosen = np.zeros(len(people), bool)
-    for who, of_person in bars.items():
-        chosen |= (people == who) & of_person.chosen(Judged(*judged))
+    for somebody, of_person in bars.items():
+        chosen |= (people == somebody) & of_person.select(TurnLogits(*judged))
     keeps, is_correction = bags.credit == 1.0, bags.of_correction == 1.0
     columns = (bags.credit * chosen, chosen, keeps & chosen, keeps, is_correction & chosen, is_correction)
     order = sorted(sessions)
-    counts = np.array([[*(column[people == who].sum() for column in columns), sessions[who]] for who in order], np.float64)
+    counts = np.array(
+        [[*(column[people == somebody].sum() for column in columns), sessions[somebody]] for somebody in order], np.float64
+    )
     random = np.random.default_rng(0)
     rounds = np.array([counts[random.choice(len(order), len(order))].sum(axis=0) for _ in range(1_000)])
     total = counts.sum(axis=0)
@@ -355,44 +375,46 @@ def report(
 
 
 def write_proposals(path: str, examples: Sequence[Example], fits: Mapping[str, turn_scores.Fit]) -> None:
-    """Write what each person's weights and bars, which have not seen that person, would propose, as `learn --jsonl` does."""
+    """Write the proposals of each person's held-out weights and bars, as `learn --jsonl` does."""
     count = 0
     with open(path, "w", encoding="utf-8") as file:
         for person in sorted({example.person for example in examples if example.path}):
             paths = dict.fromkeys(example.path for example in examples if example.person == person)
-            found = [one for one in map(transcript_files.at_path, paths) if one]
+            files = [entry for entry in map(transcript_files.transcript_at, paths) if entry]
             options = storing.LearningOptions(dry_run=True, fit=fits[person])
-            report = learning.learn(found, None, None, options, lambda _: None)
-            for one in report.proposed:
-                file.write(json.dumps(one.line()) + "\n")
+            report = learning.learn(files, None, None, options, lambda _: None)
+            for entry in report.proposed:
+                file.write(json.dumps(entry.line()) + "\n")
                 count += 1
     print(f"{count} proposals written to {path}", file=sys.stderr)
 
 
-def by_sign(names: Sequence[str], models: Models) -> dict[str, tuple[float, ...]]:
-    """Return the weights of each sign, in the order in which `worth` reads them."""
+def weights_of_signs(names: Sequence[str], models: Models) -> dict[str, tuple[float, ...]]:
+    """Return the weights of each sign, in the order of the package's table."""
     means = [name for name in names if has_mean(name)]
-    found = {}
-    for place, name in enumerate(names):
-        weights_of_sign = [models.sentence[place]]
+    weights_by_sign = {}
+    for index, name in enumerate(names):
+        weights_of_sign = [models.sentence[index]]
         for of_turn in (models.turn, models.correction):
-            weights_of_sign += [of_turn[place], of_turn[len(names) + means.index(name)] if has_mean(name) else 0.0]
-        found[name] = tuple(round(float(weight), 2) for weight in weights_of_sign)
-    return found
+            weights_of_sign += [of_turn[index], of_turn[len(names) + means.index(name)] if has_mean(name) else 0.0]
+        weights_by_sign[name] = tuple(round(float(weight), 2) for weight in weights_of_sign)
+    return weights_by_sign
 
 
-def as_fit(names: Sequence[str], models: Models) -> turn_scores.Fit:
-    """Return the fitted models as the package takes them."""
-    bar = turn_scores.Line(*models.lines[1]).probability(models.bars.worth)
-    correction_bar = turn_scores.Line(*models.lines[2]).probability(models.bars.correction)
-    is_any = np.isfinite(models.bars.correction)  # else no correction is proposed as one
-    return turn_scores.Fit(by_sign(names, models), models.lines, (bar, correction_bar if is_any else ABOVE_ALL))
+def build_fit(names: Sequence[str], models: Models) -> turn_scores.Fit:
+    """Return the fitted models in the package's form."""
+    bar = turn_scores.Calibration(*models.lines[1]).probability(models.bars.keep)
+    correction_bar = turn_scores.Calibration(*models.lines[2]).probability(models.bars.correction)
+    is_any = np.isfinite(models.bars.correction)  # otherwise no correction is proposed as such
+    return turn_scores.Fit(weights_of_signs(names, models), models.lines, (bar, correction_bar if is_any else ABOVE_ALL))
 
 
-def write(names: Sequence[str], models: Models) -> None:
-    """Put the weights into the package's tables, in the order of their names."""
-    write_rows(turn_scores.__file__, "weights.tsv", [[name, *map(str, row)] for name, row in by_sign(names, models).items()])
-    fit = as_fit(names, models)
+def write_tables(names: Sequence[str], models: Models) -> None:
+    """Write the weights into the package's tables, sorted by name."""
+    write_rows(
+        turn_scores.__file__, "weights.tsv", [[name, *map(str, row)] for name, row in weights_of_signs(names, models).items()]
+    )
+    fit = build_fit(names, models)
     rows = zip(("sentence", "turn", "correction", "bars"), (*models.lines, (fit.bar, fit.correction_bar)), strict=True)
     write_rows(turn_scores.__file__, "calibration.tsv", [[name, *(f"{value:.3f}" for value in row)] for name, row in rows])
 

@@ -1,1 +1,1 @@
-"""Every way in: remember, the importers, near-duplicates."""
+"""Ways into the store: remembering, the importers, near-duplicates."""

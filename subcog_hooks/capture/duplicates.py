@@ -12,18 +12,18 @@ from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 Stems = Callable[[str], list[str]]
 
-MAX_CLAUSES = 40  # of one note
-MAX_NOTE = 600  # characters; a longer text tells of many things, and likeness of two of its clauses says little
-LEAST_SHARED = 0.6  # of the words of both clauses (Jaccard), numbers, units and negations aside
-LEAST_COVERED = 0.8  # of the words of the shorter clause
-LEAST_WORDS = 2  # shared ones, where only the shorter clause is covered
-LEAST_DENIED = 3  # shared words of two clauses, one of which denies the other, in notes that tell of other things, too
-LEAST_OF_NOTE = 0.5  # of the shorter note's words, where they are fewer
+MAX_CLAUSES = 40  # clauses of a note
+MAX_NOTE = 600  # characters; two similar clauses mean little in a longer text
+MIN_JACCARD = 0.6  # share of both clauses' words (Jaccard) without numbers, units and negations
+MIN_COVERED = 0.8  # share of the shorter clause's words
+MIN_SHARED_WORDS = 2  # shared words, if only the shorter clause is covered
+MIN_DENIED_WORDS = 3  # shared words of a clause and its denial, in notes with other topics
+MIN_NOTE_SHARE = 0.5  # share of the shorter note's words, for fewer shared words
 
 _CLAUSE = re.compile(
     r"[.!?](?=\s|$)|[;\n()—]|:(?!\s*\d)|,\s|\s(?:because|since|so that|but|which|unless|although)\s", re.IGNORECASE
 )
-# a number is none of #411, 2.0.0b8, 10.244.0.0 or 2026-03-02; they name things, and count none
+# #411, 2.0.0b8, 10.244.0.0 and 2026-03-02 are names, not numbers
 _TOKEN = re.compile(r"(?<![\w.,#/-])(\d+(?:[.,]\d+)?)(?:\s?(%)|([A-Za-zµ]{1,3}\b))?(?![\w/-]|[.,]\d)|[^\W\d_][\w'’-]*")
 _NEGATIONS = frozenset(
     "not no never none neither nor cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt mustnt"
@@ -48,7 +48,7 @@ _UNITS = {
 
 
 class Claim(NamedTuple):
-    """A clause: its words, what it counts (value by what is counted), and whether it denies."""
+    """A clause: its words, its numbers by the unit or noun that they count, and whether it denies."""
 
     words: frozenset[str]
     numbers: dict[str, str]
@@ -56,20 +56,20 @@ class Claim(NamedTuple):
 
 
 def contradiction(new: str, old: str, stems: Stems) -> str | None:
-    """Return how `old` contradicts `new` in a few words, None where it does not.
+    """Describe in a few words how `old` contradicts `new`; None if it does not.
 
     stems: the stems of a text's words, in order.
     """
-    return contradiction_of_claims(claims_of(new, stems), claims_of(old, stems))
+    return contradiction_of_claims(parse_claims(new, stems), parse_claims(old, stems))
 
 
-def claims_of(note: str, stems: Stems) -> list[Claim]:
-    """Return the clauses of a note as claims; none of a text that is too long for one."""
-    return [_claim(clause, stems) for clause in _clauses(note)] if len(note) <= MAX_NOTE else []
+def parse_claims(note: str, stems: Stems) -> list[Claim]:
+    """Return the clauses of a note as claims; none for a text longer than MAX_NOTE."""
+    return [_parse_claim(clause, stems) for clause in _split_clauses(note)] if len(note) <= MAX_NOTE else []
 
 
 def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) -> str | None:
-    """Return how the claims of an old note, the second, contradict those of a new one; None where they do not."""
+    """Describe how an old note's claims, `others`, contradict a new note's; None if they do not."""
     length = min(len(frozenset().union(*(claim.words for claim in note))) for note in (claims, others))
     for claim in claims:
         for other in others:
@@ -79,84 +79,88 @@ def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) ->
 
 
 def _difference(new: Claim, old: Claim, length: int) -> str | None:
-    """Return how two clauses differ. length: words of the shorter note."""
+    """Describe how two clauses differ. length: words of the shorter note."""
     shared = new.words & old.words
     if not shared - EVERYDAY:
         return None
-    is_same = len(shared) >= LEAST_SHARED * len(new.words | old.words)
+    is_same = len(shared) >= MIN_JACCARD * len(new.words | old.words)
     shorter = min(len(new.words), len(old.words))
-    if not (is_same or (len(shared) >= LEAST_WORDS and len(shared) >= LEAST_COVERED * shorter)):
+    if not (is_same or (len(shared) >= MIN_SHARED_WORDS and len(shared) >= MIN_COVERED * shorter)):
         return None
-    for counted in new.numbers.keys() & old.numbers.keys():
-        if new.numbers[counted] != old.numbers[counted]:
-            return f"{old.numbers[counted]} there, {new.numbers[counted]} here"
+    for unit in new.numbers.keys() & old.numbers.keys():
+        if new.numbers[unit] != old.numbers[unit]:
+            return f"{old.numbers[unit]} there, {new.numbers[unit]} here"
     if new.is_negated == old.is_negated or new.numbers or old.numbers:
         return None
-    is_long = is_same and len(shared) >= LEAST_DENIED
-    is_told = is_long or (len(shared) >= LEAST_WORDS and len(shared) >= LEAST_OF_NOTE * length)
-    return "it says the opposite" if is_told else None
+    is_long = is_same and len(shared) >= MIN_DENIED_WORDS
+    is_denied = is_long or (len(shared) >= MIN_SHARED_WORDS and len(shared) >= MIN_NOTE_SHARE * length)
+    return "it says the opposite" if is_denied else None
 
 
-def _clauses(text: str) -> list[str]:
+def _split_clauses(text: str) -> list[str]:
     return list(filter(None, map(str.strip, _CLAUSE.split(text))))[:MAX_CLAUSES]
 
 
-def _claim(clause: str, stems: Stems) -> Claim:
+def _parse_claim(clause: str, stems: Stems) -> Claim:
     words: list[str] = []
     numbers: dict[str, str] = {}
-    twice: set[str] = set()
+    ambiguous: set[str] = set()
     is_negated = False
-    waiting: str | None = None  # a number whose unit may be the next word
-    before = ""  # the last word that says something
+    pending_number: str | None = None  # a number whose unit may be the next word
+    last_word = ""  # the last word that is no stop word
 
-    def count(what: str, value: str) -> None:
-        if what in numbers and numbers[what] != value:
-            twice.add(what)  # a range, or a list: no single claim
-        numbers[what] = value
+    def count(unit_or_noun: str, value: str) -> None:
+        if unit_or_noun in numbers and numbers[unit_or_noun] != value:
+            ambiguous.add(unit_or_noun)  # a range, or a list: no single claim
+        numbers[unit_or_noun] = value
 
-    for found in _TOKEN.finditer(clause):
-        token = found[0].lower().replace("’", "").replace("'", "")
-        if found[1]:
-            if waiting is not None:
-                count(before, waiting)
-            waiting = None
-            value = found[1].rstrip(".,")
-            unit = _UNITS.get((found[2] or found[3] or "").lower())
+    for match in _TOKEN.finditer(clause):
+        token = match[0].lower().replace("’", "").replace("'", "")
+        if match[1]:
+            if pending_number is not None:
+                count(last_word, pending_number)
+            pending_number = None
+            value = match[1].rstrip(".,")
+            unit = _UNITS.get((match[2] or match[3] or "").lower())
             if unit:
                 count(unit, f"{value} {unit}")
             else:
-                waiting = value
+                pending_number = value
             continue
         unit = _UNITS.get(token)
-        if waiting is not None and unit:
-            count(unit, f"{waiting} {unit}")
-            waiting = None
+        if pending_number is not None and unit:
+            count(unit, f"{pending_number} {unit}")
+            pending_number = None
             continue
         if token in _NEGATIONS:
             is_negated = not is_negated
             continue
         stem = "" if token in STOP or token in _FILLERS else " ".join(stems(token))
-        if waiting is not None:
-            count(stem or before, f"{waiting} {token}" if stem else waiting)
-            waiting = None
+        if pending_number is not None:
+            count(stem or last_word, f"{pending_number} {token}" if stem else pending_number)
+            pending_number = None
         if stem:
             words.append(stem)
-            before = stem
-    if waiting is not None:
-        count(before, waiting)
-    return Claim(frozenset(words), {what: value for what, value in numbers.items() if what and what not in twice}, is_negated)
+            last_word = stem
+    if pending_number is not None:
+        count(last_word, pending_number)
+    return Claim(
+        frozenset(words),
+        {unit_or_noun: value for unit_or_noun, value in numbers.items() if unit_or_noun and unit_or_noun not in ambiguous},
+        is_negated,
+    )
 
 
-SIMILAR = 0.5  # share of words in common (Jaccard, stems): from here on a person should look
-CANDIDATES = 10
+MIN_SIMILARITY = 0.5  # Jaccard of word stems from which a person should look
+MAX_CANDIDATES = 10
 MAX_COMPARED = 4_000  # characters compared
 
 
-class Near(NamedTuple):
-    """A memory that a person should look at before a new one is stored.
+class NearDuplicate(NamedTuple):
+    """A memory that a person should see before a new one is stored.
 
-    share: of the words that both have together, 0.0 to 1.0; contradiction: how it contradicts the new one, None where it does
-    not.
+    share: the words in both, divided by the words in either, 0.0 to 1.0; contradiction: how it contradicts the new memory, or
+    None.
     """
 
     memory: Memory
@@ -165,35 +169,35 @@ class Near(NamedTuple):
 
     @property
     def likeness(self) -> str:
-        """The likeness in words, for a person."""
+        """The likeness in words for a person."""
         return f"contradicts it: {self.contradiction}" if self.contradiction else f"{self.share:.0%} alike"
 
 
-def near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[Near]:
-    """Return the active memories of the same audience that share at least half of their words with `memory`, or contradict it.
+def find_near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[NearDuplicate]:
+    """Return the active memories of the same audience that resemble or contradict `memory`.
 
-    What contradicts it comes first, then the most similar.
+    A resembling memory shares at least half of its words. Contradictions come first, then the most similar memories.
     """
-    asked = query.analyse_query(memory.content[:MAX_COMPARED], index)
+    analysed = query.analyse_query(memory.content[:MAX_COMPARED], index)
     audience = Filter(audiences=(audience_of(memory.scope, memory.project),))
-    found = words.search_index(index, words.any_term_query(index, asked), audience, CANDIDATES)
-    rows = store.by_seqs([seq for _, seq in found[:CANDIDATES]])
-    mine, stems = _words(memory, index), index.analysers.body_terms
+    hits = words.search_index(index, words.any_term_query(index, analysed), audience, MAX_CANDIDATES)
+    rows = store.by_seqs([seq for _, seq in hits[:MAX_CANDIDATES]])
+    own_words, stems = _word_set(memory, index), index.analysers.body_terms
     compared = [
-        Near(other, _jaccard(mine, _words(other, index)), contradiction(memory.content, other.content, stems))
+        NearDuplicate(other, _jaccard(own_words, _word_set(other, index)), contradiction(memory.content, other.content, stems))
         for other in rows.values()
         if other.id != memory.id
     ]
-    near = [one for one in compared if one.share >= SIMILAR or one.contradiction]
-    return sorted(near, key=lambda one: (one.contradiction is None, -one.share, one.memory.id))
+    near = [candidate for candidate in compared if candidate.share >= MIN_SIMILARITY or candidate.contradiction]
+    return sorted(near, key=lambda candidate: (candidate.contradiction is None, -candidate.share, candidate.memory.id))
 
 
-def word_share(one: str, other: str, index: LexicalIndex) -> float:
-    """Return the share of their words that two texts have in common, 0.0 to 1.0."""
-    return _jaccard(*[set(index.analysers.body_terms(text[:MAX_COMPARED])) for text in (one, other)])
+def word_share(first: str, second: str, index: LexicalIndex) -> float:
+    """Return the share of words that two texts have in common, 0.0 to 1.0."""
+    return _jaccard(*[set(index.analysers.body_terms(text[:MAX_COMPARED])) for text in (first, second)])
 
 
-def _words(memory: Memory, index: LexicalIndex) -> set[str]:
+def _word_set(memory: Memory, index: LexicalIndex) -> set[str]:
     return set(index.analysers.body_terms(memory.content[:MAX_COMPARED]))
 
 

@@ -1,4 +1,4 @@
-"""The files of an import, read into rows: JSONL line by line, Markdown by its sections. No store here."""
+"""Read the files of an import into rows: JSONL by lines, Markdown by sections. No store here."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import sys
 
 from subcog_hooks.capture import jsonl, markdown
-from subcog_hooks.capture.compose import safe_id, total
-from subcog_hooks.capture.import_changes import Options, Problem, Report
+from subcog_hooks.capture.compose import safe_id, sum_removed
+from subcog_hooks.capture.import_changes import ImportOptions, ImportProblem, ImportReport
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.redaction.redact import holds_known_secret
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
-MAX_MARKDOWN_LINES = 100_000  # of a Markdown file: its parser takes 2 KB for each
-MAX_LINES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
-MAX_LINE = 8_000_000  # characters of one line: the longest content, written in escapes
+MAX_MARKDOWN_LINES = 100_000  # lines of a Markdown file; its parser takes 2 KB a line
+MAX_JSONL_BYTES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
+MAX_LINE_LENGTH = 8_000_000  # characters of one line: the longest content, written in escapes
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
-HIDING = {
+HIDDEN_STATUSES = {
     "superseded": "superseded",
     "deprecated": "archived",
     "rejected": "archived",
     "obsolete": "archived",
-}  # a file's words
+}  # the status of a record -> the status of its memories
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
 def check_source(path: str, root: str | None) -> None:
-    """Check that `path` is something that can be imported. root: of the repository at hand. Raises UsageError otherwise."""
+    """Check that `path` can be imported. root: of the current repository. Raises UsageError otherwise."""
     if path == "-":
         return
     if root and os.path.abspath(path).startswith(os.path.join(root, "")) and leads_out(path, root):
@@ -47,12 +47,12 @@ def check_source(path: str, root: str | None) -> None:
         return  # a pipe that the user has named, such as <(command)
     if not path.lower().endswith((*MARKDOWN_SUFFIXES, *JSONL_SUFFIXES)):
         raise UsageError(f"{path} is neither JSONL nor Markdown by its name", "give a .jsonl file, a .md file or a folder")
-    if not path.lower().endswith(MARKDOWN_SUFFIXES) and (size := os.path.getsize(path)) > MAX_LINES:
-        raise UsageError(f"{path} has {size:,} bytes, at most {MAX_LINES:,} are read", "split it")
+    if not path.lower().endswith(MARKDOWN_SUFFIXES) and (size := os.path.getsize(path)) > MAX_JSONL_BYTES:
+        raise UsageError(f"{path} has {size:,} bytes, at most {MAX_JSONL_BYTES:,} are read", "split it")
 
 
 def count_lines(path: str) -> int | None:
-    """Return how many rows a JSONL file has, for a progress bar; None for Markdown."""
+    """Return the number of lines of a JSONL file, for a progress bar; None for Markdown."""
     if not os.path.isfile(path) or path.lower().endswith(MARKDOWN_SUFFIXES):  # a pipe can be read once only
         return None
     lines = 0
@@ -65,74 +65,82 @@ def count_lines(path: str) -> int | None:
     return lines
 
 
-def rows_of(path: str, options: Options, report: Report) -> Iterator[tuple[str, jsonl.Row]]:
-    """Yield each row with its place; problems go to the report."""
+def read_rows(path: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
+    """Yield each row with its location; problems go to the report."""
     if os.path.isdir(path):
-        found = False
-        for file in markdown_files(path):
-            found = True
+        is_any = False
+        for file in find_markdown_files(path):
+            is_any = True
             if leads_out(file, path):
-                shown = os.path.relpath(file, path).replace(os.sep, "/")
-                report.problems.append(Problem(shown, "is a link that leads out of the folder; it was left out"))
+                name = os.path.relpath(file, path).replace(os.sep, "/")
+                report.problems.append(ImportProblem(name, "is a link that leads out of the folder; it was left out"))
             else:
-                yield from _sections(file, options, report)
-        if not found:
+                yield from _read_sections(file, options, report)
+        if not is_any:
             raise UsageError(f"{path} holds no Markdown", "give a folder of .md files, or a .jsonl file")
     elif path.lower().endswith(MARKDOWN_SUFFIXES):
-        yield from _sections(path, options, report)
+        yield from _read_sections(path, options, report)
     else:
-        yield from _lines(path, options, report)
+        yield from _read_json_lines(path, options, report)
 
 
-def _lines(path: str, options: Options, report: Report) -> Iterator[tuple[str, jsonl.Row]]:
-    ids, now = IdMaker(), now_ms()
+def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
+    ids, time_ms = IdMaker(), now_ms()
     name = "standard input" if path == "-" else os.path.basename(path)
     source = sys.stdin.fileno() if path == "-" else path
     try:
         with open(source, encoding="utf-8-sig", errors="surrogateescape", newline="\n", closefd=path != "-") as file:
-            for number, line in enumerate(_whole_lines(file, name), 1):
+            for number, line in enumerate(_read_whole_lines(file, name), 1):
                 if not line.strip():
                     continue
-                place = f"{name} line {number}"
+                location = f"{name} line {number}"
                 try:
-                    if len(line) > MAX_LINE:
-                        raise InvalidMemory(f"the line has more than {MAX_LINE:,} characters", "split it")
+                    if len(line) > MAX_LINE_LENGTH:
+                        raise InvalidMemory(f"the line has more than {MAX_LINE_LENGTH:,} characters", "split it")
                     _check_utf8(line)
-                    yield place, _with_safe_id(jsonl.parse(line, ids.new, now, trusted=options.trusted), place, report)
+                    yield (
+                        location,
+                        _replace_unsafe_id(jsonl.parse(line, ids.new, time_ms, trusted=options.trusted), location, report),
+                    )
                 except InvalidMemory as error:
-                    report.problems.append(Problem(place, str(error)))
+                    report.problems.append(ImportProblem(location, str(error)))
     except OSError as error:
-        raise UsageError(f"{path} can not be read: {error.strerror}", "give a .jsonl file, a .md file or a folder") from error
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "give a .jsonl file, a .md file or a folder") from error
 
 
-def _whole_lines(file: TextIO, name: str) -> Iterator[str]:
-    """Return the lines of a file; of one that is too long, MAX_LINE + 1 characters. Raises UsageError after MAX_LINES."""
-    read = 0
-    while line := file.readline(MAX_LINE + 1):
+def _read_whole_lines(file: TextIO, name: str) -> Iterator[str]:
+    """Yield the lines of a file, long ones cut to MAX_LINE_LENGTH + 1 characters.
+
+    Raises UsageError for a file of more than MAX_JSONL_BYTES.
+    """
+    length = 0
+    while line := file.readline(MAX_LINE_LENGTH + 1):
         rest = line
-        while rest and not rest.endswith("\n") and read <= MAX_LINES:
-            read += len(rest)
-            rest = file.readline(MAX_LINE)
-        read += len(rest)
-        if read > MAX_LINES:
-            raise UsageError(f"{name} has more than {MAX_LINES:,} characters", "split it")
+        while rest and not rest.endswith("\n") and length <= MAX_JSONL_BYTES:
+            length += len(rest)
+            rest = file.readline(MAX_LINE_LENGTH)
+        length += len(rest)
+        if length > MAX_JSONL_BYTES:
+            raise UsageError(f"{name} has more than {MAX_JSONL_BYTES:,} characters", "split it")
         yield line
 
 
-def _with_safe_id(row: jsonl.Row, place: str, report: Report) -> jsonl.Row:
-    """Return the row with an id that can be used here: it is looked up before the rest of the memory is redacted."""
-    given = row.memory.id
-    if row.has_id and (name := safe_id(given)) != given:
+def _replace_unsafe_id(row: jsonl.Row, location: str, report: ImportReport) -> jsonl.Row:
+    """Return the row with an id that can be used here: the id is looked up before the other fields are redacted."""
+    identifier = row.memory.id
+    if row.has_id and (name := safe_id(identifier)) != identifier:
         row.memory = row.memory.with_changes(id=name)
-        if holds_known_secret(given):
-            report.removed = total([report.removed, (("id", 1),)])
+        if holds_known_secret(identifier):
+            report.removed = sum_removed([report.removed, (("id", 1),)])
         else:
-            report.problems.append(Problem(place, f"no command can name the id {given}; it is {name} here", is_entry=True))
+            report.problems.append(
+                ImportProblem(location, f"no command can name the id {identifier}; it is {name} here", is_entry=True)
+            )
     return row
 
 
-def place_of(file: str, root: str | None) -> str:
-    """Return how a Markdown file is named in ids and sources: from the project's root, else by its full path."""
+def name_in_sources(file: str, root: str | None) -> str:
+    """Return the name of a Markdown file in ids and sources: from the project's root, else its full path."""
     path = os.path.realpath(file)
     inside = root is not None and path.startswith(os.path.join(root, ""))
     return (os.path.relpath(path, root) if inside else path).replace(os.sep, "/")
@@ -145,7 +153,7 @@ def _check_utf8(line: str) -> None:
         raise InvalidMemory(f"not UTF-8 at character {error.start + 1}", "convert the file") from error
 
 
-def markdown_files(folder: str) -> Iterator[str]:
+def find_markdown_files(folder: str) -> Iterator[str]:
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith("."))
         for name in sorted(files):
@@ -153,53 +161,55 @@ def markdown_files(folder: str) -> Iterator[str]:
                 yield os.path.join(parent, name)
 
 
-def _sections(file: str, options: Options, report: Report) -> Iterator[tuple[str, jsonl.Row]]:
-    """Yield the sections of a Markdown file, each with an id that follows from its place: importing again adds nothing."""
-    shown = place_of(file, options.root)
+def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
+    """Yield the sections of a Markdown file. Their ids follow from their headings, so a second import adds nothing."""
+    name = name_in_sources(file, options.root)
     try:
         raw = read_regular(file, MAX_MARKDOWN + 1)
         status = os.stat(file)
         if len(raw) > MAX_MARKDOWN:
-            fault = f"has {status.st_size:,} bytes, at most {MAX_MARKDOWN:,} are read; split it"
-            report.problems.append(Problem(shown, fault))
+            message = f"has {status.st_size:,} bytes, at most {MAX_MARKDOWN:,} are read; split it"
+            report.problems.append(ImportProblem(name, message))
             return
         text = raw.decode("utf-8-sig")
         if text.count("\n") > MAX_MARKDOWN_LINES:
-            report.problems.append(Problem(shown, f"has more than {MAX_MARKDOWN_LINES:,} lines; split it"))
+            report.problems.append(ImportProblem(name, f"has more than {MAX_MARKDOWN_LINES:,} lines; split it"))
             return
         modified = int(status.st_mtime * 1000)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, NotRegular) else error
-        report.problems.append(Problem(shown, f"can not be read: {reason}"))
+        report.problems.append(ImportProblem(name, f"cannot be read: {reason}"))
         return
-    report.files.add(shown)
-    for row in sections_of(text, shown, modified, options.project, trusted=options.trusted):
-        yield f"{shown} line {row.memory.source.rpartition(':')[2]}", row
+    report.files.add(name)
+    for row in section_rows(text, name, modified, options.project, trusted=options.trusted):
+        yield f"{name} line {row.memory.source.rpartition(':')[2]}", row
 
 
-def sections_of(text: str, shown: str, modified: int, project: str | None, *, trusted: bool = False) -> Iterator[jsonl.Row]:
-    """Yield the sections of a Markdown document as memories with ids that follow from their places.
+def section_rows(
+    text: str, file_name: str, modified_ms: int, project: str | None, *, trusted: bool = False
+) -> Iterator[jsonl.Row]:
+    """Yield the sections of a Markdown document as memories with ids that follow from their headings.
 
-    shown: the file's name from the project's root; modified: milliseconds since the epoch, where the document has no date;
+    file_name: from the project's root; modified_ms: milliseconds since the epoch, for a document without a date;
     trusted: the person vouches for it.
     """
-    title = os.path.splitext(os.path.basename(shown))[0]
-    document = markdown.read(text, title=title)
-    seen: dict[str, int] = {}
+    title = os.path.splitext(os.path.basename(file_name))[0]
+    document = markdown.read_document(text, title=title)
+    counts: dict[str, int] = {}
     for section in document.sections:
-        key = "\x00".join((project or "", shown, *section.heading_path))
-        seen[key] = seen.get(key, 0) + 1
+        key = "\x00".join((project or "", file_name, *section.heading_path))
+        counts[key] = counts.get(key, 0) + 1
         memory = Memory(
-            id=SECTION_PREFIX + hash_content(f"{key}\x00{seen[key]}")[:12],
+            id=SECTION_PREFIX + hash_content(f"{key}\x00{counts[key]}")[:12],
             content=section.content,
             namespace=document.namespace,
             scope="project" if project else "user",
             project=project,
             tags=document.tags,
-            source=f"{shown}:{section.line}",
-            status=HIDING.get(document.status, "active"),
+            source=f"{file_name}:{section.line}",
+            status=HIDDEN_STATUSES.get(document.status, "active"),
             trust=USER if trusted else FILE,
-            created_at=document.date or modified,
-            updated_at=document.date or modified,
+            created_at=document.date or modified_ms,
+            updated_at=document.date or modified_ms,
         )
         yield jsonl.Row(memory, True, is_section=True)

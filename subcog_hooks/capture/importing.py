@@ -1,13 +1,13 @@
-"""Importing many memories: in chunks, so that no other process waits; a line that does not hold stops only itself."""
+"""Import many memories in chunks, so that no other process waits. An invalid line stops only itself."""
 
 from __future__ import annotations
 
 from itertools import islice
 
 from subcog_hooks.capture import import_files
-from subcog_hooks.capture.compose import total
-from subcog_hooks.capture.import_changes import Options, Report, changes_by, is_untouched
-from subcog_hooks.capture.import_files import HIDING
+from subcog_hooks.capture.compose import sum_removed
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport, is_untouched, plan_changes
+from subcog_hooks.capture.import_files import HIDDEN_STATUSES
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, USER, Memory
 from subcog_hooks.store.store import Filter, Store, audience_of
@@ -19,59 +19,58 @@ if TYPE_CHECKING:
 
     from subcog_hooks.capture import jsonl
 
-CHUNK = 1_000  # memories in one transaction: some 50 ms of the write lock
-ATTEMPTS = 3  # of a chunk, when another process gets in between
+CHUNK_ROWS = 1_000  # memories of one transaction, which holds the write lock for 50 ms
+MAX_CHUNK_ATTEMPTS = 3  # attempts at a chunk, in case another process writes meanwhile
 
 
-def run(path: str, store: Store | None, options: Options, progress: Callable[[int], None]) -> Report:
-    """Import a JSONL file, a Markdown file or a folder of Markdown. `progress` is told how many rows each chunk had.
+def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:
+    """Import a JSONL file, a Markdown file or a folder of Markdown.
 
-    path: one that `import_files.check_source` lets through. store: None where there is none yet and nothing will be written
-    (`--dry-run`). Raises UsageError when the path can not be read, StoreError when the store can not be written; what was
-    committed before stays.
+    path: checked by `import_files.check_source`; store: None for `--dry-run` without a store; progress: called with the number
+    of rows of each chunk. Raises UsageError if the path cannot be read, and StoreError if the store cannot be written.
+    Committed chunks stay.
     """
-    report = Report()
-    rows = import_files.rows_of(path, options, report)
+    report = ImportReport()
+    rows = import_files.read_rows(path, options, report)
     imported: set[str] = set()
-    while chunk := list(islice(rows, CHUNK)):
-        _take(chunk, store, options, report)
+    while chunk := list(islice(rows, CHUNK_ROWS)):
+        _write_chunk(chunk, store, options, report)
         for _, row in chunk:
             if row.is_section:
                 imported.add(row.memory.id)
         progress(len(chunk))
     if store and report.files:
-        _archive_what_is_gone(store, imported, report.files, options, report)
+        _archive_missing_sections(store, imported, report.files, options, report)
     return report
 
 
-def run_reading(
+def import_reading(
     rows: Sequence[tuple[str, jsonl.Row]],
     has_lost: Callable[[str], bool],
     files: AbstractSet[str],
     store: Store | None,
-    options: Options,
+    options: ImportOptions,
     progress: Callable[[int], None],
-) -> Report:
-    """Import what a source held, as `run` does.
+) -> ImportReport:
+    """Import the rows of a source, as `import_path` does.
 
-    has_lost: tells by a memory's origin whether it would be among the rows if it were still there: those that an earlier import
-    took are archived. files: the Markdown files that were read as `run` reads them:
-    sections that are no longer in them are archived. Raises StoreError.
+    has_lost: tells by the origin of a stored memory whether the source has lost it, so that it is archived. files: the Markdown
+    files that were read as by `import_path`; sections that left them are archived. Raises StoreError.
     """
-    report = Report()
-    there = {row.memory.id for _, row in rows}
-    for start in range(0, len(rows), CHUNK):
-        chunk = list(rows[start : start + CHUNK])
-        _take(chunk, store, options, report)
+    report = ImportReport()
+    present_ids = {row.memory.id for _, row in rows}
+    for start in range(0, len(rows), CHUNK_ROWS):
+        chunk = list(rows[start : start + CHUNK_ROWS])
+        _write_chunk(chunk, store, options, report)
         progress(len(chunk))
     if store and files:
-        _archive_what_is_gone(store, there, files, options, report)
+        _archive_missing_sections(store, present_ids, files, options, report)
     if store:
-        _archive(
+        _archive_untouched(
             [
                 memory
                 for memory in store.all(("active", PENDING))
-                if memory.id.startswith(SECTION_PREFIX) and memory.id not in there and has_lost(memory.source)
+                if memory.id.startswith(SECTION_PREFIX) and memory.id not in present_ids and has_lost(memory.source)
             ],
             store,
             options,
@@ -80,58 +79,57 @@ def run_reading(
     return report
 
 
-def _archive(gone: Sequence[Memory], store: Store, options: Options, report: Report) -> None:
-    """Archive what is no longer where it was taken from, and that nobody has changed here."""
-    kept = [one for one in gone if is_untouched(one) and not (options.keeps_users and one.trust == USER)]
-    report.archived += len(kept)
-    if kept and not options.dry_run:
-        store.update([memory.with_changes(status="archived") for memory in kept])
+def _archive_untouched(memories: Sequence[Memory], store: Store, options: ImportOptions, report: ImportReport) -> None:
+    untouched = [memory for memory in memories if is_untouched(memory) and not (options.keeps_users and memory.trust == USER)]
+    report.archived += len(untouched)
+    if untouched and not options.dry_run:
+        store.update([memory.with_changes(status="archived") for memory in untouched])
 
 
-def _archive_what_is_gone(
-    store: Store, imported: AbstractSet[str], files: AbstractSet[str], options: Options, report: Report
+def _archive_missing_sections(
+    store: Store, imported: AbstractSet[str], files: AbstractSet[str], options: ImportOptions, report: ImportReport
 ) -> None:
-    """Archive the sections that an earlier import took from these files and that are in them no longer.
+    """Archive the sections that left these files since an earlier import.
 
-    That a project has got a remote, and so another name, is no reason to have its sections twice. What the user has edited
-    stays, and an archived one that the user brings back stays too: an edit moves `updated_at`.
+    A project that got a remote has another name, but not its sections twice. Sections that the user edited or brought back
+    stay: an edit moves `updated_at`.
     """
     names = options.names or ((options.project,) if options.project else ())
     audiences = tuple(audience_of("project", name) for name in names) or ("user",)
     gone = [
         memory
         for memory in store.select(Filter(audiences=audiences, statuses=("active",)))
-        if memory.id.startswith(SECTION_PREFIX) and memory.id not in imported and _file_of(memory) in files
+        if memory.id.startswith(SECTION_PREFIX) and memory.id not in imported and _section_file(memory) in files
     ]
-    _archive(gone, store, options, report)
+    _archive_untouched(gone, store, options, report)
 
 
-def _take(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: Options, report: Report) -> None:
-    """Write one chunk. Another process may import the same rows: then they are looked at once more."""
-    for attempt in range(ATTEMPTS):
-        found = changes_by(chunk, store, options)
+def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, report: ImportReport) -> None:
+    """Write one chunk. If another process imports the same rows meanwhile, compare them once more."""
+    for attempt in range(MAX_CHUNK_ATTEMPTS):
+        changes = plan_changes(chunk, store, options)
         try:
             if store and not options.dry_run:
-                store.add(found.new.values())
-                store.update(found.changed.values())
+                store.add(changes.new.values())
+                store.update(changes.changed.values())
         except UsageError:
-            if attempt == ATTEMPTS - 1:
+            if attempt == MAX_CHUNK_ATTEMPTS - 1:
                 raise
             continue
         break
-    report.added += len(found.new)
-    report.set_aside += sum(memory.status in HIDING.values() for memory in found.new.values())
-    for memory in (*found.new.values(), *found.changed.values()):
-        if memory.status in HIDING.values() and memory.id.startswith(SECTION_PREFIX):
-            report.hidden[_file_of(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], memory.status)
-    report.owners.update(memory.project or memory.scope for memory in found.new.values())
-    report.replaced += len(found.changed)
-    report.skipped += found.skipped
-    report.problems += found.problems
-    report.removed = total([report.removed, *found.removed])
-    report.unknown |= found.unknown
-    report.withheld += found.withheld
+    report.added += len(changes.new)
+    report.set_aside += sum(memory.status in HIDDEN_STATUSES.values() for memory in changes.new.values())
+    for memory in (*changes.new.values(), *changes.changed.values()):
+        if memory.status in HIDDEN_STATUSES.values() and memory.id.startswith(SECTION_PREFIX):
+            report.hidden[_section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], memory.status)
+    report.owners.update(memory.project or memory.scope for memory in changes.new.values())
+    report.replaced += len(changes.changed)
+    report.skipped += changes.skipped
+    report.problems += changes.problems
+    report.removed = sum_removed([report.removed, *changes.removed])
+    report.unknown |= changes.unknown
+    report.withheld += changes.withheld
 
 
-def _file_of(section: Memory) -> str:
+def _section_file(section: Memory) -> str:
     return section.source.rpartition(":")[0]

@@ -1,8 +1,9 @@
-"""Memories as JSON lines: one memory a line, read and written."""
+"""Memories as JSON lines: one memory a line, parsed and dumped."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from subcog_hooks.core.control_characters import to_json
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_NAMES = {"entity_id": "id", "recognition": "content", "trigger_patterns": "triggers", "state_conditions": "when"}
-_TYPE = "entity_type"
-_FACTS = {"is_first_conversation": "first_session"}  # S3's names of what is known here by another
+_ENTITY_NAMES = {"entity_id": "id", "recognition": "content", "trigger_patterns": "triggers", "state_conditions": "when"}
+_ENTITY_TYPE = "entity_type"
+_FACT_NAMES = {"is_first_conversation": "first_session"}  # S3's names of our facts
 
 
 def is_entity(fields: dict[str, object]) -> bool:
-    """Return whether a line's fields are those of an entity.
+    """Return whether a line's fields are an entity's.
 
     >>> is_entity({"entity_id": "handler_crisis"}), is_entity({"id": "a", "content": "x"})
     (True, False)
@@ -39,36 +40,36 @@ def is_entity(fields: dict[str, object]) -> bool:
     return "entity_id" in fields
 
 
-def as_memory(fields: dict[str, object]) -> dict[str, object]:
-    """Return an entity's fields as those of a memory. Raises InvalidMemory where a field is given by both of its names.
+def convert_entity(fields: dict[str, object]) -> dict[str, object]:
+    """Convert an entity's fields to a memory's. Raises InvalidMemory if both names of a field are given.
 
-    `recognition` is the text, and without a text the entity's id is. The type becomes the namespace.
+    `recognition` becomes the content, which defaults to the entity's id. The type becomes the namespace.
 
-    >>> as_memory({"entity_id": "calm", "entity_type": "SCRIPT", "keywords": "calm, lose it", "trigger_patterns": None})
+    >>> convert_entity({"entity_id": "calm", "entity_type": "SCRIPT", "keywords": "calm, lose it", "trigger_patterns": None})
     {'id': 'calm', 'namespace': 'script', 'keywords': ['calm', 'lose it'], 'content': 'calm'}
     """
-    given: dict[str, object] = {}
+    converted: dict[str, object] = {}
     for name, value in fields.items():
-        meant = "namespace" if name == _TYPE else _NAMES.get(name, name)
+        target = "namespace" if name == _ENTITY_TYPE else _ENTITY_NAMES.get(name, name)
         if value is None or (name == "recognition" and fields.get("content") is not None):
             continue
-        if meant in given:
-            raise InvalidMemory(f"{meant} is given twice, as {name} too", "give one of them")
-        given[meant] = value
-    namespace = given.get("namespace")
+        if target in converted:
+            raise InvalidMemory(f"{target} is given twice, as {name} too", "give one of them")
+        converted[target] = value
+    namespace = converted.get("namespace")
     if isinstance(namespace, str):
-        given["namespace"] = namespace.strip().lower().replace(" ", "-")
-    if isinstance(given.get("keywords"), str):
-        given["keywords"] = _split_at_commas(str(given["keywords"]))
-    when = given.get("when")
+        converted["namespace"] = namespace.strip().lower().replace(" ", "-")
+    if isinstance(converted.get("keywords"), str):
+        converted["keywords"] = _split_at_commas(str(converted["keywords"]))
+    when = converted.get("when")
     if isinstance(when, dict):
-        given["when"] = {_FACTS.get(name, name): condition for name, condition in when.items()}
-    given.setdefault("content", given.get("id"))
-    return given
+        converted["when"] = {_FACT_NAMES.get(name, name): condition for name, condition in when.items()}
+    converted.setdefault("content", converted.get("id"))
+    return converted
 
 
 def _split_at_commas(text: str) -> list[str]:
-    """Return the words that commas part, each once.
+    """Return the words between commas, each once.
 
     >>> _split_at_commas("calm, lose it,, calm ")
     ['calm', 'lose it']
@@ -77,57 +78,54 @@ def _split_at_commas(text: str) -> list[str]:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TEXTS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
-_LISTS = ("tags", "keywords", "triggers", "paths")
-_OF_THE_PERSON = (USER, "transcript")  # trusts
-_TIMES = ("created_at", "updated_at", "expires_at")
-PUSHING = ("triggers", "paths", "when", "questions", "standing")  # bring a memory where nobody asks for it in its own words
-FIELDS = frozenset(("id", "content", "priority", "when", "questions", "standing", *_TEXTS, *_LISTS, *_TIMES))
-DERIVED = frozenset(("urn", "content_hash", "score", "relevance"))  # of other outputs: not worth a remark
+_TEXT_FIELDS = ("namespace", "scope", "project", "branch", "status", "superseded_by", "source", "trust")
+_LIST_FIELDS = ("tags", "keywords", "triggers", "paths")
+_PERSON_TRUSTS = (USER, "transcript")  # trusts of the person's own words
+_TIME_FIELDS = ("created_at", "updated_at", "expires_at")
+CUE_FIELDS = ("triggers", "paths", "when", "questions", "standing")  # bring a memory without a prompt in its words
+FIELDS = frozenset(("id", "content", "priority", "when", "questions", "standing", *_TEXT_FIELDS, *_LIST_FIELDS, *_TIME_FIELDS))
+DERIVED_FIELDS = frozenset(("urn", "content_hash", "score", "relevance"))  # fields of other outputs, which need no remark
 
 
+@dataclass(slots=True)
 class Row:
-    """One line that was read: the memory, whether the line gave its id, and the names of fields that mean nothing.
+    """A parsed line: its memory, whether the line gave the id, and the names of unknown fields.
 
-    is_section: it is no line at all, but a section of a Markdown file, whose id follows from its place; is_withheld: its cues
-    and questions were left out.
+    is_section: it is a section of a Markdown file, with an id that follows from its headings; is_withheld: its cues and
+    questions were left out.
     """
 
-    __slots__ = ("has_id", "is_section", "is_withheld", "memory", "unknown")
-
-    def __init__(self, memory: Memory, has_id: bool, unknown: tuple[str, ...] = (), *, is_section: bool = False) -> None:
-        self.memory = memory
-        self.has_id = has_id
-        self.unknown = unknown
-        self.is_section = is_section
-        self.is_withheld = False
+    memory: Memory
+    has_id: bool
+    unknown: tuple[str, ...] = ()
+    is_section: bool = field(default=False, kw_only=True)
+    is_withheld: bool = field(default=False, init=False)
 
 
-def parse(line: str, new_id: Callable[[], str], now: int, *, trusted: bool) -> Row:
-    """Return the memory that a line describes. Raises InvalidMemory with the field and the remedy.
+def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool) -> Row:
+    """Parse a line into a memory. Raises InvalidMemory with the field and the remedy.
 
-    trusted: the user vouches for the file, so that `trust` user and priorities that pin hold (`import --trust user`);
-    otherwise nothing in it raises its own trust to the person's word, typed (`user`) or said in a session (`transcript`), and
-    what is a file's or a colleague's word (trust `file`, `team`) comes without what would push it: triggers, paths, conditions,
-    questions, that it holds always.
+    trusted: the user vouches for the file (`import --trust user`), so `trust` user and priorities that pin are kept. Otherwise
+    no line gets the trust of the person's typed (`user`) or spoken (`transcript`) words. A file's or a teammate's line (trust
+    `file`, `team`) then also loses its triggers, paths, conditions, questions and `standing`.
     """
     fields = _parse_fields(line)
-    given = {name: value for name, value in fields.items() if value is not None}
-    values: dict[str, Any] = {}  # each is checked here, as the field of a Memory that it fills
-    for name in ("id", "content", *_TEXTS):
-        if name in given:
-            values[name] = _text(name, given[name])
-    for name in _LISTS:
-        if name in given:
-            values[name] = _texts(name, given[name])
-    for name in _TIMES:
-        if name in given:
-            values[name] = _time(name, given[name])
-    if "questions" in given:
-        values["questions"] = _questions(given["questions"])
-    if "standing" in given:
-        values["standing"] = _yes_or_no("standing", given["standing"])
-    _numbers(given, values, trusted)
+    present = {name: value for name, value in fields.items() if value is not None}
+    values: dict[str, Any] = {}  # the checked fields of the Memory
+    for name in ("id", "content", *_TEXT_FIELDS):
+        if name in present:
+            values[name] = _check_text(name, present[name])
+    for name in _LIST_FIELDS:
+        if name in present:
+            values[name] = _check_texts(name, present[name])
+    for name in _TIME_FIELDS:
+        if name in present:
+            values[name] = _check_time(name, present[name])
+    if "questions" in present:
+        values["questions"] = _parse_questions(present["questions"])
+    if "standing" in present:
+        values["standing"] = _check_flag("standing", present["standing"])
+    _check_priority_and_conditions(present, values, trusted)
     if "content" not in values:
         raise InvalidMemory("there is no content", 'for instance {"content": "…"}')
     project = values.get("project")
@@ -135,54 +133,53 @@ def parse(line: str, new_id: Callable[[], str], now: int, *, trusted: bool) -> R
         values["project"] = resolve_identity(project)
     values.setdefault("scope", "project" if project else "user")
     values.setdefault("namespace", DEFAULT_NAMESPACE)
-    values.setdefault("created_at", now)
+    values.setdefault("created_at", now_ms)
     values.setdefault("updated_at", values["created_at"])
     trust = values.get("trust")
-    values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _OF_THE_PERSON else "import")
+    values["trust"] = (trust or USER) if trusted else (trust if trust and trust not in _PERSON_TRUSTS else "import")
     has_id = "id" in values
     values.setdefault("id", "" if has_id else new_id())
-    unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED)
+    unknown = tuple(name for name in fields if name not in FIELDS and name not in DERIVED_FIELDS)
     row = Row(Memory(**values), has_id, unknown)
     if not trusted:
-        _withhold(row)
+        _withhold_cues(row)
     return row
 
 
-def _withhold(row: Row) -> None:
-    """Leave out what nobody vouches for: an origin that keeps away what is like it, and of another's word what pushes it."""
+def _withhold_cues(row: Row) -> None:
+    """Leave out an unvouched origin that would hide similar memories, and the cues of a file's or a teammate's line."""
     if is_loaded_by_client(row.memory.source):
         row.memory = row.memory.with_changes(source="")
     if row.memory.trust not in (FILE, TEAM):
         return
     bare = Memory(id=row.memory.id, content=row.memory.content)
-    row.is_withheld = any(getattr(row.memory, name) for name in PUSHING)
-    row.memory = row.memory.with_changes(**{name: getattr(bare, name) for name in PUSHING})
+    row.is_withheld = any(getattr(row.memory, name) for name in CUE_FIELDS)
+    row.memory = row.memory.with_changes(**{name: getattr(bare, name) for name in CUE_FIELDS})
 
 
-def for_colleagues(memory: Memory) -> Memory:
-    """Return a memory as a file of the project's repository has it: the file's word, without where it came from here."""
+def prepare_for_repository(memory: Memory) -> Memory:
+    """Return a memory for a file in the project's repository: with the trust of a file, without its origin."""
     return memory.with_changes(trust=FILE, source="")
 
 
-def for_export(memory: Memory, *, with_learned: bool) -> Memory:
-    """Return a memory as it leaves this machine. with_learned: also the questions that were learned from prompts."""
-    kept = memory.questions if with_learned else questions.without_learned(memory.questions)
-    return memory.with_changes(questions=questions.without_records(kept)) if memory.questions else memory
+def prepare_for_export(memory: Memory, *, with_learned: bool) -> Memory:
+    """Return a memory for export from this machine. with_learned: with the questions that were learned from prompts."""
+    exported = memory.questions if with_learned else questions.without_learned(memory.questions)
+    return memory.with_changes(questions=questions.without_records(exported)) if memory.questions else memory
 
 
 def _parse_fields(line: str) -> dict[str, Any]:
-    """Return the fields that a line gives to a memory, by their names. Raises InvalidMemory."""
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InvalidMemory(f"not JSON: {error}", "one object a line") from error
     if not isinstance(fields, dict):
         raise InvalidMemory("not a JSON object", 'for instance {"content": "…"}')
-    return as_memory(fields) if is_entity(fields) else fields
+    return convert_entity(fields) if is_entity(fields) else fields
 
 
 def dump(memory: Memory) -> str:
-    """Return the line of a memory, without its end of line: fields in a fixed order, those at their defaults left out."""
+    """Return the line of a memory without its line end: fields in a fixed order, defaults left out."""
     everything: dict[str, object] = {
         "id": memory.id,
         "content": memory.content,
@@ -198,9 +195,9 @@ def dump(memory: Memory) -> str:
         "questions": questions.to_json(memory.questions),
         "standing": memory.standing,
         "priority": memory.priority,
-        "created_at": written_time(memory.created_at),
-        "updated_at": written_time(memory.updated_at) if memory.updated_at != memory.created_at else None,
-        "expires_at": written_time(memory.expires_at) if memory.expires_at is not None else None,
+        "created_at": format_time(memory.created_at),
+        "updated_at": format_time(memory.updated_at) if memory.updated_at != memory.created_at else None,
+        "expires_at": format_time(memory.expires_at) if memory.expires_at is not None else None,
         "status": memory.status if memory.status != "active" else None,
         "superseded_by": memory.superseded_by,
         "source": memory.source,
@@ -210,20 +207,20 @@ def dump(memory: Memory) -> str:
     return to_json(fields)
 
 
-def written_time(at_ms: int) -> str:
-    """Return milliseconds since the epoch as ISO 8601, UTC; thousandths only where there are any.
+def format_time(at_ms: int) -> str:
+    """Format milliseconds since the epoch as ISO 8601, UTC; thousandths only if there are any.
 
-    >>> written_time(1772445600000), written_time(1)
+    >>> format_time(1772445600000), format_time(1)
     ('2026-03-02T10:00:00Z', '1970-01-01T00:00:00.001Z')
     """
     moment = _EPOCH + timedelta(milliseconds=at_ms)
     return moment.isoformat(timespec="milliseconds" if at_ms % 1000 else "seconds").removesuffix("+00:00") + "Z"
 
 
-def read_time(text: str) -> int:
-    """Return ISO 8601 as milliseconds since the epoch; a time without a zone is UTC. Raises ValueError.
+def parse_time(text: str) -> int:
+    """Parse ISO 8601 into milliseconds since the epoch; a time without a zone is UTC. Raises ValueError.
 
-    >>> read_time("2026-03-02"), read_time("2026-03-02T11:00:00+01:00")
+    >>> parse_time("2026-03-02"), parse_time("2026-03-02T11:00:00+01:00")
     (1772409600000, 1772445600000)
     """
     moment = datetime.fromisoformat(text.strip())
@@ -232,50 +229,53 @@ def read_time(text: str) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _text(name: str, value: object) -> str:
+def _check_text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidMemory(f"{name} is {_shown(value)}", "expected a text")
+        raise InvalidMemory(f"{name} is {_quote_value(value)}", "expected a text")
     return value
 
 
-def _texts(name: str, value: object) -> tuple[str, ...]:
+def _check_texts(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise InvalidMemory(f"{name} is {_shown(value)}", "expected a list of texts")
+        raise InvalidMemory(f"{name} is {_quote_value(value)}", "expected a list of texts")
     return tuple(dict.fromkeys(value))
 
 
-def _questions(value: object) -> tuple[AnsweredQuestion, ...]:
+def _parse_questions(value: object) -> tuple[AnsweredQuestion, ...]:
     try:
         return questions.without_records(questions.from_json(value))
     except ValueError as error:
         raise InvalidMemory(
-            f"questions is {_shown(value)}", 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'
+            f"questions is {_quote_value(value)}",
+            'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}',
         ) from error
 
 
-def _yes_or_no(name: str, value: object) -> bool:
+def _check_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise InvalidMemory(f"{name} is {_shown(value)}", "expected true or false")
+        raise InvalidMemory(f"{name} is {_quote_value(value)}", "expected true or false")
     return value
 
 
-def _time(name: str, value: object) -> int:
+def _check_time(name: str, value: object) -> int:
     try:
-        return read_time(_text(name, value))
+        return parse_time(_check_text(name, value))
     except (ValueError, OverflowError) as error:
-        raise InvalidMemory(f"{name} is {_shown(value)}", "expected ISO 8601, for instance 2026-03-02T10:00:00Z") from error
+        raise InvalidMemory(
+            f"{name} is {_quote_value(value)}", "expected ISO 8601, for instance 2026-03-02T10:00:00Z"
+        ) from error
 
 
-def _numbers(given: dict[str, object], values: dict[str, object], trusted: bool) -> None:
-    priority = given.get("priority", 0)
+def _check_priority_and_conditions(present: dict[str, object], values: dict[str, object], trusted: bool) -> None:
+    priority = present.get("priority", 0)
     if not isinstance(priority, int) or isinstance(priority, bool):
-        raise InvalidMemory(f"priority is {_shown(priority)}", "expected a whole number, 0 to 100")
+        raise InvalidMemory(f"priority is {_quote_value(priority)}", "expected a whole number, 0 to 100")
     values["priority"] = priority if trusted or priority > 100 else min(priority, MAX_UNPINNED_PRIORITY)
-    when = given.get("when", {})
+    when = present.get("when", {})
     if not isinstance(when, dict):
-        raise InvalidMemory(f"when is {_shown(when)}", "expected an object of state conditions")
+        raise InvalidMemory(f"when is {_quote_value(when)}", "expected an object of state conditions")
     values["when"] = when
 
 
-def _shown(value: object) -> str:
+def _quote_value(value: object) -> str:
     return json.dumps(value)[:80]

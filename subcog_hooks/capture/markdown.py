@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import NamedTuple
@@ -16,17 +17,17 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-HOLDING = ("accepted", "approved", "proposed", "draft", "implemented", "active")
-ENDED = ("superseded", "deprecated", "rejected", "obsolete")
+CURRENT_STATUSES = ("accepted", "approved", "proposed", "draft", "implemented", "active")
+ENDED_STATUSES = ("superseded", "deprecated", "rejected", "obsolete")
 
-LONGEST = 300  # characters of a line that may be a status
-_SPELT = {"superceded": "superseded"}  # as adr-tools writes it
+MAX_STATUS = 300  # characters of a line that may be a status
+_SPELLINGS = {"superceded": "superseded"}  # adr-tools misspells it
 _STRUCK_OUT = re.compile(r"~~[^~]*~~")
 _LINK = re.compile(r"\[\[[^\[\]]*\]\]|\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])?")
-_BESIDE = frozenset("and by with in favor favour of on since replaced adr mdr rfc decision record no number".split())
+_FILLER_WORDS = frozenset("and by with in favor favour of on since replaced adr mdr rfc decision record no number".split())
 _REFERENCE = re.compile(r"(?:adr|mdr|rfc|decision)?[-_]?\d[\w-]*(?:\.(?:md|markdown|mdx|adoc|rst))?")  # dates, too
 _EDGES = "*_`\"'.,;:()#&→>-"
-_LABELLED = re.compile(  # with the lines that go on with it
+_LABELLED = re.compile(  # with its continuation lines
     r"^[ \t]*(?:[-*][ \t]+)?(?:\*\*Status:\*\*|\*\*Status\*\*:|Status:)[ \t]*"
     r"(\S.*(?:\n(?=[ \t]*[^\s*#>-])(?![ \t]*[A-Z][a-z]+:).*)*)",
     re.MULTILINE | re.IGNORECASE,
@@ -34,56 +35,58 @@ _LABELLED = re.compile(  # with the lines that go on with it
 _SECTION = re.compile(r"^#{1,4}[ \t]*Status[ \t]*#*[ \t]*\n((?:(?!#{1,6}[ \t]).*\n?)*?)(?=^#|\Z)", re.MULTILINE | re.IGNORECASE)
 
 
-def read_status(value: str) -> str:
-    """Return the status that a text is, "" where it says anything else, too.
+def parse_status(value: str) -> str:
+    """Return the status that a text names; "" if it says more than that.
 
-    >>> read_status("Superseded by [0007](0007-queues.md)"), read_status("**Deprecated** (2024-03-01).")
+    >>> parse_status("Superseded by [0007](0007-queues.md)"), parse_status("**Deprecated** (2024-03-01).")
     ('superseded', 'deprecated')
-    >>> read_status("superseded by ADR-7 for the driver app; still holds for the web client")
+    >>> parse_status("superseded by ADR-7 for the driver app; still holds for the web client")
     ''
     """
-    if len(value) > LONGEST:
+    if len(value) > MAX_STATUS:
         return ""
     text = _LINK.sub(" 0 ", _STRUCK_OUT.sub(" ", value))
     words = [word for word in (word.strip(_EDGES).lower() for word in text.split()) if any(map(str.isalnum, word))]
-    told = [_SPELT.get(word, word) for word in words]
-    if not told or told[0] not in HOLDING + ENDED:
+    statuses = [_SPELLINGS.get(word, word) for word in words]
+    if not statuses or statuses[0] not in CURRENT_STATUSES + ENDED_STATUSES:
         return ""
-    for word in told:
-        if word not in HOLDING + ENDED and word not in _BESIDE and not _REFERENCE.fullmatch(word):
+    for word in statuses:
+        if word not in CURRENT_STATUSES + ENDED_STATUSES and word not in _FILLER_WORDS and not _REFERENCE.fullmatch(word):
             return ""
-    return next((word for word in told if word in ENDED), told[0])
+    return next((word for word in statuses if word in ENDED_STATUSES), statuses[0])
 
 
-def stated(text: str) -> str:
-    """Return the status in a record's only `Status:` line or section of that name; "" where there is none, or are several."""
-    labelled = [found[1] for found in _LABELLED.finditer(text)]
-    sections = [found[1] for found in _SECTION.finditer(text)]
+def find_status(text: str) -> str:
+    """Return the status in a record's only `Status:` line or section; "" if there is none or several."""
+    labelled = [match[1] for match in _LABELLED.finditer(text)]
+    sections = [match[1] for match in _SECTION.finditer(text)]
     if len(labelled) + len(sections) != 1:
         return ""
-    return read_status(labelled[0]) if labelled else _read_section(sections[0])
+    return parse_status(labelled[0]) if labelled else _parse_status_section(sections[0])
 
 
-def _read_section(body: str) -> str:
-    """Return the status of a section from paragraphs that are nothing but statuses: one that has ended it, else the first."""
-    told: list[str] = []
+def _parse_status_section(body: str) -> str:
+    """Return the status from paragraphs that hold nothing else: an ended status, else the first."""
+    statuses: list[str] = []
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
-        lines = [read_status(line.lstrip("-*+ \t")) for line in paragraph.strip().split("\n")]
-        told += lines if all(lines) else filter(None, [read_status(paragraph)])
-    return next((word for word in told if word in ENDED), told[0] if told else "")
+        lines = [parse_status(line.lstrip("-*+ \t")) for line in paragraph.strip().split("\n")]
+        statuses += lines if all(lines) else filter(None, [parse_status(paragraph)])
+    return next((word for word in statuses if word in ENDED_STATUSES), statuses[0] if statuses else "")
 
 
-MAX_SECTION = 2_000  # characters, with its heading line: what one injection holds; longer ones are cut at paragraphs
-TINY_SECTION = 80  # characters; `Status: Accepted` alone says nothing
+MAX_SECTION = 2_000  # characters with its heading line, the size of one injection; longer ones are cut
+MIN_SECTION = 80  # characters; `Status: Accepted` alone says nothing
 DECISIONS = "decisions"
 
-_LEAST_BODY = 500  # characters of text in a piece, however long its headings are
-_LONGEST_HEADING = 200  # characters; headings are repeated in every piece of their section
-_LONGEST_TAG = 100
+_MIN_BODY = 500  # characters of text in a piece under long headings
+_MAX_HEADING = 200  # characters; headings are repeated in every piece of their section
+_MAX_TAG = 100
 
 
 class Section(NamedTuple):
-    """One memory: its headings from the title down, its text (their line first), and the line of the document it begins at."""
+    """One memory: its headings from the title down, its text with a line of these headings, and its first line in the
+    document.
+    """
 
     heading_path: tuple[str, ...]
     content: str
@@ -91,7 +94,7 @@ class Section(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A document as memories, with what its front matter says about all of them. date: milliseconds since the epoch."""
+    """A document as memories, with the fields of its front matter. date: milliseconds since the epoch."""
 
     sections: list[Section]
     namespace: str
@@ -100,63 +103,63 @@ class Document(NamedTuple):
     status: str
 
 
-def read(text: str, *, title: str) -> Document:
-    """Return the sections of a document, the namespace that suits it, its tags, date and status.
+def read_document(text: str, *, title: str) -> Document:
+    """Parse a document into sections, with its namespace, tags, date and status.
 
-    They come from its front matter; a decision record's date and status also from lines of their own.
+    The last three come from its front matter; a decision record's date and status also from their own lines.
 
-    title: its name where it has no single top heading, usually the file's name without the suffix.
+    title: used if there is no single top heading, usually the file's name without the suffix.
     """
-    lines = _lines(text)
-    fields = _fields(lines[: _front_matter(lines)])
-    tags = (_simple(tag).lstrip("#") for tag in fields.get("tags", []))
+    lines = _split_lines(text)
+    fields = _parse_fields(lines[: _count_front_matter(lines)])
+    tags = (_plain_scalar(tag).lstrip("#") for tag in fields.get("tags", []))
     namespace = suggest_namespace(title, text) or DEFAULT_NAMESPACE
     is_record = namespace == DECISIONS
     return Document(
-        split(text, title=title),
+        split_sections(text, title=title),
         namespace,
-        tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _LONGEST_TAG)),
-        milliseconds_since_epoch(_first(fields, "date", "created") or (_dated(text) if is_record else "")),
-        read_status(_first(fields, "status")) or (stated(text) if is_record else ""),
+        tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _MAX_TAG)),
+        parse_date_ms(_first_value(fields, "date", "created") or (_find_date(text) if is_record else "")),
+        parse_status(_first_value(fields, "status")) or (find_status(text) if is_record else ""),
     )
 
 
-def front_matter(text: str) -> tuple[dict[str, list[str]], str]:
-    """Return the fields of a document's front matter, their names in small letters, and the text behind it.
+def parse_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
+    """Return the fields of a document's front matter, their names in lower case, and the text behind it.
 
-    It is read leniently, line by line; the entries of a nested block stand beside the others.
+    It is parsed leniently line by line; the entries of a nested block stand beside the others.
 
-    >>> front_matter("---\\nglobs: **/*.ts\\nmetadata:\\n  type: feedback\\n---\\nNo default exports.")
+    >>> parse_front_matter("---\\nglobs: **/*.ts\\nmetadata:\\n  type: feedback\\n---\\nNo default exports.")
     ({'globs': ['**/*.ts'], 'metadata': [], 'type': ['feedback']}, 'No default exports.')
     """
-    lines = _lines(text)
-    end = _front_matter(lines)
-    fields = _fields(line.lstrip() for line in lines[1 : end - 1]) if end else {}
-    return {name: [_simple(value) for value in values] for name, values in fields.items()}, "\n".join(lines[end:])
+    lines = _split_lines(text)
+    end = _count_front_matter(lines)
+    fields = _parse_fields(line.lstrip() for line in lines[1 : end - 1]) if end else {}
+    return {name: [_plain_scalar(value) for value in values] for name, values in fields.items()}, "\n".join(lines[end:])
 
 
-def split(text: str, *, title: str) -> list[Section]:
-    """Return the sections of a document in their order; none if it says nothing.
+def split_sections(text: str, *, title: str) -> list[Section]:
+    """Split a document into sections in their order; none if it has no text.
 
-    >>> [section.heading_path for section in split("# Cache\\n\\n" + "It is cold at first. " * 9, title="notes")]
+    >>> [section.heading_path for section in split_sections("# Cache\\n\\n" + "It is cold at first. " * 9, title="notes")]
     [('Cache',)]
     """
-    parts = _split_at_headings(_lines(text), title)
+    parts = _split_at_headings(_split_lines(text), title)
     _merge_tiny(parts)
-    return [section for part in parts if part.blocks for section in _sections(part)]
+    return [section for part in parts if part.blocks for section in _cut_part(part)]
 
 
 def suggest_namespace(title: str, text: str) -> str | None:
-    """Return `decisions` for an architecture decision record, known by its name or its headings; None for all else."""
-    start = text[:_START].removeprefix("\ufeff")
+    """Return `decisions` for an architecture decision record, recognised by its name or headings; else None."""
+    start = text[:_MAX_RECORD_START].removeprefix("\ufeff")
     top = _TOP_HEADING.search(start)
     if _RECORD_NAME.match(title) or (top and _RECORD_NAME.match(top[1])):
         return DECISIONS
-    headings = {found[1].lower() for found in _RECORD_HEADING.finditer(start)}
+    headings = {match[1].lower() for match in _RECORD_HEADING.finditer(start)}
     return DECISIONS if "decision" in headings and len(headings) >= 3 else None
 
 
-_START = 20_000  # characters: a record shows what it is within them
+_MAX_RECORD_START = 20_000  # characters; a decision record is recognised within them
 _RECORD_NAME = re.compile(r"(?:adr|mdr|decision)[-_ #]*\d|0\d{2,4}[-_]\w", re.IGNORECASE)
 _TOP_HEADING = re.compile(r"^#[ \t]+(.+)", re.MULTILINE)
 _RECORD_HEADING = re.compile(
@@ -168,21 +171,21 @@ _RECORD_HEADING = re.compile(
 
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
-_LONGEST_FRONT_MATTER = 200  # lines
+_MAX_FRONT_MATTER = 200  # lines
 
 
-def _front_matter(lines: list[str]) -> int:
-    """Return how many lines at the start are a YAML block between `---` lines, those included; 0 without one."""
+def _count_front_matter(lines: list[str]) -> int:
+    """Return the number of lines of a leading YAML block with its two `---` lines; 0 without a block."""
     if lines[0].rstrip() != "---":
         return 0
-    for index, line in enumerate(lines[1:_LONGEST_FRONT_MATTER], 1):
+    for index, line in enumerate(lines[1:_MAX_FRONT_MATTER], 1):
         if line.rstrip() in ("---", "..."):
-            return index + 1 if _fields(lines[1:index]) else 0
+            return index + 1 if _parse_fields(lines[1:index]) else 0
     return 0
 
 
-def _fields(lines: Iterable[str]) -> dict[str, list[str]]:
-    """Return the plain entries: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a` on the lines below a key."""
+def _parse_fields(lines: Iterable[str]) -> dict[str, list[str]]:
+    """Parse the plain entries: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a` on the lines below a key."""
     fields: dict[str, list[str]] = {}
     key = ""
     for line in lines:
@@ -195,20 +198,19 @@ def _fields(lines: Iterable[str]) -> dict[str, list[str]]:
     return fields
 
 
-def _first(fields: dict[str, list[str]], *names: str) -> str:
-    return next((_simple(fields[name][0]) for name in names if fields.get(name)), "")
+def _first_value(fields: dict[str, list[str]], *names: str) -> str:
+    return next((_plain_scalar(fields[name][0]) for name in names if fields.get(name)), "")
 
 
-def _simple(value: str) -> str:
-    """Return a YAML scalar without its quotes and its comment."""
+def _plain_scalar(value: str) -> str:
     value = value.strip()
     if value[:1] in ("'", '"'):
         return value[1:].partition(value[0])[0].strip()
     return value.partition(" #")[0].strip()
 
 
-def milliseconds_since_epoch(date: str) -> int | None:
-    """Return a date as ISO 8601 writes it in milliseconds, UTC where it names no zone; None where it is none."""
+def parse_date_ms(date: str) -> int | None:
+    """Parse an ISO 8601 date into milliseconds since the epoch, UTC without a zone; None if it is no date."""
     try:
         moment = datetime.fromisoformat(date)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
@@ -216,13 +218,13 @@ def milliseconds_since_epoch(date: str) -> int | None:
         return None
 
 
-def _dated(text: str) -> str:
-    """Return the date of a decision record without front matter: a line `Date: 2026-03-02` near its top, else ""."""
-    found = _DATE_LINE.search(text[:_PREAMBLE])
-    return found[1] if found else ""
+def _find_date(text: str) -> str:
+    """Return the date of a line `Date: 2026-03-02` near a decision record's top, else ""."""
+    match = _DATE_LINE.search(text[:_MAX_PREAMBLE])
+    return match[1] if match else ""
 
 
-_PREAMBLE = 2_000  # characters in which a record is dated
+_MAX_PREAMBLE = 2_000  # characters; a record has its date within them
 _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}-\d{2})[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -231,8 +233,7 @@ _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}
 
 @cache
 def _parser(*left_out: str) -> MarkdownIt:
-    """Return a parser of all but some parts of Markdown."""
-    from markdown_it import MarkdownIt  # 40 ms, which a memory that is typed does not need
+    from markdown_it import MarkdownIt  # takes 40 ms, which a typed memory does not need
 
     return MarkdownIt("commonmark").disable(list(left_out))
 
@@ -242,113 +243,110 @@ class _Block(NamedTuple):
     text: str
 
 
+@dataclass(slots=True, eq=False)
 class _Part:
-    """The text under one heading, in blocks. The first part of a document is the root: the text before all headings."""
+    """The text under one heading, in blocks. The root is the text before all headings."""
 
-    __slots__ = ("blocks", "heading", "level", "line", "parent")
-
-    def __init__(self, heading: str, level: int, line: int, parent: _Part | None) -> None:
-        self.heading = heading
-        self.level = level
-        self.line = line
-        self.parent = parent
-        self.blocks: list[_Block] = []
+    heading: str
+    level: int
+    line: int
+    parent: _Part | None
+    blocks: list[_Block] = field(default_factory=list)
 
     def path(self) -> tuple[str, ...]:
         above = self.parent.path() if self.parent else ()
         return (*above, self.heading) if self.heading else above
 
     def is_tiny(self) -> bool:
-        return len(self.blocks) < TINY_SECTION and sum(len(block.text) for block in self.blocks) < TINY_SECTION
+        return len(self.blocks) < MIN_SECTION and sum(len(block.text) for block in self.blocks) < MIN_SECTION
 
 
-def _lines(text: str) -> list[str]:
-    """Return the lines without byte order mark and NUL (its replacement is CommonMark's)."""
+def _split_lines(text: str) -> list[str]:
+    """Return the lines without byte order mark, and with U+FFFD for NUL, as CommonMark has it."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     return text.split("\n")
 
 
 def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
-    skipped = _front_matter(lines)
-    lines = lines[skipped:]
-    # blocks alone: the inline rules would take ten times as long, and only headings need them
+    offset = _count_front_matter(lines)
+    lines = lines[offset:]
+    # the inline rules take ten times as long, and only headings need them
     blocks = _parser("inline", "text_join").parse("\n".join(lines))
     tokens = [token for token in blocks if token.level == 0 and token.map and token.nesting >= 0]
-    root = part = _Part(title.strip()[:_LONGEST_HEADING], 0, skipped + 1, None)
+    root = part = _Part(title.strip()[:_MAX_HEADING], 0, offset + 1, None)
     parts = [root]
     sole_top = _sole_top_heading(tokens)
     start = 0
     for token in tokens:
         first, last = token.map or (0, 0)
-        # link definitions are no block: they stay with what stands before them
-        _add(part, lines, start, first, skipped)
+        # link definitions are no block: they stay with the text before them
+        _add_block(part, lines, start, first, offset)
         start = last
         if token.type != "heading_open":
             if token.type != "hr":
-                _add(part, lines, first, last, skipped, may_comment=token.type in ("html_block", "paragraph_open"))
+                _add_block(part, lines, first, last, offset, may_comment=token.type in ("html_block", "paragraph_open"))
         elif token is sole_top:
-            root.heading = _heading(token, lines) or root.heading
+            root.heading = _heading_text(token, lines) or root.heading
         else:
             level = int(token.tag[1:])
             while part.level >= level and part.parent:
                 part = part.parent
-            part = _Part(_heading(token, lines), level, skipped + first + 1, part)
+            part = _Part(_heading_text(token, lines), level, offset + first + 1, part)
             parts.append(part)
-    _add(part, lines, start, len(lines), skipped)
+    _add_block(part, lines, start, len(lines), offset)
     return parts
 
 
 def _sole_top_heading(tokens: list[Token]) -> Token | None:
-    """Return the heading that is the document's title: of the first level, the only one of it, and before all others."""
+    """Return the document's title: its first heading, if no other is of the first level."""
     headings = [token for token in tokens if token.type == "heading_open"]
     tops = [token for token in headings if token.tag == "h1"]
     return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
 
 
-def _add(part: _Part, lines: list[str], first: int, last: int, skipped: int, *, may_comment: bool = False) -> None:
+def _add_block(part: _Part, lines: list[str], first: int, last: int, skipped: int, *, may_comment: bool = False) -> None:
     text = "\n".join(lines[first:last])
     if may_comment:
-        text = without_comments(text)
+        text = drop_comments(text)
     if text.strip():
         part.blocks.append(_Block(first + skipped + 1, text.strip("\n").rstrip()))
 
 
-def _heading(token: Token, lines: list[str]) -> str:
-    """Return the text of a heading without its markup, in one line."""
+def _heading_text(token: Token, lines: list[str]) -> str:
     first, last = token.map or (0, 0)
     if token.markup.startswith("#"):
         source = re.sub(r"(?:^|[ \t])#+$", "", lines[first].strip().lstrip("#").strip())
     else:
         source = " ".join(line.strip() for line in lines[first : last - 1])
-    inline = _parser().parseInline(source[:_LONGEST_HEADING])[0].children or []
+    inline = _parser().parseInline(source[:_MAX_HEADING])[0].children or []
     return " ".join("".join(child.content for child in inline if child.type != "html_inline").split())
 
 
-def without_comments(text: str) -> str:
-    """Return `text` without its HTML comments; one that is never closed ends it."""
-    kept = []
+def drop_comments(text: str) -> str:
+    """Return `text` without its HTML comments; an unclosed comment ends it."""
+    parts = []
     position = 0
     while (start := text.find("<!--", position)) >= 0:
-        kept.append(text[position:start])
+        parts.append(text[position:start])
         end = text.find("-->", start)
         if end < 0:
-            return "".join(kept)
+            return "".join(parts)
         position = end + 3
-    return "".join([*kept, text[position:]])
+    return "".join([*parts, text[position:]])
 
 
 # ---- merging and cutting ---------------------------------------------------------------------------------------------
 
 
 def _merge_tiny(parts: list[_Part]) -> None:
-    """Move each part that is too short to stand alone, with its heading, to the one above it, from the deepest up.
+    """Move each part that is too short to stand alone into its parent, from the deepest up.
 
-    What is left at the top goes to the first part below it.
+    A tiny root goes to the first part below it.
     """
     root = parts[0]
     for part in sorted(parts[1:], key=lambda part: -part.level):
         if part.blocks and part.is_tiny() and part.parent:
-            part.parent.blocks += _with_heading(part)
+            part.parent.blocks += _blocks_with_heading(part)
             part.blocks = []
     first = next((part for part in parts[1:] if part.blocks), None)
     if first and root.is_tiny():
@@ -356,23 +354,22 @@ def _merge_tiny(parts: list[_Part]) -> None:
         root.blocks = []
 
 
-def _with_heading(part: _Part) -> list[_Block]:
+def _blocks_with_heading(part: _Part) -> list[_Block]:
     if not part.heading:
         return part.blocks
     first, *others = part.blocks
     return [_Block(part.line, f"{part.heading}\n{first.text}"), *others]
 
 
-def _sections(part: _Part) -> Iterator[Section]:
-    """Yield the part as one section, or as several of at most MAX_SECTION characters."""
+def _cut_part(part: _Part) -> Iterator[Section]:
     path = part.path()
     head = " > ".join(path)
-    room = max(MAX_SECTION - len(head) - 2, _LEAST_BODY)
+    room = max(MAX_SECTION - len(head) - 2, _MIN_BODY)
     texts: list[str] = []
     size = 0
     line = part.line
     for block in part.blocks:
-        for piece in _pieces(block, room):
+        for piece in _cut_block(block, room):
             if texts and size + len(piece.text) + 2 > room:
                 yield Section(path, "\n\n".join([head, *texts]), line)
                 texts, size, line = [], 0, piece.line
@@ -382,10 +379,10 @@ def _sections(part: _Part) -> Iterator[Section]:
         yield Section(path, "\n\n".join([head, *texts]), line)
 
 
-def _pieces(block: _Block, room: int) -> Iterator[_Block]:
+def _cut_block(block: _Block, room: int) -> Iterator[_Block]:
     """Yield the block itself if it fits; else its pieces.
 
-    Each is cut as late as it can be: at an empty line, a line, a space or anywhere.
+    A piece ends as late as possible at an empty line, a line end or a space, else anywhere.
     """
     text = block.text
     start, line = 0, block.line

@@ -15,7 +15,7 @@ from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.cli.support.page import write_page
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.learn import history, learning, transcript
-from subcog_hooks.learn.transcript_files import Places, TranscriptFile
+from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.learn.turns import TypedTurn
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Filter, audiences_of
@@ -70,7 +70,7 @@ def audit(
         raise NoMemory("there are no memories to replay against", "--learned replays against what `learn` would propose")
     all_files = sessions.find_all_transcripts(transcripts)
     recent_files = [file for file in all_files if file.latest >= since_ms]
-    history_file = history.path_in(claude_notes.config_folder()) if transcripts is None else ""
+    history_file = history.history_path(claude_notes.config_folder()) if transcripts is None else ""
     _announce_sources(all_files if learned else recent_files, transcripts or sessions.clients_folder(), history_file)
     typed_turns = _read_typed_turns(recent_files, history_file, since_ms)
     if not typed_turns.turns:
@@ -114,7 +114,7 @@ def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_
             offset, has_more = 0, True
             while has_more:
                 try:
-                    reading = transcript.read(file.path, offset)
+                    reading = transcript.read_transcript(file.path, offset)
                 except OSError as error:
                     terminal.say(f"{safe(file.path)} cannot be read: {error.strerror}")
                     break
@@ -123,7 +123,7 @@ def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_
                     break
                 damaged += reading.damaged
                 for turn in reading.turns:
-                    turns.setdefault((turn.at or turn.uuid or (file.path, turn.offset), turn.text), turn)
+                    turns.setdefault((turn.at_ms or turn.uuid or (file.path, turn.offset), turn.text), turn)
                 offset, has_more = reading.end, reading.has_more
             advance(file.size)
     typed = list(turns.values())
@@ -133,37 +133,39 @@ def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_
         except OSError as error:
             terminal.say(f"{safe(history_file)} cannot be read: {error.strerror}")
         else:
-            typed += history.only_new(rows, typed)
+            typed += history.drop_read_prompts(rows, typed)
             damaged += damaged_rows
-    return TypedTurns(sorted((turn for turn in typed if turn.at >= since_ms), key=lambda turn: (turn.at, turn.offset)), damaged)
+    return TypedTurns(
+        sorted((turn for turn in typed if turn.at_ms >= since_ms), key=lambda turn: (turn.at_ms, turn.offset)), damaged
+    )
 
 
 def _replay_against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit:
     """Replay prompts against the memories of today. Raises StoreError."""
-    places = Places(left_out)
+    places = SessionFolders(left_out)
     with context.reading() as store:
         if store is not None:
             context.index_of(store)  # a hook without an index is silent
-            names = {name for turn in turns if (project := places.heard_project_of(turn.folder)) for name in project.names}
+            names = {name for turn in turns if (project := places.project_of(turn.folder)) for name in project.names}
             memories = {memory.id: memory for memory in store.select(Filter(audiences=audiences_of(*sorted(names))))}
     return _replay_turns(turns, ReplayStore(context.home()), memories, places)
 
 
 def _replay_against_proposals(turns: Sequence[TypedTurn], files: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:
     """Replay prompts against the proposals of `learn` at that time, as if all were kept. Raises StoreError."""
-    places = Places(left_out)
+    places = SessionFolders(left_out)
     options = sessions.options_of_settings(None, dry_run=True)
     with progress.track_items("learning", sum(file.size for file in files)) as advance:
         proposed = learning.learn(files, None, None, options, advance).proposed
     with auditing.scratch_home() as home:
         shelf = GrowingStore(home, proposed, places)
         memories = {
-            proposal.id: proposal.row(places.root_of(proposal.turn.folder), proposal.turn.at).memory for proposal in proposed
+            proposal.id: proposal.row(places.root_of(proposal.turn.folder), proposal.turn.at_ms).memory for proposal in proposed
         }
         return _replay_turns(turns, shelf, memories, places)
 
 
-def _replay_turns(turns: Sequence[TypedTurn], shelf: ReplayStore, memories: dict[str, Memory], places: Places) -> Audit:
+def _replay_turns(turns: Sequence[TypedTurn], shelf: ReplayStore, memories: dict[str, Memory], places: SessionFolders) -> Audit:
     submitted = [turn for turn in turns if turn.kind in auditing.SUBMITTED]
     with auditing.scratch_home() as scratch, progress.track_items("replaying", len(submitted)) as advance:
         prompts, left_out = auditing.replay_all(submitted, shelf, scratch, places, advance)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.capture.compose import Removed, total
+from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
@@ -160,8 +160,8 @@ def edit(
             terminal.say("nothing changed")
             return
         context.update_index_and_vectors(store)
-    if total(removed):
-        terminal.say(describe(total(removed)))
+    if sum_removed(removed):
+        terminal.say(describe(sum_removed(removed)))
     if after.when != before.when:
         state.warn_about_unset(after.when)
     terminal.result(after.id)

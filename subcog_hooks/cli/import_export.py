@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 import typer
 
 from subcog_hooks.capture import import_files, importing, jsonl
-from subcog_hooks.capture.import_changes import Options, Report
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, commit_reasons
 from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress
 from subcog_hooks.cli.support.output import safe, terminal
@@ -123,13 +123,13 @@ def _check_options(source: str | None, origin: str | None, since: str | None, tr
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
 
 
-def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> Options:
+def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> ImportOptions:
     """Return the options of an import. Raises UsageError if an agent may not use them."""
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
     project_here = None if for_all else context.here()
-    return Options(
+    return ImportOptions(
         project=project_here.identity if project_here else None,
         root=project_here.root if project_here else None,
         names=project_here.names if project_here else (),
@@ -153,9 +153,9 @@ def _report_interruption(store: Store) -> Iterator[None]:
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
-def _import_source(source: str, store: Store | None, options: Options) -> Report:
+def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
     with progress.track_items("reading", import_files.count_lines(source)) as advance:
-        return importing.run(source, store, options, advance)
+        return importing.import_path(source, store, options, advance)
 
 
 def _index_memories(store: Store, count: int) -> None:
@@ -171,9 +171,9 @@ def _embed_memories(*, wait: bool) -> None:
         embedding.start_background_jobs()
 
 
-def _print_report(report: Report, *, dry_run: bool) -> None:
+def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     for problem in report.problems[:MAX_PROBLEMS]:
-        terminal.complain(f"subcog: {problem.place}: {problem.message}")
+        terminal.complain(f"subcog: {problem.location}: {problem.message}")
     if len(report.problems) > MAX_PROBLEMS:
         terminal.complain(f"subcog: and {len(report.problems) - MAX_PROBLEMS} more")
     if report.unknown:
@@ -199,7 +199,7 @@ def _print_report(report: Report, *, dry_run: bool) -> None:
     terminal.result(", ".join(parts))
 
 
-def _report_hidden(report: Report, *, dry_run: bool) -> None:
+def _report_hidden(report: ImportReport, *, dry_run: bool) -> None:
     """Name the documents that call themselves superseded or rejected. Their memories are stored but not given."""
     hidden = sorted(report.hidden.items())
     for file, (title, status) in hidden[:MAX_HIDDEN]:
@@ -211,7 +211,7 @@ def _report_hidden(report: Report, *, dry_run: bool) -> None:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
 
 
-def _owners_text(report: Report) -> str:
+def _owners_text(report: ImportReport) -> str:
     """Return the owners of the added memories, largest first, such as `for all your projects: 3`."""
     names = {"user": "for all your projects", "org": "for the organisation"}
     rest = len(report.owners) - MAX_OWNERS
@@ -280,11 +280,11 @@ class _ExportSource:
     def memories(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
         """Yield the memories by id; of a damaged store, the readable ones."""
         for memory in self._all(store, statuses if self.names is None else ("active",)):
-            leaving = jsonl.for_export(memory, with_learned=self.with_learned)
+            leaving = jsonl.prepare_for_export(memory, with_learned=self.with_learned)
             if self.names is None:
                 yield leaving
             elif memory.project in self.names and memory.is_live(now_ms()):
-                yield jsonl.for_colleagues(leaving.with_changes(project=self.names[0]))
+                yield jsonl.prepare_for_repository(leaving.with_changes(project=self.names[0]))
 
     def _all(self, store: Store, statuses: tuple[str, ...]) -> Iterator[Memory]:
         done: set[str] = set()

@@ -130,7 +130,9 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
         return
     if isinstance(proposal, WrittenProposal):
         quote = ("  of: ", DIM), (safe(proposal.quote), DIM)
-        terminal.pieces((f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM), (safe(proposal.worth.text), ""), *quote)
+        terminal.pieces(
+            (f"{safe(proposal.by)} ", ACCENT), (f"{proposal.kind}  ", DIM), (safe(proposal.judgement.text), ""), *quote
+        )
         return
     evidence = f"said {proposal.sessions} times since {day(proposal.since)}  " if proposal.sessions > 1 else ""
     kind = (
@@ -138,7 +140,7 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
         if proposal.owner and proposal.scope == "project"
         else f"{proposal.kind}  "
     )
-    terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (f"{kind}{evidence}", DIM), (safe(proposal.worth.text), ""))
+    terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (f"{kind}{evidence}", DIM), (safe(proposal.judgement.text), ""))
 
 
 def _forget_sessions(*, is_sure: bool) -> None:

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import cleaned
-from subcog_hooks.capture.duplicates import Near
+from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
@@ -159,7 +159,7 @@ def remember(
     project_here = None if user or project else context.here()
     owner = resolve_identity(project) if project else project_here.identity if project_here else None
     now = now_ms()
-    memory, removed = cleaned(
+    memory, removed = redact_memory(
         Memory(
             id=IdMaker().new(),
             content=_read_text(text),
@@ -258,13 +258,13 @@ def _mark_superseded(old: Memory, new: Memory, store: Store) -> None:
     terminal.say(f"superseded {old.id}")
 
 
-def _show_similar(similar: list[Near], memory: Memory) -> None:
+def _show_similar(similar: list[NearDuplicate], memory: Memory) -> None:
     for near in similar:
         terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
     terminal.say(f"if it takes the place of one: subcog supersede {similar[0].memory.id} {memory.id}")
 
 
-def _ask_about_similar(similar: list[Near]) -> Memory | None:
+def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
     """Ask whether to keep, supersede or cancel. Return the memory to supersede, if any. Raises typer.Exit."""
     terminal.say("There are memories like it:")
     for number, near in enumerate(similar, 1):
@@ -299,7 +299,7 @@ def read_expiry(text: str, now: int) -> int:
         expires_ms = (
             now + int(text[:-1]) * 86_400_000
             if text.endswith("d") and text[:-1].isascii() and text[:-1].isdecimal()
-            else jsonl.read_time(text)
+            else jsonl.parse_time(text)
         )
     except (ValueError, OverflowError) as error:
         raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error

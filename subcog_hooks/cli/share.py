@@ -220,7 +220,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         conflicts = [
             {"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost_versions
         ]
-        synced_at = jsonl.written_time(int(synced)) if synced else None
+        synced_at = jsonl.format_time(int(synced)) if synced else None
         record: dict[str, object] = {
             "server": url,
             "synced_at": synced_at,
@@ -238,7 +238,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         terminal.json({**record, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields]})
         return
     terminal.result(f"server: {url}")
-    terminal.result(f"synchronised: {jsonl.written_time(int(synced)) if synced else 'never'}")
+    terminal.result(f"synchronised: {jsonl.format_time(int(synced)) if synced else 'never'}")
     if failure:
         terminal.result(f"the last time failed: {failure}")
     for name, (own, theirs) in counts.items():

@@ -5,8 +5,8 @@ The imports take a tenth of a second, most of it for the redaction of secrets: t
 
 from __future__ import annotations
 
-from subcog_hooks.capture.compose import cleaned
-from subcog_hooks.capture.duplicates import near_duplicates
+from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.redaction.leaks import mask
@@ -37,7 +37,7 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
     prepare: sets the message for the case that the process is ended while the note is being stored.
     """
     now = now_ms()
-    memory, removed = cleaned(
+    memory, removed = redact_memory(
         Memory(
             id=IdMaker().new(),
             content=text,
@@ -72,7 +72,7 @@ def update_index(home: Home, log: Callable[[str], None]) -> None:
 def _similar_note_lines(memory: Memory, home: Home, store: Store) -> list[str]:
     """Return lines about memories that are nearly the same or say the opposite, as far as the index has them."""
     try:
-        similar = near_duplicates(memory, LexicalIndex.open(home), store)[:MAX_NEAR_SHOWN]
+        similar = find_near_duplicates(memory, LexicalIndex.open(home), store)[:MAX_NEAR_SHOWN]
     except Exception:  # noqa: BLE001 - an index that is missing or damaged keeps no note away
         return []
     lines = [f"{near.likeness}: {near.memory.id} {_excerpt(near.memory.content)}" for near in similar]

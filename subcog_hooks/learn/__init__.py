@@ -1,1 +1,1 @@
-"""Sessions become memories: transcripts, detector, proposals and storing."""
+"""Learning from sessions: proposals from transcripts that wait for the person."""

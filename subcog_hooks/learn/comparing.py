@@ -1,6 +1,7 @@
-"""Comparing what sessions said: what several of them say is proposed however unsure each is, and one stands for all of it.
+"""Compare the turns of sessions: a meaning that several sessions repeat is proposed, however unsure each turn is.
 
-Whoever is killed over it comes to the same when it is done again: nothing that decides is changed before all is compared.
+One proposal then stands for all turns with its meaning. Nothing that decides is changed before the comparison ends, so a run
+after a kill has the same result.
 """
 
 from __future__ import annotations
@@ -20,148 +21,154 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Pace
     from subcog_hooks.learn.proposals import Proposal
-    from subcog_hooks.learn.transcript_files import Places
+    from subcog_hooks.learn.transcript_files import SessionFolders
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.state import State
     from subcog_hooks.store.store import Store
 
-MOST_HEARD = 3_000  # the latest unsure ones that are compared with each other: three seconds
-ASIDE = "superseded"  # the status of what another one of its meaning stands for
-_READING_ORDER = {"deleted": 0, "active": 1}  # in which memories stand for others of their meaning, before all that waits
+MAX_HEARD = 3_000  # the latest unsure turns, whose comparison takes three seconds
+SUPERSEDED = "superseded"  # the status of a proposal that another one with its meaning replaces
+_READING_ORDER = {"deleted": 0, "active": 1}  # memories that replace waiting ones, in this order
 
 
-def raise_repeated(
+def propose_repeated(
     store: Store | None,
     state: State | None,
     options: LearningOptions,
-    places: Places,
+    session_folders: SessionFolders,
     report: LearningReport,
     pace: Pace,
 ) -> list[learned.HeardTurn]:
-    """Propose what several sessions said, however unsure each is, and let one proposal stand for all of its meaning.
+    """Propose the turns that several sessions repeat, and let one proposal stand for each meaning.
 
-    Nothing comes of what is compared already: it has been proposed, and where it is gone the person has erased it. Return what
-    was heard and is no longer there.
+    Turns that were compared already propose nothing: they were proposed, or the person has erased them. Return the heard turns
+    that are no longer in their transcripts.
     """
-    heard = [*report.heard, *(learned.find_heard_turns(state, MOST_HEARD) if state else [])]
-    latest = sorted(heard, key=lambda one: (-one.at_ms, one.path, one.position))[:MOST_HEARD]
-    unsure, uncompared, gone = _hear_again(latest, options, places, pace)
+    heard = [*report.heard, *(learned.find_heard_turns(state, MAX_HEARD) if state else [])]
+    latest_heard = sorted(heard, key=lambda turn: (-turn.at_ms, turn.path, turn.position))[:MAX_HEARD]
+    unsure, uncompared, missing = _reread_heard(latest_heard, options, session_folders, pace)
     for erased in store.purged_sections(list(unsure)) if store else ():
         del unsure[erased]
-    new = {one.id: one for one in report.proposed}
-    stored = _said_before(store)
-    # what was unsure keeps its place once it is proposed: whoever is killed over this comes to the same groups again
-    known = [one for one in stored.values() if one.id not in unsure or one.status not in (PENDING, ASIDE)]
-    fresh = sorted((one for one in new.values() if one.id not in stored), key=lambda one: (one.turn.at, one.id))
-    said = [
-        *(_utterance_of_memory(memory, state) for memory in known),
-        *(_utterance(one) for one in fresh),
-        *(_utterance(one) for one in sorted(unsure.values(), key=lambda one: (-one.certainty, one.id))),
+    new_by_id = {proposal.id: proposal for proposal in report.proposed}
+    stored = _session_memories(store)
+    # an unsure turn keeps its position once it is proposed, so a run after a kill makes the same groups
+    kept_memories = [
+        memory for memory in stored.values() if memory.id not in unsure or memory.status not in (PENDING, SUPERSEDED)
     ]
-    for group in repetition.find_repeated(said, pace):
-        first = group.said[0].key
-        if first in stored and stored[first].status == ASIDE:
+    fresh = [proposal for proposal in new_by_id.values() if proposal.id not in stored]
+    fresh.sort(key=lambda proposal: (proposal.turn.at_ms, proposal.id))
+    surest_first = sorted(unsure.values(), key=lambda proposal: (-proposal.certainty, proposal.id))
+    utterances = [
+        *(_memory_utterance(memory, state) for memory in kept_memories),
+        *map(_proposal_utterance, [*fresh, *surest_first]),
+    ]
+    for group in repetition.find_repeated(utterances, pace):
+        first_id = group.utterances[0].key
+        if first_id in stored and stored[first_id].status == SUPERSEDED:
             continue
-        if first in stored and stored[first].status == "deleted":  # the person has dropped it, in whatever words
+        if first_id in stored and stored[first_id].status == "deleted":  # the person has dropped this meaning
             if store and not options.dry_run:
-                _set_aside(store, [other.key for other in group.said[1:]], first)
-            dropped = {other.key for other in group.said}
+                _mark_superseded(store, [other.key for other in group.utterances[1:]], first_id)
+            dropped = {other.key for other in group.utterances}
             report.proposed = [other for other in report.proposed if other.id not in dropped]
             continue
-        one = new.get(first) or unsure.get(first)
-        if one and first not in new:
-            if not any(other.key in uncompared for other in group.said):
+        proposal = new_by_id.get(first_id) or unsure.get(first_id)
+        if proposal and first_id not in new_by_id:
+            if not any(other.key in uncompared for other in group.utterances):
                 continue
-            one = _in_context(one, options)
-            one.known_at = group.repeated_at
-            report.proposed += store_new([one], store, options, places, report)
-        if one:
-            one.sessions, one.since, one.certainty = group.sessions, group.since, group.certainty
+            proposal = _propose_in_context(proposal, options)
+            proposal.known_at = group.repeated_at
+            report.proposed += store_new([proposal], store, options, session_folders, report)
+        if proposal:
+            proposal.sessions, proposal.since, proposal.certainty = group.sessions, group.since, group.certainty
         if store and state and not options.dry_run:
-            said_so_far = learned.ProposalRecord(group.certainty, group.sessions, group.since, group.said[0].certainty)
-            learned.note_proposed(state, first, said_so_far)
-            _set_aside(store, [other.key for other in group.said[1:] if other.key in stored], first)
-        repeats = {other.key for other in group.said[1:]}
+            said_so_far = learned.ProposalRecord(group.certainty, group.sessions, group.since, group.utterances[0].certainty)
+            learned.note_proposed(state, first_id, said_so_far)
+            _mark_superseded(store, [other.key for other in group.utterances[1:] if other.key in stored], first_id)
+        repeats = {other.key for other in group.utterances[1:]}
         report.proposed = [other for other in report.proposed if other.id not in repeats]
-    return gone
+    return missing
 
 
-def _said_before(store: Store | None) -> dict[str, Memory]:
-    """Return what came from sessions in the person's words, in the order in which it stands for others, by id.
+def _session_memories(store: Store | None) -> dict[str, Memory]:
+    """Return the memories in the person's words from sessions, by id, in the order in which they replace others.
 
-    What was set aside counts as long as that is there which stands for it: a session has said it.
+    A superseded one counts as long as its successor exists, since a session has said it.
     """
-    found = {
+    memories = {
         memory.id: memory
-        for memory in (store.all((PENDING, ASIDE, "active", "deleted")) if store else ())
+        for memory in (store.all((PENDING, SUPERSEDED, "active", "deleted")) if store else ())
         if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
     }
-    counting = [one for one in found.values() if one.status != ASIDE or one.superseded_by in found]
-    counting.sort(key=lambda one: (_READING_ORDER.get(one.status, len(_READING_ORDER)), one.created_at, one.id))
-    return {one.id: one for one in counting}
+    current = [memory for memory in memories.values() if memory.status != SUPERSEDED or memory.superseded_by in memories]
+    current.sort(key=lambda memory: (_READING_ORDER.get(memory.status, len(_READING_ORDER)), memory.created_at, memory.id))
+    return {memory.id: memory for memory in current}
 
 
-def _hear_again(
-    heard: Sequence[learned.HeardTurn], options: LearningOptions, places: Places, pace: Pace
+def _reread_heard(
+    heard: Sequence[learned.HeardTurn], options: LearningOptions, session_folders: SessionFolders, pace: Pace
 ) -> tuple[dict[str, Proposal], set[str], list[learned.HeardTurn]]:
-    """Return what was heard, by id, out of the transcripts that are still there; what is not compared yet; and what is gone."""
-    found: dict[str, Proposal] = {}
-    uncompared, gone = set(), []
-    for one in heard:
+    """Return the heard turns by id from the transcripts that still exist, the ids not compared yet, and the missing turns."""
+    proposals_by_id: dict[str, Proposal] = {}
+    uncompared, missing = set(), []
+    for heard_turn in heard:
         pace.pause()
         try:
-            # which call an answer is about stands before it
-            turns = transcript.read_row(one.path, one.position, 0) or transcript.read_row(one.path, one.position)
+            turns = transcript.read_turns_at(heard_turn.path, heard_turn.position, 0)
+            if not turns:  # an answer's call is in the rows before it
+                turns = transcript.read_turns_at(heard_turn.path, heard_turn.position)
         except OSError:
             turns = []
         if not turns:
-            gone.append(one)
+            missing.append(heard_turn)
         for turn in turns:
-            owner = places.owner_of(turn.folder)
-            again = None if places.is_left_out(turn.folder, owner) else proposals.propose(turn, one.path, owner, options.fit)
-            if again and again.kind not in options.never:
-                again.certainty = one.certainty  # with what stood before it
-                found[again.id] = again
-                if not one.is_compared:
-                    uncompared.add(again.id)
-    return found, uncompared, gone
+            owner = session_folders.owner_of(turn.folder)
+            if session_folders.is_excluded(turn.folder, owner):
+                continue
+            proposal = proposals.propose(turn, heard_turn.path, owner, options.fit)
+            if proposal and proposal.kind not in options.never:
+                proposal.certainty = heard_turn.certainty  # the certainty with the rows before it
+                proposals_by_id[proposal.id] = proposal
+                if not heard_turn.is_compared:
+                    uncompared.add(proposal.id)
+    return proposals_by_id, uncompared, missing
 
 
-def _in_context(one: Proposal, options: LearningOptions) -> Proposal:
-    """Return a proposal made with what stood before it, which tells its kind and its files."""
+def _propose_in_context(proposal: Proposal, options: LearningOptions) -> Proposal:
+    """Return a proposal with its kind and files from the rows before its turn."""
     try:
-        turns = transcript.read_row(one.path, one.turn.offset)
+        turns = transcript.read_turns_at(proposal.path, proposal.turn.offset)
     except OSError:
-        return one
-    made = (proposals.propose(turn, one.path, one.owner, options.fit) for turn in turns)
-    return next((again for again in made if again and again.id == one.id), one)
+        return proposal
+    candidates = (proposals.propose(turn, proposal.path, proposal.owner, options.fit) for turn in turns)
+    return next((candidate for candidate in candidates if candidate and candidate.id == proposal.id), proposal)
 
 
-def _set_aside(store: Store, ids: Sequence[str], first: str) -> None:
-    """Let one proposal stand for others of its meaning, as long as nobody has said anything about these."""
-    waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != first]
-    if waiting and first in store.by_ids([first]):
-        store.modify(waiting, lambda memory: memory.with_changes(status=ASIDE, superseded_by=first))
+def _mark_superseded(store: Store, ids: Sequence[str], successor_id: str) -> None:
+    """Mark waiting proposals as superseded by one with the same meaning; answered ones stay."""
+    waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != successor_id]
+    if waiting and successor_id in store.by_ids([successor_id]):
+        store.modify(waiting, lambda memory: memory.with_changes(status=SUPERSEDED, superseded_by=successor_id))
 
 
-def _utterance(one: Proposal) -> repetition.Utterance:
+def _proposal_utterance(proposal: Proposal) -> repetition.Utterance:
     return repetition.Utterance(
-        one.id,
-        one.worth.text,
-        session=os.path.basename(one.path).removesuffix(transcript_files.SUFFIX),
-        audience=audience_of(one.scope, one.owner),
-        at=one.turn.at,
-        certainty=one.certainty,
+        proposal.id,
+        proposal.judgement.text,
+        session=os.path.basename(proposal.path).removesuffix(transcript_files.SUFFIX),
+        audience=audience_of(proposal.scope, proposal.owner),
+        at_ms=proposal.turn.at_ms,
+        certainty=proposal.certainty,
     )
 
 
-def _utterance_of_memory(memory: Memory, state: State | None) -> repetition.Utterance:
-    known = learned.find_proposal(state, memory.id) if state else None
+def _memory_utterance(memory: Memory, state: State | None) -> repetition.Utterance:
+    earlier = learned.find_proposal(state, memory.id) if state else None
     return repetition.Utterance(
         memory.id,
         memory.content,
-        session=proposals.session_of(memory),
+        session=proposals.session_id(memory),
         audience=audience_of(memory.scope, memory.project),
-        at=memory.created_at,
-        certainty=(known.alone if known else 0.0) or PACKAGED_FIT.bar,
+        at_ms=memory.created_at,
+        certainty=(earlier.alone if earlier else 0.0) or PACKAGED_FIT.bar,
     )

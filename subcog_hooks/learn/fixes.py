@@ -1,19 +1,21 @@
-"""Commands that failed and worked in another form, in two sessions of a project at least: memories that wait.
+"""Commands that failed and then worked in another form, in at least two sessions of a project: waiting memories.
 
-One session may have had a bad day. Until a second one shows it, what was shown is kept as a hash, with the session's id; where
-the form that failed works in a session after that, it is let go of.
+One session is not enough evidence. Until a second one shows the fix, only its hash and the session's id are stored. If the
+failed form works in a later session, the fix is dropped.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.learn import turn_scores
-from subcog_hooks.learn.repetition import LEAST_SESSIONS
-from subcog_hooks.learn.shell_commands import forms_of, read_command
+from subcog_hooks.learn.repetition import MIN_SESSIONS
+from subcog_hooks.learn.shell_commands import command_forms, read_command
 from subcog_hooks.store import learned
 from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, SESSION_SOURCE, Memory, hash_content
 
@@ -22,29 +24,29 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from subcog_hooks.learn.shell_commands import Fix
-    from subcog_hooks.learn.transcript_files import Places
+    from subcog_hooks.learn.transcript_files import SessionFolders
     from subcog_hooks.store.state import State
 
-TOOL_TRUST = "tool"  # of what no person and no model has said
+TOOL_TRUST = "tool"  # the trust of memories that a program observed
 NAMESPACE = "learnings"
-_FORM_KEY = 8  # letters of a key that tell the form that fails
-BY_COMMANDS = "commands"  # whose word a line of `learn --jsonl` has
-Seen = dict[str, int]  # when each session has shown it, milliseconds since the epoch
+_FORM_KEY_LENGTH = 8  # letters of a key that identify the failing form
+COMMANDS_AUTHOR = "commands"  # the author in a line of `learn --jsonl`
+SessionTimes = dict[str, int]  # by session: when it showed the fix, milliseconds since the epoch
 
 
+@dataclass(slots=True)
 class FixProposal:
-    """A command that fails in a project, and how it works. path: of the transcript that has shown it now; owner: the project's
-    identity; seen: the sessions that have shown it."""
+    """A command that fails in a project, and its working form.
 
-    __slots__ = ("fix", "owner", "path", "removed", "seen")
-    kind = turn_scores.COMMAND
+    path: of the latest transcript that showed it; owner: the project's identity; seen: the sessions that showed it.
+    """
 
-    def __init__(self, fix: Fix, path: str, owner: str) -> None:
-        self.fix = fix
-        self.path = path
-        self.owner = owner
-        self.removed: tuple[tuple[str, int], ...] = ()  # one with a secret is none
-        self.seen: Seen = {}
+    fix: Fix
+    path: str
+    owner: str
+    removed: tuple[tuple[str, int], ...] = ()  # a command with a secret is no proposal
+    seen: SessionTimes = field(default_factory=dict)
+    kind: ClassVar[str] = turn_scores.COMMAND_KIND
 
     @property
     def text(self) -> str:
@@ -57,7 +59,7 @@ class FixProposal:
 
     @property
     def key(self) -> str:
-        return f"{_key_of_form(self.owner, self.fix.change.failed)}{self._pair}"
+        return f"{_form_key(self.owner, self.fix.change.failed)}{self._pair}"
 
     @property
     def _pair(self) -> str:
@@ -73,39 +75,39 @@ class FixProposal:
 
     @property
     def since(self) -> int:
-        return min((at for at in self.seen.values() if at), default=0)
+        return min((time_ms for time_ms in self.seen.values() if time_ms), default=0)
 
     @property
     def is_repeated(self) -> bool:
-        """Return whether so many sessions have shown it that it is proposed."""
-        return len(self.seen) >= LEAST_SESSIONS
+        """Return whether enough sessions showed it to propose it."""
+        return len(self.seen) >= MIN_SESSIONS
 
-    def see(self, before: Mapping[str, int]) -> None:
-        """Count this session among those before it. A copy of a session, which has the row at the same time, is none."""
-        self.seen = {**before}
-        if not self.fix.at or self.fix.at not in before.values():
-            self.seen.setdefault(self.fix.session, self.fix.at)
+    def add_session(self, earlier: Mapping[str, int]) -> None:
+        """Add this session to earlier ones. A copy of a session, which has the row at the same time, does not count."""
+        self.seen = {**earlier}
+        if not self.fix.at_ms or self.fix.at_ms not in earlier.values():
+            self.seen.setdefault(self.fix.session, self.fix.at_ms)
 
-    def row(self, root: str | None, now: int) -> Row:  # noqa: ARG002 - as other proposals need it
-        """Return it as a row of an import, which comes beside a call of the form that fails. now: where it has no time."""
-        at = self.fix.at or now
+    def row(self, root: str | None, now_ms: int) -> Row:  # noqa: ARG002 - other proposals need it
+        """Return it as a row of an import, with a trigger for the failing form. now_ms: used if its row has no time."""
+        at_ms = self.fix.at_ms or now_ms
         memory = Memory(
             id=self.id,
             content=self.text,
             namespace=NAMESPACE,
             scope="project",
             project=self.owner,
-            triggers=trigger_for(self.fix.change.failed),
+            triggers=build_trigger(self.fix.change.failed),
             status=PENDING,
             source=self.source,
             trust=TOOL_TRUST,
-            created_at=at,
-            updated_at=at,
+            created_at=at_ms,
+            updated_at=at_ms,
         )
         return Row(memory, has_id=True, is_section=True)
 
     def line(self) -> dict[str, object]:
-        """Return it as a line of `learn --jsonl`; nobody has measured how sure it is."""
+        """Return it as a line of `learn --jsonl`; its certainty is unknown."""
         return {
             "session": self.fix.session,
             "uuid": self.fix.uuid,
@@ -114,15 +116,15 @@ class FixProposal:
             "kind": self.kind,
             "scope": "project",
             "score": None,
-            "evidence": " ".join(sorted(self.seen)),  # the sessions that have shown it
-            "by": BY_COMMANDS,
+            "evidence": " ".join(sorted(self.seen)),  # the sessions that showed it
+            "by": COMMANDS_AUTHOR,
         }
 
 
-def trigger_for(form: str) -> tuple[str, ...]:
-    """Return a trigger for commands that begin so, none where it does not hold.
+def build_trigger(form: str) -> tuple[str, ...]:
+    """Return a trigger for commands that begin with a form; none if the trigger is invalid.
 
-    >>> trigger_for("npm test"), trigger_for("python")
+    >>> build_trigger("npm test"), build_trigger("python")
     (('(^|[;&|] *)npm +test\\\\b',), ('(^|[;&|] *)python\\\\b',))
     """
     words = " +".join(map(re.escape, form.split()))
@@ -134,58 +136,61 @@ def trigger_for(form: str) -> tuple[str, ...]:
     return (trigger,)
 
 
-def hold_together(
-    found: Sequence[Fix], path: str, places: Places, state: State | None, seen: dict[str, Seen]
+def collect_fixes(
+    fixes: Sequence[Fix], path: str, session_folders: SessionFolders, state: State | None, seen: dict[str, SessionTimes]
 ) -> list[FixProposal]:
-    """Return what a transcript has shown, each with the sessions that have shown it. Raises StoreError.
+    """Return the fixes of a transcript, each with the sessions that showed it. Raises StoreError.
 
-    seen: which have in this run, by the keys; it knows of this one then. What worked in a folder of the project counts only
-    where it had failed at the project's root.
+    seen: the sessions of this run by key, to which these are added. A working command in a folder of the project counts only if
+    the other form had failed at the project's root.
     """
-    shown: dict[str, FixProposal] = {}
-    for fix in found:
-        owner = places.owner_of(fix.folder)
-        is_elsewhere = fix.change.is_in_folder and fix.folder != places.root_of(fix.folder)
-        if owner is None or is_elsewhere or places.is_left_out(fix.folder, owner):
+    proposals: dict[str, FixProposal] = {}
+    for fix in fixes:
+        owner = session_folders.owner_of(fix.folder)
+        is_elsewhere = fix.change.is_in_folder and fix.folder != session_folders.root_of(fix.folder)
+        if owner is None or is_elsewhere or session_folders.is_excluded(fix.folder, owner):
             continue
-        one = FixProposal(fix, path, owner)
-        if one.key not in seen:
-            seen[one.key] = learned.find_fix_sessions(state, one.key) if state else {}
-        one.see(seen[one.key])
-        seen[one.key] = one.seen
-        shown[one.key] = one
-    return list(shown.values())
+        proposal = FixProposal(fix, path, owner)
+        if proposal.key not in seen:
+            seen[proposal.key] = learned.find_fix_sessions(state, proposal.key) if state else {}
+        proposal.add_session(seen[proposal.key])
+        seen[proposal.key] = proposal.seen
+        proposals[proposal.key] = proposal
+    return list(proposals.values())
 
 
-def hold_against(worked: Mapping[str, str], places: Places, state: State | None, seen: dict[str, Seen]) -> list[str]:
-    """Take from what was shown before what a session has shown to work as it was. Return the keys of that. Raises StoreError.
+def refute_fixes(
+    working_commands: Mapping[str, str], session_folders: SessionFolders, state: State | None, seen: dict[str, SessionTimes]
+) -> list[str]:
+    """Drop the known fixes whose failing form works in this session, and return their keys. Raises StoreError.
 
-    worked: commands, each with its folder; at a project's root they count. seen: as of `hold_together`; it knows of that then.
+    working_commands: with their folders; only commands at a project's root count. seen: as in `collect_fixes`; its entries for
+    these keys are emptied.
     """
-    if not worked or not (seen or (state and learned.has_fixes(state))):
+    if not working_commands or not (seen or (state and learned.has_fixes(state))):
         return []
     forms: set[str] = set()
-    for text, folder in worked.items():
-        owner = places.owner_of(folder)
-        command = read_command(text, folder) if places.root_of(folder) in (folder, None) else None
+    for text, folder in working_commands.items():
+        owner = session_folders.owner_of(folder)
+        command = read_command(text, folder) if session_folders.root_of(folder) in (folder, None) else None
         if owner and command:
-            forms.update(_key_of_form(owner, form) for form in forms_of(command))
-    known = {*seen, *(learned.find_fix_keys(state) if state else ())}
-    refuted = [key for key in known if key[:_FORM_KEY] in forms]
+            forms.update(_form_key(owner, form) for form in command_forms(command))
+    known_keys = {*seen, *(learned.find_fix_keys(state) if state else ())}
+    refuted = [key for key in known_keys if key[:_FORM_KEY_LENGTH] in forms]
     seen.update({key: {} for key in refuted})
     return refuted
 
 
-def _key_of_form(owner: str, form: str) -> str:
-    return hash_content(f"{SESSION_SOURCE}{owner}\0{form}")[:_FORM_KEY]
+def _form_key(owner: str, form: str) -> str:
+    return hash_content(f"{SESSION_SOURCE}{owner}\0{form}")[:_FORM_KEY_LENGTH]
 
 
-def note_shown(state: State, shown: Sequence[FixProposal], refuted: Sequence[str]) -> None:
-    """Note what a session has shown and refuted, and of what is proposed how many sessions have shown it. Raises StoreError."""
+def store_fixes(state: State, fixes: Sequence[FixProposal], refuted: Sequence[str]) -> None:
+    """Store a session's fixes and refuted fixes, and the numbers of sessions of proposed ones. Raises StoreError."""
     for key in refuted:
         learned.forget_fix(state, key)
-    for one in shown:
-        if one.fix.session in one.seen:
-            learned.note_fix(state, one.key, one.fix.session, one.seen[one.fix.session])
-        if one.is_repeated:
-            learned.note_proposed(state, one.id, learned.ProposalRecord(0.0, len(one.seen), one.since, 0.0))
+    for proposal in fixes:
+        if proposal.fix.session in proposal.seen:
+            learned.note_fix(state, proposal.key, proposal.fix.session, proposal.seen[proposal.fix.session])
+        if proposal.is_repeated:
+            learned.note_proposed(state, proposal.id, learned.ProposalRecord(0.0, len(proposal.seen), proposal.since, 0.0))

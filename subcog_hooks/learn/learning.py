@@ -1,7 +1,7 @@
-"""Learning from sessions: transcripts that were not read yet become memories that wait for the person's word.
+"""Learning from sessions: new transcripts become memories that wait for the person.
 
-A transcript is one step: first its proposals are stored, then it is noted as read. Whoever is killed in between reads it again,
-and what is there already is not stored twice, since ids follow from what was said when.
+A transcript is one step: its proposals are stored before it is noted as read. After a kill it is read again. Nothing is stored
+twice, since ids follow from a turn's text and time.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.learn import comparing, fixes, proposals, transcript, transcript_files
 from subcog_hooks.learn.storing import LearningOptions, LearningReport, store_new
-from subcog_hooks.learn.transcript_files import Places
-from subcog_hooks.learn.turn_scores import ANSWER_BAR, COMMAND, REPEATED_BAR, Fit
+from subcog_hooks.learn.transcript_files import SessionFolders
+from subcog_hooks.learn.turn_scores import ANSWER_BAR, COMMAND_KIND, REPEATED_BAR, Fit
 from subcog_hooks.learn.turns import ACCEPTED, ANSWER
 from subcog_hooks.store import learned
 
@@ -26,154 +26,166 @@ if TYPE_CHECKING:
     from subcog_hooks.store.state import State
     from subcog_hooks.store.store import Store
 
-_NEVER = 2.0  # above any certainty
-BARS = {ANSWER: ANSWER_BAR, ACCEPTED: _NEVER}  # what the client suggested comes only where a session says it, too
-MOST_PROPOSED = 8  # of one session by themselves, the surest: a person reads them
+_UNREACHABLE = 2.0  # a certainty that no turn reaches
+BARS = {ANSWER: ANSWER_BAR, ACCEPTED: _UNREACHABLE}  # a client's suggestion is proposed only if a session repeats it
+MAX_SESSION_PROPOSALS = 8  # the surest turns of one session, since a person reads them
 
 
 def learn(
-    found: Sequence[TranscriptFile],
+    files: Sequence[TranscriptFile],
     store: Store | None,
     state: State | None,
     options: LearningOptions,
     progress: Callable[[int], None],
     pace: Pace = FULL_PACE,
 ) -> LearningReport:
-    """Read transcripts and store what they propose. `progress` is told how many bytes are done.
+    """Read transcripts and store their proposals. `progress` is called with the number of read bytes.
 
-    store, state: None where there is none yet and nothing will be written. pace: asked before each reading whether to go on.
-    Raises StoreError; what was stored before stays.
+    store, state: None if there is none yet and nothing will be written. pace: asked before each reading whether to go on.
+    Raises StoreError; stored proposals stay.
     """
-    run = _Run(store, state, options, pace)
-    for file in found:
+    run = _LearningRun(store, state, options, pace)
+    for file in files:
         try:
-            run.read(file)
+            run.read_file(file)
         except SubcogError:
             raise
-        except Exception as error:  # noqa: BLE001 - one file must not cost the others; it is told, and read again
-            run.report.problems.append(f"{file.path} can not be read: an internal error: {type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - one file must not stop the others; it is reported, and read again
+            run.report.problems.append(f"{file.path} cannot be read: an internal error: {type(error).__name__}: {error}")
         if run.report.is_cut_short:
             return run.report
         progress(file.size)
     if run.report.turns or (state and not options.dry_run and not learned.are_turns_compared(state)):
         run.compare()
-    run.report.proposed.sort(key=lambda one: (-one.sessions, -one.certainty))
+    run.report.proposed.sort(key=lambda proposal: (-proposal.sessions, -proposal.certainty))
     return run.report
 
 
-class _Run:
-    """A run over transcripts: with what it is done, and its report."""
+class _LearningRun:
+    """A run over transcripts with its tools and its report."""
 
-    __slots__ = ("_options", "_pace", "_places", "_state", "_store", "report")
+    __slots__ = ("_options", "_pace", "_session_folders", "_state", "_store", "report")
 
     def __init__(self, store: Store | None, state: State | None, options: LearningOptions, pace: Pace) -> None:
         self._store = store
         self._state = state
         self._options = options
         self._pace = pace
-        self._places = Places(options.left_out)
+        self._session_folders = SessionFolders(options.left_out)
         self.report = LearningReport()
 
-    def read(self, file: TranscriptFile) -> None:
-        """Read what is new in a transcript, and store what it proposes."""
+    def read_file(self, file: TranscriptFile) -> None:
         is_noted = not self._options.dry_run
-        for number, (reading, read) in enumerate(self._readings(file)):
+        for number, (reading, progress) in enumerate(self._read_in_parts(file)):
             self.report.read += not number
-            # what is too old for this run is read by one that goes further back, with all behind it
-            is_noted = is_noted and all(not turn.at or turn.at >= self._options.since for turn in reading.turns)
-            self._take(reading, file.path, read, is_noted=is_noted)
+            # a run that goes further back reads the older turns and the rest of their file
+            is_noted = is_noted and all(not turn.at_ms or turn.at_ms >= self._options.since for turn in reading.turns)
+            self._store_reading(reading, file.path, progress, is_noted=is_noted)
 
-    def _readings(self, file: TranscriptFile) -> Iterator[tuple[transcript.TranscriptReading, learned.ReadPosition]]:
-        """Yield what is new in a transcript, as much at a time as one reading takes, and how far it is read then.
+    def _read_in_parts(self, file: TranscriptFile) -> Iterator[tuple[transcript.TranscriptReading, learned.ReadPosition]]:
+        """Yield the new part of a transcript in bounded readings, each with the progress to note.
 
-        The report says where that ends early: the pace ended it, or the file can not be read.
+        The report says if the pace ended it early, or if the file cannot be read.
         """
         if not self._goes_on():
             return
         try:
-            start = start_of(file, learned.find_read_position(self._state, file.path) if self._state else None)
+            start = find_start(file, learned.find_read_position(self._state, file.path) if self._state else None)
             self.report.unchanged += start is None
             while start is not None:
-                reading = transcript.read(file.path, start, self._pace)
-                digest = transcript_files.digest_before(file.path, reading.end)
+                reading = transcript.read_transcript(file.path, start, self._pace)
+                digest = transcript_files.compute_digest(file.path, reading.end)
                 size = reading.end if reading.has_more else file.size
                 yield reading, learned.ReadPosition(size, reading.end, digest)
                 start = reading.end if reading.has_more and self._goes_on() else None
         except OSError as error:
-            self.report.problems.append(f"{file.path} can not be read: {error.strerror}")
+            self.report.problems.append(f"{file.path} cannot be read: {error.strerror}")
 
     def _goes_on(self) -> bool:
-        """Return whether the pace lets it go on; the report has it where not."""
+        """Return whether the pace lets the run go on; note in the report if not."""
         self.report.is_cut_short = not self._pace.goes_on()
         return not self.report.is_cut_short
 
-    def _take(self, reading: transcript.TranscriptReading, path: str, read: learned.ReadPosition, *, is_noted: bool) -> None:
-        """Store what a reading proposes. is_noted: then so much of the transcript has been read."""
-        store, options, places, report = self._store, self._options, self._places, self.report
+    def _store_reading(
+        self, reading: transcript.TranscriptReading, path: str, progress: learned.ReadPosition, *, is_noted: bool
+    ) -> None:
+        """Store a reading's proposals. is_noted: note the transcript's progress, too."""
+        store, options, session_folders, report = self._store, self._options, self._session_folders, self.report
         report.damaged += reading.damaged
         report.turns += len(reading.turns)
-        found = list(self._proposals_of(reading.turns, path))
-        sure = sorted((one for one in found if _is_sure(one, options.fit)), key=lambda one: -one.certainty)
-        unsure = [one for one in found if not _is_sure(one, options.fit) and one.certainty >= REPEATED_BAR]
-        sure, rest = sure[:MOST_PROPOSED], sure[MOST_PROPOSED:]
-        new = store_new(sorted(sure, key=lambda one: one.turn.offset), store, options, places, report)
+        candidates = list(self._propose_turns(reading.turns, path))
+        sure = [proposal for proposal in candidates if _is_sure(proposal, options.fit)]
+        unsure = [
+            proposal for proposal in candidates if proposal.certainty >= REPEATED_BAR and not _is_sure(proposal, options.fit)
+        ]
+        sure.sort(key=lambda proposal: -proposal.certainty)
+        sure, rest = sure[:MAX_SESSION_PROPOSALS], sure[MAX_SESSION_PROPOSALS:]
+        new = store_new(sorted(sure, key=lambda proposal: proposal.turn.offset), store, options, session_folders, report)
         report.proposed += new
-        refuted = fixes.hold_against(reading.worked, places, self._state, report.fixes_seen)
-        wanted = [one for one in reading.fixes if COMMAND not in options.never and one.at >= options.since]
-        shown = fixes.hold_together(wanted, path, places, self._state, report.fixes_seen)
-        report.fixes += store_new([one for one in shown if one.is_repeated], store, options, places, report)
-        there = {one.id for one in new} | ({*store.by_ids([one.id for one in sure])} if store else set())
-        repeats = [one for one in sure if one.id not in there]  # word for word what is stored already
-        listened_to = (*unsure, *rest, *repeats)
-        heard = [learned.HeardTurn(path, one.turn.offset, one.turn.at, one.certainty) for one in listened_to]
+        refuted = fixes.refute_fixes(reading.working_commands, session_folders, self._state, report.fixes_seen)
+        wanted_fixes = [fix for fix in reading.fixes if COMMAND_KIND not in options.never and fix.at_ms >= options.since]
+        fix_proposals = fixes.collect_fixes(wanted_fixes, path, session_folders, self._state, report.fixes_seen)
+        repeated_fixes = [fix for fix in fix_proposals if fix.is_repeated]
+        report.fixes += store_new(repeated_fixes, store, options, session_folders, report)
+        stored_ids = {proposal.id for proposal in new}
+        if store:
+            stored_ids |= {*store.by_ids([proposal.id for proposal in sure])}
+        repeats = [proposal for proposal in sure if proposal.id not in stored_ids]  # their texts are stored already
+        heard = [
+            learned.HeardTurn(path, proposal.turn.offset, proposal.turn.at_ms, proposal.certainty)
+            for proposal in (*unsure, *rest, *repeats)
+        ]
         if not is_noted:
             report.heard += heard
         if state := None if options.dry_run else self._state:
             state.begin()
-            for one in (one for one in sure if one.id in there):
-                learned.note_proposed(state, one.id, learned.ProposalRecord(one.certainty, 1, one.turn.at, one.certainty))
+            for proposal in sure:
+                if proposal.id in stored_ids:
+                    evidence = learned.ProposalRecord(proposal.certainty, 1, proposal.turn.at_ms, proposal.certainty)
+                    learned.note_proposed(state, proposal.id, evidence)
             if is_noted:
-                fixes.note_shown(state, shown, refuted)
-                learned.note_read_position(state, path, read, heard)
+                fixes.store_fixes(state, fix_proposals, refuted)
+                learned.note_read_position(state, path, progress, heard)
             state.commit()
 
-    def _proposals_of(self, turns: Sequence[TypedTurn], path: str) -> Iterator[Proposal]:
-        """Yield what turns may be worth: of the time, the places and the kinds that are wanted."""
+    def _propose_turns(self, turns: Sequence[TypedTurn], path: str) -> Iterator[Proposal]:
         for turn in turns:
             self._pace.pause()
-            owner = self._places.owner_of(turn.folder)
-            if self._places.is_left_out(turn.folder, owner):
+            owner = self._session_folders.owner_of(turn.folder)
+            if self._session_folders.is_excluded(turn.folder, owner):
                 self.report.left_out += 1
-            elif not turn.at or turn.at >= self._options.since:
-                one = proposals.propose(turn, path, owner, self._options.fit)
-                if one and one.kind not in self._options.never:
-                    yield one
+            elif not turn.at_ms or turn.at_ms >= self._options.since:
+                proposal = proposals.propose(turn, path, owner, self._options.fit)
+                if proposal and proposal.kind not in self._options.never:
+                    yield proposal
 
     def compare(self) -> None:
-        """Propose what was heard in several sessions, in this run or before it."""
+        """Propose turns that several sessions repeat, in this run or before it."""
         if not self._goes_on():
             return
         state = None if self._options.dry_run else self._state
-        gone = comparing.raise_repeated(self._store, self._state, self._options, self._places, self.report, self._pace)
+        missing = comparing.propose_repeated(
+            self._store, self._state, self._options, self._session_folders, self.report, self._pace
+        )
         if state:
             state.begin()
-            for one in gone:  # not before: what is heard then is the same when a run that was killed is done again
-                learned.forget_heard_turn(state, one)
+            for heard_turn in missing:  # only now, so that a run after a kill hears the same turns
+                learned.forget_heard_turn(state, heard_turn)
             learned.note_turns_compared(state)
             state.commit()
 
 
-def _is_sure(one: Proposal, fit: Fit) -> bool:
-    """Return whether a turn is proposed by itself: for its worth, or because it so probably corrects the agent."""
-    corrects = one.worth.corrects and one.turn.kind not in BARS
-    return corrects or one.certainty >= BARS.get(one.turn.kind, fit.bar)
+def _is_sure(proposal: Proposal, fit: Fit) -> bool:
+    """Return whether a turn is proposed by itself: for its certainty, or as a probable correction of the agent."""
+    corrects = proposal.judgement.corrects and proposal.turn.kind not in BARS
+    return corrects or proposal.certainty >= BARS.get(proposal.turn.kind, fit.bar)
 
 
-def start_of(file: TranscriptFile, before: learned.ReadPosition | None) -> int | None:
-    """Return where to read a transcript from, bytes, None where nothing is new since `before`. Raises OSError."""
+def find_start(file: TranscriptFile, before: learned.ReadPosition | None) -> int | None:
+    """Return the offset in bytes from which to read a transcript, None if nothing is new since `before`. Raises OSError."""
     if before is None:
         return 0
-    is_same = file.size >= before.end and transcript_files.digest_before(file.path, before.end) == before.digest
+    is_same = file.size >= before.end and transcript_files.compute_digest(file.path, before.end) == before.digest
     if not is_same:
         return 0
     return before.end if file.size > before.size else None

@@ -1,4 +1,4 @@
-"""Typed turns into proposals: memories in the person's own words that wait for the person's word, with where they come from."""
+"""Turn typed turns into proposals: waiting memories in the person's own words, with their origin."""
 
 import os
 
@@ -7,7 +7,7 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
-from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge
+from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge_turn
 from subcog_hooks.learn.turns import CALL_REFUSED, TypedTurn
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import (
@@ -22,43 +22,43 @@ from subcog_hooks.store.memory import (
 )
 
 Removed = tuple[tuple[str, int], ...]
-TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of it; and that of what another program says came from one
-MOST_EVIDENCE = 500  # characters
-BY_PERSON = "person"  # whose words a line of `learn --jsonl` has
+TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of session memories: our own, and other programs'
+MAX_EVIDENCE = 500  # characters
+PERSON_AUTHOR = "person"  # the author in a line of `learn --jsonl`
 
 
 class Proposal:
     """A turn that may be worth remembering.
 
-    id: of its memory, which follows from when it was said and what: in a fork of a session it is the same; turn, worth: the
-    turn's beginning and the judgement on it, without what thousands of them have no room for; removed: secrets and private
-    spans that were in the turn; owner: its project's identity, None outside of any; sessions: how many said it; since: when
-    first, milliseconds since the epoch; known_at: when there was enough to propose it.
+    id: of its memory; it follows from the turn's time and text, so a fork of the session has the same one. turn, judgement:
+    shortened, since thousands are in memory. removed: secrets and private spans of the turn. owner: its project's identity,
+    None outside of any. sessions: the number of sessions that said it. since: the first time, milliseconds since the epoch.
+    known_at: when there was enough evidence to propose it.
     """
 
     __slots__ = (
         *("certainty", "id", "kind", "known_at", "owner", "path", "removed", "scope", "sessions", "since", "turn"),
-        "worth",
+        "judgement",
     )
 
-    def __init__(self, turn: TypedTurn, worth: JudgedTurn, path: str, owner: str | None) -> None:
+    def __init__(self, turn: TypedTurn, judgement: JudgedTurn, path: str, owner: str | None) -> None:
         self.id = self._id_of(turn, turn.text)
-        self.turn = turn.with_text(turn.text[:MOST_EVIDENCE])
-        self.worth = JudgedTurn(worth.certainty, worth.text, {}, corrects=worth.corrects)
+        self.turn = turn.with_text(turn.text[:MAX_EVIDENCE])
+        self.judgement = JudgedTurn(judgement.certainty, judgement.text, {}, corrects=judgement.corrects)
         self.path = path
-        self.kind = turn_scores.kind_of(turn, worth)
-        self.scope = "project" if owner and turn_scores.scope_of(worth, self.kind) == "project" else "user"
+        self.kind = turn_scores.turn_kind(turn, judgement)
+        self.scope = "project" if owner and turn_scores.turn_scope(judgement, self.kind) == "project" else "user"
         self.owner = owner
-        self.certainty = worth.certainty
+        self.certainty = judgement.certainty
         self.sessions = 1
         self.removed: Removed = ()
-        self.since = turn.at
-        self.known_at = turn.at
+        self.since = turn.at_ms
+        self.known_at = turn.at_ms
 
     @staticmethod
     def _id_of(turn: TypedTurn, words: str) -> str:
-        said = turn.at or turn.uuid or f"{turn.session}:{turn.offset}"
-        return SECTION_PREFIX + hash_content(f"{SESSION_SOURCE}{said}\0{words}")[:12]
+        moment = turn.at_ms or turn.uuid or f"{turn.session}:{turn.offset}"
+        return SECTION_PREFIX + hash_content(f"{SESSION_SOURCE}{moment}\0{words}")[:12]
 
     @property
     def folder(self) -> str:
@@ -68,12 +68,12 @@ class Proposal:
     def source(self) -> str:
         return f"{SESSION_SOURCE}{self.path}:{self.turn.uuid or self.turn.offset}"
 
-    def row(self, root: str | None, now: int) -> Row:
-        """Return it as a row of an import. root: of its project, from which its paths are named; now: where it has no time."""
+    def row(self, root: str | None, now_ms: int) -> Row:
+        """Return it as a row of an import. root: of its project, for its paths; now_ms: used if its turn has no time."""
         is_projects = self.scope == "project"
         memory = Memory(
             id=self.id,
-            content=self.worth.text,
+            content=self.judgement.text,
             namespace=turn_scores.NAMESPACES[self.kind],
             scope=self.scope,
             project=self.owner if is_projects else None,
@@ -81,8 +81,8 @@ class Proposal:
             status=PENDING,
             source=self.source,
             trust=TRANSCRIPT,
-            created_at=self.turn.at or now,
-            updated_at=self.turn.at or now,
+            created_at=self.turn.at_ms or now_ms,
+            updated_at=self.turn.at_ms or now_ms,
         )
         return Row(memory, has_id=True, is_section=True)
 
@@ -92,26 +92,26 @@ class Proposal:
             "session": self.turn.session,
             "uuid": self.turn.uuid,
             "role": "user",
-            "memory": self.worth.text,
+            "memory": self.judgement.text,
             "kind": self.kind,
             "scope": self.scope,
             "score": self.certainty,
             "evidence": self.turn.text,
-            "by": BY_PERSON,
+            "by": PERSON_AUTHOR,
         }
 
     def _paths(self, root: str | None) -> tuple[str, ...]:
-        """Return the files that it is about, as globs: those of the kind that a corrected call touched, beside it."""
+        """Return the glob for its files: the files beside the file of a corrected call with the same suffix."""
         before = self.turn.before
         if self.kind != turn_scores.CORRECTION or not before.path or not (before.changed or before.outcome == CALL_REFUSED):
             return ()
         path = before.path.replace("\\", "/")
-        at = (root or self.turn.folder).replace("\\", "/").rstrip("/")
-        if not at or not path.startswith(f"{at}/"):
+        base = (root or self.turn.folder).replace("\\", "/").rstrip("/")
+        if not base or not path.startswith(f"{base}/"):
             return ()
-        folder, name = os.path.split(path[len(at) + 1 :])
+        folder, name = os.path.split(path[len(base) + 1 :])
         suffix = os.path.splitext(name)[1]
-        glob = f"{folder}/*{suffix}" if folder and suffix else f"*{suffix}" if suffix else path[len(at) + 1 :]
+        glob = f"{folder}/*{suffix}" if folder and suffix else f"*{suffix}" if suffix else path[len(base) + 1 :]
         try:
             globs.check(glob)
         except InvalidMemory:
@@ -120,7 +120,7 @@ class Proposal:
 
 
 class WrittenProposal(Proposal):
-    """A proposal in the words of a model, which quote the turn. by: the model's provider; its certainty is the floor's."""
+    """A proposal in a model's words that quotes the turn. by: the model's provider; its certainty is the turn's."""
 
     __slots__ = ("by", "questions", "quote")
 
@@ -128,21 +128,21 @@ class WrittenProposal(Proposal):
         super().__init__(shown.turn, JudgedTurn(shown.certainty, written.memory, {}), path, owner)
         self.kind = written.kind
         self.scope = "project" if owner and written.scope == "project" else "user"
-        # it follows from the words that it quotes: asked again, a model may put it otherwise
+        # the id follows from the quote, since a model words the memory differently each time
         self.id = self._id_of(shown.turn, f"{written.quote}\0{MODEL}")
         self.quote = written.quote
         self.questions = written.questions
         self.by = by
 
-    def row(self, root: str | None, now: int) -> Row:
+    def row(self, root: str | None, now_ms: int) -> Row:
         """Return it as a row of an import, marked as a model's."""
-        row = super().row(root, now)
+        row = super().row(root, now_ms)
         questions = tuple(AnsweredQuestion(text, MODEL) for text in self.questions)
         row.memory = row.memory.with_changes(questions=questions, trust=AGENT)
         return row
 
     def line(self) -> dict[str, object]:
-        """Return it as a line of `learn --jsonl`; how sure it is says the floor, of the turn that it quotes."""
+        """Return it as a line of `learn --jsonl`, with the certainty of the quoted turn."""
         return {**super().line(), "evidence": self.quote, "by": self.by}
 
 
@@ -156,10 +156,10 @@ def is_from_session(memory: Memory) -> bool:
     return memory.source.startswith(SESSION_SOURCE) and memory.trust != IMPORTED
 
 
-def session_of(memory: Memory) -> str:
-    """Return the id of the session that a memory came from: its transcript has that name.
+def session_id(memory: Memory) -> str:
+    """Return the id of the session that a memory came from, which names the session's transcript.
 
-    >>> session_of(Memory(id="a", content="x", source="session:/home/me/.claude/projects/-shop/4f56.jsonl:b1c2"))
+    >>> session_id(Memory(id="a", content="x", source="session:/home/me/.claude/projects/-shop/4f56.jsonl:b1c2"))
     '4f56'
     """
     path = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")[0]
@@ -167,16 +167,16 @@ def session_of(memory: Memory) -> str:
 
 
 def propose(turn: TypedTurn, path: str, owner: str | None, fit: Fit = PACKAGED_FIT) -> Proposal | None:
-    """Return what a turn may be worth, without secrets and private spans; None where it says nothing.
+    """Return a proposal for a turn, without secrets and private spans; None if the turn says nothing.
 
-    path: of its transcript; owner: the identity of the project it was said in.
+    path: of its transcript; owner: the identity of the turn's project.
     """
     redacted = redact(turn.text)
     if redacted.removed:
         turn = turn.with_text(redacted.text)
-    worth = judge(turn, fit)
-    if worth is None or not worth.text:
+    judgement = judge_turn(turn, fit)
+    if judgement is None or not judgement.text:
         return None
-    proposal = Proposal(turn, worth, path, owner)
+    proposal = Proposal(turn, judgement, path, owner)
     proposal.removed = redacted.removed
     return proposal

@@ -1,16 +1,15 @@
-"""Proposals of a language model about a session: how it is asked, and which of them the typed words bear out.
+"""A language model's proposals about a session: the question, and the check of each proposal against typed words.
 
-Its sentences are its own, so each has to quote what the person typed in that very session, letter by letter, and to name
-nothing that the person did not. Pure.
+A model writes its own sentences. So each must quote a typed turn of that session letter by letter, and name nothing else. Pure.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from subcog_hooks.learn.turn_scores import PACKAGED_FIT, SAID_KINDS, Fit, judge
+from subcog_hooks.learn.turn_scores import PACKAGED_FIT, TURN_KINDS, Fit, judge_turn
 from subcog_hooks.learn.turns import ACCEPTED, TypedTurn
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.answer_texts import is_plain, list_texts, select_questions
@@ -18,24 +17,24 @@ from subcog_hooks.llm.question import Question
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed import prepare
 
-MOST_SENT = 24_000  # characters of a session: the turns that seem most worth it
-MOST_OF_TURN = 1_500
-LEAST_SENT = 60  # characters: of less nobody is asked
-SHORTEST_TURN = 8  # characters: "yes" and "go on" tell nothing
-SHORTEST_QUOTE = 8
-SHORTEST_SENTENCE, LONGEST_SENTENCE = 12, 300
-MOST_OF_SESSION, MOST_QUESTIONS = 3, 3  # memories of one session, and questions of one memory
-TOKENS = 1_500  # of an answer
+MAX_SENT = 24_000  # characters of a session, for its most promising turns
+MAX_TURN_SENT = 1_500
+MIN_SENT = 60  # characters; a shorter session is not sent
+MIN_TURN_SENT = 8  # characters: "yes" and "go on" tell nothing
+MIN_QUOTE = 8
+MIN_MEMORY_LENGTH, MAX_MEMORY_LENGTH = 12, 300
+MAX_SESSION_MEMORIES, MAX_MEMORY_QUESTIONS = 3, 3  # memories of a session, and questions of a memory
+MAX_ANSWER_TOKENS = 1_500  # tokens of an answer
 
-NOT_QUOTED, NOT_NAMED, NOT_KEPT, OF_NEVER = (  # why a proposal is refused
+NO_QUOTE, NAMES_UNTYPED, NO_SENTENCE, UNWANTED_KIND = (  # the reasons to refuse a proposal
     "quote nothing that was typed in that session",
     "name what was not typed",
     "have no sentence that can be kept",
     "are of a kind that is not wanted",
 )
-_REDACTED = "[redacted"  # begins what stands in the place of a secret
+_REDACTED = "[redacted"  # prefix of a secret's replacement
 _EDGES = "\"'`()[],;:!?.…“”‘’"
-_SIGNS_OF_NAMES = frozenset("`<>{}\\@$=|_/#~")
+_NAME_CHARACTERS = frozenset("`<>{}\\@$=|_/#~")
 
 _SYSTEM = (
     "You are shown what a software developer typed to a coding assistant in one session. Say whether any of it should be "
@@ -61,7 +60,7 @@ _SCHEMA: Mapping[str, object] = {
                     "quote": _TEXT,
                     "memory": _TEXT,
                     "questions": {"type": "array", "items": _TEXT},
-                    "kind": {"type": "string", "enum": list(SAID_KINDS)},
+                    "kind": {"type": "string", "enum": list(TURN_KINDS)},
                     "scope": {"type": "string", "enum": ["project", "user"]},
                 },
                 "required": ["quote", "memory", "questions", "kind", "scope"],
@@ -75,7 +74,7 @@ _SCHEMA: Mapping[str, object] = {
 
 
 class ShownTurn(NamedTuple):
-    """A turn as a model is shown it. text: what of it was typed by hand, without secrets; certainty: the floor's."""
+    """A turn for the model. text: its hand-typed words without secrets; certainty: the turn's own."""
 
     turn: TypedTurn
     text: str
@@ -83,7 +82,7 @@ class ShownTurn(NamedTuple):
 
 
 class QuotedMemory(NamedTuple):
-    """A model's proposal, its blanks made single. kind, scope: "" where it names none that there is."""
+    """A model's proposal, with single spaces. kind, scope: "" for unknown ones."""
 
     quote: str
     memory: str
@@ -92,110 +91,114 @@ class QuotedMemory(NamedTuple):
     scope: str
 
 
-class BorneOut(NamedTuple):
-    """The proposals of an answer that hold, each behind the turn that it quotes. dropped: how many do not, by why."""
+class CheckedProposals(NamedTuple):
+    """The accepted proposals of an answer, each behind its quoted turn. dropped: counts of refused ones by reason."""
 
-    kept: tuple[tuple[ShownTurn, QuotedMemory], ...]
+    accepted: tuple[tuple[ShownTurn, QuotedMemory], ...]
     dropped: Counter[str]
 
 
-def shown_turns(turns: Sequence[TypedTurn], fit: Fit = PACKAGED_FIT) -> list[ShownTurn]:
-    """Return what of these turns a model may see: of a lot the surest, in their order.
+def select_turns(turns: Sequence[TypedTurn], fit: Fit = PACKAGED_FIT) -> list[ShownTurn]:
+    """Return the turns that a model may see, in their order; the surest if there are too many.
 
-    What was pasted, what the client suggested, and a turn that may hold a secret is left out.
+    Pasted texts, the client's suggestions, and turns that may hold a secret are left out.
     """
-    shown = [one for turn in turns if turn.kind != ACCEPTED and (one := _shown(turn, fit))]
-    left = MOST_SENT
-    kept = []
-    for place in sorted(range(len(shown)), key=lambda place: (-shown[place].certainty, place)):
-        if (left := left - len(shown[place].text)) < 0:
+    shown = [shown_turn for turn in turns if turn.kind != ACCEPTED and (shown_turn := _prepare_turn(turn, fit))]
+    characters_left = MAX_SENT
+    chosen = []
+    for index in sorted(range(len(shown)), key=lambda index: (-shown[index].certainty, index)):
+        if (characters_left := characters_left - len(shown[index].text)) < 0:
             break
-        kept.append(place)
-    return [shown[place] for place in sorted(kept)]
+        chosen.append(index)
+    return [shown[index] for index in sorted(chosen)]
 
 
-def _shown(turn: TypedTurn, fit: Fit) -> ShownTurn | None:
-    turn = turn.with_text(redact(turn.text).text)  # the whole of it: half a secret may look like none
+def _prepare_turn(turn: TypedTurn, fit: Fit) -> ShownTurn | None:
+    turn = turn.with_text(redact(turn.text).text)  # redact first, since half a secret may not look like one
     if disclosure.disclosable_text(turn.text) is None:
         return None
     text = disclosure.disclosable_text(" ".join(prepare(turn.text).text.split()))
-    if text is None or len(text) < SHORTEST_TURN:
+    if text is None or len(text) < MIN_TURN_SENT:
         return None
-    worth = judge(turn, fit)
-    return ShownTurn(turn, text[:MOST_OF_TURN], worth.certainty if worth else 0.0)
+    judgement = judge_turn(turn, fit)
+    return ShownTurn(turn, text[:MAX_TURN_SENT], judgement.certainty if judgement else 0.0)
 
 
-def is_worth_a_call(shown: Sequence[ShownTurn]) -> bool:
-    """Return whether so much was typed that something may be in it."""
-    return sum(len(one.text) for one in shown) >= LEAST_SENT
+def has_enough_text(shown: Sequence[ShownTurn]) -> bool:
+    """Return whether enough was typed to ask a model."""
+    return sum(len(turn.text) for turn in shown) >= MIN_SENT
 
 
-def question_about(shown: Sequence[ShownTurn]) -> Question:
-    """Return what a model is asked about a session."""
-    turns = "\n\n".join(f"Turn {number}:\n{one.text}" for number, one in enumerate(shown, 1))
-    return Question(_SYSTEM, turns, "memories", "What of the session is worth keeping, usually nothing.", _SCHEMA, TOKENS)
+def build_question(shown: Sequence[ShownTurn]) -> Question:
+    """Build the question for a model about a session."""
+    turns = "\n\n".join(f"Turn {number}:\n{turn.text}" for number, turn in enumerate(shown, 1))
+    return Question(
+        _SYSTEM, turns, "memories", "What of the session is worth keeping, usually nothing.", _SCHEMA, MAX_ANSWER_TOKENS
+    )
 
 
-def read_proposals(text: str) -> list[QuotedMemory] | None:
-    """Return what an answer proposes; None where it has another form. Fields may be missing.
+def parse_proposals(text: str) -> list[QuotedMemory] | None:
+    """Parse a model's answer into proposals; None for another format. Fields may be missing.
 
-    >>> read_proposals('{"memories": []}'), read_proposals('{"memories": 3}')
+    >>> parse_proposals('{"memories": []}'), parse_proposals('{"memories": 3}')
     ([], None)
     """
     try:
-        told = json.loads(text)["memories"]
-        return [_quoted(one) for one in told[:MOST_OF_SESSION]] if isinstance(told, list) else None
+        entries = json.loads(text)["memories"]
+        return [_parse_proposal(entry) for entry in entries[:MAX_SESSION_MEMORIES]] if isinstance(entries, list) else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _quoted(one: Mapping[str, object]) -> QuotedMemory:
-    quote, memory, kind, scope = (" ".join(list_texts([one.get(name)])) for name in ("quote", "memory", "kind", "scope"))
-    questions = select_questions(list_texts(one.get("questions")), MOST_QUESTIONS)
-    return QuotedMemory(
-        quote, memory, tuple(questions), kind if kind in SAID_KINDS else "", scope if scope in ("project", "user") else ""
-    )
+def _parse_proposal(entry: Mapping[str, object]) -> QuotedMemory:
+    quote, memory, kind, scope = (" ".join(list_texts([entry.get(name)])) for name in ("quote", "memory", "kind", "scope"))
+    questions = select_questions(list_texts(entry.get("questions")), MAX_MEMORY_QUESTIONS)
+    kind = kind if kind in TURN_KINDS else ""
+    scope = scope if scope in ("project", "user") else ""
+    return QuotedMemory(quote, memory, tuple(questions), kind, scope)
 
 
-def bear_out(proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], never: frozenset[str] = frozenset()) -> BorneOut:
-    """Return what the typed words bear out. never: kinds that are not wanted."""
-    kept: list[tuple[ShownTurn, QuotedMemory]] = []
+def check_proposals(
+    proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], never: Collection[str] = ()
+) -> CheckedProposals:
+    """Check proposals against the typed words. never: kinds that are not wanted."""
+    accepted: list[tuple[ShownTurn, QuotedMemory]] = []
     dropped: Counter[str] = Counter()
-    typed = " ".join(one.text for one in shown).casefold()
-    for one in proposed:
-        quoted = next((turn for turn in shown if one.quote in turn.text), None)
-        if len(one.quote) < SHORTEST_QUOTE or _REDACTED in one.quote or quoted is None:
-            dropped[NOT_QUOTED] += 1
-        elif not one.kind or not one.scope or not _can_be_kept(one.memory):
-            dropped[NOT_KEPT] += 1
-        elif one.kind in never:
-            dropped[OF_NEVER] += 1
-        elif not _names_only(typed, one.memory):
-            dropped[NOT_NAMED] += 1
+    typed = " ".join(turn.text for turn in shown).casefold()
+    for proposal in proposed:
+        quoted = next((turn for turn in shown if proposal.quote in turn.text), None)
+        if len(proposal.quote) < MIN_QUOTE or _REDACTED in proposal.quote or quoted is None:
+            dropped[NO_QUOTE] += 1
+        elif not proposal.kind or not proposal.scope or not _is_valid_sentence(proposal.memory):
+            dropped[NO_SENTENCE] += 1
+        elif proposal.kind in never:
+            dropped[UNWANTED_KIND] += 1
+        elif not _names_only_typed(typed, proposal.memory):
+            dropped[NAMES_UNTYPED] += 1
         else:
-            questions = tuple(text for text in one.questions if _names_only(typed, text))
-            kept.append((quoted, one._replace(questions=questions)))
-    return BorneOut(tuple(kept), dropped)
+            questions = tuple(text for text in proposal.questions if _names_only_typed(typed, text))
+            accepted.append((quoted, proposal._replace(questions=questions)))
+    return CheckedProposals(tuple(accepted), dropped)
 
 
-def _can_be_kept(sentence: str) -> bool:
-    is_fit = SHORTEST_SENTENCE <= len(sentence) <= LONGEST_SENTENCE and is_plain(sentence)
+def _is_valid_sentence(sentence: str) -> bool:
+    is_fit = MIN_MEMORY_LENGTH <= len(sentence) <= MAX_MEMORY_LENGTH and is_plain(sentence)
     return is_fit and not disclosure.may_hold_secret(sentence)
 
 
-def _names_only(typed: str, sentence: str) -> bool:
-    """Return whether all that a sentence names was typed, in small letters: whole, 8 is not named by 1984.
+def _names_only_typed(typed: str, sentence: str) -> bool:
+    """Return whether all names in a sentence were typed, in lower case and whole: 1984 does not contain 8.
 
-    >>> _names_only("stage 18, in src/api/v2", "See src/api."), _names_only("stage 18, in src/api/v2", "It is stage 8.")
-    (True, False)
+    >>> [_names_only_typed("stage 18, in src/api/v2", sentence) for sentence in ("See src/api.", "It is stage 8.")]
+    [True, False]
     """
-    return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", typed) for name in _names_in(sentence))
+    return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", typed) for name in _find_names(sentence))
 
 
-def _names_in(sentence: str) -> Iterator[str]:
-    """Yield the words of a sentence that name something: paths, addresses, identifiers, numbers; in small letters.
+def _find_names(sentence: str) -> Iterator[str]:
+    """Yield the words of a sentence that name something: paths, addresses, identifiers, numbers; in lower case.
 
-    >>> list(_names_in("Run `make lint` from src/api, never curl https://x.example/run."))
+    >>> list(_find_names("Run `make lint` from src/api, never curl https://x.example/run."))
     ['make', 'lint', 'src/api', 'https://x.example/run']
     """
     in_code = False
@@ -203,6 +206,6 @@ def _names_in(sentence: str) -> Iterator[str]:
         ticks = word.count("`")
         bare = word.strip(_EDGES)
         has_dot = "." in bare and len(bare) > len("e.g")
-        if bare and (in_code or ticks or has_dot or set(bare) & _SIGNS_OF_NAMES or any(map(str.isdigit, bare))):
+        if bare and (in_code or ticks or has_dot or set(bare) & _NAME_CHARACTERS or any(map(str.isdigit, bare))):
             yield bare
         in_code ^= bool(ticks % 2)

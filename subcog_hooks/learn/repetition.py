@@ -1,9 +1,11 @@
-"""Repetition: several sessions said the same in meaning, by the package's own vectors. It tells more than any word.
+"""Repetition: several sessions said the same in meaning, by the packaged vectors. It is stronger evidence than words.
 
-One unsure proposal says little; the same one in another session is a reason to ask the person.
+One unsure turn says little; the same turn in another session is a reason to ask the person.
 """
 
 from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
 
 from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.embed.static import StaticEncoder
@@ -14,86 +16,85 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Pace
 
-SAME_MEANING = 0.65  # cosine: pairs of rules in other words have .63 to .91, of 37,000 pairs of other ones three have more
-MAX_TOKENS = 64  # of an utterance that are compared
-LEAST_SESSIONS = 2
+MIN_COSINE = 0.65  # cosine; reworded rules have .63 to .91, and 3 of 37,000 unrelated pairs reach it
+MAX_UTTERANCE_TOKENS = 64  # tokens of an utterance that are compared
+MIN_SESSIONS = 2
 
 
+@dataclass(frozen=True, slots=True)
 class Utterance:
-    """Something that was said, and is or may be proposed.
+    """A turn or memory in the comparison.
 
-    key: by which the caller knows it; audience: who would have it as a memory; at: milliseconds since the epoch.
+    key: the caller's; audience: the audience of its memory; at_ms: milliseconds since the epoch.
     """
 
-    __slots__ = ("at", "audience", "certainty", "key", "session", "text")
-
-    def __init__(self, key: str, text: str, *, session: str, audience: str, at: int, certainty: float) -> None:
-        self.key = key
-        self.text = text
-        self.session = session
-        self.audience = audience
-        self.at = at
-        self.certainty = certainty
+    key: str
+    text: str
+    _: KW_ONLY
+    session: str
+    audience: str
+    at_ms: int
+    certainty: float
 
 
-class Repeated:
+class RepeatedMeaning:
     """A meaning that several sessions said.
 
-    said: the first of them stands for all; certainty: that any is worth it; since, repeated_at: when the first and the second
-    session said it, milliseconds since the epoch.
+    utterances: the first one stands for all; certainty: the probability that any is worth remembering; since, repeated_at: when
+    the first and the second session said it, milliseconds since the epoch.
     """
 
-    __slots__ = ("certainty", "repeated_at", "said", "sessions", "since")
+    __slots__ = ("certainty", "repeated_at", "sessions", "since", "utterances")
 
-    def __init__(self, said: Sequence[Utterance]) -> None:
-        self.said = tuple(said)
+    def __init__(self, utterances: Sequence[Utterance]) -> None:
+        self.utterances = tuple(utterances)
         surest: dict[str, float] = {}
-        for one in said:
-            surest[one.session] = max(surest.get(one.session, 0.0), one.certainty)
+        for utterance in utterances:
+            surest[utterance.session] = max(surest.get(utterance.session, 0.0), utterance.certainty)
         self.sessions = len(surest)
-        self.since = min((one.at for one in said if one.at), default=0)
-        firsts = sorted(min(one.at for one in said if one.session == session) for session in surest)
+        self.since = min((utterance.at_ms for utterance in utterances if utterance.at_ms), default=0)
+        firsts = sorted(min(utterance.at_ms for utterance in utterances if utterance.session == session) for session in surest)
         self.repeated_at = firsts[min(1, len(firsts) - 1)]
         doubt = 1.0
-        for certainty in surest.values():  # each session is evidence by itself
+        for certainty in surest.values():  # sessions are independent evidence
             doubt *= 1.0 - certainty
         self.certainty = round(min(0.99, 1.0 - doubt), 4)
 
 
-def find_repeated(said: Sequence[Utterance], pace: Pace = FULL_PACE) -> list[Repeated]:
-    """Return what at least two sessions said to the same audience, the most often said first.
+def find_repeated(utterances: Sequence[Utterance], pace: Pace = FULL_PACE) -> list[RepeatedMeaning]:
+    """Return the groups of utterances that at least two sessions said to one audience, most sessions first.
 
-    said: in the order in which they may stand for others; pace: asked for a pause before each.
+    utterances: in the order in which they may stand for others; pace: asked for a pause before each.
     """
-    groups = [Repeated(group) for group in _grouped(said, pace)]
+    groups = [RepeatedMeaning(group) for group in _group_by_meaning(utterances, pace)]
     return sorted(
-        (group for group in groups if group.sessions >= LEAST_SESSIONS), key=lambda group: (-group.sessions, -group.certainty)
+        (group for group in groups if group.sessions >= MIN_SESSIONS), key=lambda group: (-group.sessions, -group.certainty)
     )
 
 
-def _grouped(said: Sequence[Utterance], pace: Pace) -> list[list[Utterance]]:
-    """Return the utterances in groups of one meaning, each with the first that none before it resembles."""
-    import numpy as np  # 65 ms, only where sessions are compared
+def _group_by_meaning(utterances: Sequence[Utterance], pace: Pace) -> list[list[Utterance]]:
+    """Group utterances by meaning: each joins the most similar group by its first utterance, or begins one."""
+    import numpy as np  # takes 65 ms, which only a comparison needs
 
     encoder = StaticEncoder.open()
     try:
-        vectors = np.zeros((len(said), encoder.dimension), np.float32)
-        for row, one in zip(vectors, said, strict=True):
+        vectors = np.zeros((len(utterances), encoder.dimension), np.float32)
+        for row, utterance in zip(vectors, utterances, strict=True):
             pace.pause()
-            row[:] = encoder.vector(one.text, MAX_TOKENS) or 0.0
+            row[:] = encoder.vector(utterance.text, MAX_UTTERANCE_TOKENS) or 0.0
     finally:
         encoder.close()
-    leaders = np.zeros((len(said), encoder.dimension), np.float32)
+    leaders = np.zeros((len(utterances), encoder.dimension), np.float32)
     groups: list[list[Utterance]] = []
-    for one, vector in zip(said, vectors, strict=True):
+    for utterance, vector in zip(utterances, vectors, strict=True):
         pace.pause()
         if not vector.any():
             continue
         likeness = leaders[: len(groups)] @ vector
-        fits = [place for place in np.flatnonzero(likeness >= SAME_MEANING) if groups[place][0].audience == one.audience]
+        fits = [number for number in np.flatnonzero(likeness >= MIN_COSINE) if groups[number][0].audience == utterance.audience]
         if fits:
-            groups[max(fits, key=lambda place: float(likeness[place]))].append(one)
+            groups[max(fits, key=lambda number: float(likeness[number]))].append(utterance)
         else:
             leaders[len(groups)] = vector
-            groups.append([one])
+            groups.append([utterance])
     return groups

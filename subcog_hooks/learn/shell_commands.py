@@ -1,4 +1,4 @@
-"""Shell commands of a session: parsed, and failed attempts told from fixes."""
+"""Shell commands of a session: parse them, and pair failed attempts with their fixes."""
 
 import os
 import re
@@ -10,52 +10,74 @@ from typing import NamedTuple
 from subcog_hooks.llm.disclosure import may_hold_secret
 from subcog_hooks.redaction.redact import redact
 
-MAX_LENGTH = 300  # characters of a command that is looked at
-MOST_CHANGED = 3  # words on either side
-MOST_BEFORE = 5  # words that are put before a command: `docker compose exec web pytest`
-MOST_SHOWN = 60  # characters of a word that differs
+MAX_COMMAND_LENGTH = 300  # characters of a command
+MAX_CHANGED = 3  # changed words on either side
+MAX_PREFIX = 5  # words put before a command, as in `docker compose exec web pytest`
+MAX_CHANGED_WORD = 60  # characters of a changed word
 
-LOOKING = frozenset(  # programs that change nothing
+READING_PROGRAMS = frozenset(  # programs that change nothing
     """[ awk basename cat cd cmp column command cut date df diff dirname du echo false fd file find grep egrep head history
     hostname id jq less ls lsof md5sum more netstat pgrep printenv printf ps pwd readlink realpath rg sed sort stat tail test
     tree true type uname uniq wc whereis which whoami""".split()
 )
-_OF_OTHER_THINGS = frozenset(  # programs that fail for what they are given, or for what is out there
+_EXCLUDED_PROGRAMS = frozenset(  # programs that fail for their arguments or their surroundings
     """chmod chown cp curl install kill killall ln mkdir mv nc ping pkill rm rmdir rsync scp sleep source ssh tar touch unzip
     wget xargs zip .""".split()
 )
-_AROUND = frozenset("command env exec nice nohup strace sudo time timeout watch".split())  # run another one as it is
-_CHANGING = ("-i", "--in-place", "-delete", "-exec", "-ok", "-o", "--output", "-x", "--exec")  # options of programs that look
-_LOOKING_OF_GIT = frozenset("blame branch diff grep log ls-files remote rev-parse show status".split())
-_GOES_ON = frozenset(("run", "compose", "exec", "tool", "task", "x", "dlx", "-m"))  # what is run follows
+_WRAPPERS = frozenset("command env exec nice nohup strace sudo time timeout watch".split())  # programs that run another program
+_WRITING_OPTIONS = (
+    "-i",
+    "--in-place",
+    "-delete",
+    "-exec",
+    "-ok",
+    "-o",
+    "--output",
+    "-x",
+    "--exec",
+)  # options by which reading programs change files
+_READING_GIT_COMMANDS = frozenset("blame branch diff grep log ls-files remote rev-parse show status".split())
+_SUBCOMMANDS = frozenset(("run", "compose", "exec", "tool", "task", "x", "dlx", "-m"))  # the program to run follows
 _RUNNERS = frozenset(
     "bun composer deno gradle hatch inv invoke just make mage mix mvn nox npm nx pdm pnpm poe rake task tox yarn".split()
 )
-_LESS = tuple(  # begin options by which a command does less, or says less, or changes what it checks
+_LESSENING_OPTIONS = tuple(  # prefixes of options that make a command do, print or check less
     """--help --version --verbose --quiet --silent --dry --list --collect --filter --grep --test --last --bail --maxfail --pass
     --no-verify --force --skip --ignore --exclude --no-check --noemit --continue --exit-zero --fix --write --update --no-fail
     --tb --color --no-color --allow-empty --changed --only --check --no-run --watch""".split()
 )
-_LESS_SHORT = frozenset("-h -v -V -q -s -k -t -x -n -f -w -u --co --lf --ff".split())
-_TELLING = ("token", "secret", "key", "pass", "pwd", "cred", "auth", "url", "uri", "dsn", "cookie")  # in names of variables
-_UNKNOWN = (  # in what a program prints of a command that it does not have
+_SHORT_LESSENING_OPTIONS = frozenset("-h -v -V -q -s -k -t -x -n -f -w -u --co --lf --ff".split())
+_SECRET_NAMES = (
+    "token",
+    "secret",
+    "key",
+    "pass",
+    "pwd",
+    "cred",
+    "auth",
+    "url",
+    "uri",
+    "dsn",
+    "cookie",
+)  # parts of the names of secret variables
+_UNKNOWN_COMMAND = (  # messages of programs about an unknown command
     *("missing script", "no rule to make", "unknown command", "no such command", "is not a valid", "not a recognized"),
     *("is not recognized", "does not contain recipe", "no task named", "couldn't find a script", "unrecognized command"),
     "script not found",
 )
-_NOT_FOUND = "exit code 127"  # how the client begins what a shell says that does not find a program
-_NOWHERE = re.compile(r"2>&1|[12&]?>\s*/dev/null")
-_APART = re.compile(r"\|\||&&|[|;&\n]")
+_NOT_FOUND = "exit code 127"  # the client's prefix for a program that the shell did not find
+_TO_DEV_NULL = re.compile(r"2>&1|[12&]?>\s*/dev/null")
+_SEPARATOR = re.compile(r"\|\||&&|[|;&\n]")
 _ENDINGS = re.compile(r"\s+(?:2>&1|2?>\s*/dev/null)\s*$")
-_IN_FOLDER = re.compile(r"cd\s+(\S+)\s*&&\s*(.*)", re.DOTALL)
-_EXPORTED = re.compile(r"export\s+([A-Za-z_]\w*=(?:\$\([^()`;|&<>$\n]+\)|[^\s()`;|&<>$]+))\s*&&\s*(.*)", re.DOTALL)
-_OTHER_THAN_ONE = re.compile(r"[|;<>&`$\n*{}()\\]|^\s*#")  # more than one simple command, or what a shell works out first
+_CD = re.compile(r"cd\s+(\S+)\s*&&\s*(.*)", re.DOTALL)
+_EXPORT = re.compile(r"export\s+([A-Za-z_]\w*=(?:\$\([^()`;|&<>$\n]+\)|[^\s()`;|&<>$]+))\s*&&\s*(.*)", re.DOTALL)
+_NOT_SIMPLE = re.compile(r"[|;<>&`$\n*{}()\\]|^\s*#")  # more than one simple command, or an expansion
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _WORD = re.compile(r"[a-z][a-z0-9_:-]*")
 
 
 class Command(NamedTuple):
-    """A simple command: the folder that it goes to first, variables set for it, its words."""
+    """A simple command: the folder of its `cd`, its variables, its words."""
 
     folder: str
     variables: tuple[str, ...]
@@ -63,12 +85,14 @@ class Command(NamedTuple):
 
     @property
     def signature(self) -> tuple[str, ...]:
-        """The command as others are held against it, whatever the order of its variables."""
+        """The command in a form for comparison, with sorted variables."""
         return (self.folder, *sorted(self.variables), *self.words)
 
 
-class OtherForm(NamedTuple):
-    """The two forms of a command. is_in_folder: they differ in the folder, so that it counts where the first one ran."""
+class FormChange(NamedTuple):
+    """The failed and the working form of a command. is_in_folder: they differ in the folder, so it counts where the first
+    ran.
+    """
 
     failed: str
     worked: str
@@ -76,81 +100,82 @@ class OtherForm(NamedTuple):
 
 
 def read_command(text: str, folder: str = "") -> Command | None:
-    """Return a command in its parts; None for one that is not simple. folder: where it runs; paths in there are named from it.
+    """Parse a simple command; None for any other. folder: its working folder, which is removed from paths.
 
     >>> read_command("cd web && CI=1 npm test 2>&1")
     Command(folder='web', variables=('CI=1',), words=('npm', 'test'))
     >>> read_command("npm test | tail -5"), read_command("npm test || true"), read_command("echo $HOME")
     (None, None, None)
     """
-    if len(text) > MAX_LENGTH:
+    if len(text) > MAX_COMMAND_LENGTH:
         return None
     text = _ENDINGS.sub("", text.strip())
-    into = _IN_FOLDER.fullmatch(text)
+    into = _CD.fullmatch(text)
     goes_to, text = (into[1], into[2].strip()) if into else ("", text)
     exported = []
-    while set_before := _EXPORTED.fullmatch(text):
+    while set_before := _EXPORT.fullmatch(text):
         exported.append(set_before[1])
         text = set_before[2].strip()
-    if not text or _OTHER_THAN_ONE.search(text) or _OTHER_THAN_ONE.search(goes_to):
+    if not text or _NOT_SIMPLE.search(text) or _NOT_SIMPLE.search(goes_to):
         return None
     try:
-        words = [_from_folder(word, folder) for word in shlex.split(text)]
+        words = [_relative_word(word, folder) for word in shlex.split(text)]
     except ValueError:
         return None
-    count = next((place for place, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
+    count = next((index for index, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
     if count == len(words):
         return None
-    goes_to = _from_folder(goes_to.rstrip("/"), folder).strip("\"'")
+    goes_to = _relative_word(goes_to.rstrip("/"), folder).strip("\"'")
     return Command("" if goes_to == "." else goes_to.removeprefix("./"), (*exported, *words[:count]), tuple(words[count:]))
 
 
-def _from_folder(word: str, folder: str) -> str:
-    """Return a word as it would be written in a folder: a path in there from there, one in the person's own with a tilde."""
-    for place, sign in ((folder.rstrip("/"), ""), (os.path.expanduser("~"), "~/")):
-        if place and word.startswith(f"{place}/"):
-            return sign + word[len(place) + 1 :] or "."
+def _relative_word(word: str, folder: str) -> str:
+    """Return a word with its path relative to the folder, or with a tilde for the home folder."""
+    for base, sign in ((folder.rstrip("/"), ""), (os.path.expanduser("~"), "~/")):
+        if base and word.startswith(f"{base}/"):
+            return sign + word[len(base) + 1 :] or "."
     return "." if folder and word == folder else word
 
 
-def forms_of(command: Command) -> set[str]:
-    """Return the forms that a command which runs where it is has, as a change names the one that failed.
+def command_forms(command: Command) -> set[str]:
+    """Return the forms by which a change can name this command, if it runs in place.
 
-    >>> sorted(forms_of(read_command("npm run test --ci")))
+    >>> sorted(command_forms(read_command("npm run test --ci")))
     ['npm', 'npm run', 'npm run test', 'npm run test --ci']
     """
     if command.folder or command.variables:
         return set()
     plain = list(takewhile(lambda word: not _is_option(word), command.words))
-    forms = {" ".join(plain[:length]) for length in range(1, min(len(plain), MOST_CHANGED + 1) + 1)}
-    return forms | {" ".join([_form(command.words), *filter(_is_option, command.words)])}
+    forms = {" ".join(plain[:length]) for length in range(1, min(len(plain), MAX_CHANGED + 1) + 1)}
+    return forms | {" ".join([_base_form(command.words), *filter(_is_option, command.words)])}
 
 
-def only_looks(text: str) -> bool:
-    """Return whether a line of commands changes nothing that another could depend on.
+def is_read_only(text: str) -> bool:
+    """Return whether a line of commands only reads, so that no later command depends on it.
 
-    >>> [only_looks(text) for text in ("ls web | head -3 2>/dev/null", "git status && git log", "ls > all", "ls; make")]
+    >>> [is_read_only(text) for text in ("ls web | head -3 2>/dev/null", "git status && git log", "ls > all", "ls; make")]
     [True, True, False, False]
     """
-    text = _NOWHERE.sub("", text)
-    if len(text) > MAX_LENGTH or any(sign in text for sign in (">", "`", "$(", "<(")):
+    text = _TO_DEV_NULL.sub("", text)
+    if len(text) > MAX_COMMAND_LENGTH or any(sign in text for sign in (">", "`", "$(", "<(")):
         return False
-    return all(_only_looks_one(part.split()) for part in _APART.split(text) if part.strip())
+    return all(_is_read_only_command(part.split()) for part in _SEPARATOR.split(text) if part.strip())
 
 
-def _only_looks_one(words: Sequence[str]) -> bool:
+def _is_read_only_command(words: Sequence[str]) -> bool:
     program, *rest = words
     if program == "command":
         return rest[:1] in (["-v"], ["-V"])
     if program == "git":
-        return rest[:1] != [] and rest[0] in _LOOKING_OF_GIT
-    return program in LOOKING and not (program in ("sed", "find", "fd", "sort") and any(w.startswith(_CHANGING) for w in rest))
+        return rest[:1] != [] and rest[0] in _READING_GIT_COMMANDS
+    is_writing = program in ("sed", "find", "fd", "sort") and any(word.startswith(_WRITING_OPTIONS) for word in rest)
+    return program in READING_PROGRAMS and not is_writing
 
 
-def find_change(failed: Command, worked: Command, printed: str) -> OtherForm | None:
-    """Return in which form a command worked that had failed in another one; None where they are other commands.
+def find_change(failed: Command, worked: Command, printed: str) -> FormChange | None:
+    """Return the forms of a failed command and its fix; None for two different commands.
 
-    printed: what the one that failed said; it is looked at, and nothing of it is kept.
+    printed: the failed command's output; it is searched, and not stored.
 
     >>> def change(failed, worked, printed=""):
     ...     return find_change(read_command(failed), read_command(worked), printed)
@@ -161,48 +186,52 @@ def find_change(failed: Command, worked: Command, printed: str) -> OtherForm | N
     >>> change("npm test", "npm test"), change("pytest a.py", "pytest b.py"), change("pytest", "pytest -x")
     (None, None, None)
     """
-    if failed.signature == worked.signature or {failed.words[0], worked.words[0]} & (LOOKING | _OF_OTHER_THINGS | _AROUND):
+    programs = {failed.words[0], worked.words[0]}
+    if failed.signature == worked.signature or programs & (READING_PROGRAMS | _EXCLUDED_PROGRAMS | _WRAPPERS):
         return None
     printed = printed.lower()
-    found = _changed_around(failed, worked) if failed.words == worked.words else None
-    if found is None and (failed.folder, failed.variables) == (worked.folder, worked.variables):
+    change = _prefix_change(failed, worked) if failed.words == worked.words else None
+    if change is None and (failed.folder, failed.variables) == (worked.folder, worked.variables):
         old, new = failed.words, worked.words
-        found = _changed_options(old, new) or _changed_program(old, new, printed)
-        if found is None and any(sign in printed for sign in _UNKNOWN):
-            found = _changed_target(old, new)
-    return found if found and _may_be_told(found) else None
+        change = _option_change(old, new) or _program_change(old, new, printed)
+        if change is None and any(sign in printed for sign in _UNKNOWN_COMMAND):
+            change = _target_change(old, new)
+    return change if change and _is_shareable(change) else None
 
 
-def _changed_around(failed: Command, worked: Command) -> OtherForm | None:
-    """Return a change of what stands before the same words: a folder to go to, or variables."""
-    added = [one for one in worked.variables if one not in failed.variables]
+def _prefix_change(failed: Command, worked: Command) -> FormChange | None:
+    """Return a change of folder or variables before the same words."""
+    added = [variable for variable in worked.variables if variable not in failed.variables]
     if failed.folder != worked.folder:
         is_plain = not failed.folder and not worked.folder.startswith(("/", "~", "..", "-"))
         if not is_plain or failed.variables != worked.variables:
             return None
-        return OtherForm(_form(failed.words), f"cd {worked.folder} && {_form(worked.words)}", is_in_folder=True)
-    is_added = added and len(added) <= MOST_CHANGED and set(failed.variables) < set(worked.variables)
-    names = [one.partition("=")[0].lower() for one in added]
-    if not is_added or any(part in name for name in names for part in _TELLING):
+        return FormChange(_base_form(failed.words), f"cd {worked.folder} && {_base_form(worked.words)}", is_in_folder=True)
+    is_added = added and len(added) <= MAX_CHANGED and set(failed.variables) < set(worked.variables)
+    names = [variable.partition("=")[0].lower() for variable in added]
+    if not is_added or any(part in name for name in names for part in _SECRET_NAMES):
         return None
-    return OtherForm(_form(failed.words), " ".join([*added, _form(worked.words)]))
+    return FormChange(_base_form(failed.words), " ".join([*added, _base_form(worked.words)]))
 
 
-def _changed_options(old: Sequence[str], new: Sequence[str]) -> OtherForm | None:
-    """Return a change of options alone."""
-    gone, come = [word for word in old if word not in new], [word for word in new if word not in old]
-    if [word for word in old if word not in gone] != [word for word in new if word not in come]:
+def _option_change(old: Sequence[str], new: Sequence[str]) -> FormChange | None:
+    removed, added = [word for word in old if word not in new], [word for word in new if word not in old]
+    if [word for word in old if word not in removed] != [word for word in new if word not in added]:
         return None
-    changed = [*gone, *come]
-    if not changed or len(changed) > MOST_CHANGED or not all(map(_is_option, changed)) or not _form(old):
+    changed = [*removed, *added]
+    if not changed or len(changed) > MAX_CHANGED or not all(map(_is_option, changed)) or not _base_form(old):
         return None
-    if any(word in _LESS_SHORT or word.lower().startswith(_LESS) for word in changed):
+    if any(word in _SHORT_LESSENING_OPTIONS or word.lower().startswith(_LESSENING_OPTIONS) for word in changed):
         return None
-    return OtherForm(" ".join([_form(old), *gone]), " ".join([_form(new), *come])) if _form(old) == _form(new) else None
+    return (
+        FormChange(" ".join([_base_form(old), *removed]), " ".join([_base_form(new), *added]))
+        if _base_form(old) == _base_form(new)
+        else None
+    )
 
 
-def _changed_program(old: Sequence[str], new: Sequence[str], printed: str) -> OtherForm | None:
-    """Return a change of the program, or of what stands before it, with the same words behind it."""
+def _program_change(old: Sequence[str], new: Sequence[str], printed: str) -> FormChange | None:
+    """Return a change of the program, or of words before it, with the same words behind it."""
     same = 0
     while same < min(len(old), len(new)) and old[-1 - same] == new[-1 - same]:
         same += 1
@@ -210,132 +239,131 @@ def _changed_program(old: Sequence[str], new: Sequence[str], printed: str) -> Ot
     behind = old[len(old) - same :]
     if not behind or not other or _is_option(other[0]):
         return None
-    if not head:  # something was put before it
-        return OtherForm(_form(behind), f"{' '.join(other)} {_form(behind)}") if len(other) <= MOST_BEFORE else None
-    if max(len(head), len(other)) > MOST_CHANGED or _is_option(head[0]) or head[0] == other[0]:
+    if not head:  # words were put before it
+        return FormChange(_base_form(behind), f"{' '.join(other)} {_base_form(behind)}") if len(other) <= MAX_PREFIX else None
+    if max(len(head), len(other)) > MAX_CHANGED or _is_option(head[0]) or head[0] == other[0]:
         return None
     if len(head) == 1 and any(f"{head[0].lower()}: {sign}" in printed for sign in ("command not found", "not found")):
-        return OtherForm(head[0], " ".join(other))
+        return FormChange(head[0], " ".join(other))
     if len(head) == len(other) == 1 and os.path.basename(other[0]) == head[0] and printed.startswith(_NOT_FOUND):
-        return OtherForm(head[0], other[0])  # the same program by its place
-    said = behind[: 2 if behind[0] in _GOES_ON else 1]
-    if any(word.startswith(("/", "~")) or (_is_option(word) and word not in _GOES_ON) for word in said):
+        return FormChange(head[0], other[0])  # the same program by its path
+    shown_words = behind[: 2 if behind[0] in _SUBCOMMANDS else 1]
+    if any(word.startswith(("/", "~")) or (_is_option(word) and word not in _SUBCOMMANDS) for word in shown_words):
         return None
-    return OtherForm(" ".join([*head, *said]), " ".join([*other, *said]))
+    return FormChange(" ".join([*head, *shown_words]), " ".join([*other, *shown_words]))
 
 
-def _changed_target(old: Sequence[str], new: Sequence[str]) -> OtherForm | None:
-    """Return a change of what a runner runs: the name of a script, a recipe, a target."""
-    if old[0] != new[0] or old[0] not in _RUNNERS or len(old) > MOST_CHANGED or len(new) > MOST_CHANGED:
+def _target_change(old: Sequence[str], new: Sequence[str]) -> FormChange | None:
+    """Return a change of a runner's script, recipe or target."""
+    if old[0] != new[0] or old[0] not in _RUNNERS or len(old) > MAX_CHANGED or len(new) > MAX_CHANGED:
         return None
     is_plain = all(_WORD.fullmatch(word) for word in (*old[1:], *new[1:]))
-    return OtherForm(" ".join(old), " ".join(new)) if is_plain and len(old) > 1 and len(new) > 1 else None
+    return FormChange(" ".join(old), " ".join(new)) if is_plain and len(old) > 1 and len(new) > 1 else None
 
 
-def _form(words: Sequence[str]) -> str:
-    """Return a program with its subcommand, without what it is given.
+def _base_form(words: Sequence[str]) -> str:
+    """Return a program with its subcommand, without arguments.
 
-    >>> _form(["npm", "run", "build", "--", "x"]), _form(["git", "push", "origin", "main"]), _form(["pytest", "tests/a.py"])
-    ('npm run build', 'git push', 'pytest')
+    >>> [_base_form(text.split()) for text in ("npm run build -- x", "git push origin main", "pytest tests/a.py")]
+    ['npm run build', 'git push', 'pytest']
     """
-    kept = [words[0]]
+    form = [words[0]]
     for word in words[1:3]:
-        goes_on = len(kept) == 1 or kept[-1] in _GOES_ON
-        if not goes_on or not (_WORD.fullmatch(word) or word in _GOES_ON):
+        goes_on = len(form) == 1 or form[-1] in _SUBCOMMANDS
+        if not goes_on or not (_WORD.fullmatch(word) or word in _SUBCOMMANDS):
             break
-        kept.append(word)
-    return " ".join(kept)
+        form.append(word)
+    return " ".join(form)
 
 
 def _is_option(word: str) -> bool:
     return word.startswith("-")
 
 
-def _may_be_told(change: OtherForm) -> bool:
-    """Return whether both forms are short, plain, and hold no secret and no place of this machine alone."""
+def _is_shareable(change: FormChange) -> bool:
+    """Return whether both forms are short and plain, without secrets and paths of this machine."""
     for text in (change.failed, change.worked):
         if not text.isprintable() or not text.isascii() or "`" in text or redact(text).text != text or may_hold_secret(text):
             return False
-        if any(len(word) > MOST_SHOWN for word in text.split()):
+        if any(len(word) > MAX_CHANGED_WORD for word in text.split()):
             return False
     is_by_place = os.path.basename(change.worked) == change.failed and " " not in change.failed
     is_elsewhere = any(word.startswith(("/", "~")) for word in (*change.failed.split(), *change.worked.split()))
     return change.failed != change.worked and (is_by_place or not is_elsewhere)
 
 
-TOOL = "Bash"
-MOST_FAILED = 5  # that are waited for
-MOST_LATER = 8  # commands after which one that failed is not thought of any more
-MOST_WORKED = 2_000  # commands of a session that are kept, to see that the failed form never worked
-MOST_FIXES = 100  # of one reading
-MAX_PRINTED = 2_000  # characters that are looked at
-MAX_ID = 100  # characters of a call's id
-_FAILED = re.compile(r"Exit code (\d{1,3})\b")  # how the client begins what a command printed that failed
-_STOPPED = frozenset((124, 130, 137, 143))  # exit codes of a command that somebody ended
-_LATE = "command timed out"
+SHELL_TOOL = "Bash"
+MAX_FAILED = 5  # failed commands that wait for a fix
+MAX_COMMANDS_LATER = 8  # commands after which a failed one is dropped
+MAX_WORKED = 2_000  # working commands of a session, kept to check that the failed form never worked
+MAX_FIXES = 100  # fixes of one reading
+MAX_PRINTED = 2_000  # characters of a command's output
+MAX_CALL_ID = 100  # characters of a call's id
+_FAILED = re.compile(r"Exit code (\d{1,3})\b")  # the client's prefix for a failed command's output
+_KILLED_CODES = frozenset((124, 130, 137, 143))  # exit codes of a killed command
+_TIMEOUT = "command timed out"
 
 
 class Fix(NamedTuple):
-    """A command that failed, and the form in which it worked then.
+    """A command that failed, and its working form.
 
-    at: milliseconds since the epoch; uuid, offset: of the row in which it worked; folder: where it failed.
+    at_ms: milliseconds since the epoch; uuid, offset: of the row in which it worked; folder: where it failed.
     """
 
-    change: OtherForm
+    change: FormChange
     session: str
     folder: str
-    at: int
+    at_ms: int
     uuid: str
     offset: int
 
 
-class Ended(NamedTuple):
-    """The row in which a command ended. at: milliseconds since the epoch; is_new: it was not read before."""
+class CommandEnd(NamedTuple):
+    """The row in which a command ended. at_ms: milliseconds since the epoch; is_new: it was not read before."""
 
     session: str
-    at: int
+    at_ms: int
     uuid: str
     offset: int
     is_new: bool
 
 
-class _Failed(NamedTuple):
+class _FailedCommand(NamedTuple):
     command: Command
     folder: str
     printed: str
-    number: int  # of the session's commands
+    number: int  # among the session's commands
 
 
 class Attempts:
-    """Follows the commands of one session."""
+    """The commands of one session, followed from failure to fix."""
 
     __slots__ = ("_count", "_failed", "_fixes", "_running", "_worked")
 
     def __init__(self) -> None:
         self._running: dict[str, tuple[str, str]] = {}  # command and folder, by the call's id
-        self._failed: list[_Failed] = []
+        self._failed: list[_FailedCommand] = []
         self._fixes: list[tuple[Fix, Command]] = []
-        self._worked: dict[str, str] = {}  # its folder, by the command
+        self._worked: dict[str, str] = {}  # folder by command
         self._count = 0
 
-    def begin(self, identifier: str, given: Mapping[str, object], folder: str) -> None:
-        """Note that a command is about to run."""
-        command = given.get("command")
-        if isinstance(command, str) and 0 < len(identifier) <= MAX_ID and not given.get("run_in_background"):
-            if len(self._running) > MOST_WORKED:
+    def begin(self, identifier: str, arguments: Mapping[str, object], folder: str) -> None:
+        command = arguments.get("command")
+        if isinstance(command, str) and 0 < len(identifier) <= MAX_CALL_ID and not arguments.get("run_in_background"):
+            if len(self._running) > MAX_WORKED:
                 self._running.clear()
-            self._running[identifier] = (command[: MAX_LENGTH + 1], folder)  # a longer one is only known to have run
+            self._running[identifier] = (command[: MAX_COMMAND_LENGTH + 1], folder)  # a longer command is noted without its end
 
-    def disturb(self) -> None:
-        """Note that something changed: what failed before may work now in the form that it had."""
+    def forget_failures(self) -> None:
+        """Note a change of files: a failed command may work now in its old form."""
         self._failed.clear()
 
-    def end(self, identifier: str, printed: str, ended: Ended, *, is_error: bool) -> None:
-        """Note how a command ended, by what the client wrote of it."""
-        known = self._running.pop(identifier, None)
-        if known is None:
+    def end(self, identifier: str, printed: str, ended: CommandEnd, *, is_error: bool) -> None:
+        """Note the end of a command. printed: its output as the client noted it."""
+        command_and_folder = self._running.pop(identifier, None)
+        if command_and_folder is None:
             return
-        text, folder = known
+        text, folder = command_and_folder
         self._count += 1
         if is_error:
             self._note_failed(text, folder, printed)
@@ -346,35 +374,35 @@ class Attempts:
         first = printed[:MAX_PRINTED]
         exit_code = _FAILED.match(first)
         command = read_command(text, folder)
-        if not exit_code or int(exit_code[1]) in _STOPPED or _LATE in first.lower() or command is None:
-            return  # it was refused, ended, or is more than a command
-        self._failed.append(_Failed(command, folder, first, self._count))
-        del self._failed[:-MOST_FAILED]
+        if not exit_code or int(exit_code[1]) in _KILLED_CODES or _TIMEOUT in first.lower() or command is None:
+            return  # it was refused, killed, or is no simple command
+        self._failed.append(_FailedCommand(command, folder, first, self._count))
+        del self._failed[:-MAX_FAILED]
 
-    def _note_worked(self, text: str, folder: str, ended: Ended) -> None:
-        if len(text) <= MAX_LENGTH and len(self._worked) < MOST_WORKED:
+    def _note_worked(self, text: str, folder: str, ended: CommandEnd) -> None:
+        if len(text) <= MAX_COMMAND_LENGTH and len(self._worked) < MAX_WORKED:
             self._worked.setdefault(text, folder)
         if not self._failed:
             return
         command = read_command(text, folder)
         for failed in self._failed if command else ():
-            is_near = self._count - failed.number <= MOST_LATER and failed.folder == folder
+            is_near = self._count - failed.number <= MAX_COMMANDS_LATER and failed.folder == folder
             change = find_change(failed.command, command, failed.printed) if command and is_near else None
             if change:
-                if ended.is_new and len(self._fixes) < MOST_FIXES:
-                    fix = Fix(change, ended.session, folder, ended.at, ended.uuid, ended.offset)
+                if ended.is_new and len(self._fixes) < MAX_FIXES:
+                    fix = Fix(change, ended.session, folder, ended.at_ms, ended.uuid, ended.offset)
                     self._fixes.append((fix, failed.command))
                 break
-        if not only_looks(text):
-            self.disturb()
+        if not is_read_only(text):
+            self.forget_failures()
 
-    def worked(self) -> dict[str, str]:
-        """Return the commands that worked, each with the folder it first did so in."""
+    def working_commands(self) -> dict[str, str]:
+        """Return the commands that worked, each with its first folder."""
         return self._worked
 
     def fixes(self) -> list[Fix]:
-        """Return what was found, without a form that worked in this session, too."""
+        """Return the fixes whose failed form never worked in this session."""
         if not self._fixes:
             return []
-        worked = {one.signature for text, folder in self._worked.items() if (one := read_command(text, folder))}
+        worked = {command.signature for text, folder in self._worked.items() if (command := read_command(text, folder))}
         return [fix for fix, failed in self._fixes if failed.signature not in worked]

@@ -1,27 +1,29 @@
-"""Storing the proposals that are new; the options and the report of a run over sessions."""
+"""Storing new proposals; the options and the report of a run over sessions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.compose import Removed, total
-from subcog_hooks.capture.import_changes import Options
+from subcog_hooks.capture.compose import Removed, sum_removed
+from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit
 from subcog_hooks.store.memory import now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Protocol, TypeVar
 
     from subcog_hooks.capture.jsonl import Row
-    from subcog_hooks.learn.fixes import FixProposal, Seen
+    from subcog_hooks.learn.fixes import FixProposal, SessionTimes
     from subcog_hooks.learn.proposals import Proposal
-    from subcog_hooks.learn.transcript_files import Places
+    from subcog_hooks.learn.transcript_files import SessionFolders
     from subcog_hooks.store import learned
     from subcog_hooks.store.store import Store
 
     class Storable(Protocol):
-        """A proposal, whoever makes it."""
+        """A proposal that can be stored: a turn's, a model's or a command's."""
 
         removed: Removed
 
@@ -36,88 +38,68 @@ if TYPE_CHECKING:
     AnyProposal = TypeVar("AnyProposal", bound=Storable)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LearningOptions:
-    """since: nothing said before is looked at, milliseconds since the epoch; left_out: projects and folders to which nobody
-    listens; never: kinds that are not proposed; dry_run: nothing is stored or noted; fit: the weights that turns are judged by.
+    """The options of a run over sessions.
+
+    since: older turns are skipped, milliseconds since the epoch; left_out: excluded projects and folders; never: kinds that are
+    not proposed; dry_run: nothing is stored or noted; fit: the weights that judge turns.
     """
 
-    __slots__ = ("dry_run", "fit", "left_out", "never", "since")
-
-    def __init__(
-        self,
-        *,
-        since: int = 0,
-        left_out: Sequence[str] = (),
-        never: Sequence[str] = (),
-        dry_run: bool = False,
-        fit: Fit = PACKAGED_FIT,
-    ) -> None:
-        self.since = since
-        self.left_out = tuple(left_out)
-        self.never = frozenset(never)
-        self.dry_run = dry_run
-        self.fit = fit
+    since: int = 0
+    left_out: Sequence[str] = ()
+    never: Collection[str] = ()
+    dry_run: bool = False
+    fit: Fit = PACKAGED_FIT
 
 
+@dataclass(slots=True)
 class LearningReport:
-    """The outcome of a run: how much was read, and the proposals that are new.
+    """The outcome of a run: counts, and the new proposals.
 
-    is_cut_short: its pace ended it; what was read is noted, and the next run compares it with the rest.
+    is_cut_short: the pace ended it; its transcripts are noted, and the next run compares them.
     """
 
-    __slots__ = (
-        "damaged",
-        "fixes",
-        "fixes_seen",
-        "heard",
-        "is_cut_short",
-        "left_out",
-        "problems",
-        "proposed",
-        "read",
-        "removed",
-        "turns",
-        "unchanged",
-    )
-
-    def __init__(self) -> None:
-        self.read = 0  # transcripts
-        self.unchanged = 0
-        self.turns = 0
-        self.damaged = 0  # rows
-        self.left_out = 0  # turns, by the setting
-        self.problems: list[str] = []
-        self.proposed: list[Proposal] = []
-        self.fixes: list[FixProposal] = []  # proposed, too
-        self.fixes_seen: dict[str, Seen] = {}  # which sessions have shown each, by its key
-        self.removed: Removed = ()
-        self.heard: list[learned.HeardTurn] = []  # in a run that notes nothing
-        self.is_cut_short = False
+    read: int = 0  # transcripts
+    unchanged: int = 0
+    turns: int = 0
+    damaged: int = 0  # rows
+    left_out: int = 0  # turns that the setting excludes
+    problems: list[str] = field(default_factory=list)
+    proposed: list[Proposal] = field(default_factory=list)
+    fixes: list[FixProposal] = field(default_factory=list)  # the proposed fixes
+    fixes_seen: dict[str, SessionTimes] = field(default_factory=dict)  # by key: the sessions that showed the fix
+    removed: Removed = ()
+    heard: list[learned.HeardTurn] = field(default_factory=list)  # only in a run that notes nothing
+    is_cut_short: bool = False
 
 
 def store_new(
-    found: Sequence[AnyProposal],
+    proposals: Sequence[AnyProposal],
     store: Store | None,
     options: LearningOptions,
-    places: Places,
+    session_folders: SessionFolders,
     report: LearningReport,
 ) -> list[AnyProposal]:
-    """Store the proposals that are not known yet, and return them; `report` has their faults then. Raises StoreError."""
-    unknown = {one.id: one for one in found}
-    if store and unknown:
-        known = {*store.by_ids(list(unknown)), *store.purged_sections(list(unknown))}
-        unknown = {id_: one for id_, one in unknown.items() if id_ not in known}
-    if not unknown:
+    """Store the new proposals, and return them; their faults go to `report`. Raises StoreError."""
+    new_proposals = {proposal.id: proposal for proposal in proposals}
+    if store and new_proposals:
+        stored_ids = {*store.by_ids(list(new_proposals)), *store.purged_sections(list(new_proposals))}
+        new_proposals = {id_: proposal for id_, proposal in new_proposals.items() if id_ not in stored_ids}
+    if not new_proposals:
         return []
-    now = now_ms()
-    rows = [(one.source, one.row(places.root_of(one.folder), now)) for one in unknown.values()]
-    rows = [(place, row) for place, row in rows if not (store and store.by_hash(row.memory.content_hash))]
-    imported = importing.run_reading(
-        rows, lambda _: False, frozenset(), store, Options(dry_run=options.dry_run), lambda _: None
+    time_ms = now_ms()
+    rows = [
+        (proposal.source, proposal.row(session_folders.root_of(proposal.folder), time_ms))
+        for proposal in new_proposals.values()
+    ]
+    rows = [(location, row) for location, row in rows if not (store and store.by_hash(row.memory.content_hash))]
+    imported = importing.import_reading(
+        rows, lambda _: False, frozenset(), store, ImportOptions(dry_run=options.dry_run), lambda _: None
     )
-    report.problems += [f"{problem.place}: {problem.message}" for problem in imported.problems]
+    report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]
     ids = [row.memory.id for _, row in rows]
     if store and not options.dry_run:
         ids = [id_ for id_ in ids if id_ in store.by_ids(ids)]
-    report.removed = total([report.removed, *(unknown[id_].removed for id_ in ids)])
-    return [unknown[id_] for id_ in ids]
+    report.removed = sum_removed([report.removed, *(new_proposals[id_].removed for id_ in ids)])
+    return [new_proposals[id_] for id_ in ids]

@@ -1,11 +1,12 @@
-"""The score of a typed turn: how sure it is worth proposing, and the kind of memory."""
+"""The score of a typed turn: the certainty that it is worth proposing, and the kind of memory."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from math import exp
 
 from subcog_hooks.core.tables import read_weights
-from subcog_hooks.learn.signs import Sentence, sentences_of, without_bullet
+from subcog_hooks.learn.signs import Sentence, read_sentences, strip_bullet
 from subcog_hooks.learn.turns import CALL_REFUSED, NOTE, TypedTurn
 from subcog_hooks.text.typed import is_typed
 
@@ -15,50 +16,62 @@ if TYPE_CHECKING:
 
     Weights = Mapping[str, tuple[float, ...]]
 
-CUT_BAR = 0.365  # the certainty of a sentence from which on it belongs to what is proposed of a turn
-ANSWER_BAR = 0.2  # of an answer to a refused tool call, which names what it corrects; of these no real ones were at hand
-REPEATED_BAR = 0.2  # and from which on where another session says the same
-OF_A_NOTE = 0.95  # the certainty of what the person called a note
-SUREST = 0.99
-MOST_CHARACTERS = 600  # of a proposal
-POINTING = ("it ", "this ", "that ", "these ", "those ", "they ", "so ", "otherwise ", "because ", "and ", "but ", "then ")
-OF_SENTENCE, GREATEST, MEAN, CORRECTS_GREATEST, CORRECTS_MEAN = range(5)  # places in the weights of a sign
+SENTENCE_BAR = 0.365  # the certainty from which a sentence belongs to its turn's proposal
+ANSWER_BAR = 0.2  # bar of an answer to a refused call; no real ones were available to fit it
+REPEATED_BAR = 0.2  # bar of a turn that another session repeats
+NOTE_CERTAINTY = 0.95  # the certainty of a turn that the person called a note
+MAX_CERTAINTY = 0.99
+MAX_PROPOSAL = 600  # characters of a proposal
+REFERRING_WORDS = (
+    "it ",
+    "this ",
+    "that ",
+    "these ",
+    "those ",
+    "they ",
+    "so ",
+    "otherwise ",
+    "because ",
+    "and ",
+    "but ",
+    "then ",
+)
+SENTENCE, TURN_MAX, TURN_MEAN, CORRECTION_MAX, CORRECTION_MEAN = range(5)  # indices into a sign's weights
 
 
-class Line:
-    """A logit as a probability. slope, shift: make it one that holds for people who were not seen."""
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A logit's calibration to a probability. slope, shift: fitted on people who were not in the training set."""
 
-    __slots__ = ("shift", "slope")
-
-    def __init__(self, slope: float, shift: float) -> None:
-        self.slope = slope
-        self.shift = shift
+    slope: float
+    shift: float
 
     def probability(self, logit: float) -> float:
-        """Return how probable it is, 0.0 to 1.0."""
-        return round(min(SUREST, 1.0 / (1.0 + exp(-max(-20.0, min(20.0, self.slope * logit + self.shift))))), 4)
+        """Return the probability of a logit, 0.0 to 1.0."""
+        return round(min(MAX_CERTAINTY, 1.0 / (1.0 + exp(-max(-20.0, min(20.0, self.slope * logit + self.shift))))), 4)
 
 
 class Fit:
     """The numbers of the fitted models.
 
-    bar: the certainty from which on a turn is proposed by itself; correction_bar: or the certainty that it corrects the agent.
+    bar: the certainty from which a turn is proposed by itself; correction_bar: the certainty of correcting the agent that
+    suffices, too.
     """
 
     __slots__ = ("_of_correction", "_of_sentence", "_of_turn", "_weights", "bar", "correction_bar")
 
     def __init__(self, by_sign: Weights, lines: Sequence[tuple[float, ...]], bars: tuple[float, ...]) -> None:
-        """by_sign: its weights in the order of OF_SENTENCE to CORRECTS_MEAN; lines: of a sentence, a turn, a correction."""
+        """Collect the models. by_sign: weights ordered SENTENCE to CORRECTION_MEAN; lines: of sentence, turn, correction."""
         self._weights = by_sign
-        self._of_sentence, self._of_turn, self._of_correction = (Line(*line) for line in lines)
+        self._of_sentence, self._of_turn, self._of_correction = (Calibration(*line) for line in lines)
         self.bar, self.correction_bar = bars
 
     def certainty(self, sentence: Sentence) -> float:
-        """Return how probable it is that a sentence is worth remembering."""
-        return self._of_sentence.probability(self._sum(OF_SENTENCE, sentence.signs))
+        """Return the probability that a sentence is worth remembering."""
+        return self._of_sentence.probability(self._sum(SENTENCE, sentence.signs))
 
     def certainties_of_turn(self, sentences: Sequence[Sentence]) -> tuple[float, float]:
-        """Return how probable it is that a turn is worth remembering, and that it is and corrects the agent."""
+        """Return the probabilities that a turn is worth remembering, and that it also corrects the agent."""
         greatest: dict[str, float] = {}
         means: dict[str, float] = {}
         for sentence in sentences:
@@ -66,63 +79,61 @@ class Fit:
                 greatest[name] = max(greatest.get(name, 0.0), value)
                 means[name] = means.get(name, 0.0) + value / len(sentences)
         return (
-            self._of_turn.probability(self._sum(GREATEST, greatest) + self._sum(MEAN, means)),
-            self._of_correction.probability(self._sum(CORRECTS_GREATEST, greatest) + self._sum(CORRECTS_MEAN, means)),
+            self._of_turn.probability(self._sum(TURN_MAX, greatest) + self._sum(TURN_MEAN, means)),
+            self._of_correction.probability(self._sum(CORRECTION_MAX, greatest) + self._sum(CORRECTION_MEAN, means)),
         )
 
-    def _sum(self, place: int, signs: Mapping[str, float]) -> float:
-        return sum([self._weights[name][place] * value for name, value in signs.items() if name in self._weights])
+    def _sum(self, index: int, signs: Mapping[str, float]) -> float:
+        return sum([self._weights[name][index] * value for name, value in signs.items() if name in self._weights])
 
 
 WEIGHTS = read_weights(__file__, "weights.tsv")
-*LINES, _BARS = read_weights(__file__, "calibration.tsv").values()
-PACKAGED_FIT = Fit(WEIGHTS, LINES, _BARS)
+*CALIBRATIONS, _BARS = read_weights(__file__, "calibration.tsv").values()
+PACKAGED_FIT = Fit(WEIGHTS, CALIBRATIONS, _BARS)
 
 
+@dataclass(frozen=True, slots=True)
 class JudgedTurn:
     """The judgement on a turn.
 
-    certainty: that it is worth it; corrects: it so probably is and corrects the agent that it is proposed for that alone; text:
-    what of it is proposed; signs: of its surest sentence.
+    certainty: that it is worth remembering; corrects: it is proposed as a probable correction of the agent; text: the proposed
+    part; signs: of its surest sentence.
     """
 
-    __slots__ = ("certainty", "corrects", "signs", "text")
-
-    def __init__(self, certainty: float, text: str, signs: Mapping[str, float], *, corrects: bool = False) -> None:
-        self.certainty = certainty
-        self.corrects = corrects
-        self.text = text
-        self.signs = signs
+    certainty: float
+    text: str
+    signs: Mapping[str, float]
+    corrects: bool = field(default=False, kw_only=True)
 
 
-def judge(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
-    """Return how sure it is that a turn is worth remembering, and what of it is; None for what says nothing."""
+def judge_turn(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
+    """Judge whether a turn is worth remembering, and choose its text; None if it says nothing."""
     if turn.kind == NOTE:
-        return JudgedTurn(OF_A_NOTE, " ".join(turn.text.split())[:MOST_CHARACTERS], {})
+        return JudgedTurn(NOTE_CERTAINTY, " ".join(turn.text.split())[:MAX_PROPOSAL], {})
     if not is_typed(turn.text) and not turn.text.lstrip().startswith(("/", "#")):
         return None
-    sentences = sentences_of(turn)
+    sentences = read_sentences(turn)
     if not sentences:
         return None
     sure = [fit.certainty(sentence) for sentence in sentences]
     best = max(range(len(sure)), key=sure.__getitem__)
     certainty, corrects = fit.certainties_of_turn(sentences)
     is_correction = corrects >= fit.correction_bar
-    return JudgedTurn(certainty, _cut(sentences, sure, best), sentences[best].signs, corrects=is_correction)
+    return JudgedTurn(certainty, _choose_text(sentences, sure, best), sentences[best].signs, corrects=is_correction)
 
 
-def _cut(sentences: Sequence[Sentence], sure: Sequence[float], best: int) -> str:
-    """Return the sentences that hold, in their order, around the surest one; with the one that it leans on."""
-    kept = {best}
-    if best and sentences[best].text.lower().startswith(POINTING):
-        kept.add(best - 1)
-    size = sum(len(sentences[place].text) for place in kept)
-    for place in sorted(range(len(sure)), key=lambda place: -sure[place]):
-        if place not in kept and sure[place] >= CUT_BAR and size + len(sentences[place].text) < MOST_CHARACTERS:
-            kept.add(place)
-            size += len(sentences[place].text) + 1
-    texts = [sentences[place].text for place in sorted(kept)]
-    return " ".join(texts if len(texts) > 1 else map(without_bullet, texts))[:MOST_CHARACTERS].strip()
+def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int) -> str:
+    """Return the sure sentences in their order around the surest, with the sentence that it refers to."""
+    chosen = {best}
+    if best and sentences[best].text.lower().startswith(REFERRING_WORDS):
+        chosen.add(best - 1)
+    size = sum(len(sentences[index].text) for index in chosen)
+    for index in sorted(range(len(sure)), key=lambda index: -sure[index]):
+        if index not in chosen and sure[index] >= SENTENCE_BAR and size + len(sentences[index].text) < MAX_PROPOSAL:
+            chosen.add(index)
+            size += len(sentences[index].text) + 1
+    texts = [sentences[index].text for index in sorted(chosen)]
+    return " ".join(texts if len(texts) > 1 else map(strip_bullet, texts))[:MAX_PROPOSAL].strip()
 
 
 CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = (
@@ -137,38 +148,40 @@ NAMESPACES = {
     PROCEDURE: "patterns",
     PITFALL: "learnings",
 }
-SAID_KINDS = tuple(NAMESPACES)
-COMMAND = "command"  # one that failed, and how it worked then: nobody said it
-SESSION_KINDS = (*SAID_KINDS, COMMAND)
-_OBJECTING = frozenset(("no", "wrong", "said before", "you did", "why you", "loud"))
-_RULING = frozenset(("always", "from now on", "told not to", "not wanted", "prefers", "rule", "each", "must"))
-_CHOOSING = frozenset(("decided", "instead", "one not the other", "use it", "we use", "keep it", "only", "no need"))
-_OF_CONDUCT = (  # what an agent does, in whatever project
+TURN_KINDS = tuple(NAMESPACES)
+COMMAND_KIND = "command"  # a fixed command, which nobody said
+ALL_KINDS = (*TURN_KINDS, COMMAND_KIND)
+_OBJECTION_SIGNS = frozenset(("no", "wrong", "said before", "you did", "why you", "loud"))
+_RULE_SIGNS = frozenset(("always", "from now on", "told not to", "not wanted", "prefers", "rule", "each", "must"))
+_DECISION_SIGNS = frozenset(("decided", "instead", "one not the other", "use it", "we use", "keep it", "only", "no need"))
+_CONDUCT_PHRASES = (  # phrases about the agent's conduct in any project
     *("commit", "push", "ask me", "tell me", "show me", "explain", "your answer", "your code", "comment", "refactor"),
     *("when you", "before you", "you should", "you did", "you said", "you have to", "done", "my machine", "i prefer", "i'm "),
     *("i am ", "my text", "my wording", "diff", "emoji", "don't touch", "dont touch", "i asked", "i ask"),
 )
 
 
-def kind_of(turn: TypedTurn, worth: JudgedTurn) -> str:
-    """Return the kind of what a turn holds."""
-    signs = worth.signs.keys()
+def turn_kind(turn: TypedTurn, judgement: JudgedTurn) -> str:
+    """Return the kind of a turn's memory."""
+    signs = judgement.signs.keys()
     is_behind_a_call = turn.before.changed or turn.before.outcome != ""
-    if worth.corrects and (is_behind_a_call or signs & _OBJECTING):
+    if judgement.corrects and (is_behind_a_call or signs & _OBJECTION_SIGNS):
         return CORRECTION
-    if turn.before.outcome == CALL_REFUSED or (signs & _OBJECTING and (is_behind_a_call or {"no", "wrong"} & signs)):
+    if turn.before.outcome == CALL_REFUSED or (signs & _OBJECTION_SIGNS and (is_behind_a_call or {"no", "wrong"} & signs)):
         return CORRECTION
     if "trap" in signs and not signs & {"prefers", "decided", "told not to"}:
         return PITFALL
     if "if" in signs and signs & {"order", "must", "always", "we use", "sure"} and not signs & {"prefers", "decided"}:
         return PROCEDURE
-    if signs & {"decided", "goal"} or (signs & _CHOOSING and not signs & {"prefers", "from now on", "told not to", "always"}):
+    if signs & {"decided", "goal"} or (
+        signs & _DECISION_SIGNS and not signs & {"prefers", "from now on", "told not to", "always"}
+    ):
         return DECISION
-    return PREFERENCE if signs & _RULING else FACT
+    return PREFERENCE if signs & _RULE_SIGNS else FACT
 
 
-def scope_of(worth: JudgedTurn, kind: str) -> str:
-    """Return "user" for what holds in the person's other projects too, else "project"."""
-    text = worth.text.lower()
-    is_about_conduct = kind in (CORRECTION, PREFERENCE, PROCEDURE) and any(phrase in text for phrase in _OF_CONDUCT)
-    return "user" if is_about_conduct and not worth.signs.keys() & {"names code", "project"} else "project"
+def turn_scope(judgement: JudgedTurn, kind: str) -> str:
+    """Return "user" for a memory that also holds in the person's other projects, else "project"."""
+    text = judgement.text.lower()
+    is_about_conduct = kind in (CORRECTION, PREFERENCE, PROCEDURE) and any(phrase in text for phrase in _CONDUCT_PHRASES)
+    return "user" if is_about_conduct and not judgement.signs.keys() & {"names code", "project"} else "project"

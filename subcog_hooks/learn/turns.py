@@ -1,86 +1,56 @@
-"""A turn that the person typed, and what stood before it in the session."""
+"""A typed turn, and the events before it in its session."""
 
 from __future__ import annotations
 
-from subcog_hooks.capture.compose import storable
+from dataclasses import KW_ONLY, dataclass, field, replace
 
-TYPED, QUEUED, ANSWER, NOTE, ACCEPTED = "typed", "queued", "answer", "note", "accepted"  # how a turn came
-CALL_FAILED, CALL_REFUSED = "failed", "refused"  # what became of the tool call before it
+from subcog_hooks.capture.compose import replace_surrogates
+
+TYPED, QUEUED, ANSWER, NOTE, ACCEPTED = "typed", "queued", "answer", "note", "accepted"  # the kinds of turns
+CALL_FAILED, CALL_REFUSED = "failed", "refused"  # outcomes of the tool call before a turn
 
 
+@dataclass(slots=True)
 class Before:
-    """All that stood before a turn, since the turn before that.
+    """The events between a turn and the turn before.
 
-    tool, path, command: the last tool call and what it was about, "" where there is none; outcome: CALL_FAILED, CALL_REFUSED or
-    ""; changed: some call changed a file; asked: the agent's last words were a question.
+    tool, path, command: the last tool call and its arguments, "" for none; outcome: CALL_FAILED, CALL_REFUSED or ""; changed: a
+    call changed a file; asked: the agent's last words were a question.
     """
 
-    __slots__ = ("asked", "changed", "command", "outcome", "path", "tool")
-
-    def __init__(
-        self,
-        tool: str = "",
-        path: str = "",
-        command: str = "",
-        outcome: str = "",
-        *,
-        changed: bool = False,
-        asked: bool = False,
-    ) -> None:
-        self.tool = tool
-        self.path = path
-        self.command = command
-        self.outcome = outcome
-        self.changed = changed
-        self.asked = asked
+    tool: str = ""
+    path: str = ""
+    command: str = ""
+    outcome: str = ""
+    changed: bool = field(default=False, kw_only=True)
+    asked: bool = field(default=False, kw_only=True)
 
 
+@dataclass(slots=True)
 class TypedTurn:
     """A turn that the person typed.
 
-    kind: how it came; uuid: of its row, "" where rows have none; session: its id; at: milliseconds since the epoch, 0 for
-    unknown; folder: where the session ran; place: how many turns stood before it; offset: of its row, bytes from the beginning.
-    Half a surrogate pair in a text, a session's id or a folder is U+FFFD.
+    kind: how it was entered; uuid: of its row, "" if rows have none; session: its id; at_ms: milliseconds since the epoch, 0
+    for unknown; folder: the session's; position: the number of turns before it; offset: of its row, bytes from the beginning.
+    Lone surrogates in text, session and folder become U+FFFD.
     """
 
-    __slots__ = ("at", "before", "branch", "folder", "kind", "offset", "place", "session", "text", "uuid")
+    text: str
+    before: Before
+    _: KW_ONLY
+    kind: str = TYPED
+    uuid: str = ""
+    session: str = ""
+    at_ms: int = 0
+    folder: str = ""
+    branch: str = ""
+    position: int = 0
+    offset: int = 0
 
-    def __init__(
-        self,
-        text: str,
-        before: Before,
-        *,
-        kind: str = TYPED,
-        uuid: str = "",
-        session: str = "",
-        at: int = 0,
-        folder: str = "",
-        branch: str = "",
-        place: int = 0,
-        offset: int = 0,
-    ) -> None:
-        self.text = storable(text)
-        self.before = before
-        self.kind = kind
-        self.uuid = uuid
-        self.session = storable(session)
-        self.at = at
-        self.folder = storable(folder)
-        self.branch = branch
-        self.place = place
-        self.offset = offset
+    def __post_init__(self) -> None:
+        self.text = replace_surrogates(self.text)
+        self.session = replace_surrogates(self.session)
+        self.folder = replace_surrogates(self.folder)
 
     def with_text(self, text: str) -> TypedTurn:
-        """Return a copy with another text."""
-        return TypedTurn(
-            text,
-            self.before,
-            kind=self.kind,
-            uuid=self.uuid,
-            session=self.session,
-            at=self.at,
-            folder=self.folder,
-            branch=self.branch,
-            place=self.place,
-            offset=self.offset,
-        )
+        return replace(self, text=text)

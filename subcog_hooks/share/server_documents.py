@@ -8,7 +8,7 @@ import os
 import re
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import cleaned
+from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.core.control_characters import to_json
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -66,7 +66,7 @@ def leaving(memory: Memory, withheld: dict[str, list[object]] | None = None) -> 
     withheld: of one that came from a colleague, as `Arrived` has it. Raises InvalidMemory where nothing is left of it, or
     where it is too large.
     """
-    document = with_withheld(cleaned(memory.with_changes(source=""))[0], withheld or {})
+    document = with_withheld(redact_memory(memory.with_changes(source=""))[0], withheld or {})
     if len(written(document)) > MAX_DOCUMENT and _size(document) > MAX_DOCUMENT:
         raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
     return document
@@ -133,7 +133,7 @@ def arriving(project: str, id: str, author: str, document: Document, *, brings_c
     }
     if not brings_cues:
         changes |= {"triggers": (), "paths": (), "when": {}, "standing": False}
-    memory = cleaned(said.with_changes(**changes))[0]
+    memory = redact_memory(said.with_changes(**changes))[0]
     if memory.id != id:
         raise InvalidMemory("its id cannot be used here", "it is left out")
     if memory.triggers or memory.paths:

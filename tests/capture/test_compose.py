@@ -1,8 +1,8 @@
-"""The one way in: every text of a memory is redacted, and a pattern that held a secret does not become another one."""
+"""Redacting memories on their way into the store: every text is redacted, and a pattern with a secret is dropped."""
 
 import pytest
 
-from subcog_hooks.capture.compose import cleaned
+from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.core.errors import InvalidMemory
 from tests.conftest import Maker
 
@@ -22,32 +22,32 @@ KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
         ),
     ],
 )
-def test_secrets_are_taken_out_of_every_text(make: Maker, field: str, value: object, kept: object) -> None:
-    memory, removed = cleaned(make(**{field: value}))
+def test_secrets_are_redacted_in_every_text(make: Maker, field: str, value: object, kept: object) -> None:
+    memory, removed = redact_memory(make(**{field: value}))
     assert getattr(memory, field) == kept
     assert removed == (("AWS Access Key", 1),)
 
 
 @pytest.mark.parametrize(("field", "kind"), [("triggers", "trigger"), ("paths", "path")])
-def test_a_pattern_with_a_secret_goes_as_a_whole_and_it_is_said(make: Maker, field: str, kind: str) -> None:
-    memory, removed = cleaned(make(**{field: (f"deploy {KEY}", "deploy", "<private>x</private>deploy")}))
+def test_a_pattern_with_a_secret_is_removed_and_counted(make: Maker, field: str, kind: str) -> None:
+    memory, removed = redact_memory(make(**{field: (f"deploy {KEY}", "deploy", "<private>x</private>deploy")}))
     assert getattr(memory, field) == ("deploy",)
     assert removed == tuple(sorted([("AWS Access Key", 1), (kind, 2), ("private block", 1)]))
 
 
-def test_a_pattern_for_secrets_is_none_itself(make: Maker) -> None:
+def test_a_pattern_for_secrets_is_no_secret(make: Maker) -> None:
     memory = make(triggers=("AKIA[0-9A-Z]{16}", "ghp_[A-Za-z0-9]{36}"))
-    assert cleaned(memory) == (memory, ())
+    assert redact_memory(memory) == (memory, ())
 
 
-def test_what_can_not_be_stored_is_replaced_in_a_pattern(make: Maker) -> None:
-    memory, removed = cleaned(make(triggers=("caf\udcc3", "caf\udcc4")))
+def test_lone_surrogates_are_replaced_in_a_pattern(make: Maker) -> None:
+    memory, removed = redact_memory(make(triggers=("caf\udcc3", "caf\udcc4")))
     assert (memory.triggers, removed) == (("caf\ufffd",), ())
 
 
-def test_conditions_too_deep_in_each_other_are_refused(make: Maker) -> None:
+def test_conditions_nested_too_deep_are_refused(make: Maker) -> None:
     deep: object = "main"
     for _ in range(100_000):
         deep = {"not": deep}
     with pytest.raises(InvalidMemory, match="when has conditions too deep in each other"):
-        cleaned(make(when={"branch": deep}))
+        redact_memory(make(when={"branch": deep}))

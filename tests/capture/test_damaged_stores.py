@@ -1,4 +1,4 @@
-"""Stores of other programs with flipped bytes: read, or refused in one line that says where the file is damaged."""
+"""Stores of other programs with flip_bytes bytes: read, or refused in one line that says where the file is damaged."""
 
 import random
 import sqlite3
@@ -9,23 +9,23 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.import_changes import Options
+from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import catalogue, foreign_database
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.project import Project
 from tests.rival_stores import DATABASES
 
-FLIPS = 200  # files of a source
-PAGE = 4_096  # bytes; what stands at a page's beginning says how the rest is read
+FLIPS = 200  # damaged files of a source
+PAGE = 4_096  # bytes; a page's beginning describes its layout
 INTERIOR = 5  # the first byte of a page that only points to others
 SMALL_PAGE = 512  # bytes
-MANY_LEVELS = 12  # of pages
+MANY_LEVELS = 12  # levels of pages
 LIMIT_S = 1.0
-SHOP = catalogue.Surroundings("", Project("github.com/acme/shop", "/home/ada/shop", "/home/ada/shop"), {})
+SHOP = catalogue.SourceContext("", Project("github.com/acme/shop", "/home/ada/shop", "/home/ada/shop"), {})
 
 
-def flipped(whole: bytes, chance: random.Random) -> bytes:
-    """A file with some other bytes, half of them at the beginnings of pages; one in ten is cut, too."""
+def flip_bytes(whole: bytes, chance: random.Random) -> bytes:
+    """Return a file with some other bytes, half of them at the beginnings of pages; one in ten is cut, too."""
     damaged = bytearray(whole)
     for _ in range(chance.choice((1, 1, 3, 20))):
         at_beginning = chance.randrange(0, len(whole), PAGE) + chance.randrange(200)
@@ -34,9 +34,9 @@ def flipped(whole: bytes, chance: random.Random) -> bytes:
 
 
 def read(name: str, path: Path) -> int:
-    """How many memories a store would bring."""
-    reading = catalogue.read(name, str(path), SHOP)
-    return importing.run_reading(reading.rows, reading.has_lost, reading.files, None, Options(), lambda _: None).added
+    """Return the number of memories that an import of a store would add."""
+    reading = catalogue.read_source(name, str(path), SHOP)
+    return importing.import_reading(reading.rows, reading.has_lost, reading.files, None, ImportOptions(), lambda _: None).added
 
 
 @pytest.mark.parametrize("case", DATABASES)
@@ -46,7 +46,7 @@ def test_flipped_bytes_are_one_line_that_says_where(tmp_path: Path, case: str) -
     whole, chance, refusals = path.read_bytes(), random.Random(case), []
     assert read(name, path) > 0
     for _ in range(FLIPS):
-        path.write_bytes(flipped(whole, chance))
+        path.write_bytes(flip_bytes(whole, chance))
         try:
             read(name, path)
         except UsageError as refusal:
@@ -64,7 +64,7 @@ def test_the_graph_of_a_palace_can_be_damaged_too(tmp_path: Path) -> None:
     graph = tmp_path / "knowledge_graph.sqlite3"
     whole, chance, damages = graph.read_bytes(), random.Random(1), []
     for _ in range(FLIPS):
-        graph.write_bytes(flipped(whole, chance))
+        graph.write_bytes(flip_bytes(whole, chance))
         try:
             read("mempalace", palace)
         except UsageError as refusal:

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import cleaned
+from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 
 
-def parsed(fields: dict[str, object], *, trusted: bool = False) -> Memory:
+def parse_fields(fields: dict[str, object], *, trusted: bool = False) -> Memory:
     return jsonl.parse(json.dumps(fields), lambda: "new", 1_000, trusted=trusted).memory
 
 
@@ -31,7 +31,7 @@ CONDITIONS = SCALARS | st.lists(SCALARS, min_size=1, max_size=3) | st.fixed_dict
     st.dictionaries(st.sampled_from(["calm", "mood", "build"]), CONDITIONS),
     st.integers(0, 100),
 )
-def test_what_is_written_is_read_and_written_as_the_same_bytes(
+def test_a_line_survives_a_round_trip(
     triggers: list[str], keywords: list[str], paths: list[str], when: dict[str, Any], priority: int
 ) -> None:
     memory = Memory(
@@ -49,7 +49,7 @@ def test_what_is_written_is_read_and_written_as_the_same_bytes(
     assert (again.triggers, again.keywords, again.paths) == (memory.triggers, memory.keywords, memory.paths)
 
 
-def test_the_store_gives_back_what_a_line_said(store: Store) -> None:
+def test_the_store_returns_the_fields_of_a_line(store: Store) -> None:
     fields: dict[str, object] = {
         "id": "a",
         "content": "x",
@@ -64,7 +64,7 @@ def test_the_store_gives_back_what_a_line_said(store: Store) -> None:
         "priority": 90,
         "trust": "user",
     }
-    store.add([cleaned(parsed(fields, trusted=True))[0]])
+    store.add([redact_memory(parse_fields(fields, trusted=True))[0]])
     line = json.loads(jsonl.dump(store.get("a")))
     assert {name: line[name] for name in fields} == fields
     assert json.dumps(line["when"]) == json.dumps(fields["when"])
@@ -80,14 +80,14 @@ def test_the_store_gives_back_what_a_line_said(store: Store) -> None:
         ("user", 100, True, ("user", 100)),
     ],
 )
-def test_only_who_is_vouched_for_has_a_priority_that_pins(
+def test_only_trusted_lines_have_a_priority_that_pins(
     trust: str | None, priority: int, trusted: bool, kept: tuple[str, int]
 ) -> None:
-    memory = parsed({"content": "x", "trust": trust, "priority": priority}, trusted=trusted)
+    memory = parse_fields({"content": "x", "trust": trust, "priority": priority}, trusted=trusted)
     assert (memory.trust, memory.priority) == kept
 
 
-def test_a_field_that_does_not_hold_is_named_in_one_line(subtests: pytest.Subtests) -> None:
+def test_an_invalid_field_is_named_in_one_line(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, object], str]] = [
         ({"triggers": "deploy"}, 'triggers is "deploy"; expected a list of texts'),
         ({"triggers": [7]}, "triggers is [7]"),
@@ -106,17 +106,19 @@ def test_a_field_that_does_not_hold_is_named_in_one_line(subtests: pytest.Subtes
         ({"when": {"branch": {"like": "main"}}}, "when has 'branch'"),
         ({"when": {"source": "reboot"}}, "when has 'source'"),
     ]
-    for fields, said in cases:
+    for fields, message in cases:
         with subtests.test(fields=fields):
             with pytest.raises(InvalidMemory) as raised:
-                cleaned(parsed({"content": "x", **fields}))
-            assert said in str(raised.value)
+                redact_memory(parse_fields({"content": "x", **fields}))
+            assert message in str(raised.value)
             assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("field", ["triggers", "keywords", "paths", "priority", "when"])
-def test_null_is_the_same_as_nothing(field: str, make: Maker) -> None:
-    assert jsonl.dump(parsed({"id": "a", "content": "x", field: None})) == jsonl.dump(parsed({"id": "a", "content": "x"}))
+def test_null_equals_a_missing_field(field: str, make: Maker) -> None:
+    assert jsonl.dump(parse_fields({"id": "a", "content": "x", field: None})) == jsonl.dump(
+        parse_fields({"id": "a", "content": "x"})
+    )
 
 
 # ---- S3's entities --------------------------------------------------------------------------------------------------------
@@ -132,18 +134,18 @@ CALMING: dict[str, object] = {
 
 
 def test_an_entity_is_a_memory() -> None:
-    memory = parsed(CALMING)
+    memory = parse_fields(CALMING)
     assert (memory.id, memory.namespace, memory.scope, memory.trust) == ("harbour_calm", "handler", "user", "import")
     assert memory.content == "How to speak with a skipper who is upset."
     assert memory.keywords == ("calm", "breathe", "lose it")
     assert list(memory.triggers) == CALMING["trigger_patterns"]
     assert memory.when == {"first_session": True, "clinician_mode": ["on", "auto"]}
-    assert cleaned(memory)[0].when == memory.when
+    assert redact_memory(memory)[0].when == memory.when
 
 
-def test_what_an_entity_leaves_open_is_left_open() -> None:
+def test_missing_fields_of_an_entity_stay_empty() -> None:
     empty: dict[str, object] = dict.fromkeys(("keywords", "trigger_patterns", "state_conditions"))
-    memory = parsed({"entity_id": "welcome", "entity_type": "SCRIPT", **empty})
+    memory = parse_fields({"entity_id": "welcome", "entity_type": "SCRIPT", **empty})
     assert (memory.content, memory.keywords, memory.triggers, memory.when) == ("welcome", (), (), {})
 
 
@@ -156,7 +158,7 @@ def test_an_entity_may_have_fields_of_a_memory_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"id": "other"}, "id is given twice"),
         ({"triggers": ["x"]}, "triggers is given twice"),
@@ -166,12 +168,12 @@ def test_an_entity_may_have_fields_of_a_memory_too() -> None:
         ({"entity_id": 7, "recognition": None}, "id is 7; expected a text"),
     ],
 )
-def test_an_entity_that_does_not_hold_is_refused_by_its_field(fields: dict[str, object], said: str) -> None:
+def test_an_invalid_entity_is_refused_by_its_field(fields: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidMemory) as refused:
-        parsed({**CALMING, **fields})
-    assert said in str(refused.value)
+        parse_fields({**CALMING, **fields})
+    assert message in str(refused.value)
 
 
 def test_keywords_of_a_plain_line_are_a_list() -> None:
     with pytest.raises(InvalidMemory):
-        parsed({"content": "x", "keywords": "calm, breathe"})
+        parse_fields({"content": "x", "keywords": "calm, breathe"})

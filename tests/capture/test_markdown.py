@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.capture.markdown import MAX_SECTION, read, split, suggest_namespace
+from subcog_hooks.capture.markdown import MAX_SECTION, read_document, split_sections, suggest_namespace
 
 LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
 
@@ -35,19 +35,19 @@ One writer at a time, with a bounded wait; readers never wait, and a backup is t
 
 
 def paths(text: str, title: str = "notes") -> list[tuple[str, ...]]:
-    return [section.heading_path for section in split(text, title=title)]
+    return [section.heading_path for section in split_sections(text, title=title)]
 
 
 def test_each_heading_makes_a_section_that_begins_with_its_path() -> None:
-    sections = split(f"# Engine\n\n{LONG}\n\n## Cache\n\n{LONG}\n", title="README")
+    sections = split_sections(f"# Engine\n\n{LONG}\n\n## Cache\n\n{LONG}\n", title="README")
 
     assert [section.heading_path for section in sections] == [("Engine",), ("Engine", "Cache")]
     assert sections[1].content == f"Engine > Cache\n\n{LONG}"
     assert [section.line for section in sections] == [1, 5]
 
 
-def test_a_document_without_headings_is_one_section_under_its_title() -> None:
-    assert split("just a note\nin two lines", title="notes") == [(("notes",), "notes\n\njust a note\nin two lines", 1)]
+def test_a_document_without_headings_is_one_section() -> None:
+    assert split_sections("just a note\nin two lines", title="notes") == [(("notes",), "notes\n\njust a note\nin two lines", 1)]
 
 
 def test_several_top_headings_stand_under_the_title() -> None:
@@ -58,7 +58,7 @@ def test_setext_headings_count() -> None:
     assert paths(f"Engine\n======\n\n{LONG}\n\nThe\ncache\n---\n\n{LONG}") == [("Engine",), ("Engine", "The cache")]
 
 
-def test_a_deeper_heading_without_its_parents_level_hangs_below_the_last_higher_one() -> None:
+def test_a_skipped_level_hangs_below_the_last_higher_heading() -> None:
     text = f"# A\n{LONG}\n#### Deep\n{LONG}\n## Next\n{LONG}"
 
     assert paths(text) == [("A",), ("A", "Deep"), ("A", "Next")]
@@ -76,8 +76,8 @@ def test_a_deeper_heading_without_its_parents_level_hangs_below_the_last_higher_
         "> # no heading",
     ],
 )
-def test_what_looks_like_a_heading_inside_code_a_list_or_a_quotation_is_text(code: str) -> None:
-    [section] = split(f"# A\n\n{LONG}\n\n{code}\n", title="notes")
+def test_a_heading_in_code_a_list_or_a_quotation_is_text(code: str) -> None:
+    [section] = split_sections(f"# A\n\n{LONG}\n\n{code}\n", title="notes")
 
     assert "# no heading" in section.content
 
@@ -88,18 +88,18 @@ def test_markup_is_taken_out_of_headings() -> None:
 
 @pytest.mark.parametrize("comment", ["<!-- hidden -->", "<!--\n# hidden\n\nhidden\n-->", f"{LONG} <!-- hidden --> end"])
 def test_html_comments_are_skipped(comment: str) -> None:
-    [section] = split(f"# A\n\n{LONG}\n\n{comment}\n\nlast words", title="notes")
+    [section] = split_sections(f"# A\n\n{LONG}\n\n{comment}\n\nlast words", title="notes")
 
     assert "hidden" not in section.content
     assert section.content.endswith("last words")
 
 
 def test_a_comment_shown_in_code_stays() -> None:
-    assert "<!-- shown -->" in split(f"{LONG}\n\n```html\n<!-- shown -->\n```", title="notes")[0].content
+    assert "<!-- shown -->" in split_sections(f"{LONG}\n\n```html\n<!-- shown -->\n```", title="notes")[0].content
 
 
 def test_link_definitions_stay_with_their_section() -> None:
-    [section] = split(f"{LONG} See [the page][1].\n\n[1]: https://sqlite.org/wal.html\n", title="notes")
+    [section] = split_sections(f"{LONG} See [the page][1].\n\n[1]: https://sqlite.org/wal.html\n", title="notes")
 
     assert section.content.endswith("[1]: https://sqlite.org/wal.html")
 
@@ -108,29 +108,29 @@ def test_link_definitions_stay_with_their_section() -> None:
     "text", ["", "\n\n", "# Alone\n", "# A\n\n## B\n\n## C\n", "---\n\n***\n", "<!-- nothing -->", "---\ntags: a\n---\n"]
 )
 def test_a_document_that_says_nothing_has_no_sections(text: str) -> None:
-    assert split(text, title="notes") == []
+    assert split_sections(text, title="notes") == []
 
 
 def test_a_tiny_section_joins_its_parent_with_its_heading() -> None:
-    sections = split(f"# A\n\n{LONG}\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
+    sections = split_sections(f"# A\n\n{LONG}\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
 
     assert [section.content for section in sections] == [f"A\n\n{LONG}\n\nStatus\nAccepted", f"A > B\n\n{LONG}"]
 
 
-def test_what_is_tiny_at_the_top_joins_the_first_section_below() -> None:
-    [section] = split(f"# A\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
+def test_a_tiny_root_joins_the_first_section_below() -> None:
+    [section] = split_sections(f"# A\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
 
     assert section.content == f"A > B\n\n{LONG}\n\nStatus\nAccepted"
 
 
 def test_a_document_of_tiny_sections_is_one_section() -> None:
-    [section] = split("# A\n\n## B\n\none\n\n## C\n\ntwo\n", title="notes")
+    [section] = split_sections("# A\n\n## B\n\none\n\n## C\n\ntwo\n", title="notes")
 
     assert section.content == "A\n\nB\none\n\nC\ntwo"
 
 
-def test_a_long_section_is_cut_between_paragraphs_each_piece_with_its_headings_and_line() -> None:
-    sections = split("# A\n\n" + f"{LONG}\n\n" * 50, title="notes")
+def test_a_long_section_is_cut_between_paragraphs() -> None:
+    sections = split_sections("# A\n\n" + f"{LONG}\n\n" * 50, title="notes")
 
     assert len(sections) > 2
     assert {section.heading_path for section in sections} == {("A",)}
@@ -142,22 +142,22 @@ def test_a_long_section_is_cut_between_paragraphs_each_piece_with_its_headings_a
     assert sections[1].line == 1 + 2 * (sections[0].content.count(LONG) + 1)
 
 
-def test_fenced_code_is_not_cut_where_it_fits_into_a_section_of_its_own() -> None:
+def test_fenced_code_that_fits_into_one_section_is_not_cut() -> None:
     code = "```py\n" + "\n\n".join(f"x{number} = {number}" for number in range(100)) + "\n```"
-    sections = split(f"# A\n\n{LONG * 9}\n\n{code}\n\n{LONG * 9}", title="notes")
+    sections = split_sections(f"# A\n\n{LONG * 9}\n\n{code}\n\n{LONG * 9}", title="notes")
 
     assert sum(code in section.content for section in sections) == 1
 
 
 def test_a_single_endless_line_is_cut_between_words() -> None:
-    sections = split("word " * 2_000, title="notes")
+    sections = split_sections("word " * 2_000, title="notes")
 
     assert all(len(section.content) <= MAX_SECTION for section in sections)
     assert {word for section in sections for word in section.content.split()} == {"notes", "word"}
 
 
-def test_front_matter_is_no_content_and_gives_tags_date_and_status() -> None:
-    document = read(RECORD, title="0011-use-sqlite")
+def test_front_matter_gives_tags_date_and_status() -> None:
+    document = read_document(RECORD, title="0011-use-sqlite")
 
     assert "durability" not in "".join(section.content for section in document.sections)
     assert document.tags == ("storage", "durability", "sqlite")
@@ -177,7 +177,7 @@ def test_front_matter_is_no_content_and_gives_tags_date_and_status() -> None:
     ],
 )
 def test_tags_are_read_in_each_simple_way_to_write_them(field: str, tags: tuple[str, ...]) -> None:
-    assert read(f"---\n{field}\n---\n{LONG}", title="notes").tags == tags
+    assert read_document(f"---\n{field}\n---\n{LONG}", title="notes").tags == tags
 
 
 @pytest.mark.parametrize(
@@ -190,22 +190,22 @@ def test_tags_are_read_in_each_simple_way_to_write_them(field: str, tags: tuple[
     ],
 )
 def test_a_date_is_read_when_it_is_iso_8601(date: str, milliseconds: int | None) -> None:
-    assert read(f"---\n{date}\n---\n{LONG}", title="notes").date == milliseconds
+    assert read_document(f"---\n{date}\n---\n{LONG}", title="notes").date == milliseconds
 
 
-def test_lines_are_counted_from_the_start_of_the_file_front_matter_included() -> None:
+def test_lines_are_counted_with_the_front_matter() -> None:
     lines = RECORD.split("\n")
 
-    for section in read(RECORD, title="notes").sections:
+    for section in read_document(RECORD, title="notes").sections:
         assert lines[section.line - 1] == f"## {section.heading_path[-1]}"
 
 
 def test_a_rule_at_the_start_is_no_front_matter() -> None:
-    assert "kept" in split("---\nkept as text, because it is no field\n\n---\n", title="notes")[0].content
+    assert "kept" in split_sections("---\nkept as text, because it is no field\n\n---\n", title="notes")[0].content
 
 
 def test_byte_order_mark_crlf_and_nul_do_no_harm() -> None:
-    [section] = split(f"\ufeff# A\r\n\r\nfirst\0line\r\nsecond line, {LONG}\r\n", title="notes")
+    [section] = split_sections(f"\ufeff# A\r\n\r\nfirst\0line\r\nsecond line, {LONG}\r\n", title="notes")
 
     assert section.heading_path == ("A",)
     assert section.content == f"A\n\nfirst\ufffdline\nsecond line, {LONG}"
@@ -233,8 +233,8 @@ def test_any_other_document_suggests_nothing(title: str, text: str) -> None:
     assert suggest_namespace(title, text) is None
 
 
-def test_a_document_that_suggests_nothing_goes_to_the_default_namespace() -> None:
-    assert read(LONG, title="README").namespace == "learnings"
+def test_an_ordinary_document_gets_the_default_namespace() -> None:
+    assert read_document(LONG, title="README").namespace == "learnings"
 
 
 LINES = st.sampled_from(
@@ -264,7 +264,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES | st.text(max_size=20), max_size=30).map("\n".join))
 def test_any_text_gives_sections_in_bounds_with_their_path_first(text: str) -> None:
     last_line = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
-    for section in split(text, title="notes"):
+    for section in split_sections(text, title="notes"):
         head, _, body = section.content.partition("\n\n")
         assert head == " > ".join(section.heading_path)
         assert body.strip()
@@ -276,11 +276,11 @@ def test_any_text_gives_sections_in_bounds_with_their_path_first(text: str) -> N
 def test_no_paragraph_is_lost(paragraphs: list[str]) -> None:
     text = "\n\n".join(f"## H{number}\n\n{paragraph}" for number, paragraph in enumerate(paragraphs))
 
-    contents = "\n".join(section.content for section in split(text, title="notes"))
+    contents = "\n".join(section.content for section in split_sections(text, title="notes"))
 
     assert all(paragraph in contents for paragraph in paragraphs)
 
 
 @pytest.mark.parametrize("line", ["Date: 2026-03-02", "* Date: 2026-03-02", "**Date:** 2026-03-02", "- **Date**: 2026-03-02"])
 def test_a_decision_record_is_dated_by_a_line_of_its_own(line: str) -> None:
-    assert read(f"# 3. Use PKCE\n\n{line}\n\n## Context\n\nThe audit.\n", title="0003-use-pkce").date == 1772409600000
+    assert read_document(f"# 3. Use PKCE\n\n{line}\n\n## Context\n\nThe audit.\n", title="0003-use-pkce").date == 1772409600000

@@ -117,16 +117,16 @@ def test_a_run_that_goes_further_back_reads_older_prompts(subcog: Run, sessions:
 def test_an_unreadable_file_does_not_cost_the_others(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session(sessions, "one", RULE)
     session(sessions, "two", STAGING)
-    read = transcript.read
+    read = transcript.read_transcript
 
     def fail_once(path: str, start: int = 0, pace: Pace = FULL_PACE) -> transcript.TranscriptReading:
         if path.endswith("one.jsonl"):
             raise TypeError("what is this")
         return read(path, start, pace)
 
-    monkeypatch.setattr(transcript, "read", fail_once)
+    monkeypatch.setattr(transcript, "read_transcript", fail_once)
     done = subcog("learn")
-    assert "one.jsonl can not be read: an internal error: TypeError: what is this" in done.err
+    assert "one.jsonl cannot be read: an internal error: TypeError: what is this" in done.err
     assert [memory["content"] for memory in waiting(subcog)] == [STAGING]
 
 
@@ -155,7 +155,7 @@ def test_a_long_session_is_read_whole_also_by_a_dry_run(subcog: Run, sessions: P
 
 
 def test_what_is_new_behind_much_that_is_too_old_is_read(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "MOST_TURNS", 3)
+    monkeypatch.setattr(transcript, "MAX_TURNS", 3)
     session(sessions, "zero", RULE, day="2001-01-01")
     written = session(sessions, "one", RULE, *("hello",) * 6, day="2001-01-01")
     written._day = LATELY
@@ -270,9 +270,9 @@ def test_what_can_not_be_read_at_rest_is_in_the_log(
     def fail(*_: object) -> None:
         raise TypeError("what is this")
 
-    monkeypatch.setattr(transcript, "read", fail)
+    monkeypatch.setattr(transcript, "read_transcript", fail)
     subcog("at-rest")
-    assert "one.jsonl can not be read: an internal error: TypeError" in (Path(home.log) / "hook.log").read_text()
+    assert "one.jsonl cannot be read: an internal error: TypeError" in (Path(home.log) / "hook.log").read_text()
 
 
 def test_a_person_is_told_what_came_before_and_after(subcog: Run, sessions: Path, home: Home) -> None:
@@ -389,7 +389,7 @@ def test_five_refusals_of_a_kind_are_named_and_a_yes_resets_them(subcog: Run, se
     session(sessions, "one", *(f"from now on, never use tool{number}, please remember this rule" for number in range(11)))
     subcog("learn")
     ids = [str(memory["id"]) for memory in waiting(subcog)]
-    assert len(ids) == learning.MOST_PROPOSED
+    assert len(ids) == learning.MAX_SESSION_PROPOSALS
     assert "in a row" not in subcog("review", *rejecting(ids[:4])).err
     subcog("review", "--accept", ids[4])
     assert "in a row" not in subcog("review", *rejecting(ids[5:])).err
@@ -421,13 +421,13 @@ def test_learnable_prompts_are_counted_again_only_after_new_ones(
     session(sessions, "old", STAGING, day="2020-01-01")
     subcog("config", "set", "capture.sessions", "ask")
     read: list[str] = []
-    whole = transcript.read
+    whole = transcript.read_transcript
 
     def noting(path: str, start: int = 0, pace: Pace = FULL_PACE) -> transcript.TranscriptReading:
         read.append(Path(path).stem)
         return whole(path, start, pace)
 
-    monkeypatch.setattr(transcript, "read", noting)
+    monkeypatch.setattr(transcript, "read_transcript", noting)
 
     def look() -> list[str]:
         read.clear()

@@ -105,7 +105,7 @@ def test_what_was_changed_in_between_may_be_why_it_works(sessions: Path, between
         for number in range(9):
             ran(written, f"cat a{number}.ts")
     ran(written, "pnpm test")
-    assert transcript.read(str(written.path)).fixes == []
+    assert transcript.read_transcript(str(written.path)).fixes == []
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_what_was_refused_or_stopped_has_not_failed(sessions: Path, printed: str
     written = session(sessions, "one")
     ran(written, "npm test", printed)
     ran(written, "pnpm test")
-    assert transcript.read(str(written.path)).fixes == []
+    assert transcript.read_transcript(str(written.path)).fixes == []
 
 
 def test_flaky_and_background_commands_do_not_count(sessions: Path) -> None:
@@ -138,7 +138,7 @@ def test_flaky_and_background_commands_do_not_count(sessions: Path) -> None:
     failed_then_worked(flaky)
     ran(background, "npm test", OUTPUT)
     ran(background, "pnpm test", run_in_background=True)
-    assert [transcript.read(str(session_.path)).fixes for session_ in (flaky, background)] == [[], []]
+    assert [transcript.read_transcript(str(session_.path)).fixes for session_ in (flaky, background)] == [[], []]
 
 
 def test_a_fork_is_no_second_session_and_a_longer_one_is_read_on(subcog: Run, sessions: Path) -> None:

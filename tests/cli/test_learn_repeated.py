@@ -10,7 +10,7 @@ from subcog_hooks.cli.proposals import learning_runs as support
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import comparing, learning, transcript_files
 from subcog_hooks.learn.storing import LearningOptions
-from subcog_hooks.learn.turn_scores import LINES, WEIGHTS, Fit
+from subcog_hooks.learn.turn_scores import CALIBRATIONS, WEIGHTS, Fit
 from subcog_hooks.learn.turns import ANSWER
 from subcog_hooks.store import learned
 from subcog_hooks.store.state import State
@@ -21,7 +21,7 @@ from tests.transcripts import Writer, session
 
 pytestmark = pytest.mark.usefixtures("hooks_are_over")
 
-UNSURE = LearningOptions(fit=Fit(WEIGHTS, LINES, (0.99, 0.99)))  # nothing is proposed by itself
+UNSURE = LearningOptions(fit=Fit(WEIGHTS, CALIBRATIONS, (0.99, 0.99)))  # nothing is proposed by itself
 
 
 def stop(*_: object) -> None:
@@ -32,7 +32,7 @@ def reader(sessions: Path, store: Store, state: State) -> Callable[[], list[str]
     """Return a function that reads the sessions and returns the texts that wait."""
 
     def read() -> list[str]:
-        learning.learn(transcript_files.find(str(sessions)), store, state, UNSURE, lambda _: None)
+        learning.learn(transcript_files.find_transcripts(str(sessions)), store, state, UNSURE, lambda _: None)
         return [memory.content for memory in store.all(("pending",))]
 
     return read
@@ -115,7 +115,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
     session(sessions, "one", AGAIN)
     session(sessions, "two", RULE, day="2026-03-03")
     gone = session(sessions, "gone", STAGING, day="2026-03-04")
-    monkeypatch.setattr(comparing, "MOST_HEARD", 2)  # the first is not among them, while the last is still heard
+    monkeypatch.setattr(comparing, "MAX_HEARD", 2)  # the first is not among them, while the last is still heard
 
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
@@ -123,7 +123,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
         read = reader(sessions, store, state)
         for step in ("raise_repeated", "note_turns_compared"):  # it is killed before and after the comparison
             with monkeypatch.context() as patch:
-                patch.setattr(comparing if step == "raise_repeated" else learned, step, stop)
+                patch.setattr(comparing if step == "propose_repeated" else learned, step, stop)
                 with pytest.raises(KeyboardInterrupt):
                     read()
             state.roll_back()
@@ -136,7 +136,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
 def test_reading_by_session_or_all_at_once_is_equally_certain(sessions: Path, home: Home, tmp_path: Path) -> None:
     for number in range(3):
         session(sessions, f"s{number}", "never apply from here.", day=f"2026-03-0{number + 2}")
-    files = transcript_files.find(str(sessions))
+    files = transcript_files.find_transcripts(str(sessions))
     results = []
     for home_, portions in ((home, [[file] for file in files]), (Home(str(tmp_path / "at-once")), [files])):
         with Store.writer(home_) as store:
@@ -161,7 +161,7 @@ def test_unsure_statements_at_refused_calls_count_together(sessions: Path, home:
         written.refused(text)
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
-        learning.learn(transcript_files.find(str(sessions)), store, state, UNSURE, lambda _: None)
+        learning.learn(transcript_files.find_transcripts(str(sessions)), store, state, UNSURE, lambda _: None)
         assert [proposal.sessions for proposal in learned.find_proposals(state).values()] == [2]
         state.close()
 

@@ -62,8 +62,10 @@ def test_failed_and_fixed_commands_are_read(client: str, model: str, sandbox: Sa
     for _ in range(2):
         with conversation(client, sandbox, model, *RUNNING) as talk:
             talk.say("run it", *(ToolCall("Bash", {"command": command, "description": "run"}) for command in commands))
-    found = transcript_files.find(str(sandbox.config / "projects"))
-    assert [[fix.change[:2] for fix in transcript.read(one.path).fixes] for one in found] == [[("pythonic", "python3")]] * 2
+    found = transcript_files.find_transcripts(str(sandbox.config / "projects"))
+    assert [[fix.change[:2] for fix in transcript.read_transcript(one.path).fixes] for one in found] == [
+        [("pythonic", "python3")]
+    ] * 2
     for one in found:
         sandbox.run(subcog_command, "learn", "--session", one.path)
     (row,) = waiting(sandbox, subcog_command)

@@ -21,7 +21,7 @@ AGENT = ToolCall("Task", {"description": "look", "prompt": "you are the agent", 
 
 
 def transcripts(sandbox: Sandbox) -> list[str]:
-    return [one.path for one in transcript_files.find(str(sandbox.config / "projects"))]
+    return [one.path for one in transcript_files.find_transcripts(str(sandbox.config / "projects"))]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_exactly_the_typed_words_are_read(client: str, model: str, sandbox: Sand
         session.shows("ompacted")
         session.prompt("after the compaction")
     (path,) = transcripts(sandbox)
-    turns = transcript.read(path).turns
+    turns = transcript.read_transcript(path).turns
     # what is sent while the client is at something is noted as queued
     kinds = [TYPED if turn.kind == QUEUED else turn.kind for turn in turns]
     assert [(kind, turn.text) for kind, turn in zip(kinds, turns, strict=True)] == [
@@ -82,9 +82,9 @@ def test_exactly_the_typed_words_are_read(client: str, model: str, sandbox: Sand
     ]
     assert (turns[2].before.tool, turns[2].before.outcome) == ("Bash", CALL_REFUSED)
     assert {os.path.realpath(turn.folder) for turn in turns} == {os.path.realpath(sandbox.project)}
-    listed, damaged = history.read_history(history.path_in(str(sandbox.config)))
+    listed, damaged = history.read_history(history.history_path(str(sandbox.config)))
     assert ([turn.text for turn in listed][:2], damaged) == (["always use tabs", "use redis for that"], 0)
-    assert history.only_new(listed, turns) == []
+    assert history.drop_read_prompts(listed, turns) == []
 
 
 def test_of_a_session_in_print_mode_nothing_is_taken_for_typed(client: str, model: str, sandbox: Sandbox) -> None:
@@ -93,5 +93,5 @@ def test_of_a_session_in_print_mode_nothing_is_taken_for_typed(client: str, mode
         talk.say("/compact")
         talk.say("and never use spaces")
     (path,) = transcripts(sandbox)
-    assert transcript.read(path).turns == []
-    assert not os.path.exists(history.path_in(str(sandbox.config)))
+    assert transcript.read_transcript(path).turns == []
+    assert not os.path.exists(history.history_path(str(sandbox.config)))

@@ -1,21 +1,21 @@
-"""Commands that failed and then worked in another form: which differ in their form alone, and which are other commands."""
+"""Commands that failed and then worked: pairs that differ in form alone, and unrelated commands."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.cues import triggers
-from subcog_hooks.learn.fixes import trigger_for
-from subcog_hooks.learn.shell_commands import find_change, only_looks, read_command
+from subcog_hooks.learn.fixes import build_trigger
+from subcog_hooks.learn.shell_commands import find_change, is_read_only, read_command
 
 
 def change(failed: str, worked: str, printed: str = "") -> tuple[str, str] | None:
-    one, other = read_command(failed, "/home/dev/shop"), read_command(worked, "/home/dev/shop")
-    found = find_change(one, other, printed) if one and other else None
-    return (found.failed, found.worked) if found else None
+    failed_command, worked_command = read_command(failed, "/home/dev/shop"), read_command(worked, "/home/dev/shop")
+    form_change = find_change(failed_command, worked_command, printed) if failed_command and worked_command else None
+    return (form_change.failed, form_change.worked) if form_change else None
 
 
-def test_another_form_of_a_command_is_named_by_the_difference() -> None:
+def test_a_fix_names_only_the_changed_words() -> None:
     cases = [
         ("npm test", "pnpm test", "", ("npm test", "pnpm test")),
         ("docker-compose up -d", "docker compose up -d", "", ("docker-compose up", "docker compose up")),
@@ -62,13 +62,13 @@ def test_another_form_of_a_command_is_named_by_the_difference() -> None:
     ]
     failures = [
         (failed, worked, printed, actual)
-        for failed, worked, printed, told in cases
-        if (actual := change(failed, worked, printed)) != told
+        for failed, worked, printed, expected in cases
+        if (actual := change(failed, worked, printed)) != expected
     ]
     assert failures == []
 
 
-def test_unrelated_lesser_and_secret_commands_propose_nothing() -> None:
+def test_unrelated_lesser_or_secret_commands_are_no_fix() -> None:
     cases = [
         ("npm test", "npm test"),
         ("npm test", "npm test 2>&1"),
@@ -115,7 +115,7 @@ def test_unrelated_lesser_and_secret_commands_propose_nothing() -> None:
     assert [(failed, worked, actual) for failed, worked in cases if (actual := change(failed, worked)) is not None] == []
 
 
-def test_what_is_no_simple_command_breaks_nothing(subtests: pytest.Subtests) -> None:
+def test_no_simple_command_is_no_fix(subtests: pytest.Subtests) -> None:
     cases = [
         "",
         "   ",
@@ -135,7 +135,7 @@ def test_what_is_no_simple_command_breaks_nothing(subtests: pytest.Subtests) -> 
             assert change("npm test", text) is None
 
 
-def test_what_only_looks_leaves_all_as_it_was() -> None:
+def test_reading_commands_are_recognised() -> None:
     cases = [
         ("cat a | grep b && git log --oneline", True),
         ("sed -n 1,20p a.py", True),
@@ -148,19 +148,19 @@ def test_what_only_looks_leaves_all_as_it_was() -> None:
         ("git", False),
         ("ls " + "a" * 400, False),
     ]
-    assert [(text, actual) for text, looks in cases if (actual := only_looks(text)) is not looks] == []
+    assert [(text, actual) for text, looks in cases if (actual := is_read_only(text)) is not looks] == []
 
 
 def test_a_trigger_matches_only_the_failing_form() -> None:
-    (trigger,) = trigger_for("npm test")
-    held = [
+    (trigger,) = build_trigger("npm test")
+    matches = [
         bool(triggers.compiled(trigger).search(text)) for text in ("npm test", "ls && npm  test -- a", "pnpm test", "npm tests")
     ]
-    assert held == [True, True, False, False]
-    (trigger,) = trigger_for("python")
-    held = [bool(triggers.compiled(trigger).search(text)) for text in ("python a.py", "python3 a.py", "we like python")]
-    assert held == [True, False, False]
-    (trigger,) = trigger_for("npm install --legacy-peer-deps")
+    assert matches == [True, True, False, False]
+    (trigger,) = build_trigger("python")
+    matches = [bool(triggers.compiled(trigger).search(text)) for text in ("python a.py", "python3 a.py", "we like python")]
+    assert matches == [True, False, False]
+    (trigger,) = build_trigger("npm install --legacy-peer-deps")
     assert triggers.compiled(trigger).search("npm install --legacy-peer-deps")
 
 
@@ -171,11 +171,11 @@ def test_a_trigger_matches_only_the_failing_form() -> None:
 )
 def test_any_text_is_a_command_or_none(pieces: list[str]) -> None:
     text = "".join(pieces)
-    only_looks(text)
+    is_read_only(text)
     command = read_command(text, "/a")
     if command:
         assert find_change(command, command, text) is None
         npm = read_command("npm test")
         assert npm
-        found = find_change(command, npm, text)
-        assert found is None or found.worked != found.failed
+        form_change = find_change(command, npm, text)
+        assert form_change is None or form_change.worked != form_change.failed

@@ -1,4 +1,4 @@
-"""Sessions of real people, which lie outside of the repository, for measuring only; where they are not, this is left out."""
+"""Sessions of real people outside of the repository, for measuring only; skipped if they are missing."""
 
 import json
 from pathlib import Path
@@ -20,4 +20,4 @@ def test_every_labelled_prompt_is_read_and_nothing_else() -> None:
         offsets = [0]
         for line in path.read_bytes().splitlines(keepends=True):
             offsets.append(offsets[-1] + len(line))
-        assert {offsets.index(turn.offset) for turn in transcript.read(str(path)).turns} == turns, name
+        assert {offsets.index(turn.offset) for turn in transcript.read_transcript(str(path)).turns} == turns, name

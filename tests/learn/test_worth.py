@@ -1,4 +1,4 @@
-"""What is worth remembering of a typed turn: what others are known to take wrongly, what they miss, and our own set."""
+"""Judging typed turns: known false positives, known misses, and our own labelled turns."""
 
 import json
 from pathlib import Path
@@ -7,23 +7,23 @@ import pytest
 
 from scripts.learn import fit
 from subcog_hooks.learn import signs
-from subcog_hooks.learn.turn_scores import ANSWER_BAR, LINES, PACKAGED_FIT, REPEATED_BAR, WEIGHTS, Fit, judge
+from subcog_hooks.learn.turn_scores import ANSWER_BAR, CALIBRATIONS, PACKAGED_FIT, REPEATED_BAR, WEIGHTS, Fit, judge_turn
 from subcog_hooks.learn.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
 
 ROOT = Path(__file__).parents[2]
 
 
 def is_proposed(text: str, before: Before | None = None) -> bool:
-    found = judge(TypedTurn(text, before or Before(), place=3))
-    return found is not None and (found.certainty >= PACKAGED_FIT.bar or found.corrects)
+    judgement = judge_turn(TypedTurn(text, before or Before(), position=3))
+    return judgement is not None and (judgement.certainty >= PACKAGED_FIT.bar or judgement.corrects)
 
 
 def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> float:
-    found = judge(TypedTurn(text, before or Before(), kind=kind, place=3))
-    return found.certainty if found else 0.0
+    judgement = judge_turn(TypedTurn(text, before or Before(), kind=kind, position=3))
+    return judgement.certainty if judgement else 0.0
 
 
-def test_what_is_about_the_task_at_hand_is_not_proposed(subtests: pytest.Subtests) -> None:
+def test_a_turn_about_the_current_task_is_not_proposed(subtests: pytest.Subtests) -> None:
     cases = [
         "Actually, let's also add tests",
         "Revert the last commit",
@@ -82,46 +82,63 @@ def test_what_else_a_turn_says_tells_of_its_worth() -> None:
 
 
 def test_a_note_is_a_memory_by_definition() -> None:
-    found = judge(TypedTurn("use tabs", Before(), kind=NOTE))
-    assert found is not None
-    assert (found.text, found.certainty) == ("use tabs", 0.95)
+    judgement = judge_turn(TypedTurn("use tabs", Before(), kind=NOTE))
+    assert judgement is not None
+    assert (judgement.text, judgement.certainty) == ("use tabs", 0.95)
 
 
-def test_what_is_proposed_is_the_sentence_that_holds() -> None:
-    found = judge(
-        TypedTurn("hi, please fix the login. Never log tokens, we had an audit because of that.\nthanks", Before(), place=3)
+def test_only_the_lasting_sentence_is_proposed() -> None:
+    judgement = judge_turn(
+        TypedTurn("hi, please fix the login. Never log tokens, we had an audit because of that.\nthanks", Before(), position=3)
     )
-    assert found is not None
-    assert found.text == "Never log tokens, we had an audit because of that."
+    assert judgement is not None
+    assert judgement.text == "Never log tokens, we had an audit because of that."
 
 
-def test_code_is_not_listened_to() -> None:
+def test_code_proposes_nothing() -> None:
     code = "```\nnever = always(must)\nuse(never)\nreturn never\n```"
-    assert judge(TypedTurn(code, Before())) is None
+    assert judge_turn(TypedTurn(code, Before())) is None
 
 
-def test_the_weights_are_those_of_signs_that_there_are() -> None:
-    named = {name for name in WEIGHTS if not name.startswith(signs.WORD)}
-    given = {name for example in fit.own_examples() for one in signs.sentences_of(example.turn) for name in one.signs}
-    assert named - given <= {"document", "opens", "much pasted", "long turn", "turn of 1,200"}  # of real people's turns alone
+def test_every_weight_belongs_to_an_existing_sign() -> None:
+    named = {name for name in WEIGHTS if not name.startswith(signs.WORD_PREFIX)}
+    given = {
+        name
+        for example in fit.read_invented_turns()
+        for sentence in signs.read_sentences(example.turn)
+        for name in sentence.signs
+    }
+    assert named - given <= {
+        "document",
+        "opens",
+        "much pasted",
+        "long turn",
+        "turn of 1,200",
+    }  # only real people's turns have these signs
 
 
-def test_our_own_turns_are_told_apart() -> None:
+def test_precision_and_recall_on_our_own_turns() -> None:
     rows = [json.loads(line) for line in (ROOT / "scripts" / "learn" / "turns.jsonl").read_text().splitlines()]
-    examples = fit.own_examples()
+    examples = fit.read_invented_turns()
     assert len(rows) == len(examples)
-    judged = [judge(example.turn) for example in examples]
-    proposed = [row["label"] for row, worth in zip(rows, judged, strict=True) if worth and worth.certainty >= PACKAGED_FIT.bar]
+    judged = [judge_turn(example.turn) for example in examples]
+    proposed = [
+        row["label"]
+        for row, judgement in zip(rows, judged, strict=True)
+        if judgement and judgement.certainty >= PACKAGED_FIT.bar
+    ]
     credit = sum(fit.CREDIT[label] for label in proposed)
     keeps = sum(row["label"] == "keep" for row in rows)
     assert credit / len(proposed) >= 0.85
     assert proposed.count("keep") / keeps >= 0.35
 
 
-def test_the_fit_that_judges_says_what_corrects_the_agent() -> None:
-    turn = TypedTurn("you used float again. it's cents, as integers, i told you twice", Before("Edit", changed=True), place=3)
-    deaf = Fit(WEIGHTS, LINES, (PACKAGED_FIT.bar, 1.0))
-    heard, missed = judge(turn), judge(turn, deaf)
+def test_the_fit_decides_which_turns_correct_the_agent() -> None:
+    turn = TypedTurn(
+        "you used float again. it's cents, as integers, i told you twice", Before("Edit", changed=True), position=3
+    )
+    deaf = Fit(WEIGHTS, CALIBRATIONS, (PACKAGED_FIT.bar, 1.0))
+    heard, missed = judge_turn(turn), judge_turn(turn, deaf)
     assert heard
     assert missed
     assert (heard.corrects, missed.corrects) == (True, False)

@@ -3,7 +3,7 @@
 import pytest
 
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.learn.turn_scores import SESSION_KINDS
+from subcog_hooks.learn.turn_scores import ALL_KINDS
 from subcog_hooks.settings.defaults import DEFAULTS, LEARN, PRESETS, SECOND_LOOK, Value
 from subcog_hooks.settings.keys import KEYS, Key, NameKey, WordsKey
 
@@ -148,7 +148,7 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
 def test_a_list_of_words_takes_those_that_there_are() -> None:
     key = KEYS["capture.sessions_never"]
     assert isinstance(key, WordsKey)
-    assert key.choices == SESSION_KINDS
+    assert key.choices == ALL_KINDS
     assert key.from_text(" Correction, fact,") == "correction,fact"
     assert key.from_text("") == ""
     with pytest.raises(ConfigError, match=r"bogus.*expected some of correction, preference"):

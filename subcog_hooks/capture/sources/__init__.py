@@ -1,1 +1,1 @@
-"""Readers of what is written already, elsewhere, one for each kind of source. They change nothing, and know no store."""
+"""Readers of other programs' memories, one for each kind of source. They change nothing, and know no store."""

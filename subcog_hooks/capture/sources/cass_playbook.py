@@ -1,7 +1,7 @@
-"""cass-memory: the rules of its playbooks, the person's and the repository's, which are YAML, or JSON, which YAML includes.
+"""cass-memory: the rules of its playbooks, the person's and the repository's, in YAML or JSON.
 
-The fields are those of `src/types.ts` of Dicklesworthstone/cass_memory_system. A rule that has proven itself there is an
-agent's, a pinned one the person's, a draft a machine's guess.
+The fields are those of `src/types.ts` of Dicklesworthstone/cass_memory_system. An established rule counts as an agent's, a
+pinned one as the person's, a draft as a machine's guess.
 """
 
 import os
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.import_files import MAX_MARKDOWN
-from subcog_hooks.capture.sources.source_reading import SourceReading, identity_of
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
@@ -19,10 +19,10 @@ from subcog_hooks.store.project import Project
 CASS = "cass"
 PLAYBOOK = "playbook.yaml"
 REPOSITORY_FOLDER = ".cass"
-MAX_DEPTH = 50  # lists within lists; a rule needs four
-MAX_EVENTS = 500_000  # of the parser: 200 MB, and some ten thousand rules
+MAX_YAML_DEPTH = 50  # nested lists; a rule needs four
+MAX_YAML_EVENTS = 500_000  # parser events: 200 MB, or some ten thousand rules
 
-_NONE = ("null", "Null", "NULL", "~")  # https://yaml.org/spec/1.2.2/#103-core-schema
+_YAML_NULLS = ("null", "Null", "NULL", "~")  # https://yaml.org/spec/1.2.2/#103-core-schema
 _KINDS = {
     "project_convention": "patterns",
     "workflow_rule": "patterns",
@@ -31,105 +31,106 @@ _KINDS = {
 }
 
 
-def files(environment: Mapping[str, str], here: Project | None) -> list[str]:
-    """Return the playbooks that are there: the person's, and that of the repository at hand."""
+def find_playbooks(environment: Mapping[str, str], here: Project | None) -> list[str]:
+    """Return the existing playbooks of the person and of the current repository."""
     data = environment.get("XDG_DATA_HOME", "")
-    folders = [_persons_folder(), *([os.path.join(data, "cass-memory")] if os.path.isabs(data) else [])]
-    found = [os.path.join(folder, PLAYBOOK) for folder in folders] + (
+    folders = [_user_folder(), *([os.path.join(data, "cass-memory")] if os.path.isabs(data) else [])]
+    paths = [os.path.join(folder, PLAYBOOK) for folder in folders] + (
         [os.path.join(here.root, REPOSITORY_FOLDER, PLAYBOOK)] if here else []
     )
-    return [file for file in found if os.path.isfile(file)]
+    return [file for file in paths if os.path.isfile(file)]
 
 
-def _persons_folder() -> str:
+def _user_folder() -> str:
     return os.path.join(os.path.expanduser("~"), ".cass-memory")
 
 
-def read(environment: Mapping[str, str], here: Project | None, only: str | None = None) -> SourceReading:
-    """Return the rules of the playbooks. only: one playbook. Raises UsageError."""
+def read_playbooks(environment: Mapping[str, str], here: Project | None, only: str | None = None) -> SourceReading:
+    """Read the rules of the playbooks. only: one playbook. Raises UsageError."""
     reading = SourceReading(CASS)
-    reading.is_whole = False  # a rule that was in the playbook of another repository has not gone
-    found = [only] if only else files(environment, here)
-    if not found:
+    reading.is_whole = False  # rules of another repository's playbook are not gone
+    playbooks = [only] if only else find_playbooks(environment, here)
+    if not playbooks:
         raise UsageError(f"there is no {PLAYBOOK} of cass-memory", "name the file: subcog import --from cass FILE")
-    for file in found:
+    for file in playbooks:
         is_repositorys = here is not None and not leads_out(os.path.abspath(file), here.root)
         if not only and os.path.basename(os.path.dirname(file)) == REPOSITORY_FOLDER and not is_repositorys:
             reading.left_out["is a link out of the repository"] += 1
             continue
         try:
-            reading.begin_store(file, _persons_folder())
-            bullets = _bullets(file)
+            reading.begin_store(file, _user_folder())
+            bullets = _parse_rules(file)
         except UsageError as error:
-            if len(found) == 1:
+            if len(playbooks) == 1:
                 raise
-            reading.remarks.append(str(error))  # the other playbook is read all the same
+            reading.remarks.append(str(error))  # the other playbook is still read
             continue
         for bullet in bullets:
-            _add_bullet(bullet, reading)
+            _add_rule(bullet, reading)
     return reading
 
 
-def _bullets(file: str) -> list[Mapping[str, object]]:
-    """Return the rules of a playbook. Raises UsageError where it is none."""
-    import yaml  # 15 ms, for this one source; what looks for secrets brings it
+def _parse_rules(file: str) -> list[Mapping[str, object]]:
+    import yaml  # takes 15 ms, which only this source needs
 
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # ten times as fast, where it was built; every value is a text
-    depth = number = 0
+    loader = getattr(
+        yaml, "CBaseLoader", yaml.BaseLoader
+    )  # the C loader, if built, is ten times as fast; every value is a text
+    depth = events = 0
     advice = "look whether it is the file you mean"
     try:
         raw = read_regular(file, MAX_MARKDOWN + 1)
         if len(raw) > MAX_MARKDOWN:
             raise UsageError(f"{file} has more than {MAX_MARKDOWN:,} bytes", advice)
         text = raw.decode("utf-8-sig")
-        for event in yaml.parse(text, Loader=loader):  # events first: what is nested too deep ends the process in the loader
-            number += 1
+        for event in yaml.parse(text, Loader=loader):  # deep nesting would crash the loader, so events come first
+            events += 1
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH:
-                raise UsageError(f"{file} is nested more than {MAX_DEPTH} deep", advice)
-            if number > MAX_EVENTS:
-                raise UsageError(f"{file} has more than {MAX_EVENTS:,} values", advice)
-        said = yaml.load(text, Loader=loader)  # noqa: S506 - it makes texts, lists and mappings alone
+            if depth > MAX_YAML_DEPTH:
+                raise UsageError(f"{file} is nested more than {MAX_YAML_DEPTH} deep", advice)
+            if events > MAX_YAML_EVENTS:
+                raise UsageError(f"{file} has more than {MAX_YAML_EVENTS:,} values", advice)
+        parsed = yaml.load(text, Loader=loader)  # noqa: S506 - it makes texts, lists and mappings alone
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}", advice) from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(f"{file} is no YAML: {' '.join(str(error).split())[:200]}", advice) from error
-    bullets = said.get("bullets") if isinstance(said, dict) else None
+    bullets = parsed.get("bullets") if isinstance(parsed, dict) else None
     if not isinstance(bullets, list):
         raise UsageError(f"{file} has no list of bullets: it is no playbook of cass-memory", advice)
     rules: list[Mapping[str, object]] = [bullet for bullet in bullets if isinstance(bullet, dict)]
-    if sum(len(_text(rule, "content")) for rule in rules) > MAX_MARKDOWN:  # aliases say the same thing a thousand times
+    if sum(len(_rule_text(rule, "content")) for rule in rules) > MAX_MARKDOWN:  # aliases can repeat a text a thousand times
         raise UsageError(f"{file} says more than its {MAX_MARKDOWN:,} bytes can hold", advice)
     return rules
 
 
-def _add_bullet(bullet: Mapping[str, object], reading: SourceReading) -> None:
-    content, state = _text(bullet, "content"), _text(bullet, "state") or "draft"
-    is_retired = state == "retired" or _is_true(bullet, "deprecated") or _text(bullet, "maturity") == "deprecated"
-    if is_retired or _text(bullet, "replacedBy"):
+def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
+    content, state = _rule_text(bullet, "content"), _rule_text(bullet, "state") or "draft"
+    is_retired = state == "retired" or _is_true(bullet, "deprecated") or _rule_text(bullet, "maturity") == "deprecated"
+    if is_retired or _rule_text(bullet, "replacedBy"):
         reading.left_out["is retired or replaced there"] += 1
         return
-    if not content or not _text(bullet, "id"):
+    if not content or not _rule_text(bullet, "id"):
         reading.left_out["is empty"] += 1
         return
     owner = None
-    if _text(bullet, "scope") == "workspace" and not reading.repository:
-        workspace = _text(bullet, "workspace")
+    if _rule_text(bullet, "scope") == "workspace" and not reading.repository:
+        workspace = _rule_text(bullet, "workspace")
         owner = _owner_of(os.path.expanduser(workspace))
         if owner is None:
             reading.left_out[f"is about a folder that is not here ({workspace})"] += 1
             return
     is_persons, is_draft = _is_true(bullet, "pinned"), state == "draft"
     trust, status = ("import", "active") if is_persons else ("tool", PENDING) if is_draft else (AGENT, "active")
-    kind = _text(bullet, "kind") or _text(bullet, "type") or "rule"
+    kind = _rule_text(bullet, "kind") or _rule_text(bullet, "type") or "rule"
     reading.add(
         kind,
-        _text(bullet, "id"),
+        _rule_text(bullet, "id"),
         content,
-        markdown.milliseconds_since_epoch(_text(bullet, "createdAt")) or 0,
+        markdown.parse_date_ms(_rule_text(bullet, "createdAt")) or 0,
         owner,
         namespace=_KINDS.get(kind, "patterns"),
-        tags=_tags(bullet),
+        tags=_rule_tags(bullet),
         trust=trust,
         status=status,
     )
@@ -137,20 +138,20 @@ def _add_bullet(bullet: Mapping[str, object], reading: SourceReading) -> None:
 
 def _owner_of(workspace: str) -> str | None:
     is_there = os.path.isabs(workspace) and os.path.isdir(workspace)
-    return identity_of(project.find_project(workspace)) if is_there else None
+    return project_identity(project.find_project(workspace)) if is_there else None
 
 
-def _text(bullet: Mapping[str, object], name: str) -> str:
-    """Return a value of a rule, "" where it is none; YAML writes that as a word, too."""
+def _rule_text(bullet: Mapping[str, object], name: str) -> str:
+    """Return a value of a rule, "" for YAML's words for null."""
     value = bullet.get(name)
-    return "" if not isinstance(value, str) or value in _NONE else value.strip()
+    return "" if not isinstance(value, str) or value in _YAML_NULLS else value.strip()
 
 
 def _is_true(bullet: Mapping[str, object], name: str) -> bool:
-    return _text(bullet, name).lower() == "true"
+    return _rule_text(bullet, name).lower() == "true"
 
 
-def _tags(bullet: Mapping[str, object]) -> tuple[str, ...]:
-    said = bullet.get("tags")
-    named = [_text(bullet, "category"), _text(bullet, "scopeKey"), *(said if isinstance(said, list) else [])]
-    return tuple(dict.fromkeys(tag for tag in named if isinstance(tag, str) and 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST]
+def _rule_tags(bullet: Mapping[str, object]) -> tuple[str, ...]:
+    tags = bullet.get("tags")
+    names = [_rule_text(bullet, "category"), _rule_text(bullet, "scopeKey"), *(tags if isinstance(tags, list) else [])]
+    return tuple(dict.fromkeys(tag for tag in names if isinstance(tag, str) and 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST]

@@ -1,4 +1,4 @@
-"""The sources that `subcog import --from` knows, by name: how to find each on this machine, and how to read it."""
+"""The sources of `subcog import --from` by name: where each lies on this machine, and its reader."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -23,12 +23,13 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.project import Project
 
-LIST = "list"  # in the place of a source: say what is found
+LIST = "list"  # in place of a source's name: list the sources that are there
 
 
-class Surroundings(NamedTuple):
-    """Where sources are looked for. config: the client's own folder; here: the project at hand; since: the date of the oldest
-    commit, as git reads it."""
+class SourceContext(NamedTuple):
+    """The place of a search for sources. config: the client's folder; here: the current project; since: the oldest date for
+    git.
+    """
 
     config: str
     here: Project | None
@@ -36,132 +37,136 @@ class Surroundings(NamedTuple):
     since: str | None = None
 
     def project(self, name: str) -> Project:
-        """Return the project at hand, which a source is about. Raises UsageError outside of any."""
+        """Return the current project, which the source is about. Raises UsageError outside of any."""
         if self.here is None:
             raise UsageError(f"this folder is in no repository, and {name} is read for one", "go to the project")
         return self.here
 
 
 class Source(NamedTuple):
-    """read: its reader, given where it is, None for where it usually is; where: says where it is, "" for nowhere."""
+    """A source. read: its reader, which takes a path or None for the usual one; where: describes its location, "" if it is
+    not there.
+    """
 
-    read: Callable[[str | None, Surroundings], SourceReading]
-    where: Callable[[Surroundings], str]
+    read: Callable[[str | None, SourceContext], SourceReading]
+    where: Callable[[SourceContext], str]
 
 
-def _file(path: str) -> str:
+def _existing_file(path: str) -> str:
     return path if os.path.isfile(path) else ""
 
 
-def _notes_of_claude(around: Surroundings) -> str:
-    folders = claude_memory.folders(around.config)
-    if not folders and not any(claude_memory.loaded_files(around.config)):
+def _describe_claude_notes(context: SourceContext) -> str:
+    folders = claude_memory.find_memory_folders(context.config)
+    if not folders and not any(claude_memory.find_loaded_files(context.config)):
         return ""
-    return f"notes about {len(folders)} projects in {os.path.join(around.config, 'projects')}, CLAUDE.md files and rules"
+    return f"notes about {len(folders)} projects in {os.path.join(context.config, 'projects')}, CLAUDE.md files and rules"
 
 
-def _rules(name: str) -> Source:
-    def read(path: str | None, around: Surroundings) -> SourceReading:
+def _rule_source(name: str) -> Source:
+    def read(path: str | None, context: SourceContext) -> SourceReading:
         if path:
             raise UsageError(f"the rules of {name} are read where they stand", "leave SOURCE out, and go to the project")
-        here = around.project(name)
-        reading = rule_files.read(name, here.root, here.identity)
-        reading.is_whole = here.root == here.names[-1]  # a worktree may lack what the main one has
+        here = context.project(name)
+        reading = rule_files.read_rule_files(name, here.root, here.identity)
+        reading.is_whole = here.root == here.names[-1]  # a worktree may lack files of the main one
         return reading
 
-    def where(around: Surroundings) -> str:
-        root = around.here.root if around.here else ""
-        return ", ".join(os.path.relpath(file, root) for file in rule_files.files_of(name, root)) if root else ""
+    def where(context: SourceContext) -> str:
+        root = context.here.root if context.here else ""
+        return ", ".join(os.path.relpath(file, root) for file in rule_files.find_rule_files(name, root)) if root else ""
 
     return Source(read, where)
 
 
-def _commits(path: str | None, around: Surroundings) -> SourceReading:
+def _read_commits(path: str | None, context: SourceContext) -> SourceReading:
     if path:
         raise UsageError("the history is read where it stands", "leave SOURCE out, and go to the project")
-    here = around.project(commit_reasons.GIT)
-    return commit_reasons.read(git_history.commits(here.root, around.since, around.environment), here.identity)
+    here = context.project(commit_reasons.GIT)
+    return commit_reasons.read_reasons(git_history.list_commits(here.root, context.since, context.environment), here.identity)
 
 
-def _notes_of_basic_memory(around: Surroundings) -> str:
+def _describe_basic_memory(context: SourceContext) -> str:
     try:
-        return ", ".join(folder for _, folder in basic_memory.folders(around.environment))
+        return ", ".join(folder for _, folder in basic_memory.find_note_folders(context.environment))
     except UsageError as error:
         return error.message
 
 
-def _notes_of_memsearch(around: Surroundings) -> str:
-    folder = memsearch_notes.default_path(around.environment, around.here)
-    return folder if folder and memsearch_notes.day_files(folder) else ""
+def _describe_memsearch(context: SourceContext) -> str:
+    folder = memsearch_notes.default_path(context.environment, context.here)
+    return folder if folder and memsearch_notes.find_day_files(folder) else ""
 
 
 SOURCES: dict[str, Source] = {
-    claude_memory.CLAUDE: Source(lambda path, around: claude_memory.read(around.config, path), _notes_of_claude),
-    **{name: _rules(name) for name in rule_files.SOURCES},
+    claude_memory.CLAUDE: Source(
+        lambda path, context: claude_memory.read_claude_memory(context.config, path), _describe_claude_notes
+    ),
+    **{name: _rule_source(name) for name in rule_files.SOURCES},
     codex_memory.CODEX: Source(
-        lambda path, around: codex_memory.read(path or codex_memory.default_path(around.environment)),
-        lambda around: _file(os.path.join(codex_memory.default_path(around.environment), codex_memory.HANDBOOK)),
+        lambda path, context: codex_memory.read_handbook(path or codex_memory.default_path(context.environment)),
+        lambda context: _existing_file(os.path.join(codex_memory.default_path(context.environment), codex_memory.HANDBOOK)),
     ),
     decision_records.ADR: Source(
-        lambda path, around: decision_records.read(around.project(decision_records.ADR), path),
-        lambda around: ", ".join(decision_records.folders(around.here.root)) if around.here else "",
+        lambda path, context: decision_records.read_decision_records(context.project(decision_records.ADR), path),
+        lambda context: ", ".join(decision_records.find_record_folders(context.here.root)) if context.here else "",
     ),
     commit_reasons.GIT: Source(
-        _commits,
-        lambda around: around.here.root if around.here and git_history.has_commits(around.here.root) else "",
+        _read_commits,
+        lambda context: context.here.root if context.here and git_history.has_commits(context.here.root) else "",
     ),
     claude_mem.CLAUDE_MEM: Source(
-        lambda path, around: claude_mem.read(
-            path or claude_mem.default_path(around.environment), around.project(claude_mem.CLAUDE_MEM)
+        lambda path, context: claude_mem.read_claude_mem(
+            path or claude_mem.default_path(context.environment), context.project(claude_mem.CLAUDE_MEM)
         ),
-        lambda around: _file(claude_mem.default_path(around.environment)),
+        lambda context: _existing_file(claude_mem.default_path(context.environment)),
     ),
     claude_mem.CLAUDE_MEM_LITE: Source(
-        lambda path, around: claude_mem.read_lite(
-            path or claude_mem.default_lite_path(around.environment), around.project(claude_mem.CLAUDE_MEM_LITE)
+        lambda path, context: claude_mem.read_claude_mem_lite(
+            path or claude_mem.default_lite_path(context.environment), context.project(claude_mem.CLAUDE_MEM_LITE)
         ),
-        lambda around: _file(claude_mem.default_lite_path(around.environment)),
+        lambda context: _existing_file(claude_mem.default_lite_path(context.environment)),
     ),
     mcp_memory.MCP_MEMORY: Source(
-        lambda path, around: mcp_memory.read(path or mcp_memory.default_path(around.environment)),
-        lambda around: _file(mcp_memory.default_path(around.environment)),
+        lambda path, context: mcp_memory.read_mcp_memory(path or mcp_memory.default_path(context.environment)),
+        lambda context: _existing_file(mcp_memory.default_path(context.environment)),
     ),
     basic_memory.BASIC_MEMORY: Source(
-        lambda path, around: basic_memory.read(around.environment, path),
-        _notes_of_basic_memory,
+        lambda path, context: basic_memory.read_basic_memory(context.environment, path),
+        _describe_basic_memory,
     ),
     memsearch_notes.MEMSEARCH: Source(
-        lambda path, around: memsearch_notes.read(
-            path or memsearch_notes.default_path(around.environment, around.here), around.here
+        lambda path, context: memsearch_notes.read_day_files(
+            path or memsearch_notes.default_path(context.environment, context.here), context.here
         ),
-        _notes_of_memsearch,
+        _describe_memsearch,
     ),
     mempalace.MEMPALACE: Source(
-        lambda path, around: mempalace.read(path or mempalace.default_path(around.environment)),
-        lambda around: _file(mempalace.database_in(mempalace.default_path(around.environment))),
+        lambda path, context: mempalace.read_palace(path or mempalace.default_path(context.environment)),
+        lambda context: _existing_file(mempalace.database_path(mempalace.default_path(context.environment))),
     ),
     cass_playbook.CASS: Source(
-        lambda path, around: cass_playbook.read(around.environment, around.here, path),
-        lambda around: ", ".join(cass_playbook.files(around.environment, around.here)),
+        lambda path, context: cass_playbook.read_playbooks(context.environment, context.here, path),
+        lambda context: ", ".join(cass_playbook.find_playbooks(context.environment, context.here)),
     ),
     upstream_subcog.UPSTREAM: Source(
-        lambda path, around: upstream_subcog.read(path or upstream_subcog.default_path(around.environment)),
-        lambda around: _file(upstream_subcog.default_path(around.environment)),
+        lambda path, context: upstream_subcog.read_upstream(path or upstream_subcog.default_path(context.environment)),
+        lambda context: _existing_file(upstream_subcog.default_path(context.environment)),
     ),
 }
 SOURCE_NAMES = tuple(SOURCES)
 
 
-def read(name: str, path: str | None, around: Surroundings) -> SourceReading:
-    """Return what a source holds. path: where it is; without one, where it usually is. Raises UsageError."""
+def read_source(name: str, path: str | None, context: SourceContext) -> SourceReading:
+    """Read a source. path: its location, or None for the usual one. Raises UsageError."""
     if source := SOURCES.get(name):
-        reading = source.read(path, around)
+        reading = source.read(path, context)
         if path:
-            reading.is_whole = False  # what was taken from the usual place is not gone because it is not here
+            reading.is_whole = False  # memories from the usual place are not gone because this place lacks them
         return reading
     raise UsageError(f"--from is {name!r}", f"expected {', '.join(SOURCE_NAMES)} or {LIST}")
 
 
-def found(around: Surroundings) -> list[tuple[str, str]]:
-    """Return the sources that are there, each with where."""
-    return [(name, where) for name, source in SOURCES.items() if (where := source.where(around))]
+def find_sources(context: SourceContext) -> list[tuple[str, str]]:
+    """Return the sources that are there, each with its location."""
+    return [(name, where) for name, source in SOURCES.items() if (where := source.where(context))]

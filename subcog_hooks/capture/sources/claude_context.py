@@ -1,8 +1,8 @@
-"""Texts that Claude Code puts before the model by itself: CLAUDE.md files with what they import, and its rules.
+"""Texts that Claude Code loads into the context itself: CLAUDE.md files with their imports, and rules.
 
-It is kept to be searched and compared, not to be handed over where the client has it in the context already. So a memory's
-origin tells in which folder a session has to begin for that: `claude:…:context:PROJECT::FOLDER::…`, from the project's root, ""
-for all of it. Files and rules are found as the client's page on memory says.
+They are stored to be searched and compared, and not injected again where the client has loaded them. So a memory's origin names
+the folder in which a session must begin for the client to load it: `claude:…:context:PROJECT::FOLDER::…`, from the project's
+root, "" for the root itself. The client's page on memory describes how files and rules are found.
 """
 
 import os
@@ -11,26 +11,27 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
-from subcog_hooks.capture.sources.source_reading import SourceReading, folders_below, read_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store.memory import FILE, IN_CONTEXT
 
 CLAUDE_MD = "CLAUDE.md"
-ITS_FOLDER = ".claude"
-MOST_HOPS = 4  # from a file that imports to the last one that is imported
-MOST_IMPORTED = 50  # files, by one CLAUDE.md
+CLAUDE_FOLDER = ".claude"
+MAX_HOPS = 4  # imports in a row, from a file to the last imported one
+MAX_IMPORTS = 50  # files that one CLAUDE.md imports
 
-_RULE = "rule:"  # begins the place of a rule with globs
-_OF_A_PROJECT = (CLAUDE_MD, f"{ITS_FOLDER}/{CLAUDE_MD}", "CLAUDE.local.md")
-_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")  # one pattern for a whole block would take a minute for 200 KB of backticks
+_RULE = "rule:"  # prefix of the location of a rule with globs
+_PROJECT_FILES = (CLAUDE_MD, f"{CLAUDE_FOLDER}/{CLAUDE_MD}", "CLAUDE.local.md")
+_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")  # one pattern for a whole block takes a minute for 200 KB of backticks
 _CODE = re.compile(r"`[^`]*`")
 _IMPORT = re.compile(r"(?<!\S)@(\S+)")
-_AFTER_A_PATH = ".,;:!?)'\""
+_PATH_ENDINGS = ".,;:!?)'\""
 
 
-class Tree(NamedTuple):
-    """The place of such files. root: their folder; name: begins their places; owner: the project's identity, None for all of
-    them; widest: the folder that imports do not lead out of."""
+class ContextRoot(NamedTuple):
+    """A folder with such files. name: prefix of their locations; owner: the project's identity, None for all projects;
+    widest: the folder that imports must not leave.
+    """
 
     root: str
     name: str
@@ -38,136 +39,148 @@ class Tree(NamedTuple):
     widest: str
 
 
-def read_persons(config: str, reading: SourceReading) -> None:
-    """Add what holds for all of the person's sessions. config: the client's own folder."""
-    tree = Tree(config, "user", None, os.path.expanduser("~"))
-    reading.looked_in += [beginning_of(tree.name), f"{_RULE}{tree.name}::"]
-    _add_with_imports(tree, CLAUDE_MD, "", reading)
-    for rule in _files_below(os.path.join(config, "rules"), ".md"):
-        _add_rule(tree, os.path.relpath(rule, config), reading)
+def read_user_context(config: str, reading: SourceReading) -> None:
+    """Add the texts that hold for all of the person's sessions. config: the client's folder."""
+    context_root = ContextRoot(config, "user", None, os.path.expanduser("~"))
+    reading.looked_in += [context_prefix(context_root.name), f"{_RULE}{context_root.name}::"]
+    _add_with_imports(context_root, CLAUDE_MD, "", reading)
+    for rule in _find_files_below(os.path.join(config, "rules"), ".md"):
+        _add_rule(context_root, os.path.relpath(rule, config), reading)
 
 
-def read_project(root: str, owner: str, reading: SourceReading) -> None:
-    """Add what holds in a project. owner: its identity."""
-    tree = Tree(root, owner, owner, root)
-    reading.looked_in += [beginning_of(owner), f"{_RULE}{owner}::"]
-    for name in _OF_A_PROJECT:
-        _add_with_imports(tree, name, "", reading)
-    for folder, names in folders_below(root):
-        for name in _OF_A_PROJECT if folder else ():
+def read_project_context(root: str, owner: str, reading: SourceReading) -> None:
+    """Add the texts that hold in a project. owner: its identity."""
+    context_root = ContextRoot(root, owner, owner, root)
+    reading.looked_in += [context_prefix(owner), f"{_RULE}{owner}::"]
+    for name in _PROJECT_FILES:
+        _add_with_imports(context_root, name, "", reading)
+    for folder, names in walk_folders(root):
+        for name in _PROJECT_FILES if folder else ():
             if name in names or "/" in name:
-                _add_with_imports(tree, f"{folder}/{name}", folder, reading)
-    for rule in _files_below(os.path.join(root, ITS_FOLDER, "rules"), ".md"):
-        _add_rule(tree, os.path.relpath(rule, root), reading)
+                _add_with_imports(context_root, f"{folder}/{name}", folder, reading)
+    for rule in _find_files_below(os.path.join(root, CLAUDE_FOLDER, "rules"), ".md"):
+        _add_rule(context_root, os.path.relpath(rule, root), reading)
 
 
-def files_of(root: str) -> Iterator[str]:
-    """Yield the files below a folder that `read_project` would read."""
-    for folder, _ in folders_below(root):
-        for name in _OF_A_PROJECT:
-            yield from (file for file, _ in _with_imports(os.path.join(root, folder, name), root, root, SourceReading("")))
-    yield from _files_below(os.path.join(root, ITS_FOLDER, "rules"), ".md")
+def find_project_files(root: str) -> Iterator[str]:
+    """Yield the files below a folder that `read_project_context` would read."""
+    for folder, _ in walk_folders(root):
+        for name in _PROJECT_FILES:
+            yield from (file for file, _ in _follow_imports(os.path.join(root, folder, name), root, root, SourceReading("")))
+    yield from _find_files_below(os.path.join(root, CLAUDE_FOLDER, "rules"), ".md")
 
 
-def persons_files(config: str) -> Iterator[str]:
-    """Yield the files that `read_persons` would read."""
+def find_user_files(config: str) -> Iterator[str]:
+    """Yield the files that `read_user_context` would read."""
     own, widest = os.path.join(config, CLAUDE_MD), os.path.expanduser("~")
-    yield from (file for file, _ in _with_imports(own, config, widest, SourceReading("")))
-    yield from _files_below(os.path.join(config, "rules"), ".md")
+    yield from (file for file, _ in _follow_imports(own, config, widest, SourceReading("")))
+    yield from _find_files_below(os.path.join(config, "rules"), ".md")
 
 
-def place_of(of: str, folder: str, name: str) -> str:
-    """Return where something stands that the client has in the context of a session that begins in a folder of a project.
+def context_location(owner_name: str, folder: str, name: str) -> str:
+    """Return the location of a text that the client loads into sessions beginning in a folder.
 
-    of: the project, or what else the file belongs to.
+    owner_name: the project, or another owner of the file.
     """
-    return f"{beginning_of(of)}{folder}::{name}"
+    return f"{context_prefix(owner_name)}{folder}::{name}"
 
 
-def beginning_of(of: str) -> str:
-    """Return the beginning that all places of a project have."""
-    return f"{IN_CONTEXT.removeprefix(':')}{of}::"
+def context_prefix(owner_name: str) -> str:
+    """Return the prefix of all locations of a project."""
+    return f"{IN_CONTEXT.removeprefix(':')}{owner_name}::"
 
 
-def _add_with_imports(tree: Tree, relative: str, folder: str, reading: SourceReading) -> None:
-    """Add a file and what it imports, each once."""
-    for file, (text, changed) in _with_imports(os.path.join(tree.root, relative), tree.root, tree.widest, reading):
-        _add(tree, place_of(tree.name, folder, _shown(file, tree.root)), text, changed, reading)
+def _add_with_imports(context_root: ContextRoot, relative: str, folder: str, reading: SourceReading) -> None:
+    for file, (text, changed_ms) in _follow_imports(
+        os.path.join(context_root.root, relative), context_root.root, context_root.widest, reading
+    ):
+        _add_text(
+            context_root,
+            context_location(context_root.name, folder, _display_path(file, context_root.root)),
+            text,
+            changed_ms,
+            reading,
+        )
 
 
-def _with_imports(file: str, root: str, widest: str, reading: SourceReading) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Yield a file and what it imports, each once, with its text without comments and when it was changed.
+def _follow_imports(file: str, root: str, widest: str, reading: SourceReading) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Yield a file and its imports, each once, with the text without comments and the time of its last change.
 
-    root: the folder that it is in; widest: that which they do not lead out of; reading: told what is left out.
+    root: the file's folder; widest: the folder that imports must not leave; reading: counts the files that are left out.
     """
-    waiting, seen = [(file, 0)], set[str]()
-    while waiting and len(seen) < MOST_IMPORTED:
-        file, hops = waiting.pop(0)
-        real = os.path.realpath(file)
-        if real in seen or not os.path.isfile(real):
+    queue, seen = [(file, 0)], set[str]()
+    while queue and len(seen) < MAX_IMPORTS:
+        file, hops = queue.pop(0)
+        real_path = os.path.realpath(file)
+        if real_path in seen or not os.path.isfile(real_path):
             continue
-        seen.add(real)
+        seen.add(real_path)
         if leads_out(file, widest) and (hops or leads_out(file, root)):
             reading.left_out["is outside of the folder that imports it" if hops else "is a link out of its folder"] += 1
-        elif found := read_text(file, reading):
-            text = markdown.without_comments(found[0])
-            yield file, (text, found[1])
-            if hops < MOST_HOPS:
-                waiting += [(_resolved(name, file), hops + 1) for name in imports_of(text)]
+        elif text_and_time := read_source_text(file, reading):
+            text = markdown.drop_comments(text_and_time[0])
+            yield file, (text, text_and_time[1])
+            if hops < MAX_HOPS:
+                queue += [(_resolve_import(name, file), hops + 1) for name in find_imports(text)]
 
 
-def _add_rule(tree: Tree, relative: str, reading: SourceReading) -> None:
-    """Add a rule: in every session of the project, or, with globs, once a file that one names is read."""
-    file = os.path.join(tree.root, relative)
-    if leads_out(file, tree.root) and leads_out(file, tree.widest):
+def _add_rule(context_root: ContextRoot, relative: str, reading: SourceReading) -> None:
+    """Add a rule: for every session of the project, or with globs for sessions that read a matching file."""
+    file = os.path.join(context_root.root, relative)
+    if leads_out(file, context_root.root) and leads_out(file, context_root.widest):
         reading.left_out["is a link out of its folder"] += 1
-    elif found := read_text(file, reading, place_of(tree.name, "", name := _shown(file, tree.root))):
-        fields, body = markdown.front_matter(found[0])
-        place = f"{_RULE}{tree.name}::{name}" if fields.get("paths") else place_of(tree.name, "", name)
-        _add(tree, place, markdown.without_comments(body), found[1], reading)
+    elif text_and_time := read_source_text(
+        file, reading, context_location(context_root.name, "", name := _display_path(file, context_root.root))
+    ):
+        fields, body = markdown.parse_front_matter(text_and_time[0])
+        location = (
+            f"{_RULE}{context_root.name}::{name}" if fields.get("paths") else context_location(context_root.name, "", name)
+        )
+        _add_text(context_root, location, markdown.drop_comments(body), text_and_time[1], reading)
 
 
-def _add(tree: Tree, place: str, text: str, changed: int, reading: SourceReading) -> None:
+def _add_text(context_root: ContextRoot, location: str, text: str, changed_ms: int, reading: SourceReading) -> None:
     if not text.strip():
         reading.left_out["is empty"] += 1
         return
-    reading.add_document("of CLAUDE.md and rules", place, text, changed, tree.owner, namespace="patterns", trust=FILE)
+    reading.add_document(
+        "of CLAUDE.md and rules", location, text, changed_ms, context_root.owner, namespace="patterns", trust=FILE
+    )
 
 
-def imports_of(text: str) -> list[str]:
-    """Return the paths that a file imports, as it names them; code imports nothing.
+def find_imports(text: str) -> list[str]:
+    """Return the paths that a file imports, as written; code imports nothing.
 
-    >>> imports_of("See @docs/style.md and `@not/this.md`, mail to a@b.org.")
+    >>> find_imports("See @docs/style.md and `@not/this.md`, mail to a@b.org.")
     ['docs/style.md']
     """
-    found = [match.group(1).rstrip(_AFTER_A_PATH) for match in _IMPORT.finditer(_without_code(text))]
-    return list(dict.fromkeys(name for name in found if name.isprintable()))
+    paths = [match.group(1).rstrip(_PATH_ENDINGS) for match in _IMPORT.finditer(_drop_code(text))]
+    return list(dict.fromkeys(name for name in paths if name.isprintable()))
 
 
-def _without_code(text: str) -> str:
-    kept, fence = [], ""
+def _drop_code(text: str) -> str:
+    lines, fence = [], ""
     for line in text.split("\n"):
         if fence:
             is_end = line.startswith(fence) and not line.rstrip().strip(fence[0])
             fence = "" if is_end else fence
-        elif found := _FENCE.match(line):
-            fence = found[1] or found[2]
+        elif match := _FENCE.match(line):
+            fence = match[1] or match[2]
         else:
-            kept.append(_CODE.sub("", line))
-    return "\n".join(kept)
+            lines.append(_CODE.sub("", line))
+    return "\n".join(lines)
 
 
-def _resolved(name: str, importer: str) -> str:
+def _resolve_import(name: str, importer: str) -> str:
     return os.path.join(os.path.dirname(importer), os.path.expanduser(name))
 
 
-def _shown(file: str, root: str) -> str:
-    """Return how a file is named: from the folder where that leads to it, else by its full path."""
+def _display_path(file: str, root: str) -> str:
     relative = os.path.relpath(file, root)
     return (file if relative.startswith(os.pardir) else relative).replace(os.sep, "/")
 
 
-def _files_below(folder: str, suffix: str) -> list[str]:
+def _find_files_below(folder: str, suffix: str) -> list[str]:
     return sorted(
         os.path.join(parent, name)
         for parent, _, names in os.walk(folder)

@@ -1,8 +1,8 @@
 """Codex' memories: the handbook MEMORY.md that it writes about finished sessions, entry by entry.
 
-The layout is that of `codex-rs/memories/write` of openai/codex: blocks `# Task Group: …` with a line `applies_to: cwd=…`, tasks
-that only point to recaps, and three sections of bullets. What it puts before its own model, its recaps and its raw notes are
-left alone. A MEMORY.md of any other layout comes by its headings.
+The layout is that of `codex-rs/memories/write` of openai/codex. A block `# Task Group: …` has a line `applies_to: cwd=…`, tasks
+that only link to recaps, and three sections of bullets. Recaps, raw notes and texts that Codex loads itself are skipped. A
+MEMORY.md of another layout is imported by its headings.
 """
 
 import os
@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from subcog_hooks.capture.sources.source_reading import SourceReading, identity_of, read_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, hash_content
 
 CODEX = "codex"
-CODEX_FOLDER = "CODEX_HOME"  # the variable by which its folder is moved
+CODEX_FOLDER = "CODEX_HOME"  # the environment variable that moves its folder
 HANDBOOK = "MEMORY.md"
 
 _GROUP = re.compile(r"^# Task Group:[ \t]*(.+)$", re.MULTILINE)
@@ -41,13 +41,13 @@ class _Entry(NamedTuple):
 
 
 def default_path(environment: Mapping[str, str]) -> str:
-    """Return where its memories are."""
+    """Return the folder of its memories."""
     folder = environment.get(CODEX_FOLDER) or os.path.join(os.path.expanduser("~"), ".codex")
     return os.path.join(folder, "memories")
 
 
-def read(folder: str) -> SourceReading:
-    """Return the entries of its handbook. folder: its memories. Raises UsageError."""
+def read_handbook(folder: str) -> SourceReading:
+    """Read the entries of its handbook. folder: its memories. Raises UsageError."""
     reading = SourceReading(CODEX)
     file = os.path.join(folder, HANDBOOK)
     if not os.path.isfile(file):
@@ -55,47 +55,49 @@ def read(folder: str) -> SourceReading:
     if leads_out(file, folder):
         raise UsageError(f"{file} is a link out of its folder", "name the folder that it leads to")
     reading.begin_store(file, default_path({}))
-    found = read_text(file, reading)
-    if found is None:
+    text_and_time = read_source_text(file, reading)
+    if text_and_time is None:
         raise UsageError(f"{file} {next(iter(reading.left_out))}", "look whether it is the file you mean")
-    text, changed = found
-    for entry in _entries(text):
+    text, changed_ms = text_and_time
+    for entry in _parse_entries(text):
         owner = reading.repository or _owner_of(entry.folder)
         if entry.folder and owner is None:
             reading.left_out[f"is of a folder that is not here ({entry.folder})"] += 1
             continue
         content = f"{entry.group}: {entry.text}"
-        place = f"{HANDBOOK}#{hash_content(content)[:12]}"  # entries have no names, and their order changes
-        reading.add(entry.kind, place, content, changed, owner, namespace=entry.namespace, trust=AGENT)
+        location = f"{HANDBOOK}#{hash_content(content)[:12]}"  # entries have no names, and their order changes
+        reading.add(entry.kind, location, content, changed_ms, owner, namespace=entry.namespace, trust=AGENT)
     if not _GROUP.search(text) and text.strip():
-        reading.add_document("note", HANDBOOK, text.strip(), changed, None, namespace="learnings", trust=AGENT)
+        reading.add_document("note", HANDBOOK, text.strip(), changed_ms, None, namespace="learnings", trust=AGENT)
     return reading
 
 
 def _owner_of(folder: str) -> str | None:
-    """Return the identity of the project in a folder, the folder itself outside of any; None where it is not there."""
+    """Return the identity of a folder's project, else the folder itself; None for a missing folder."""
     if not folder or not os.path.isdir(folder):
         return None
-    return identity_of(project.find_project(folder)) or os.path.realpath(folder)
+    return project_identity(project.find_project(folder)) or os.path.realpath(folder)
 
 
-def _entries(text: str) -> Iterator[_Entry]:
-    """Yield the bullets of the handbook's sections; what its tasks list are pointers."""
-    for group, block in _split_at(_GROUP, text):
-        named = _FOLDER.search(block)
-        folder = os.path.expanduser(named[1].strip().strip("`\"'")) if named else ""
-        for heading, section in _split_at(_HEADING, block):
-            known = next((known for start, known in _SECTIONS.items() if heading.lower().startswith(start)), None)
-            if known:
+def _parse_entries(text: str) -> Iterator[_Entry]:
+    """Yield the bullets of the handbook's sections; its tasks only link to recaps."""
+    for group, block in _split_at_headings(_GROUP, text):
+        folder_line = _FOLDER.search(block)
+        folder = os.path.expanduser(folder_line[1].strip().strip("`\"'")) if folder_line else ""
+        for heading, section in _split_at_headings(_HEADING, block):
+            kind_and_namespace = next(
+                (kind_and_namespace for start, kind_and_namespace in _SECTIONS.items() if heading.lower().startswith(start)),
+                None,
+            )
+            if kind_and_namespace:
                 for bullet in _BULLET.finditer(section):
-                    told = _TASK.sub("", " ".join(bullet[1].split())).strip()
-                    if told:
-                        yield _Entry(group, folder if os.path.isabs(folder) else "", *known, told)
+                    entry_text = _TASK.sub("", " ".join(bullet[1].split())).strip()
+                    if entry_text:
+                        yield _Entry(group, folder if os.path.isabs(folder) else "", *kind_and_namespace, entry_text)
 
 
-def _split_at(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands below each heading, with that heading's text."""
-    found = list(heading.finditer(text))
-    ends = [later.start() for later in found[1:]] + [len(text)]
-    for match, end in zip(found, ends, strict=False):  # there can be none
+def _split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
+    headings = list(heading.finditer(text))
+    ends = [later.start() for later in headings[1:]] + [len(text)]
+    for match, end in zip(headings, ends, strict=False):  # a text can have no heading
         yield match[1].strip(), text[match.end() : end]

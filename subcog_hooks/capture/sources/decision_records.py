@@ -1,37 +1,37 @@
-"""Decision records of the repository at hand, in the folders where teams keep them, or in the one that adr-tools was told.
+"""Decision records of the current repository, in the usual folders or the folder of adr-tools.
 
-They are read as `subcog import FOLDER` reads them: status, date and ids are the same, so that a record is there once.
+They are read as by `subcog import FOLDER`, with the same status, date and ids, so each record is stored once.
 """
 
 import os
 from collections.abc import Iterator
 
 from subcog_hooks.capture import import_files, markdown
-from subcog_hooks.capture.sources.source_reading import SourceReading, read_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store.project import Project
 
 ADR = "adr"
 ADR_TOOLS_FILE = ".adr-dir"  # at the repository's root: names the folder, as `adr init FOLDER` writes it
-LONGEST_NAME = 4_096  # bytes of it
+MAX_FOLDER_NAME = 4_096  # bytes of .adr-dir
 _PARENTS = ("", "doc/", "docs/", "docs/architecture/", "doc/architecture/", "architecture/", "docs/dev/", "docs/development/")
 _NAMES = ("adr", "adrs", ".adr", "decisions", "decision-records", "architecture-decisions", "architecture-decision-records")
 _FOLDERS = frozenset(parent + name for parent in _PARENTS for name in _NAMES)
 
 
-def folders(root: str) -> list[str]:
-    """Return the folders of a repository that hold decision records, by their names from its root."""
-    named = _named_folder(root)
-    found = dict.fromkeys([named] if named else [])
-    found.update(dict.fromkeys(_usual_folders(root, "")))
-    return list(found)
+def find_record_folders(root: str) -> list[str]:
+    """Return the folders of a repository that hold decision records, relative to its root."""
+    configured = _configured_folder(root)
+    paths = dict.fromkeys([configured] if configured else [])
+    paths.update(dict.fromkeys(_find_usual_folders(root, "")))
+    return list(paths)
 
 
-def _named_folder(root: str) -> str:
-    """Return the folder that adr-tools was told, "" where it was told none in this repository."""
+def _configured_folder(root: str) -> str:
+    """Return the folder in the file of adr-tools, "" for none in this repository."""
     try:
-        name = read_regular(os.path.join(root, ADR_TOOLS_FILE), LONGEST_NAME).decode("utf-8").strip()
+        name = read_regular(os.path.join(root, ADR_TOOLS_FILE), MAX_FOLDER_NAME).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
     path = os.path.normpath(os.path.join(root, name)) if name and name.isprintable() else ""
@@ -39,8 +39,8 @@ def _named_folder(root: str) -> str:
     return os.path.relpath(path, root).replace(os.sep, "/") if is_inside else ""
 
 
-def _usual_folders(root: str, below: str) -> Iterator[str]:
-    """Yield the folders of usual names, in whatever case. below: what is looked into, with its slash."""
+def _find_usual_folders(root: str, below: str) -> Iterator[str]:
+    """Yield the folders with usual names, in any case. below: the searched folder, with its slash."""
     try:
         names = sorted(os.listdir(os.path.join(root, below)))
     except OSError:
@@ -50,35 +50,37 @@ def _usual_folders(root: str, below: str) -> Iterator[str]:
         if path.lower() in _FOLDERS and os.path.isdir(os.path.join(root, path)):
             yield path
         elif any(folder.startswith(f"{path.lower()}/") for folder in _FOLDERS):
-            yield from _usual_folders(root, f"{path}/")
+            yield from _find_usual_folders(root, f"{path}/")
 
 
-def read(here: Project, only: str | None = None) -> SourceReading:
-    """Return the decision records of a project. only: one folder instead of the usual ones. Raises UsageError."""
+def read_decision_records(here: Project, only: str | None = None) -> SourceReading:
+    """Read the decision records of a project. only: one folder instead of the usual ones. Raises UsageError."""
     reading = SourceReading(ADR, f"{here.identity}/")
-    reading.is_whole = False  # they are known by their files, as every Markdown file is
-    found = [os.path.abspath(only)] if only else [os.path.join(here.root, folder) for folder in folders(here.root)]
-    if not found or (only and not os.path.isdir(only)):
+    reading.is_whole = False  # records are archived by their files, as all Markdown
+    record_folders = (
+        [os.path.abspath(only)] if only else [os.path.join(here.root, folder) for folder in find_record_folders(here.root)]
+    )
+    if not record_folders or (only and not os.path.isdir(only)):
         raise UsageError(f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")
-    for folder in found:
+    for folder in record_folders:
         inside = here.root if not leads_out(folder, here.root) else folder
         if inside is folder and not only:
             reading.left_out["is a link out of the repository"] += 1
             continue
-        for file in import_files.markdown_files(folder):
-            place = import_files.place_of(file, here.root)
+        for file in import_files.find_markdown_files(folder):
+            location = import_files.name_in_sources(file, here.root)
             if leads_out(file, inside):
                 reading.left_out["is a link out of the repository"] += 1
-            elif place not in reading.files and (held := read_text(file, reading)):
-                _add_record(place, *held, here, reading)
+            elif location not in reading.files and (text_and_time := read_source_text(file, reading)):
+                _add_record(location, *text_and_time, here, reading)
     return reading
 
 
-def _add_record(place: str, text: str, changed: int, here: Project, reading: SourceReading) -> None:
-    title = os.path.splitext(os.path.basename(place))[0]
+def _add_record(location: str, text: str, changed_ms: int, here: Project, reading: SourceReading) -> None:
+    title = os.path.splitext(os.path.basename(location))[0]
     if "template" in title.lower():
         reading.left_out["is a template"] += 1
     elif markdown.suggest_namespace(title, text) != markdown.DECISIONS:
         reading.left_out["is no decision record by its name or its headings"] += 1
     else:
-        reading.add_file(place, text, changed, here.identity)
+        reading.add_file(location, text, changed_ms, here.identity)

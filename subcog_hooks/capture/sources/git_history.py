@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, NamedTuple
 
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
 MAX_HEAD = 1_000  # bytes
-MAX_GIT_ENTRIES = 300_000  # files that are looked at; git packs loose objects from some 7,000 on
-MAX_GIT_CONFIG = 1_000_000  # bytes of a configuration
-MAX_INCLUDES = 100  # configurations; git itself goes ten deep
+MAX_GIT_ENTRIES = 300_000  # entries of git's folders; git packs loose objects from some 7,000 on
+MAX_GIT_CONFIG = 1_000_000  # bytes of a configuration file
+MAX_INCLUDES = 100  # configuration files; git itself nests ten
 
 _REFERENCE = "ref: "
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\]')
@@ -34,7 +33,7 @@ _PATH = re.compile(r'\s*path\s*=\s*(?:"([^"]*)|([^#;]*))', re.IGNORECASE)
 
 
 def has_commits(root: str) -> bool:
-    """Return whether the branch of a worktree has a commit, as far as that is known without reading one."""
+    """Return whether the branch of a worktree seems to have a commit, without reading one."""
     folders = project.git_folders(root)
     if not folders:
         return False
@@ -51,11 +50,11 @@ def has_commits(root: str) -> bool:
 
 
 def find_pipe(root: str) -> str:
-    """Return a named pipe or a device that git may open in a repository, and wait for without end; "" for none."""
-    return next(filter(_is_waited_for, _odd_files(root)), "")
+    """Return a named pipe or device in a repository that could block git for ever; "" for none."""
+    return next(filter(_can_block, _find_special_files(root)), "")
 
 
-def _is_waited_for(path: str) -> bool:
+def _can_block(path: str) -> bool:
     try:
         mode = os.stat(path).st_mode
         is_device = stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
@@ -64,7 +63,7 @@ def _is_waited_for(path: str) -> bool:
         return False
 
 
-def _odd_files(root: str) -> Iterator[str]:
+def _find_special_files(root: str) -> Iterator[str]:
     """Yield the entries of git's folders that are no plain files, and the included configurations."""
     folders = list(dict.fromkeys(project.git_folders(root)))
     configurations = [os.path.join(folder, name) for folder in folders for name in ("config", "config.worktree")]
@@ -79,14 +78,14 @@ def _odd_files(root: str) -> Iterator[str]:
                     elif not entry.is_file(follow_symlinks=False):
                         yield entry.path
         except OSError:
-            continue  # git says so itself
-    for configuration in configurations:  # it grows meanwhile
-        included = [file for file in _included_by(configuration) if file not in configurations]
+            continue  # git reports it itself
+    for configuration in configurations:  # the list grows meanwhile
+        included = [file for file in _find_includes(configuration) if file not in configurations]
         configurations += included[: MAX_INCLUDES - len(configurations)]
         yield from included
 
 
-def _included_by(configuration: str) -> Iterator[str]:
+def _find_includes(configuration: str) -> Iterator[str]:
     """Yield the files that a configuration of git includes, under any condition."""
     try:
         text = read_regular(configuration, MAX_GIT_CONFIG).decode("utf-8", "replace")
@@ -97,24 +96,24 @@ def _included_by(configuration: str) -> Iterator[str]:
         rest = line
         while header := _SECTION.match(rest):
             section, rest = header[1].lower(), rest[header.end() :]
-        found = _PATH.match(rest) if section in ("include", "includeif") else None
-        if found and (name := (found[1] or found[2] or "").strip()):
+        match = _PATH.match(rest) if section in ("include", "includeif") else None
+        if match and (name := (match[1] or match[2] or "").strip()):
             yield os.path.join(os.path.dirname(configuration), os.path.expanduser(name))
 
 
-MAX_COMMITS = 100_000  # the newest; Linux has a million
-LONGEST_MESSAGE = 20_000  # bytes of one message; the rest of it is passed over
-LIMIT_S = 60.0  # for the whole history
-PIECE = 1 << 16  # bytes that are read at once
-LONGEST_COMPLAINT = 2_000  # bytes of what git says when it fails
+MAX_COMMITS = 100_000  # the newest commits; Linux has a million
+MAX_COMMIT_MESSAGE = 20_000  # bytes of a message; the rest is skipped
+LIMIT_S = 60.0  # seconds for the whole history
+READ_SIZE = 1 << 16  # bytes of one read
+MAX_GIT_ERROR = 2_000  # bytes of git's error message
 
 _GIT = (*("--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"),)
 _LOG = (
     *("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-patch", "--no-notes", "--no-color"),
     *("--no-mailmap", "--no-decorate", "--no-graph", "--encoding=UTF-8", "--format=%H%x00%ct%x00%an%x00%B"),
 )
-_FIELDS = 4  # of that format
-_ENVIRONMENT = {  # no missing object is fetched, nobody is asked, nothing is written
+_FIELDS = 4  # fields of the format in _LOG
+_ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -125,32 +124,32 @@ _ENVIRONMENT = {  # no missing object is fetched, nobody is asked, nothing is wr
 
 
 class Commit(NamedTuple):
-    """One commit. at: when it was committed (milliseconds since the epoch)."""
+    """One commit. at_ms: when it was committed (milliseconds since the epoch)."""
 
     id: str
-    at: int
+    at_ms: int
     author: str
     message: str
 
 
-def commits(root: str, since: str | None, environment: Mapping[str, str]) -> Generator[Commit, None, None]:
-    """Yield the commits of a repository's branch, the newest first. since: a date as git reads it. Raises UsageError."""
-    with Lifeline() as lifeline, _started(root, since, environment, lifeline) as process:
+def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -> Generator[Commit, None, None]:
+    """Yield the commits of a repository's branch, newest first. since: a date as git parses it. Raises UsageError."""
+    with Lifeline() as lifeline, _run_git_log(root, since, environment, lifeline) as process:
         assert process.stdout is not None
         fields: list[str] = []
         for field in _split_at_nul(process.stdout):
             fields.append(field)
             if len(fields) == _FIELDS:
-                name, at, author, message = fields
+                name, seconds, author, message = fields
                 fields.clear()
-                yield Commit(name.strip(), int(at) * 1000 if at.isdecimal() else 0, author, message)
+                yield Commit(name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message)
 
 
 @contextmanager
-def _started(
+def _run_git_log(
     root: str, since: str | None, environment: Mapping[str, str], lifeline: Lifeline
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start `git log`, and end it. Raises UsageError where it fails or takes too long."""
+    """Run `git log` inside the context. Raises UsageError if it fails or takes too long."""
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):  # a repository can hold a program, too
         raise UsageError("git is not installed outside of this folder", "install it, or put it into PATH")
@@ -171,9 +170,9 @@ def _started(
         raise UsageError(f"git cannot be run: {error.strerror}", "look whether `git log` works here") from error
     assert process.stderr is not None
     complaint = bytearray()
-    listener = threading.Thread(target=_listen, args=(process.stderr, complaint), daemon=True)
+    listener = threading.Thread(target=_collect_errors, args=(process.stderr, complaint), daemon=True)
     listener.start()
-    clock = threading.Timer(LIMIT_S, _end, (process,))
+    clock = threading.Timer(LIMIT_S, _kill_git, (process,))
     clock.start()
     is_read = False
     try:
@@ -182,7 +181,7 @@ def _started(
     finally:
         clock.cancel()
         if not is_read:
-            _end(process)
+            _kill_git(process)
         code = process.wait()
         listener.join(1.0)
         for stream in (process.stdout, process.stderr):
@@ -193,12 +192,13 @@ def _started(
     if code < 0:
         raise UsageError(f"the history was not read within {LIMIT_S:.0f} s", "give --since, such as --since 2025-01-01")
     if code:
-        said = complaint.decode("utf-8", "replace").strip().splitlines()
-        raise UsageError(f"git log failed: {said[0] if said else f'exit code {code}'}", "look whether `git log` works here")
+        messages = complaint.decode("utf-8", "replace").strip().splitlines()
+        raise UsageError(
+            f"git log failed: {messages[0] if messages else f'exit code {code}'}", "look whether `git log` works here"
+        )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git, and the program that runs it."""
+def _kill_git(process: subprocess.Popen[bytes]) -> None:
     if sys.platform == "win32":
         process.kill()
         return
@@ -208,20 +208,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         pass  # it has ended by itself
 
 
-def _listen(stream: IO[bytes], complaint: bytearray) -> None:
-    """Keep the beginning of what git complains about, and read on, so that it never waits."""
-    while piece := stream.read(PIECE):
-        complaint += piece[: LONGEST_COMPLAINT - len(complaint)]
+def _collect_errors(stream: IO[bytes], complaint: bytearray) -> None:
+    """Keep the beginning of git's error message, and read on so that git never blocks."""
+    while piece := stream.read(READ_SIZE):
+        complaint += piece[: MAX_GIT_ERROR - len(complaint)]
 
 
 def _split_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    """Yield the texts between NUL bytes, each at most LONGEST_MESSAGE bytes long, however long it is in the stream."""
-    held = bytearray()
-    while piece := stream.read(PIECE):
+    """Yield the texts between NUL bytes, cut to MAX_COMMIT_MESSAGE bytes each."""
+    text = bytearray()
+    while piece := stream.read(READ_SIZE):
         first, *others = piece.split(b"\0")
-        held += first[: LONGEST_MESSAGE - len(held)]
+        text += first[: MAX_COMMIT_MESSAGE - len(text)]
         for other in others:
-            yield held.decode("utf-8", "replace")
-            held = bytearray(other[:LONGEST_MESSAGE])
-    if held:
-        yield held.decode("utf-8", "replace")
+            yield text.decode("utf-8", "replace")
+            text = bytearray(other[:MAX_COMMIT_MESSAGE])
+    if text:
+        yield text.decode("utf-8", "replace")

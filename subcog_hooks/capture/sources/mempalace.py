@@ -1,7 +1,7 @@
-"""MemPalace: what agents filed in its drawers, and the facts of its graph that still hold. Pieces of files stay there.
+"""MemPalace: the drawers that agents filed, and the valid facts of its graph. Pieces of files are left out.
 
-Read from ChromaDB's SQLite file without ChromaDB, as versions 3.11.0 and 1.5.9 write them. Drawers that its miner filed are
-pieces of files or of transcripts; only those that it took for a decision or a preference come, and wait for review.
+It is read from ChromaDB's SQLite file without ChromaDB, as versions 3.11.0 and 1.5.9 write it. Its miner's drawers are pieces
+of files or transcripts. Only its decisions and preferences are imported, and wait for review.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import foreign_database
-from subcog_hooks.capture.sources.foreign_database import text_of
+from subcog_hooks.capture.sources.foreign_database import text_value
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import read_regular
@@ -20,25 +20,33 @@ from subcog_hooks.store.memory import AGENT, MAX_ENTRY, PENDING
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"
 GRAPH_FILE = "knowledge_graph.sqlite3"
-PALACE_FOLDERS = ("MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH")  # the variables by which it is moved
+PALACE_FOLDERS = (
+    "MEMPALACE_PALACE_PATH",
+    "MEMPALACE_PALACE",
+    "MEMPAL_PALACE_PATH",
+)  # the environment variables that move its folder
 MAX_CONFIG = 1_000_000  # bytes of its config.json
 
-_DRAWERS = "mempalace_drawers"  # the collection; the other one points to it
-_MINER = "mempalace"  # files what it has cut out of files and talks
-_MINED_ROOMS = {"decision": "decisions", "preference": "patterns"}  # rooms of what its miner took for such
+_DRAWERS = "mempalace_drawers"  # the collection of drawers; the other collection points to it
+_MINER = "mempalace"  # the miner's name, which files pieces of files and transcripts
+_MINED_ROOMS = {"decision": "decisions", "preference": "patterns"}  # rooms of mined decisions and preferences
 _NAMESPACES = {"decisions": "decisions", "preferences": "patterns", **_MINED_ROOMS}
 _KEYS = (
     *("chroma:document", "wing", "room", "type", "added_by", "filed_at", "chunk_index", "parent_drawer_id"),
     *("extract_mode", "ingest_mode"),
 )
+_FACT_COLUMNS = (
+    *("id", "subject", "predicate", "object", "valid_from", "valid_to"),
+    *("source_file", "adapter_name", "extracted_at"),
+)
 
 
 def _config_folder(environment: Mapping[str, str]) -> str:
-    """Return the folder of its configuration: the older one where there is one, else that of the system's convention."""
+    """Return the folder of its configuration: the older one if it exists, else the system's convention."""
     home = os.path.expanduser("~")
     older = os.path.join(home, ".mempalace")
-    if named := environment.get("MEMPALACE_CONFIG_DIR", "").strip():
-        return os.path.expanduser(named)
+    if folder_name := environment.get("MEMPALACE_CONFIG_DIR", "").strip():
+        return os.path.expanduser(folder_name)
     if os.path.isfile(os.path.join(older, "config.json")) or os.path.isfile(os.path.join(older, "palace", PALACE_FILE)):
         return older
     convention = environment.get("XDG_CONFIG_HOME", "")
@@ -46,28 +54,28 @@ def _config_folder(environment: Mapping[str, str]) -> str:
 
 
 def default_path(environment: Mapping[str, str]) -> str:
-    """Return where its palace is."""
+    """Return the folder of its palace."""
     for name in PALACE_FOLDERS:
-        if named := environment.get(name):
-            return os.path.expanduser(named)
+        if folder_name := environment.get(name):
+            return os.path.expanduser(folder_name)
     folder = _config_folder(environment)
     try:
-        said = json.loads(read_regular(os.path.join(folder, "config.json"), MAX_CONFIG).decode("utf-8-sig"))
+        configuration = json.loads(read_regular(os.path.join(folder, "config.json"), MAX_CONFIG).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
-        said = None
-    named = said.get("palace_path") if isinstance(said, dict) else None
-    return os.path.expanduser(named) if isinstance(named, str) and named else os.path.join(folder, "palace")
+        configuration = None
+    folder_name = configuration.get("palace_path") if isinstance(configuration, dict) else None
+    return os.path.expanduser(folder_name) if isinstance(folder_name, str) and folder_name else os.path.join(folder, "palace")
 
 
-def database_in(path: str) -> str:
+def database_path(path: str) -> str:
     """Return the database of a palace. path: its folder, or the file itself."""
     return os.path.join(path, PALACE_FILE) if os.path.isdir(path) else path
 
 
-def read(path: str) -> SourceReading:
-    """Return what a palace holds. path: its folder, or its database. Raises UsageError."""
+def read_palace(path: str) -> SourceReading:
+    """Read a palace. path: its folder, or its database. Raises UsageError."""
     reading = SourceReading(MEMPALACE)
-    file = database_in(path)
+    file = database_path(path)
     palace = os.path.dirname(os.path.abspath(file))
     graphs = [os.path.join(folder, GRAPH_FILE) for folder in (palace, os.path.dirname(palace))]
     if not os.path.isfile(file):
@@ -82,54 +90,56 @@ def read(path: str) -> SourceReading:
 
 
 def _read_drawers(file: str, reading: SourceReading) -> None:
-    with foreign_database.opened(file, reading, _config_folder({})) as database:
-        database.require("embedding_metadata", MEMPALACE)
-        ids = {row.get("id") for row in database.rows("collections", ("id",), ("name", (_DRAWERS,)))}
-        segments = {row.get("id") for row in database.rows("segments", ("id", "collection")) if row.get("collection") in ids}
+    with foreign_database.open_database(file, reading, _config_folder({})) as database:
+        database.require_table("embedding_metadata", MEMPALACE)
+        ids = {row.get("id") for row in database.select_rows("collections", ("id",), ("name", (_DRAWERS,)))}
+        segments = {
+            row.get("id") for row in database.select_rows("segments", ("id", "collection")) if row.get("collection") in ids
+        }
         names = {
-            row.get("id"): text_of(row, "embedding_id")
-            for row in database.rows("embeddings", ("id", "segment_id", "embedding_id"))
+            row.get("id"): text_value(row, "embedding_id")
+            for row in database.select_rows("embeddings", ("id", "segment_id", "embedding_id"))
             if row.get("segment_id") in segments
         }
         drawers: defaultdict[object, dict[str, object]] = defaultdict(dict)
-        for row in database.rows("embedding_metadata", ("id", "key", "string_value", "int_value"), ("key", _KEYS)):
+        for row in database.select_rows("embedding_metadata", ("id", "key", "string_value", "int_value"), ("key", _KEYS)):
             if row.get("id") in names:
                 value = row.get("string_value")
-                drawers[row.get("id")][text_of(row, "key")] = row.get("int_value") if value is None else value
+                drawers[row.get("id")][text_value(row, "key")] = row.get("int_value") if value is None else value
     whole: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
     for number, drawer in drawers.items():
-        whole[text_of(drawer, "parent_drawer_id") or names[number]].append(drawer)
+        whole[text_value(drawer, "parent_drawer_id") or names[number]].append(drawer)
     for name, pieces in whole.items():
-        _add_drawer(name, sorted(pieces, key=_number_of), reading)
+        _add_drawer(name, sorted(pieces, key=_chunk_number), reading)
 
 
-def _number_of(piece: Mapping[str, object]) -> int:
+def _chunk_number(piece: Mapping[str, object]) -> int:
     number = piece.get("chunk_index")
     return number if isinstance(number, int) else 0
 
 
 def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReading) -> None:
     first = pieces[0]
-    room = text_of(first, "room")
-    is_mined = text_of(first, "added_by") == _MINER or bool(text_of(first, "ingest_mode"))
+    room = text_value(first, "room")
+    is_mined = text_value(first, "added_by") == _MINER or bool(text_value(first, "ingest_mode"))
     content = "".join(
         str(piece.get("chroma:document") or "") for piece in pieces
-    ).strip()  # what agents file is cut without overlap
+    ).strip()  # agents' drawers are cut without overlap
     if room == "_registry":
         reading.left_out["is an entry of its register"] += 1
-    elif text_of(first, "type") == "diary_entry" or room == "diary":
+    elif text_value(first, "type") == "diary_entry" or room == "diary":
         reading.left_out["is an entry of an agent's diary"] += 1
-    elif is_mined and not (text_of(first, "extract_mode") == "general" and room in _MINED_ROOMS):
+    elif is_mined and not (text_value(first, "extract_mode") == "general" and room in _MINED_ROOMS):
         reading.left_out["is a piece of a file or of a talk"] += 1
     elif not content:
         reading.left_out["is empty"] += 1
     else:
-        wing = text_of(first, "wing")
+        wing = text_value(first, "wing")
         reading.add_document(
             f"drawer in {room}" if room else "drawer",
             name,
             content,
-            markdown.milliseconds_since_epoch(text_of(first, "filed_at")) or 0,
+            markdown.parse_date_ms(text_value(first, "filed_at")) or 0,
             None,
             namespace=_NAMESPACES.get(room, "learnings"),
             tags=tuple(tag for tag in dict.fromkeys((wing, room)) if 0 < len(tag) <= MAX_ENTRY),
@@ -142,32 +152,21 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
 
 
 def _read_facts(file: str, reading: SourceReading) -> None:
-    with foreign_database.opened(file, reading, _config_folder({})) as database:
-        names = {row.get("id"): text_of(row, "name") for row in database.rows("entities", ("id", "name"))}
-        columns = (
-            "id",
-            "subject",
-            "predicate",
-            "object",
-            "valid_from",
-            "valid_to",
-            "source_file",
-            "adapter_name",
-            "extracted_at",
-        )
-        for row in database.rows("triples", columns):
-            if text_of(row, "valid_to"):
+    with foreign_database.open_database(file, reading, _config_folder({})) as database:
+        names = {row.get("id"): text_value(row, "name") for row in database.select_rows("entities", ("id", "name"))}
+        for row in database.select_rows("triples", _FACT_COLUMNS):
+            if text_value(row, "valid_to"):
                 reading.left_out["holds no longer there"] += 1
                 continue
-            subject, target = (names.get(row.get(side)) or text_of(row, side) for side in ("subject", "object"))
-            told = " ".join(f"{subject} {text_of(row, 'predicate').replace('_', ' ')} {target}".split())
-            is_mined = bool(text_of(row, "source_file") or text_of(row, "adapter_name"))
-            since = text_of(row, "valid_from")
+            subject, target = (names.get(row.get(side)) or text_value(row, side) for side in ("subject", "object"))
+            fact = " ".join(f"{subject} {text_value(row, 'predicate').replace('_', ' ')} {target}".split())
+            is_mined = bool(text_value(row, "source_file") or text_value(row, "adapter_name"))
+            since = text_value(row, "valid_from")
             reading.add(
                 "fact",
-                f"triples/{text_of(row, 'id')}",
-                f"{told} (since {since})" if since else told,
-                markdown.milliseconds_since_epoch(since or text_of(row, "extracted_at")) or 0,
+                f"triples/{text_value(row, 'id')}",
+                f"{fact} (since {since})" if since else fact,
+                markdown.parse_date_ms(since or text_value(row, "extracted_at")) or 0,
                 None,
                 namespace="context",
                 trust="tool" if is_mined else AGENT,

@@ -1,4 +1,4 @@
-"""memsearch: the day files in which its hook summarises each turn of a session. All of it is a machine's word.
+"""memsearch: the day files in which its hook summarises each turn of a session. A machine wrote all of them.
 
 The layout is that of its plugin's `stop.sh` and of `memsearch compact`: `## Session HH:MM`, `### HH:MM`, bullets below.
 """
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from subcog_hooks.capture.sources.source_reading import SourceReading, identity_of, read_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
@@ -17,23 +17,23 @@ from subcog_hooks.store.memory import PENDING
 from subcog_hooks.store.project import Project
 
 MEMSEARCH = "memsearch"
-MEMSEARCH_FOLDER = "MEMSEARCH_DIR"  # the variable by which it is moved
+MEMSEARCH_FOLDER = "MEMSEARCH_DIR"  # the environment variable that moves its folder
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})\.md$")
 _TURN = re.compile(r"^#{2,3} (?:Session |Memory Compact )?(\d{2}:\d{2})[ \t]*$", re.MULTILINE)
 _COMPACT = re.compile(r"^## Memory Compact ", re.MULTILINE)
 _ANCHOR = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FAILED = "- Memory summary unavailable"
+_FAILED_SUMMARY = "- Memory summary unavailable"
 
 
 def default_path(environment: Mapping[str, str], here: Project | None) -> str:
-    """Return the folder that has its notes about the project at hand, "" outside of any."""
+    """Return the folder with its notes about the current project, "" outside of any."""
     folder = environment.get(MEMSEARCH_FOLDER) or (os.path.join(here.root, ".memsearch") if here else "")
     return os.path.join(folder, "memory") if folder else ""
 
 
-def day_files(folder: str) -> list[str]:
-    """Return its day files, the oldest first."""
+def find_day_files(folder: str) -> list[str]:
+    """Return its day files, oldest first."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -41,36 +41,36 @@ def day_files(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names if _DAY.fullmatch(name)]
 
 
-def read(folder: str, here: Project | None) -> SourceReading:
-    """Return what its day files hold. Raises UsageError."""
-    owner = identity_of(project.find_project(os.path.abspath(folder)) or here)
+def read_day_files(folder: str, here: Project | None) -> SourceReading:
+    """Read its day files. Raises UsageError."""
+    owner = project_identity(project.find_project(os.path.abspath(folder)) or here)
     reading = SourceReading(MEMSEARCH, f"{owner}/" if owner else "")
-    files = day_files(folder) or day_files(os.path.join(folder, "memory"))
+    files = find_day_files(folder) or find_day_files(os.path.join(folder, "memory"))
     if not files:
         raise UsageError(f"{folder} has no day files of memsearch", "name the folder: subcog import --from memsearch FOLDER")
     reading.begin_store(folder)
     for file in files:
         if leads_out(file, folder):
             reading.left_out["is a link out of its folder"] += 1
-        elif found := read_text(file, reading):
-            _add_day(os.path.basename(file), found[0], owner, reading)
+        elif text_and_time := read_source_text(file, reading):
+            _add_day(os.path.basename(file), text_and_time[0], owner, reading)
     return reading
 
 
 def _add_day(name: str, text: str, owner: str | None, reading: SourceReading) -> None:
     seen: Counter[str] = Counter()
-    for time, kind, told in _turns(text):
+    for time, kind, summary in _parse_turns(text):
         seen[time] += 1
-        if told.startswith(_FAILED):
+        if summary.startswith(_FAILED_SUMMARY):
             reading.left_out["is a summary that failed"] += 1
-        elif told:
-            place = f"{name}#{time}#{seen[time]}"
-            at = _milliseconds(name, time)
-            reading.add_document(kind, place, told, at, owner, namespace="progress", trust="tool", status=PENDING)
+        elif summary:
+            location = f"{name}#{time}#{seen[time]}"
+            at_ms = _turn_time_ms(name, time)
+            reading.add_document(kind, location, summary, at_ms, owner, namespace="progress", trust="tool", status=PENDING)
 
 
-def _turns(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the turns of a day: the time, whether it is a turn or a summary of many, and its text."""
+def _parse_turns(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the turns of a day: the time, the kind (a turn or a summary of several), and the text."""
     headings = list(_TURN.finditer(text))
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
     for heading, end in zip(headings, ends, strict=False):  # a day can have no turn
@@ -78,8 +78,8 @@ def _turns(text: str) -> Iterator[tuple[str, str, str]]:
         yield heading[1], kind, _ANCHOR.sub("", text[heading.end() : end]).strip()
 
 
-def _milliseconds(name: str, time: str) -> int:
-    """Return when a turn was; its file says the day and its heading the time, in a zone that neither names."""
+def _turn_time_ms(name: str, time: str) -> int:
+    """Return the time of a turn: the day from the file name, the hour from its heading, in an unknown zone."""
     try:
         return int(datetime.strptime(f"{name[:10]} {time}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp() * 1000)
     except ValueError:

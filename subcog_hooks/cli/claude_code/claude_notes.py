@@ -4,7 +4,7 @@ import hashlib
 import os
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.import_changes import Options, Report
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import claude_memory
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import client
@@ -29,17 +29,17 @@ def import_in_background(home: Home, pace: Pace) -> str:
     return f"{report.added} added, {report.replaced} updated, {report.archived} archived" if report else ""
 
 
-def import_changed(home: Home) -> Report | None:
+def import_changed(home: Home) -> ImportReport | None:
     """Import changed notes, None where no file has changed since the last import. Raises SubcogError."""
     stamp = _files_digest()
     if _last_stamp(home) == stamp:
         return None
     _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
-    reading = claude_memory.read(config_folder(), by_itself=True)
+    reading = claude_memory.read_claude_memory(config_folder(), by_itself=True)
     _apply_agent_setting(reading)
     with context.writing() as store:
-        options = Options()
-        report = importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
+        options = ImportOptions()
+        report = importing.import_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
             context.update_index_and_vectors(store)
     _write_stamp(home, stamp)
@@ -66,14 +66,14 @@ def config_folder() -> str:
 def count_notes() -> tuple[int, int, int]:
     """Return the number of notes, of projects with notes, and of CLAUDE.md files and rules."""
     config = config_folder()
-    folders = claude_memory.folders(config)
-    notes = sum(len(list(claude_memory.topic_files(folder))) for folder in folders)
-    return notes, len(folders), len(list(claude_memory.loaded_files(config)))
+    folders = claude_memory.find_memory_folders(config)
+    notes = sum(len(list(claude_memory.find_topic_files(folder))) for folder in folders)
+    return notes, len(folders), len(list(claude_memory.find_loaded_files(config)))
 
 
 def _files_digest() -> str:
     digest = hashlib.sha256()
-    for file in claude_memory.files_of(config_folder()):
+    for file in claude_memory.find_files(config_folder()):
         try:
             status = os.stat(file)
         except OSError:

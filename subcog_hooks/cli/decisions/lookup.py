@@ -252,7 +252,8 @@ def silent_line(call: SilentCall) -> str:
 
 def cut_off_line(cut_off: CutOff) -> str:
     """Format a run that was cut off as a line: time and event."""
-    return f"{'-':<14}  {local_time(cut_off.at_ms)}  cut off        0  {safe(cut_off.event)}: this machine was too busy to finish it"
+    what = f"{safe(cut_off.event)}: this machine was too busy to finish it"
+    return f"{'-':<14}  {local_time(cut_off.at_ms)}  cut off        0  {what}"
 
 
 def prompt_text(decision: Decision, max_chars: int) -> str:

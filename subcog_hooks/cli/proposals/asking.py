@@ -22,7 +22,7 @@ from subcog_hooks.learn import learning, quoting, repetition, storing, transcrip
 from subcog_hooks.learn.proposals import WrittenProposal, is_from_session
 from subcog_hooks.learn.quoting import ShownTurn
 from subcog_hooks.learn.storing import LearningOptions, LearningReport
-from subcog_hooks.learn.transcript_files import Places, TranscriptFile
+from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import LLM_LEARNS
@@ -72,29 +72,29 @@ def ask_about_sessions(
     Raises ProviderError where the model fails, StoreError; earlier results stay stored.
     """
     report = AskingReport()
-    places = Places(options.left_out)
+    places = SessionFolders(options.left_out)
     with open_state() as state:
         calls = CallBudget(provider, state, context.settings())
         for file in reversed(files):
             if not pace.goes_on():
                 break
             unasked = _find_unasked(file, state, options, places, report, pace)
-            if unasked and quoting.is_worth_a_call(unasked.shown):
+            if unasked and quoting.has_enough_text(unasked.shown):
                 if not calls.take(pace):
                     report.is_out_of_calls = True
                     break
                 with calls.record_outcome():
-                    answer = providers.ask_provider(provider, quoting.question_about(unasked.shown), CALL_S)
-                proposed = quoting.read_proposals(answer)
+                    answer = providers.ask_provider(provider, quoting.build_question(unasked.shown), CALL_S)
+                proposed = quoting.parse_proposals(answer)
                 if proposed is None:
                     _count_unusable(provider, report)
                     continue
                 report.asked += 1
-                verified = quoting.bear_out(proposed, unasked.shown, options.never)
+                verified = quoting.check_proposals(proposed, unasked.shown, options.never)
                 report.dropped += verified.dropped
                 written = [
                     WrittenProposal(turn, proposal, provider.name, file.path, places.owner_of(turn.turn.folder))
-                    for turn, proposal in verified.kept
+                    for turn, proposal in verified.accepted
                 ]
                 _store_proposals(written, options, places, report)
             if unasked and not options.dry_run:
@@ -116,30 +116,30 @@ def _malformed_answer_error(provider: Provider) -> ProviderError:
 
 
 def _find_unasked(
-    file: TranscriptFile, state: State, options: LearningOptions, places: Places, report: AskingReport, pace: Pace
+    file: TranscriptFile, state: State, options: LearningOptions, places: SessionFolders, report: AskingReport, pace: Pace
 ) -> _UnaskedPart | None:
     """Return the part of a session that no model was asked about; None without one, or for an old session."""
     if file.changed < options.since:
         return None
     try:
-        start = learning.start_of(file, learned.find_asked_position(state, file.path))
+        start = learning.find_start(file, learned.find_asked_position(state, file.path))
         if start is None:
             return None
-        reading = transcript.read(file.path, start, pace)
-        digest = transcript_files.digest_before(file.path, reading.end)
+        reading = transcript.read_transcript(file.path, start, pace)
+        digest = transcript_files.compute_digest(file.path, reading.end)
     except SubcogError:
         raise
     except Exception as error:  # noqa: BLE001 - one file must not cost the others
         cause = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
         report.stored.problems.append(f"{file.path} cannot be read: {cause}")
         return None
-    turns = [turn for turn in reading.turns if not places.is_left_out(turn.folder, places.owner_of(turn.folder))]
+    turns = [turn for turn in reading.turns if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
     size = reading.end if reading.has_more else file.size
-    return _UnaskedPart(quoting.shown_turns(turns, options.fit), learned.ReadPosition(size, reading.end, digest))
+    return _UnaskedPart(quoting.select_turns(turns, options.fit), learned.ReadPosition(size, reading.end, digest))
 
 
 def _store_proposals(
-    written: Sequence[WrittenProposal], options: LearningOptions, places: Places, report: AskingReport
+    written: Sequence[WrittenProposal], options: LearningOptions, places: SessionFolders, report: AskingReport
 ) -> None:
     """Store the new proposals of a session, and join the others to the memories that they repeat. Raises StoreError."""
     if not written:
@@ -157,7 +157,7 @@ def _store_or_join(
     store: Store | None,
     written: Sequence[WrittenProposal],
     options: LearningOptions,
-    places: Places,
+    places: SessionFolders,
     report: AskingReport,
 ) -> None:
     repeats = _find_repeats(written, store)
@@ -191,15 +191,17 @@ def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> di
 
 def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> Memory | None:
     utterances = [_as_utterance(memory.id, memory.content, memory.created_at) for memory in memories]
-    for group in repetition.find_repeated([*utterances, _as_utterance(proposal.id, proposal.worth.text, proposal.turn.at)]):
-        if group.said[-1].key == proposal.id:
-            return next(memory for memory in memories if memory.id == group.said[0].key)
+    for group in repetition.find_repeated(
+        [*utterances, _as_utterance(proposal.id, proposal.judgement.text, proposal.turn.at_ms)]
+    ):
+        if group.utterances[-1].key == proposal.id:
+            return next(memory for memory in memories if memory.id == group.utterances[0].key)
     return None
 
 
 def _as_utterance(key: str, text: str, time_ms: int) -> repetition.Utterance:
     """Return a text to be compared by meaning only, regardless of its author and audience."""
-    return repetition.Utterance(key, text, session=key, audience="", at=time_ms, certainty=0.0)
+    return repetition.Utterance(key, text, session=key, audience="", at_ms=time_ms, certainty=0.0)
 
 
 def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:

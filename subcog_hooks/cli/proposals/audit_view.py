@@ -11,7 +11,7 @@ from subcog_hooks.cli.proposals.auditing import Audit, Replayed
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe
 from subcog_hooks.cli.support.page import Column, Moment, Page
 from subcog_hooks.cli.support.views import plain_table
-from subcog_hooks.learn.repetition import Repeated
+from subcog_hooks.learn.repetition import RepeatedMeaning
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
@@ -49,7 +49,7 @@ def audit_fields(audit: Audit, against: str) -> dict[str, object]:
         "said_again": [{"kind": kind, **_repeated_fields(group)} for kind, group in audit.said_again],
         "spoken": [
             {
-                "at": replayed.turn.at,
+                "at": replayed.turn.at_ms,
                 "session": replayed.turn.session,
                 "project": replayed.owner,
                 "prompt": _prompt_of(replayed),
@@ -61,14 +61,14 @@ def audit_fields(audit: Audit, against: str) -> dict[str, object]:
     }
 
 
-def _repeated_fields(group: Repeated) -> dict[str, object]:
+def _repeated_fields(group: RepeatedMeaning) -> dict[str, object]:
     return {
-        "text": redact(group.said[0].text).text,
+        "text": redact(group.utterances[0].text).text,
         "sessions": group.sessions,
         "since": group.since,
-        "times": len(group.said),
-        "project": group.said[0].audience,
-        "said": [redact(utterance.text).text for utterance in group.said],
+        "times": len(group.utterances),
+        "project": group.utterances[0].audience,
+        "said": [redact(utterance.text).text for utterance in group.utterances],
     }
 
 
@@ -78,7 +78,7 @@ def _prompt_of(replayed: Replayed) -> str:
 
 
 def _day_of(replayed: Replayed) -> str:
-    return day(replayed.turn.at) if replayed.turn.at else "undated"
+    return day(replayed.turn.at_ms) if replayed.turn.at_ms else "undated"
 
 
 def _content_of(memory: Memory | None) -> str:
@@ -142,12 +142,13 @@ def _memory_lines(audit: Audit) -> list[RenderableType]:
     return lines
 
 
-def _group_lines(title: str, groups: Sequence[Repeated]) -> list[RenderableType]:
+def _group_lines(title: str, groups: Sequence[RepeatedMeaning]) -> list[RenderableType]:
     if not groups:
         return []
     lines: list[RenderableType] = ["", Text(title, style=DIM)]
     lines += [
-        _table_line(f"{group.sessions:>5}  ", f"since {day(group.since)}", group.said[0].text) for group in groups[:MAX_LISTED]
+        _table_line(f"{group.sessions:>5}  ", f"since {day(group.since)}", group.utterances[0].text)
+        for group in groups[:MAX_LISTED]
     ]
     return lines
 
@@ -228,18 +229,18 @@ def page_of(audit: Audit, about: str) -> Page:
 _REPEATED_COLUMNS = [Column("sessions", is_number=True), Column("since"), Column("project"), Column("in words")]
 
 
-def _repeated_row(group: Repeated) -> tuple[int, str, str, str]:
+def _repeated_row(group: RepeatedMeaning) -> tuple[int, str, str, str]:
     return (
         group.sessions,
         day(group.since),
-        group.said[0].audience,
-        " · ".join(dict.fromkeys(utterance.text for utterance in group.said)),
+        group.utterances[0].audience,
+        " · ".join(dict.fromkeys(utterance.text for utterance in group.utterances)),
     )
 
 
 def by_week(prompts: Sequence[Replayed]) -> list[Moment]:
     """Return the prompts and the answered prompts by week, of the last MAX_WEEKS weeks."""
-    timed = [replayed for replayed in prompts if replayed.turn.at]
+    timed = [replayed for replayed in prompts if replayed.turn.at_ms]
     if not timed:
         return []
     whole = Counter(_week_of(replayed) for replayed in timed)
@@ -250,4 +251,4 @@ def by_week(prompts: Sequence[Replayed]) -> list[Moment]:
 
 
 def _week_of(replayed: Replayed) -> int:
-    return (replayed.turn.at - _MONDAY_MS) // WEEK_MS
+    return (replayed.turn.at_ms - _MONDAY_MS) // WEEK_MS

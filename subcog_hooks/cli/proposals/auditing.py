@@ -19,8 +19,8 @@ from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.hook.record import UNREAD
 from subcog_hooks.learn import proposals, repetition
 from subcog_hooks.learn.proposals import Proposal
-from subcog_hooks.learn.repetition import Repeated, Utterance
-from subcog_hooks.learn.transcript_files import IDLE_MS, Places
+from subcog_hooks.learn.repetition import RepeatedMeaning, Utterance
+from subcog_hooks.learn.transcript_files import IDLE_MS, SessionFolders
 from subcog_hooks.learn.turn_scores import CORRECTION, REPEATED_BAR
 from subcog_hooks.learn.turns import ACCEPTED, QUEUED, TYPED, TypedTurn
 from subcog_hooks.redaction.redact import redact
@@ -64,8 +64,8 @@ class Audit(NamedTuple):
 
     prompts: Sequence[Replayed]
     memories: dict[str, Memory]
-    asked_again: Sequence[Repeated]
-    said_again: Sequence[tuple[str, Repeated]]
+    asked_again: Sequence[RepeatedMeaning]
+    said_again: Sequence[tuple[str, RepeatedMeaning]]
     left_out: int
 
     @property
@@ -86,7 +86,7 @@ class Audit(NamedTuple):
         A prompt without a time does not count.
         """
         return sum(
-            0 < replayed.turn.at < self.memories[id_].created_at
+            0 < replayed.turn.at_ms < self.memories[id_].created_at
             for replayed in self.prompts
             for id_ in replayed.decision.injected
             if id_ in self.memories
@@ -115,7 +115,7 @@ class ReplayStore:
 class GrowingStore(ReplayStore):
     """A throw-away store that receives each proposal three hours after its turn, as if the person accepted it."""
 
-    def __init__(self, home: Home, proposed: Sequence[Proposal], places: Places) -> None:
+    def __init__(self, home: Home, proposed: Sequence[Proposal], places: SessionFolders) -> None:
         super().__init__(home, at_its_time=True)
         self._places = places
         self._waiting = sorted(proposed, key=lambda proposal: (proposal.known_at, proposal.id), reverse=True)
@@ -144,7 +144,7 @@ def scratch_home() -> Iterator[Home]:
 
 
 def replay_all(
-    turns: Sequence[TypedTurn], store: ReplayStore, scratch: Home, places: Places, progress: Callable[[int], None]
+    turns: Sequence[TypedTurn], store: ReplayStore, scratch: Home, places: SessionFolders, progress: Callable[[int], None]
 ) -> tuple[list[Replayed], int]:
     """Return each submitted prompt with the hook's decision, and the number of prompts excluded by the setting.
 
@@ -160,15 +160,15 @@ def replay_all(
         for turn in turns:
             progress(1)
             here = places.project_of(turn.folder)
-            if places.is_left_out(turn.folder, here.identity if here else None):
+            if places.is_excluded(turn.folder, here.identity if here else None):
                 left_out += 1
                 continue
-            store.reach(turn.at)
+            store.reach(turn.at_ms)
             root = here.root if here else ""
             if root not in by_root:
                 by_root[root] = loading.load(home, root or None)
             session = sessions.setdefault(turn.session, _SessionReplay())
-            asked = session.next(turn, time_ms=turn.at if store.at_its_time else 0)
+            asked = session.next(turn, time_ms=turn.at_ms if store.at_its_time else 0)
             decision = decide_dry(asked, store.home, here, session.within(by_root[root]), state, Deadline(DECIDING_MS))
             session.note(turn, decision)
             replayed.append(Replayed(turn, here.identity if here else "", decision))
@@ -189,7 +189,7 @@ class _SessionReplay:
 
     def next(self, turn: TypedTurn, time_ms: int) -> DryPrompt:
         self._position += 1
-        is_fresh = self._earlier is not None and abs(turn.at - self._earlier_at) <= TOPICS_MS
+        is_fresh = self._earlier is not None and abs(turn.at_ms - self._earlier_at) <= TOPICS_MS
         return DryPrompt(
             turn.text, turn.session, frozenset(self._given), self._earlier if is_fresh else None, self._position, time_ms
         )
@@ -205,12 +205,12 @@ class _SessionReplay:
         self._units += decision.units
         if decision.intent is not None and decision.intent.topics:
             self._earlier = LastPrompt(decision.intent.topics, decision.intent.confidence)
-            self._earlier_at = turn.at
+            self._earlier_at = turn.at_ms
         elif decision.outcome in UNREAD:
             self._earlier = None
 
 
-def find_repeated_questions(prompts: Sequence[Replayed]) -> list[Repeated]:
+def find_repeated_questions(prompts: Sequence[Replayed]) -> list[RepeatedMeaning]:
     """Return the questions asked with the same meaning in several sessions of a project, the most frequent first."""
     questions = [
         _utterance(str(number), text, replayed.turn, replayed.owner)
@@ -220,30 +220,32 @@ def find_repeated_questions(prompts: Sequence[Replayed]) -> list[Repeated]:
     return repetition.find_repeated(questions[-MAX_COMPARED:])
 
 
-def find_repeated_statements(turns: Sequence[TypedTurn], places: Places) -> list[tuple[str, Repeated]]:
+def find_repeated_statements(turns: Sequence[TypedTurn], places: SessionFolders) -> list[tuple[str, RepeatedMeaning]]:
     """Return the statements made in several sessions, each with its kind: corrections first."""
     by_key: dict[str, Proposal] = {}
     for turn in turns:
         owner = places.owner_of(turn.folder)
-        if places.is_left_out(turn.folder, owner):
+        if places.is_excluded(turn.folder, owner):
             continue
         proposal = proposals.propose(turn, "", owner)
         if proposal and proposal.certainty >= REPEATED_BAR:
             by_key[str(len(by_key))] = proposal
-    statements = [_utterance(key, proposal.worth.text, proposal.turn, proposal.owner or "") for key, proposal in by_key.items()]
+    statements = [
+        _utterance(key, proposal.judgement.text, proposal.turn, proposal.owner or "") for key, proposal in by_key.items()
+    ]
     groups = repetition.find_repeated(statements[-MAX_COMPARED:])
     kinds_and_groups = [(_kind_of(group, by_key), group) for group in groups]
     return sorted(kinds_and_groups, key=lambda row: (row[0] != CORRECTION, -row[1].sessions))
 
 
-def _kind_of(group: Repeated, by_key: dict[str, Proposal]) -> str:
+def _kind_of(group: RepeatedMeaning, by_key: dict[str, Proposal]) -> str:
     """Return the kind of a repeated statement: a correction if it was one at least once."""
-    kinds = [by_key[utterance.key].kind for utterance in group.said]
+    kinds = [by_key[utterance.key].kind for utterance in group.utterances]
     return CORRECTION if CORRECTION in kinds else kinds[0]
 
 
 def _utterance(key: str, text: str, turn: TypedTurn, owner: str) -> Utterance:
-    return Utterance(key, text, session=turn.session, audience=owner, at=turn.at, certainty=0.5)
+    return Utterance(key, text, session=turn.session, audience=owner, at_ms=turn.at_ms, certainty=0.5)
 
 
 def _question_in(prompt: str) -> str:

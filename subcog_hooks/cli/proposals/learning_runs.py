@@ -20,7 +20,7 @@ from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.proposals import is_from_session
 from subcog_hooks.learn.storing import LearningOptions, LearningReport
 from subcog_hooks.learn.transcript_files import TranscriptFile
-from subcog_hooks.learn.turn_scores import SESSION_KINDS
+from subcog_hooks.learn.turn_scores import ALL_KINDS
 from subcog_hooks.learn.turns import TypedTurn
 from subcog_hooks.redaction.redact import describe
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
@@ -47,7 +47,7 @@ def find_idle_transcripts(folder: str | None, file: str | None) -> tuple[list[Tr
     folder: of transcripts, None for all of the client's; file: a single transcript. Raises UsageError, ConfigError.
     """
     if file is not None:
-        transcript_file = transcript_files.at_path(os.path.abspath(file))
+        transcript_file = transcript_files.transcript_at(os.path.abspath(file))
         if transcript_file is None:
             raise UsageError(f"{file or 'an empty name'} is no file", "name a transcript: subcog learn --session FILE")
         return [transcript_file], 0
@@ -70,7 +70,7 @@ def find_all_transcripts(folder: str | None) -> list[TranscriptFile]:
         return []  # the client has not been used yet
     if not os.path.isdir(path):
         raise UsageError(f"{path} is no folder", "name the folder of the transcripts, as --transcripts DIR")
-    return transcript_files.find(path, _print_unreadable)
+    return transcript_files.find_transcripts(path, _print_unreadable)
 
 
 def clients_folder() -> str:
@@ -115,8 +115,8 @@ def excluded_names() -> list[str]:
 
 def _excluded_kinds() -> list[str]:
     for kind in (names := _names_in(NEVER)):
-        if kind not in SESSION_KINDS:
-            raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(SESSION_KINDS)}")
+        if kind not in ALL_KINDS:
+            raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(ALL_KINDS)}")
     return names
 
 
@@ -237,7 +237,7 @@ def turn_in_context(memory: Memory) -> TurnInContext | None:
     """Return the turn that a memory comes from with its neighbours, None where its transcript is gone."""
     path, _, row = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")
     if (
-        not is_from_session(memory) or transcript_files.at_path(path) is None
+        not is_from_session(memory) or transcript_files.transcript_at(path) is None
     ):  # The source of another program must not be opened as a path.
         return None
     before: TypedTurn | None = None
@@ -259,7 +259,7 @@ def turn_in_context(memory: Memory) -> TurnInContext | None:
 def _read_turns(path: str) -> Iterator[TypedTurn]:
     offset, has_more = 0, True
     while has_more:
-        reading = transcript.read(path, offset)
+        reading = transcript.read_transcript(path, offset)
         yield from reading.turns
         offset, has_more = reading.end, reading.has_more
 

@@ -17,7 +17,7 @@ from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.learn import proposals
 from subcog_hooks.learn.fixes import TOOL_TRUST
-from subcog_hooks.learn.turn_scores import COMMAND
+from subcog_hooks.learn.turn_scores import COMMAND_KIND
 from subcog_hooks.settings.defaults import LLM_LEARNS, NO_NOTES
 from subcog_hooks.store import decision_log, state_values
 from subcog_hooks.store.decision import INJECTED, Decision
@@ -60,11 +60,11 @@ def source_of(memory: Memory) -> str:
     ('noted by an agent', 'adr/0001.md')
     """
     if proposals.is_written_by_model(memory):
-        return f"{WRITTEN_BY_MODEL}, of what you said in session {proposals.session_of(memory)}"
+        return f"{WRITTEN_BY_MODEL}, of what you said in session {proposals.session_id(memory)}"
     if proposals.is_from_session(memory) and memory.trust == TOOL_TRUST:
-        return f"shown by session {proposals.session_of(memory)}"
+        return f"shown by session {proposals.session_id(memory)}"
     if proposals.is_from_session(memory):
-        return f"said in session {proposals.session_of(memory)}"
+        return f"said in session {proposals.session_id(memory)}"
     return memory.source or AUTHOR_PHRASES.get(memory.trust, "noted by you")
 
 
@@ -219,7 +219,7 @@ def refused_kind_of(memory: Memory) -> RefusedKind | None:
         return RefusedKind("what a model writes of your sessions", LLM_LEARNS, "false")
     if proposals.is_from_session(memory):
         kind = _kind_of(memory)
-        phrase = "each command that sessions show" if kind == COMMAND else f"each {kind} that is said in sessions"
+        phrase = "each command that sessions show" if kind == COMMAND_KIND else f"each {kind} that is said in sessions"
         return RefusedKind(phrase, learning_runs.NEVER, kind) if kind else None
     if memory.trust == AGENT:
         return RefusedKind("what agents note", author.AGENT_SETTING, NO_NOTES)
@@ -277,7 +277,7 @@ def refuse_kind(kind: RefusedKind) -> str:
 def _kind_of(memory: Memory) -> str:
     """Return the kind of a memory from a session, "" where its transcript is gone."""
     if memory.trust == TOOL_TRUST:
-        return COMMAND
+        return COMMAND_KIND
     turn = learning_runs.turn_of(memory)
     proposal = proposals.propose(turn, "", memory.project) if turn else None
     return proposal.kind if proposal else ""

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import Removed, cleaned
-from subcog_hooks.capture.duplicates import Near, near_duplicates
-from subcog_hooks.capture.import_changes import adds_to_section
+from subcog_hooks.capture.compose import Removed, redact_memory
+from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
+from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import InvalidMemory, StoreError
@@ -21,14 +21,14 @@ def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, remo
     """
 
     def amend_stored(stored: Memory) -> Memory:
-        amended, removal = cleaned(change(stored), stored)
+        amended, removal = redact_memory(change(stored), stored)
         removed.append(removal)
-        if adds_to_section(stored, amended):
+        if keeps_file_fields(stored, amended):
             return amended
         return amended.with_changes(updated_at=next_change_date(stored.updated_at))
 
     after, unchanged = change(before), jsonl.dump(before)
-    if jsonl.dump(after) == unchanged or jsonl.dump(cleaned(after, before)[0]) == unchanged:
+    if jsonl.dump(after) == unchanged or jsonl.dump(redact_memory(after, before)[0]) == unchanged:
         return None
     return store.modify([before.id], amend_stored)[0]
 
@@ -71,10 +71,10 @@ def merge_changes(memory: Memory, given: Mapping[str, object]) -> dict[str, obje
 MAX_SIMILAR = 3  # memories in the remark to a person
 
 
-def similar_to(memory: Memory, store: Store) -> list[Near]:
+def similar_to(memory: Memory, store: Store) -> list[NearDuplicate]:
     """Return the nearest active memories of the same audience; none where the index fails, which is printed."""
     try:
-        return near_duplicates(memory, context.index_of(store), store)[:MAX_SIMILAR]
+        return find_near_duplicates(memory, context.index_of(store), store)[:MAX_SIMILAR]
     except StoreError as error:
         terminal.say(f"similar memories were not looked for ({error.message})")
         return []

@@ -109,7 +109,7 @@ def compare_pairs(pairs: Sequence[NearPair]) -> list[StoreFinding]:
     for pair in sorted(pairs, key=lambda near: (-near.cosine, near.old.id, near.new.id)):
         for memory in (pair.old, pair.new):
             if memory.id not in claims:
-                claims[memory.id] = duplicates.claims_of(memory.content, analysers.body_terms)
+                claims[memory.id] = duplicates.parse_claims(memory.content, analysers.body_terms)
         new, old = claims[pair.new.id], claims[pair.old.id]
         difference = duplicates.contradiction_of_claims(new, old) if new and old else None
         is_exception = _is_for_all(pair.old) and not _is_for_all(pair.new)
@@ -259,10 +259,10 @@ def _client_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, 
     except ConfigError as error:
         remarks.append(f"the client's files are not looked at: {error.message}")
         return []
-    files: list[tuple[str, frozenset[str] | None]] = [(path, None) for path in claude_context.persons_files(config)]
-    for root in claude_memory.roots(config).values():
+    files: list[tuple[str, frozenset[str] | None]] = [(path, None) for path in claude_context.find_user_files(config)]
+    for root in claude_memory.find_project_roots(config).values():
         project = find_project(root)
-        files += [(path, frozenset(project.names if project else (root,))) for path in claude_context.files_of(root)]
+        files += [(path, frozenset(project.names if project else (root,))) for path in claude_context.find_project_files(root)]
     texts = []
     for path, projects in files:
         try:

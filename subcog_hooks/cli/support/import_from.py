@@ -4,8 +4,8 @@ import os
 from collections import Counter
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.duplicates import near_duplicates
-from subcog_hooks.capture.import_changes import Options, Report
+from subcog_hooks.capture.duplicates import find_near_duplicates
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
@@ -27,7 +27,7 @@ def read_source(name: str, path: str | None, since: str | None) -> SourceReading
 
     since: the date of the oldest commit of a history. Raises UsageError, ConfigError.
     """
-    reading = catalogue.read(name, path, _surroundings()._replace(since=since))
+    reading = catalogue.read_source(name, path, _surroundings()._replace(since=since))
     if name in waiting.settled_sources(waiting.DROP_FROM):
         is_dropped = [row.memory.status == PENDING for _, row in reading.rows]
         reading.left_out[f"is a machine's note, which {waiting.DROP_FROM} leaves out"] += sum(is_dropped)
@@ -42,7 +42,7 @@ def read_source(name: str, path: str | None, since: str | None) -> SourceReading
 
 def list_sources() -> int:
     """Print the sources found on this machine. Return the exit code."""
-    sources = catalogue.found(_surroundings())
+    sources = catalogue.find_sources(_surroundings())
     for name, location in sources:
         terminal.result(f"{name:<20}{safe(location)}")
     if not sources:
@@ -52,12 +52,12 @@ def list_sources() -> int:
     return 0
 
 
-def import_source(reading: SourceReading, store: Store | None, options: Options) -> Report:
+def import_source(reading: SourceReading, store: Store | None, options: ImportOptions) -> ImportReport:
     """Import the rows of a source, and archive memories that are gone from it. Raises StoreError."""
     if not reading.rows and not reading.left_out and not (store and _has_any(reading, store)):
         raise UsageError("nothing is found there", "`subcog import --from list` says what there is")
     with progress.track_items("reading", len(reading.rows)) as advance:
-        return importing.run_reading(reading.rows, reading.has_lost, reading.files, store, options, advance)
+        return importing.import_reading(reading.rows, reading.has_lost, reading.files, store, options, advance)
 
 
 def _has_any(reading: SourceReading, store: Store) -> bool:
@@ -101,7 +101,7 @@ def _print_near(reading: SourceReading, store: Store) -> None:
         near = [
             (row.memory, duplicates[0])
             for _, row in reading.rows[:MAX_NEAR_CHECKS]
-            if (duplicates := near_duplicates(row.memory, index, store))
+            if (duplicates := find_near_duplicates(row.memory, index, store))
         ]
     except StoreError as error:
         terminal.say(f"similar memories were not looked for ({error.message})")
@@ -114,5 +114,5 @@ def _print_near(reading: SourceReading, store: Store) -> None:
         terminal.say(f"and {len(near) - MAX_SHOWN_NEAR} more are nearly there already")
 
 
-def _surroundings() -> catalogue.Surroundings:
-    return catalogue.Surroundings(claude_notes.config_folder(), context.here(), os.environ)
+def _surroundings() -> catalogue.SourceContext:
+    return catalogue.SourceContext(claude_notes.config_folder(), context.here(), os.environ)

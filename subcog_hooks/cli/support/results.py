@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from subcog_hooks.capture.jsonl import written_time
+from subcog_hooks.capture.jsonl import format_time
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.control_characters import to_json
 from subcog_hooks.core.deadline import Deadline
@@ -188,7 +188,7 @@ def memory_fields(memory: Memory) -> dict[str, object]:
         "content": memory.content,
         "tags": list(memory.tags),
         "project": memory.project,
-        "created_at": written_time(memory.created_at),
+        "created_at": format_time(memory.created_at),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 
-from subcog_hooks.capture.jsonl import read_time
+from subcog_hooks.capture.jsonl import parse_time
 from subcog_hooks.cli.support import context, inputs, results, sources
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
@@ -152,7 +152,7 @@ def _parse_since(text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return read_time(text)
+        return parse_time(text)
     except ValueError as error:
         raise UsageError(f"--since is {text!r}", "expected a date such as 2026-03-02") from error
 
