@@ -22,7 +22,8 @@ VERBS = frozenset(
     Judge Keep Leave Let List Load Look Make Mark Measure Move Name Note Open Pack Pin Prepare Print Propose Put Raise Read
     Rebuild Record Refuse Register Remember Remove Replace Replay Return Run Say Search See Send Set Show Silence
     Start Store Switch Take Tell Test Turn Undo Wait Weigh Work Write Yield
-    Activate Apply Assign Collect Compute Convert Describe Drop Format Group Inspect Learn Lower Parse Restore Split Synchronise
+    Activate Apply Assign Collect Compile Compute Convert Describe Drop Extend Fold Format Group Insert Inspect Learn
+    Lower Parse Plan Quote Resolve Restore Split Synchronise Trim Update
     """.split()
 )
 # "What …", "Whether …" leave out the verb; "The same …", "As …" can not be understood without the neighbour.

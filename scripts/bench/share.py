@@ -66,8 +66,8 @@ def started(address: str) -> Iterator[str]:
 
 
 def make_tables(url: str) -> None:
-    with server_connection.opened(url) as opened:
-        server_schema.carry_out(opened, server_schema.plan(opened, server_schema.look(opened), by_project=False))
+    with server_connection.open_connection(url) as opened:
+        server_schema.run_plan(opened, server_schema.plan_setup(opened, server_schema.read_tables(opened), by_project=False))
 
 
 def texts_of(files: Sequence[str], count: int) -> Iterator[str]:
@@ -131,8 +131,8 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
         now = time.perf_counter()
         took[name], started_at = now - started_at, now
 
-    with Store.writer(home) as store, ShareState.open(home) as state, server_connection.opened(url) as server:
-        found = server_schema.require(server)
+    with Store.writer(home) as store, ShareState.open(home) as state, server_connection.open_connection(url) as server:
+        found = server_schema.require_tables(server)
         note("connecting")
         work = Sync(store, state, server, found, [PROJECT])
         outcome = work.run()
@@ -140,8 +140,8 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
         if work.arrived or state.without_vectors(PROJECT, "", 1):
             with spaces.open_vectors(home, store, PACKAGED) as own:
                 note("own first vectors")
-                server_vectors.take(server, found.vector_schema, PROJECT, work.arrived, own, lambda _: None)
-                server_vectors.send(server, found.vector_type, state, store, own, PROJECT, lambda _: None)
+                server_vectors.receive_vectors(server, found.vector_schema, PROJECT, work.arrived, own, lambda _: None)
+                server_vectors.send_vectors(server, found.vector_type, state, store, own, PROJECT, lambda _: None)
                 note("vectors")
         used["client"] = time.process_time() - used_before
         if (seconds := processor_s(server)) is not None:
@@ -151,10 +151,10 @@ def synchronise(url: str, home: Home) -> tuple[dict[str, float], dict[str, float
 
 
 def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count: int) -> None:
-    with server_connection.opened(url, silent_s=server_connection.BUILDING_S) as server:
+    with server_connection.open_connection(url, silent_s=server_connection.BUILD_WAIT_S) as server:
         server.execute("SET statement_timeout = 0")
         fill(server, files, count)
-        found = server_schema.require(server)
+        found = server_schema.require_tables(server)
         encoder = StaticEncoder.open()
         tuning = Tuning()
         took, plain, recalled = [], [], []
@@ -163,13 +163,13 @@ def measure_search(url: str, files: Sequence[str], queries: Sequence[str], count
             vector = encoder.encode(text)
             asked = team_search.TeamRequest(text, [PROJECT], vector)
             before, used_before = time.perf_counter(), processor_s(server)
-            team_search.search(server, found, asked, tuning, 0.7, now_ms())
+            team_search.search_server(server, found, asked, tuning, 0.7, now_ms())
             took.append((time.perf_counter() - before) * 1_000)
             if used_before is not None:
                 used.append(((processor_s(server) or used_before) - used_before) * 1_000)
             before = time.perf_counter()
             by_meaning = team_search.TeamRequest("", [PROJECT], vector)
-            near = [hit.memory.id for hit in team_search.search(server, found, by_meaning, tuning, 1.0, now_ms())]
+            near = [hit.memory.id for hit in team_search.search_server(server, found, by_meaning, tuning, 1.0, now_ms())]
             plain.append((time.perf_counter() - before) * 1_000)
             if nearest := exact(server, vector, 10, tuning.min_similarity):
                 recalled.append(len(set(near) & set(nearest)) / len(nearest))
@@ -201,7 +201,7 @@ def fill(server: server_connection.Connection, files: Sequence[str], count: int)
                     copy.write_row((PROJECT, id_, document, id_))
             with cursor.copy("COPY subcog.vectors (project, id, part, model, content_hash, embedding) FROM STDIN") as copy:
                 for id_, vector in zip(ids, encode_many(part), strict=True):
-                    copy.write_row((PROJECT, id_, 0, server_vectors.model_name(), id_, server_vectors.written(vector)))
+                    copy.write_row((PROJECT, id_, 0, server_vectors.model_name(), id_, server_vectors.vector_literal(vector)))
     print(f"filled in {time.perf_counter() - begun:.0f} s", flush=True)
     begun = time.perf_counter()
     server.execute(f"SET maintenance_work_mem = '{WORKERS_MEMORY}'")
@@ -209,10 +209,10 @@ def fill(server: server_connection.Connection, files: Sequence[str], count: int)
         server.execute(definition)
     server.execute("VACUUM ANALYZE subcog.vectors, subcog.memories")
     print(f"indexes and statistics in {time.perf_counter() - begun:.0f} s", flush=True)
-    if (of_many := server_schema.plan(server, server_schema.look(server), by_project=False)).told:
+    if (of_many := server_schema.plan_setup(server, server_schema.read_tables(server), by_project=False)).steps:
         begun = time.perf_counter()
-        server_schema.carry_out(server, of_many)
-        print(*of_many.told, f"it took {time.perf_counter() - begun:.0f} s", sep="\n", flush=True)
+        server_schema.run_plan(server, of_many)
+        print(*of_many.steps, f"it took {time.perf_counter() - begun:.0f} s", sep="\n", flush=True)
     sizes = server.execute(
         "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relnamespace = 'subcog'::regnamespace"
         " AND relkind IN ('r', 'i') AND relname ~ '^(memories|vectors)' ORDER BY 1"
@@ -235,7 +235,7 @@ def exact(server: server_connection.Connection, vector: bytes, k: int, least: fl
         rows = server.execute(
             "SELECT id, 1 - (embedding OPERATOR(public.<=>) %(vector)s::public.vector) FROM subcog.vectors"
             " ORDER BY embedding OPERATOR(public.<=>) %(vector)s::public.vector LIMIT %(k)s",
-            {"vector": server_vectors.written(vector), "k": k},
+            {"vector": server_vectors.vector_literal(vector), "k": k},
         )
         return [id_ for id_, cosine in rows if cosine >= least]
 

@@ -25,7 +25,7 @@ from subcog_hooks.intent import keywords
 from subcog_hooks.intent.keywords import NAMES, find_cues
 from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import split_prompt
-from subcog_hooks.text.typed import prepare
+from subcog_hooks.text.typed import prepare_prompt
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OWN = os.path.join(ROOT, "tests", "data", "intent", "prompts.jsonl")
@@ -48,7 +48,7 @@ class Rows:
         self.fired = np.zeros((len(prompts), len(SIGNALS)))
         self.cues = np.zeros((len(prompts), len(NAMES)))
         for row, prompt in enumerate(prompts):
-            prepared = prepare(prompt["prompt"])
+            prepared = prepare_prompt(prompt["prompt"])
             words = split_prompt(prepared.text.lower())
             for place in keywords.MATCHER.find(words):
                 self.fired[row, place] = 1.0

@@ -25,7 +25,7 @@ from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Store, audiences_of
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.needs import needs_of
-from subcog_hooks.text.typed import asked_in
+from subcog_hooks.text.typed import query_text
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 
 DEPTH = 10  # candidates of a prompt, best first by score
@@ -120,7 +120,7 @@ class Shelf:
         sources = Sources(self._index, self._store, self._space if by_meaning else None)
         with _without(hidden):
             answer = pipeline.recall_for_prompt(
-                asked_in(case.prompt),
+                query_text(case.prompt),
                 sources,
                 Eligibility(audiences_of(), FROZEN_MS),
                 Deadline(PATIENCE_MS),
@@ -140,7 +140,7 @@ class Shelf:
         eligible = Eligibility(audiences_of(*projects), FROZEN_MS)
         with _without(frozenset(self._store.seqs_of(hidden_ids))):
             answer = pipeline.recall_for_parts(
-                asked_in(prompt, reading.prompt),
+                query_text(prompt, reading.prompt),
                 needs_of(reading.prompt),
                 Sources(self._index, self._store, self._space),
                 eligible,

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.redaction.redact import holds_known_secret, redact
+from subcog_hooks.redaction.redact import has_known_secret, redact
 from subcog_hooks.store.memory import AnsweredQuestion, Memory, check_memory, hash_content, is_unnamable
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.questions import distinct_questions
@@ -88,7 +88,7 @@ def safe_id(identifier: str) -> str:
     >>> safe_id("1m7x59"), safe_id("v1..2"), safe_id("--help")[:8], safe_id("..")[:8]
     ('1m7x59', 'v1..2', 'renamed-', 'renamed-')
     """
-    if holds_known_secret(identifier):
+    if has_known_secret(identifier):
         return _REDACTED_ID + hash_content(identifier)[:12]
     return _RENAMED_ID + hash_content(identifier)[:12] if is_unnamable(identifier) else identifier
 
@@ -96,7 +96,7 @@ def safe_id(identifier: str) -> str:
 def _redact_project(project: str, clean: Callable[[str], str]) -> str:
     """Return a project's identity without known secrets. A random-looking name stays: the sessions' folder has it, too."""
     project = resolve_identity(replace_surrogates(project))
-    return clean(project) if holds_known_secret(project) else project
+    return clean(project) if has_known_secret(project) else project
 
 
 def _redact_value(value: object, clean: Callable[[str], str], depth: int = 1) -> object:

@@ -66,7 +66,7 @@ class ImportOptions:
 
 _FILE_FIELDS = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
 _USER_FIELDS = ("keywords", "triggers", "paths", "when", "questions", "standing", "priority", "expires_at")
-_PATTERNS = {"triggers": triggers.check, "paths": globs.check}
+_PATTERNS = {"triggers": triggers.check_trigger, "paths": globs.check_glob}
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import safe_id, sum_removed
 from subcog_hooks.capture.import_changes import ImportOptions, ImportProblem, ImportReport
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
-from subcog_hooks.redaction.redact import holds_known_secret
+from subcog_hooks.redaction.redact import has_known_secret
 from subcog_hooks.store.memory import FILE, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
 
 TYPE_CHECKING = False
@@ -130,7 +130,7 @@ def _replace_unsafe_id(row: jsonl.Row, location: str, report: ImportReport) -> j
     identifier = row.memory.id
     if row.has_id and (name := safe_id(identifier)) != identifier:
         row.memory = row.memory.with_changes(id=name)
-        if holds_known_secret(identifier):
+        if has_known_secret(identifier):
             report.removed = sum_removed([report.removed, (("id", 1),)])
         else:
             report.problems.append(

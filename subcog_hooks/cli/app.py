@@ -14,7 +14,7 @@ from subcog_hooks.cli.commands import COMMANDS
 from subcog_hooks.cli.support import guard
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE
-from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.redaction.leaks import mask_secrets
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
 COMPLETION_VARIABLE = "_SUBCOG_COMPLETE"  # click derives this variable from the name; the shell sets it for completion
@@ -129,4 +129,4 @@ def _report_usage_error(message: str, arguments: list[str]) -> None:
     hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
     if message.startswith("No such option"):
         hint = "put -- before a text that begins with a dash, or " + hint
-    guard.complain(mask(message)[:200].rstrip("."), hint)
+    guard.complain(mask_secrets(message)[:200].rstrip("."), hint)

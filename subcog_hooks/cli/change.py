@@ -14,8 +14,8 @@ from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.erasure import erase
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
-from subcog_hooks.redaction.redact import describe
-from subcog_hooks.share.server_schema import KEPT_OWN, LOST
+from subcog_hooks.redaction.redact import describe_removed
+from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.store import questions
 from subcog_hooks.store.memory import AGENT, PENDING, STATUSES, Memory, now_ms
 from subcog_hooks.store.store import Store
@@ -161,7 +161,7 @@ def edit(
             return
         context.update_index_and_vectors(store)
     if sum_removed(removed):
-        terminal.say(describe(sum_removed(removed)))
+        terminal.say(describe_removed(sum_removed(removed)))
     if after.when != before.when:
         state.warn_about_unset(after.when)
     terminal.result(after.id)
@@ -218,8 +218,8 @@ def forget(
             from subcog_hooks.cli.team import sharing  # it loads psycopg
 
             sharing.require_shared(memories)
-            lost_versions = _find_kept_versions(store, memories, LOST)
-        kept_versions = _find_kept_versions(store, [*memories, *lost_versions], KEPT_OWN) if purge or everywhere else []
+            lost_versions = _find_kept_versions(store, memories, LOST_PREFIX)
+        kept_versions = _find_kept_versions(store, [*memories, *lost_versions], KEPT_OWN_PREFIX) if purge or everywhere else []
         author.require_consent([*memories, *lost_versions, *kept_versions], as_user=as_user)
         if (purge or everywhere) and len(memories) + len(kept_versions) > 1 and not yes:
             _confirm_purge([*memories, *kept_versions])

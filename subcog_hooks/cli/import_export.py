@@ -15,7 +15,7 @@ from subcog_hooks.cli.support import author, completion, context, embedding, imp
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
-from subcog_hooks.redaction.redact import describe
+from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.memory import PENDING, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
@@ -182,7 +182,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         more = f" and {len(names) - MAX_PROBLEMS} more" if len(names) > MAX_PROBLEMS else ""
         terminal.say(f"fields without a meaning were left out: {', '.join(shown_names)}{more}")
     if report.removed:
-        terminal.say(describe(report.removed))
+        terminal.say(describe_removed(report.removed))
     if report.withheld:
         without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
         subject = f"{report.withheld} are a file's or a colleague's word"

@@ -147,7 +147,7 @@ def _make_filter(keywords: list[str], trigger: str | None, *, standing: bool) ->
     """Return the test for these options, None if they ask for nothing."""
     if not keywords and trigger is None and not standing:
         return None
-    text = None if trigger is None else triggers.plain(inputs.readable(trigger))
+    text = None if trigger is None else triggers.plain_text(inputs.readable(trigger))
     folded = {keyword.casefold() for keyword in keywords}
 
     def matches(memory: Memory) -> bool:
@@ -165,7 +165,7 @@ def _certainty_text(memory: Memory) -> str:
 
 
 def _matches_trigger(memory: Memory, text: str) -> bool:
-    return any(triggers.compiled(pattern).search(text) for pattern in memory.triggers)
+    return any(triggers.compile_trigger(pattern).search(text) for pattern in memory.triggers)
 
 
 def show(

@@ -13,7 +13,7 @@ from subcog_hooks.cli.support import author, completion, condition_inputs, conte
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
-from subcog_hooks.redaction.redact import describe
+from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import questions
 from subcog_hooks.store.memory import (
     DEFAULT_NAMESPACE,
@@ -193,7 +193,7 @@ def remember(
         context.note_unknown_namespaces(store, [memory.namespace], is_given=True)
         memory = _store_memory(memory, store, supersedes, has_priority=priority is not None)
     if removed:
-        terminal.say(describe(removed))
+        terminal.say(describe_removed(removed))
     if when:
         state.warn_about_unset(memory.when)
     if memory.id == new:

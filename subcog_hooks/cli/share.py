@@ -15,7 +15,7 @@ from subcog_hooks.settings.defaults import SHARE_URL
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.share import server_connection, server_documents, server_schema
-from subcog_hooks.share.sync import SyncOutcome, locked
+from subcog_hooks.share.sync import SyncOutcome, sync_lock
 from subcog_hooks.share.synced import CHANGED, ERASED, ShareState
 from subcog_hooks.store.project import resolve_identity
 
@@ -77,23 +77,23 @@ def init(
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_require_shareable(author.names_of(name)[0]) for name in project or ([author.HERE] if context.here() else [])]
     sharing.drop_ignored_variables()
-    with server_connection.opened(address) as server, server_connection.translated(address):
-        parameters = server_connection.settings_of(address)
-        schema = server_schema.look(server)
-        plan = server_schema.plan(server, schema, by_project=by_project, writers=grant or (), readers=grant_read or ())
+    with server_connection.open_connection(address) as server, server_connection.raise_server_errors(address):
+        parameters = server_connection.connection_settings(address)
+        schema = server_schema.read_tables(server)
+        plan = server_schema.plan_setup(server, schema, by_project=by_project, writers=grant or (), readers=grant_read or ())
         if (
             not server_connection.is_local(parameters)
             and server_connection.tls_mode(parameters) not in server_connection.VERIFYING
         ):
             terminal.say("no certificate proves that it is your server, only your password does: see `subcog help sharing`")
-        if plan.told:
-            terminal.say(f"on {server_connection.place_of(address)}, as {safe(schema.role)}, subcog will make:")
-            for line in plan.told:
+        if plan.steps:
+            terminal.say(f"on {server_connection.server_address(address)}, as {safe(schema.role)}, subcog will make:")
+            for line in plan.steps:
                 terminal.say(f"  {safe(line)}")
             _confirm("Make it?", "nothing was made", yes=yes)
-            with server_connection.opened(address, silent_s=server_connection.BUILDING_S) as patient:
-                server_schema.carry_out(patient, plan)
-        schema = server_schema.require(server)
+            with server_connection.open_connection(address, silent_s=server_connection.BUILD_WAIT_S) as patient:
+                server_schema.run_plan(patient, plan)
+        schema = server_schema.require_tables(server)
         if not schema.has_vectors:
             terminal.say("the server has no pgvector: `search --team` compares words alone; vectors are made on each machine")
     from subcog_hooks.cli.config import write_setting  # it loads tomlkit
@@ -104,9 +104,9 @@ def init(
         write_setting(sharing.PROJECTS, ", ".join(shared))
     if url:
         with ShareState.open(context.home()) as state:
-            if state.forget_other_agreements(server_connection.identity_of(address), schema.server):
+            if state.forget_other_agreements(server_connection.server_identity(address), schema.server):
                 terminal.say("it is another server than before: nothing leaves for it until `subcog share sync` has shown what")
-    terminal.result(f"{server_connection.place_of(address)} has version {schema.version} of the team's tables")
+    terminal.result(f"{server_connection.server_address(address)} has version {schema.version} of the team's tables")
     if shared:
         terminal.say(f"shared: {', '.join(map(safe, shared))}; `subcog share sync` begins")
     else:
@@ -169,9 +169,9 @@ def _ask_agreement(
     url = sharing.url_of(settings)
     share_status.show_preview(projects)
     _require_person("agrees to what leaves", as_user=as_user)
-    question = f"Share {', '.join(map(safe, projects))} with {safe(server_connection.place_of(url))}?"
+    question = f"Share {', '.join(map(safe, projects))} with {safe(server_connection.server_address(url))}?"
     _confirm(question, "nothing was sent", yes=yes, hint=change.hint if change else "give --yes")
-    server_identity = server_connection.identity_of(url)
+    server_identity = server_connection.server_identity(url)
     with ShareState.open(context.home()) as state:
         for name in projects:
             state.agree(name, server_identity)
@@ -203,8 +203,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
     agreed = _agreed_projects(settings)
     with ShareState.open(context.home()) as state:
         counts = {name: state.counts(name) for name in projects}
-        synced, failure = state.noted(sharing.SYNCED), state.noted(sharing.FAILURE)
-        held_back = [entry for name in projects for entry in state.held_back(name)]
+        synced, failure = state.read_note(sharing.SYNCED), state.read_note(sharing.FAILURE)
+        held_back = [entry for name in projects for entry in state.withheld_records(name)]
         with context.reading() as store:
             changes = share_status.find_own_changes(store, state) if store else []
         left_out = {server_documents.shown_author(role): count for role, count in sharing.load_left_counts(state).items()}
@@ -292,7 +292,7 @@ def restore(
     _require_person("takes back colleagues' changes", as_user=as_user)
     if bool(ids) == bool(by):
         raise UsageError("no memory is named", "name memories, or a colleague by --by")
-    with locked(context.home()), context.writing() as store, ShareState.open(context.home()) as state:
+    with sync_lock(context.home()), context.writing() as store, ShareState.open(context.home()) as state:
         changes = share_status.find_own_changes(store, state)
         if by:
             chosen = [change for change in changes if change.by == server_documents.shown_author(by)]
@@ -353,7 +353,7 @@ def export(
     """
     url = sharing.url_of(context.settings())
     with sharing.connect(url) as (server, _):
-        count = server_documents.export(server, file, terminal.raw)
+        count = server_documents.export_memories(server, file, terminal.raw)
     terminal.say(f"exported {count}")
 
 

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support.inputs import Value
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.cues import condition_checks
-from subcog_hooks.cues.conditions import EQ, GTE, IN, KNOWN, LTE
+from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GTE, IN, LTE
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
@@ -45,7 +45,7 @@ def set_(
 
     Example: subcog state set clinician_mode=true
     """
-    parsed_flags = [condition_checks.flag_from_text(flag) for flag in flags]
+    parsed_flags = [condition_checks.parse_flag(flag) for flag in flags]
     context.home().create()
     with _open_state() as state:
         state.begin()
@@ -87,7 +87,7 @@ def get(
 
 def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
     if name not in values:
-        terminal.say(f"{safe(name)} {'is not known here' if name in KNOWN else 'is not set'}")
+        terminal.say(f"{safe(name)} {'is not known here' if name in FACT_KINDS else 'is not set'}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     if as_json:
         terminal.json(values[name])
@@ -126,7 +126,7 @@ def clear(
 
 def warn_about_unset(conditions: Mapping[str, object]) -> None:
     """Name the flags of conditions that are not set: they may be misspelt."""
-    names = [name for name in conditions if name not in KNOWN]
+    names = [name for name in conditions if name not in FACT_KINDS]
     try:
         flags = inputs.flag_facts() if names else {}
     except StoreError as error:
@@ -134,7 +134,7 @@ def warn_about_unset(conditions: Mapping[str, object]) -> None:
         return
     for name in names:
         if name not in flags:
-            suggestion = condition_checks.near(name, flags)
+            suggestion = condition_checks.nearest_name(name, flags)
             remark = f"{name} is a flag of yours, not set now (`subcog state set {name}={_example_value(conditions[name])}`)"
             terminal.say(f"{remark}; did you mean {suggestion}?" if suggestion else remark)
 
@@ -170,7 +170,7 @@ def _flag_text(value: Value) -> str:
     """
     if not isinstance(value, str):
         return json.dumps(value)
-    _, parsed = condition_checks.flag_from_text(f"flag={value}")
+    _, parsed = condition_checks.parse_flag(f"flag={value}")
     return safe(value if parsed == value else json.dumps(value, ensure_ascii=False))
 
 

@@ -62,14 +62,14 @@ def try_trigger(
     """
     if not pattern.isascii() and inputs.readable(pattern) != pattern:
         raise UsageError("the trigger is not UTF-8", "convert it")
-    triggers.check(pattern)
+    triggers.check_trigger(pattern)
     tried_on = inputs.text_of(text) if text else None
-    literals = triggers.literals(pattern)
-    compiled = triggers.compiled(pattern)
+    literals = triggers.any_of_literals(pattern)
+    compiled = triggers.compile_trigger(pattern)
     if tried_on is None:
         _try_on_prompts(pattern, literals, compiled, as_json=as_json)
         return
-    matches = list(_find_matches(compiled, triggers.plain(tried_on)))
+    matches = list(_find_matches(compiled, triggers.plain_text(tried_on)))
     if as_json:
         _print_json({"trigger": pattern, "literals": list(literals), "matches": [match._asdict() for match in matches]})
     else:
@@ -97,7 +97,7 @@ def _find_matches(compiled: _Regexp, text: str) -> Iterator[Match]:
 
 def _try_on_prompts(pattern: str, literals: tuple[str, ...], compiled: _Regexp, *, as_json: bool) -> None:
     prompts = _latest_prompts()
-    matched = [(decision, match) for decision, text in prompts if (match := compiled.search(triggers.plain(text)))]
+    matched = [(decision, match) for decision, text in prompts if (match := compiled.search(triggers.plain_text(text)))]
     if as_json:
         rows = [{"decision": decision.id, "at": decision.at_ms, "text": match.group()} for decision, match in matched]
         _print_json({"trigger": pattern, "literals": list(literals), "prompts": len(prompts), "matched": rows})

@@ -20,7 +20,7 @@ from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Filter, Store, audiences_of
-from subcog_hooks.text.typed import asked_in
+from subcog_hooks.text.typed import query_text
 
 DEFAULT_LIMIT = 20
 
@@ -138,7 +138,7 @@ def _report_hidden(decision: Decision, store: Store | None) -> None:
     if store is None or not decision.prompt:
         return
     scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
-    if hidden := results.find_hidden(asked_in(decision.prompt), scope, store, context.index_of(store)):
+    if hidden := results.find_hidden(query_text(decision.prompt), scope, store, context.index_of(store)):
         terminal.say(results.hidden_remark(hidden))
 
 

@@ -1,35 +1,35 @@
 """The literals that every match of a RE2 pattern must contain.
 
-Reads patterns, never runs them; what it can't read requires nothing.
+Reads patterns, never runs them; a pattern that it cannot read requires nothing.
 
-A part of a pattern is known by its skeletons: every match of it, case-folded, is one of them, with any text in place of blanks.
-`colou?r \\d+` has the skeletons "color " and "colour ". They are multiplied where parts follow one another, united where they
-are alternatives, and given up for a blank where they grow too many. This is how RE2's own prefilter reads patterns (Cox 2010,
-"Regular expression matching in the wild"), which its Python wrapper does not show.
+A part of a pattern is described by its skeletons: every match of it, case-folded, is one of them, with any text in place of
+blanks. `colou?r \\d+` has the skeletons "color " and "colour ". Skeletons are multiplied where parts follow one another,
+united for alternatives, and replaced by a blank where they grow too many. RE2's own prefilter reads patterns in this way (Cox
+2010, "Regular expression matching in the wild"), but its Python wrapper does not show it.
 """
 
 from __future__ import annotations
 
-from subcog_hooks.cues.re2_syntax import BLANK, CLOSE, OPEN, OR, TEXT, Unread, tokens
+from subcog_hooks.cues.re2_syntax import BLANK, CLOSE, OPEN, OR, TEXT, UnreadablePattern, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-SHORTEST_LITERAL, SHORTEST_WIDE_LITERAL = 3, 2  # characters of a literal: in ASCII, and beyond, where two may be a word
+MIN_LITERAL, MIN_WIDE_LITERAL = 3, 2  # characters of a literal, in ASCII and beyond it, where two may be a word
 MAX_BRANCHES = 64  # literals of one pattern, each a row of the store
-MAX_REQUIRED = 8  # literals that are looked for in a text before a pattern is tried, .1 µs each; trying takes 50 µs
-EITHER, MAX_ALTERNATIVES = "|", 8  # between literals one of which a match has, and how many there may be
-MAX_LITERAL = 64  # characters; the first of them suffice
-MAX_PRODUCT = 16  # skeletons of parts in a row; a pattern with more is found as well by what follows
+MAX_REQUIRED = 8  # literals searched in a text before its pattern is tried, .1 µs each; trying takes 50 µs
+EITHER, MAX_ALTERNATIVES = "|", 8  # the sign between alternative literals, and their maximum number
+MAX_LITERAL = 64  # characters; the first ones suffice
+MAX_PRODUCT = 16  # skeletons of parts in a row; the parts behind them find a larger pattern as well
 MAX_SKELETON = 200  # characters
-MAX_COPIES = 4  # of a counted repeat: (ha){3} is hahaha
+MAX_COPIES = 4  # copies of a counted repeat: (ha){3} is hahaha
 
 _NOTHING = ("",)
 
 
 class _PatternPart:
-    """A part of a pattern: its skeletons, and literals of which each match of it has at least one, () where none is known."""
+    """A part of a pattern: its skeletons, and `best`: every match has one of these literals, () for none."""
 
     __slots__ = ("best", "skeletons")
 
@@ -37,60 +37,63 @@ class _PatternPart:
         self.skeletons = skeletons
         self.best = best
 
-    def required(self) -> tuple[str, ...]:
-        return _better(self.best, _literals_of(self.skeletons))
+    def strongest_literals(self) -> tuple[str, ...]:
+        return _better_literals(self.best, _skeleton_literals(self.skeletons))
 
 
-def literals(pattern: str) -> tuple[str, ...]:
-    """Return case-folded runs of letters and digits of which every match of `pattern` has at least one.
+def any_of_literals(pattern: str) -> tuple[str, ...]:
+    """Return literals such that every match of `pattern` has at least one of them, () if none is certain.
 
-    They are () where none is certain.
+    A literal is a case-folded run of letters and digits: at least three characters, two if one is beyond ASCII. Of several
+    sets, the result is the set with the longest shortest literal, at most 64 literals. Letters that match case-insensitively
+    are folded to the same letter, too.
 
-    A literal has at least three characters, two where one is beyond ASCII. Of several sets that with the longest shortest
-    literal is given, at most 64. What case-insensitive matching takes for the same letter is folded to the same, too.
-
-    >>> literals("kubectl (apply|delete)"), literals("don'?t panic"), literals("can't|cannot"), literals("gr[ae]y")
-    (('kubectl',), ('panic',), ('can',), ('gray', 'grey'))
-    >>> literals("(foo)?.*"), literals("foo|.x"), literals("foo(?=bar)")
+    >>> any_of_literals("kubectl (apply|delete)"), any_of_literals("don'?t panic")
+    (('kubectl',), ('panic',))
+    >>> any_of_literals("can't|cannot"), any_of_literals("gr[ae]y")
+    (('can',), ('gray', 'grey'))
+    >>> any_of_literals("(foo)?.*"), any_of_literals("foo|.x"), any_of_literals("foo(?=bar)")
     ((), (), ())
     """
     try:
-        found = _parsed(pattern).required()
-    except Unread:
+        literals = _parse_pattern(pattern).strongest_literals()
+    except UnreadablePattern:
         return ()
-    cut = dict.fromkeys([literal[:MAX_LITERAL] for literal in found])
-    return tuple([literal for literal in cut if not any(other in literal for other in cut if other is not literal)])
+    shortened = dict.fromkeys([literal[:MAX_LITERAL] for literal in literals])
+    return tuple([literal for literal in shortened if not any(other in literal for other in shortened if other is not literal)])
 
 
-def required(pattern: str) -> tuple[str, ...]:
-    """Return case-folded runs of letters and digits all of which every match of `pattern` has.
+def all_of_literals(pattern: str) -> tuple[str, ...]:
+    """Return case-folded runs of letters and digits that every match of `pattern` has.
 
-    The longest come first, at most 8: a text without one of them is no match. Last come, with | between, those of which it has
-    one at least.
+    The longest come first, at most 8: a text without one of them is no match. The last entry may be several literals with |
+    between: a match has at least one of them.
 
-    >>> required("kubectl (apply|delete) -f prod"), required("force[- ]?push(ing|ed)?"), required("(a+)+")
-    (('kubectl', 'prod', 'apply|delete'), ('force', 'push'), ())
+    >>> all_of_literals("kubectl (apply|delete) -f prod")
+    ('kubectl', 'prod', 'apply|delete')
+    >>> all_of_literals("force[- ]?push(ing|ed)?"), all_of_literals("(a+)+")
+    (('force', 'push'), ())
     """
     try:
-        skeletons = _parsed(pattern).skeletons
-    except Unread:
+        skeletons = _parse_pattern(pattern).skeletons
+    except UnreadablePattern:
         return ()
     runs = dict.fromkeys([run[:MAX_LITERAL] for skeleton in skeletons for run in skeleton.split()])
-    shared = [run for run in runs if len(run) >= SHORTEST_WIDE_LITERAL and all(run in skeleton for skeleton in skeletons)]
-    one_of = dict.fromkeys([_longest(skeleton, shared) for skeleton in skeletons])
+    shared = [run for run in runs if len(run) >= MIN_WIDE_LITERAL and all(run in skeleton for skeleton in skeletons)]
+    one_of = dict.fromkeys([_longest_run(skeleton, shared) for skeleton in skeletons])
     is_certain = bool(shared) and 1 < len(one_of) <= MAX_ALTERNATIVES and all(one_of)
     last = [EITHER.join(one_of)] if is_certain else []
     return (*sorted(shared, key=len, reverse=True)[: MAX_REQUIRED - len(last)], *last)
 
 
-def _longest(skeleton: str, besides: Collection[str]) -> str:
-    """Return the longest run of a skeleton that is none of these and long enough, "" without one."""
+def _longest_run(skeleton: str, excluded: Collection[str]) -> str:
+    """Return the longest sufficient run of a skeleton that is not among `excluded`, "" without one."""
     runs = [run[:MAX_LITERAL] for run in skeleton.split()]
-    return max([run for run in runs if run not in besides and len(run) >= SHORTEST_LITERAL], key=len, default="")
+    return max([run for run in runs if run not in excluded and len(run) >= MIN_LITERAL], key=len, default="")
 
 
-def _parsed(pattern: str) -> _PatternPart:
-    """Return the pattern as one part. Groups are kept on a stack of lists: one list for each alternative so far."""
+def _parse_pattern(pattern: str) -> _PatternPart:
+    """Parse a pattern into one part. A stack of groups has a list for each alternative so far."""
     groups: list[list[list[_PatternPart]]] = [[[]]]
     for kind, skeletons, bounds, _ in tokens(pattern):
         row = groups[-1][-1]
@@ -103,71 +106,69 @@ def _parsed(pattern: str) -> _PatternPart:
         elif kind == CLOSE:
             alternatives = groups.pop()
             if not groups:
-                raise Unread
-            groups[-1][-1].append(_either([_joined(each) for each in alternatives]))
-        elif row:  # a repeat belongs to the last part of the row, also across flags
-            row[-1] = _repeated(row[-1], *bounds)
+                raise UnreadablePattern
+            groups[-1][-1].append(_unite([_concatenate(alternative) for alternative in alternatives]))
+        elif row:  # A repeat belongs to the last part of the row, also across flags.
+            row[-1] = _repeat_part(row[-1], *bounds)
         else:
-            raise Unread
+            raise UnreadablePattern
     if len(groups) > 1:
-        raise Unread
-    return _either([_joined(each) for each in groups[0]])
+        raise UnreadablePattern
+    return _unite([_concatenate(alternative) for alternative in groups[0]])
 
 
-def _joined(parts: Iterable[_PatternPart]) -> _PatternPart:
-    """Return the part that these parts are when they follow one another."""
+def _concatenate(parts: Iterable[_PatternPart]) -> _PatternPart:
     skeletons: tuple[str, ...] = _NOTHING
     best: tuple[str, ...] = ()
     for part in parts:
-        best = _better(best, part.best)
-        product = _product(skeletons, part.skeletons)
+        best = _better_literals(best, part.best)
+        product = _combine_skeletons(skeletons, part.skeletons)
         if not product:
-            best = _better(best, _literals_of(skeletons))
-            product = _product(BLANK, part.skeletons)
+            best = _better_literals(best, _skeleton_literals(skeletons))
+            product = _combine_skeletons(BLANK, part.skeletons)
         if not product:
-            best = _better(best, _literals_of(part.skeletons))
+            best = _better_literals(best, _skeleton_literals(part.skeletons))
             product = BLANK
         skeletons = product
     return _PatternPart(skeletons, best)
 
 
-def _product(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    """Return each skeleton of the left before each of the right, () where that would be too many."""
+def _combine_skeletons(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each left skeleton before each right one, () if they would be too many."""
     if len(left) > 1 and len(right) > 1 and len(left) * len(right) > MAX_PRODUCT:
         return ()
     product = tuple(dict.fromkeys([a + b for a in left for b in right]))
     return product if max(map(len, product)) <= MAX_SKELETON else ()
 
 
-def _either(parts: list[_PatternPart]) -> _PatternPart:
-    """Return the part that is matched where one of these parts is."""
+def _unite(parts: list[_PatternPart]) -> _PatternPart:
     if len(parts) == 1:
         return parts[0]
     skeletons = tuple(dict.fromkeys([skeleton for part in parts for skeleton in part.skeletons]))
-    required = [part.required() for part in parts]
-    best = tuple(dict.fromkeys([literal for each in required for literal in each])) if all(required) else ()
+    required = [part.strongest_literals() for part in parts]
+    best = tuple(dict.fromkeys([literal for literals in required for literal in literals])) if all(required) else ()
     return _PatternPart(skeletons if len(skeletons) <= MAX_BRANCHES else BLANK, best if len(best) <= MAX_BRANCHES else ())
 
 
-def _repeated(part: _PatternPart, least: int, most: int | None) -> _PatternPart:
-    """Return the part that is several times this one in a row. most: None for no upper bound."""
-    if most == 0:
+def _repeat_part(part: _PatternPart, min_count: int, max_count: int | None) -> _PatternPart:
+    """Return a part repeated several times. max_count: None for no upper bound."""
+    if max_count == 0:
         return _PatternPart(_NOTHING)
-    if not least:
-        return _PatternPart(tuple(dict.fromkeys((*part.skeletons, ""))) if most == 1 else BLANK)
-    copies = min(least, MAX_COPIES) if len(part.skeletons) == 1 else 1
-    end = "" if most == copies else " "
+    if not min_count:
+        return _PatternPart(tuple(dict.fromkeys((*part.skeletons, ""))) if max_count == 1 else BLANK)
+    copies = min(min_count, MAX_COPIES) if len(part.skeletons) == 1 else 1
+    end = "" if max_count == copies else " "
     skeletons = tuple([skeleton * copies + end for skeleton in part.skeletons])
     return _PatternPart(skeletons if max(map(len, skeletons)) <= MAX_SKELETON else part.skeletons, part.best)
 
 
-def _literals_of(skeletons: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the longest run of each skeleton, () where one has none that is long enough."""
+def _skeleton_literals(skeletons: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the longest run of each skeleton, () if a skeleton has none that is long enough."""
     runs = [max(skeleton.split(), key=len, default="") for skeleton in skeletons]
-    enough = all(len(run) >= SHORTEST_LITERAL or (len(run) >= SHORTEST_WIDE_LITERAL and not run.isascii()) for run in runs)
+    enough = all(len(run) >= MIN_LITERAL or (len(run) >= MIN_WIDE_LITERAL and not run.isascii()) for run in runs)
     return tuple(dict.fromkeys(runs)) if enough and len(runs) <= MAX_BRANCHES else ()
 
 
-def _better(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the better of two sets of literals: its shortest one is longer, or the set is smaller."""
-    return max(one, other, key=lambda each: (min(map(len, each), default=0), -len(each)))
+def _better_literals(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the better of two sets of literals: its shortest literal is longer, or the set is smaller."""
+    return max(left, right, key=lambda literals: (min(map(len, literals), default=0), -len(literals)))

@@ -1,5 +1,5 @@
-"""The tools of the client that a hook heeds: conditions may name them, and the client is told to ask about them."""
+"""The tools of the client that a hook handles: conditions may name them, and the client calls the hook for them."""
 
 TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash", "Grep", "Glob")
-READING = "Read"  # which puts a file before the model
-SEARCHES = ("Grep", "Glob")  # which look through files, and touch one only where their path names it
+READING = "Read"  # It shows the model a file.
+SEARCHES = ("Grep", "Glob")  # They search files, and touch a file only if their path names it.

@@ -45,7 +45,7 @@ def are_gone(paths: Sequence[str], root: str) -> bool:
 def _is_gone(glob: str, root: str) -> bool:
     from subcog_hooks.cues import globs  # .4 ms, and few memories have paths.
 
-    whole = globs.absolute(glob)
+    whole = globs.expand_home(glob)
     parts = [part for part in whole.split("/") if part]
     literal: list[str] = []
     for part in parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from subcog_hooks.core.light_json import quote
-from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.redaction.leaks import mask_secrets
 from subcog_hooks.store.memory import colleague_in
 from subcog_hooks.text.sanitise import cut, disarm, neutralise, one_line, utf16_units
 
@@ -247,11 +247,11 @@ def _harmless_line(content: str, bound: int) -> str:
     """Return `content` as one harmless line without secrets; of a longer content, its first `bound` characters."""
     raw = content[:bound]
     flat = " ".join(raw.split())  # `mask` hides a private key up to the end of its line.
-    masked = mask(flat)
+    masked = mask_secrets(flat)
     is_plain = masked is flat and flat.isascii() and flat.isprintable()  # `one_line` would not change it.
     line = flat if is_plain else one_line(raw if masked == flat else masked)
     if line != masked:  # The removed characters may have split a secret.
-        line = one_line(mask(line))
+        line = one_line(mask_secrets(line))
     if len(content) > bound:
         line = cut(line, len(line) - _RAW_MARGIN) if len(line) > _RAW_MARGIN else ""
     return neutralise(line)

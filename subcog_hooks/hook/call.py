@@ -160,7 +160,7 @@ class HookCall:
             return True
         from subcog_hooks.cues import conditions  # Few memories have conditions.
 
-        return conditions.holds(memory.when, self.facts())
+        return conditions.conditions_hold(memory.when, self.facts())
 
     def log(self, message: str) -> None:
         log(self.home, message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from subcog_hooks.cues.conditions import KNOWN
+from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook.payload import PROMPT_EVENT, session_of, text_of
 from subcog_hooks.store import project, sessions, state_values
 
@@ -27,7 +27,7 @@ def session_facts(payload: Mapping[str, object], here: Project | None, state: St
     the tools that work on it. The user's flags are included; they cannot replace a fact.
     """
     session = session_of(payload)
-    facts = {name: value for name, value in state_values.find_flags(state).items() if name not in KNOWN}
+    facts = {name: value for name, value in state_values.find_flags(state).items() if name not in FACT_KINDS}
     facts.update(folder_facts(text_of(payload, "cwd"), here))
     if mode := text_of(payload, "permission_mode"):
         facts["permission_mode"] = mode

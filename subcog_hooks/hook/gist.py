@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.hook.block import MAX_GIST
-from subcog_hooks.text.needs import sentences
+from subcog_hooks.text.needs import split_sentences
 from subcog_hooks.text.sanitise import utf16_units
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def gist_of(content: str, prompt: str) -> str:
         return whole
     first, _, rest = content.partition("\n")
     title = _title_in(first) if rest.strip() else ""
-    parts = sentences(rest if title else content)
+    parts = split_sentences(rest if title else content)
     nearest = parts[_nearest_position(parts, _stems(prompt))] if parts else ""
     return f"{title}: {nearest}" if title and nearest else title or nearest
 

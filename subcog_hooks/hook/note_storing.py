@@ -9,8 +9,8 @@ from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.redaction.leaks import mask
-from subcog_hooks.redaction.redact import describe
+from subcog_hooks.redaction.leaks import mask_secrets
+from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms
@@ -54,7 +54,7 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
         similar_lines = _similar_note_lines(memory, home, store)  # Once it is stored, the answer comes first.
         prepare(UNCERTAIN_MESSAGE)
         store.add([memory])
-    return "\n".join(_confirmation_lines(memory, describe(removed), similar_lines))
+    return "\n".join(_confirmation_lines(memory, describe_removed(removed), similar_lines))
 
 
 def update_index(home: Home, log: Callable[[str], None]) -> None:
@@ -82,7 +82,7 @@ def _similar_note_lines(memory: Memory, home: Home, store: Store) -> list[str]:
 
 
 def _excerpt(text: str) -> str:
-    return cut(one_line(mask(text)), MAX_EXCERPT_UNITS)
+    return cut(one_line(mask_secrets(text)), MAX_EXCERPT_UNITS)
 
 
 def _confirmation_lines(memory: Memory, removed: str, similar_lines: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import EVERYTHING
 from subcog_hooks.store import sessions
-from subcog_hooks.text.typed import asked_in
+from subcog_hooks.text.typed import query_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class PromptReading:
 
     def search_text(self) -> str:
         """Return the text that memories are compared with: the typed part of the prompt and the borrowed topics."""
-        return "\n".join((asked_in(self.prompt, self.detected.reading.prompt), *self.borrowed))
+        return "\n".join((query_text(self.prompt, self.detected.reading.prompt), *self.borrowed))
 
     def separate_needs(self) -> list[str]:
         """Return the parts of the prompt that are needs by themselves: the line with an error, else a sentence."""

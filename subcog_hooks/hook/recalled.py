@@ -15,7 +15,7 @@ from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
-from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.redaction.leaks import mask_secrets
 from subcog_hooks.store.decision import INTENT, LLM, RECALL
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import is_loaded_by_client
@@ -99,7 +99,9 @@ def decide_by_cues(reading: PromptReading, skip_reason: str = "") -> Verdict:
     hits = matches.hits()
     answer = Answer(hits, tuple(matches.channels), matches.note or None)
     try:
-        pipeline.discount_marked_hits(hits, mask(reading.search_text()), call.store, lambda: LexicalIndex.open(call.home))
+        pipeline.discount_marked_hits(
+            hits, mask_secrets(reading.search_text()), call.store, lambda: LexicalIndex.open(call.home)
+        )
     except IndexUnusable as error:
         remarks.append(f"what was called wrong was not looked for: {error}")
     examined = reading.detected.settle(reading.topics(), call.settings, call.deadline.left_ms() - SETTLE_MS)
@@ -201,7 +203,7 @@ def _recall_prompt(reading: PromptReading, sources: Sources, new: Sequence[str] 
     text = "\n".join((asked, *new))
     deadline = call.deadline.sooner(AFTERWARDS_MS)
     needs, matches = reading.separate_needs(), reading.cue_matches
-    answer = pipeline.recall_for_parts(text, needs, sources, call.eligible, deadline, prompt=mask(asked), exact=matches)
+    answer = pipeline.recall_for_parts(text, needs, sources, call.eligible, deadline, prompt=mask_secrets(asked), exact=matches)
     if matches is not None and matches.note:
         answer.note = "; ".join(filter(None, (answer.note, matches.note)))
     return answer

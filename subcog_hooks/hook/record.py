@@ -165,12 +165,12 @@ def storable_prompt(prompt: str) -> str | None:
     True
     """
     from subcog_hooks.llm import disclosure  # Some users store no prompts.
-    from subcog_hooks.redaction.leaks import mask
+    from subcog_hooks.redaction.leaks import mask_secrets
     from subcog_hooks.text.typed import ends_of
 
     if len(prompt) > MAX_MASKED:
         return None
-    return disclosure.disclosable_text(ends_of(mask(prompt)))  # A cut secret would not be masked.
+    return disclosure.disclosable_text(ends_of(mask_secrets(prompt)))  # A cut secret would not be masked.
 
 
 def _topics_without_secrets(topics: Sequence[str], prompt: str, shown: str | None) -> list[str]:

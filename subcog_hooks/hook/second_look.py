@@ -25,7 +25,7 @@ from subcog_hooks.llm.question import SHORT_ANSWER, Question
 from subcog_hooks.recall import neural_relevance, pipeline, tuning
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.redaction.leaks import mask_secrets
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import LEARN, NEVER
 from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
@@ -269,7 +269,7 @@ def look_again(task: Task, call: HookCall, encode: Encode) -> tuple[Answer, list
         space = recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encode))
         sources = Sources(LexicalIndex.open(call.home), call.store, space, numbers)
         text = task.search_text
-        answer = pipeline.recall_for_parts(text, task.needs, sources, call.eligible, call.deadline, prompt=mask(text))
+        answer = pipeline.recall_for_parts(text, task.needs, sources, call.eligible, call.deadline, prompt=mask_secrets(text))
     finally:
         vectors.close()
     call.stages.end(RECALL)

@@ -84,9 +84,9 @@ def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> 
     if text:  # A tool that only reads has none.
         from subcog_hooks.text import actions  # .3 ms
 
-        done = actions.done_by(tool, text, file)
+        done = actions.actions_of_call(tool, text, file)
         if tool in actions.EDITING:
-            new_identifiers = mentions.names_written(text, _old_text(tool_input))
+            new_identifiers = mentions.names_in_edit(text, _old_text(tool_input))
     return ToolTarget(owner, absolute, file, names, text, new_identifiers, done)
 
 
@@ -134,16 +134,16 @@ def _locate_file(path: str, call: HookCall) -> tuple[Project | None, str, str]:
     whole = os.path.normpath(whole).replace(os.sep, "/") if whole else ""
     if not whole or len(whole) > globs.MAX_PATH or "\0" in whole:
         return here, "", ""
-    inside = globs.relative(whole, here.root) if here else None
+    inside = globs.relative_path(whole, here.root) if here else None
     if here is not None and inside is not None and not _has_own_project(inside, here.root):
         return here, whole, inside
     owner = (
         project.find_project(whole) if os.path.isabs(whole) else None
     )  # The path may lead to another worktree, or have links.
-    inside = globs.relative(os.path.realpath(whole), owner.root) if owner else None
+    inside = globs.relative_path(os.path.realpath(whole), owner.root) if owner else None
     if owner is not None and inside is not None:
         return owner, whole, inside
-    return None, whole, (globs.relative(whole, folder) if here is None and os.path.isabs(folder) else None) or whole
+    return None, whole, (globs.relative_path(whole, folder) if here is None and os.path.isabs(folder) else None) or whole
 
 
 def _has_own_project(inside: str, root: str) -> bool:
@@ -206,13 +206,13 @@ class ToolSearch:
     def _match_globs(self) -> list[Memory]:
         """Return the memories with a glob that matches the file. The most literal glob comes first."""
         target = self._target
-        keys = [*globs.keys_of(target.file), *globs.keys_of(target.absolute)]
+        keys = [*globs.keys_of_path(target.file), *globs.keys_of_path(target.absolute)]
         inside = target.file.rpartition("/")[2] if globs.is_absolute(target.file) else target.file
         closeness: dict[int, int] = {}
         certain: set[int] = set()
         for seq, glob in self._call.store.globs(keys, self._eligible.audiences, self._eligible.now_ms):
             is_whole = globs.is_absolute(glob)
-            if globs.matches(globs.absolute(glob), target.absolute if is_whole else inside):
+            if globs.matches(globs.expand_home(glob), target.absolute if is_whole else inside):
                 closeness[seq] = max(closeness.get(seq, 0), sum(sign not in "*?[]{}," for sign in glob))
                 if is_whole or target.owner:
                     certain.add(seq)

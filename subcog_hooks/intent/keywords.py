@@ -8,7 +8,7 @@ from subcog_hooks.core.tables import read_rows, read_weights
 from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.intent.matcher import END, QUESTION, Matcher, count_words, split_prompt
 from subcog_hooks.text import vocabulary
-from subcog_hooks.text.typed import Prompt, is_latin, is_typed, prepare, runs_between_signs
+from subcog_hooks.text.typed import Prompt, is_latin, is_typed, prepare_prompt, runs_between_signs
 from subcog_hooks.text.vocabulary import FILLERS
 
 TYPE_CHECKING = False
@@ -127,7 +127,7 @@ def read_prompt(prompt: str) -> Reading:
     """
     if not is_typed(prompt):
         return Reading(Intent(NONE, 0.0), [], [], [0.0] * _NONE + [1.0], None)
-    prepared = prepare(prompt)
+    prepared = prepare_prompt(prompt)
     if not prepared.text.isascii() and not is_latin(prepared.text) and any(map(str.isalnum, prepared.text)):
         return _read_other_script(prepared)
     words = split_prompt(prepared.text.lower())

@@ -5,7 +5,7 @@ blanks and looked up in tables. Regular expressions would cost the hook 3 ms to 
 """
 
 from subcog_hooks.core.tables import read_words
-from subcog_hooks.text.quotes import phrases, prose
+from subcog_hooks.text.quotes import lines_outside_code, quoted_phrases
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 
 EXACT_QUOTE = "exact_quote"  # "not a conventional company"
@@ -78,10 +78,10 @@ def classify_query(text: str) -> str:
     >>> classify_query("machine learning"), classify_query("what is JWT"), classify_query("where is parse_args tested")
     ('exploratory', 'conceptual', 'entity')
     """
-    if phrases(text):
+    if quoted_phrases(text):
         return EXACT_QUOTE
     query_type = EXPLORATORY
-    for line in prose(text):
+    for line in lines_outside_code(text):
         words = line.split()
         if not words:
             continue

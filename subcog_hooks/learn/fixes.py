@@ -130,7 +130,7 @@ def build_trigger(form: str) -> tuple[str, ...]:
     words = " +".join(map(re.escape, form.split()))
     trigger = f"(^|[;&|] *){words}" + ("\\b" if form[-1:].isalnum() else "")
     try:
-        triggers.check(trigger)
+        triggers.check_trigger(trigger)
     except InvalidMemory:
         return ()
     return (trigger,)

@@ -113,7 +113,7 @@ class Proposal:
         suffix = os.path.splitext(name)[1]
         glob = f"{folder}/*{suffix}" if folder and suffix else f"*{suffix}" if suffix else path[len(base) + 1 :]
         try:
-            globs.check(glob)
+            globs.check_glob(glob)
         except InvalidMemory:
             return ()
         return (glob,)

@@ -15,7 +15,7 @@ from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.answer_texts import is_plain, list_texts, select_questions
 from subcog_hooks.llm.question import Question
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.text.typed import prepare
+from subcog_hooks.text.typed import prepare_prompt
 
 MAX_SENT = 24_000  # characters of a session, for its most promising turns
 MAX_TURN_SENT = 1_500
@@ -117,7 +117,7 @@ def _prepare_turn(turn: TypedTurn, fit: Fit) -> ShownTurn | None:
     turn = turn.with_text(redact(turn.text).text)  # redact first, since half a secret may not look like one
     if disclosure.disclosable_text(turn.text) is None:
         return None
-    text = disclosure.disclosable_text(" ".join(prepare(turn.text).text.split()))
+    text = disclosure.disclosable_text(" ".join(prepare_prompt(turn.text).text.split()))
     if text is None or len(text) < MIN_TURN_SENT:
         return None
     judgement = judge_turn(turn, fit)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.learn.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TypedTurn
-from subcog_hooks.text.needs import sentences
-from subcog_hooks.text.typed import prepare
+from subcog_hooks.text.needs import split_sentences
+from subcog_hooks.text.typed import prepare_prompt
 
 MAX_SENTENCES = 60  # sentences of a turn
 MIN_SENTENCE_WORDS = 2  # words of a sentence that can be proposed
@@ -54,8 +54,8 @@ class Sentence:
 
 def read_sentences(turn: TypedTurn) -> list[Sentence]:
     """Return the typed sentences of a turn with their signs."""
-    prepared = prepare(turn.text)
-    texts = [text for text in sentences(prepared.text) if len(text) <= MAX_SENTENCE_LENGTH][:MAX_SENTENCES]
+    prepared = prepare_prompt(turn.text)
+    texts = [text for text in split_sentences(prepared.text) if len(text) <= MAX_SENTENCE_LENGTH][:MAX_SENTENCES]
     of_turn = _turn_signs(turn, prepared.text, len(texts), prepared.pasted)
     objecting = [_is_objection(text) for text in texts]
     typed_sentences = []

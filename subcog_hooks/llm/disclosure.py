@@ -9,9 +9,16 @@ one of 25 real prompts loads them.
 from itertools import pairwise
 
 from subcog_hooks.redaction import prefixes
-from subcog_hooks.redaction.leaks import MASK, mask
-from subcog_hooks.redaction.prefixes import OF_SENTENCES, WHOLE_WORD
-from subcog_hooks.redaction.randomness import LONGEST_WORD, SHORTEST_JUDGED, is_drawn, is_hexadecimal, is_no_word, mixes
+from subcog_hooks.redaction.leaks import MASK, mask_secrets
+from subcog_hooks.redaction.prefixes import MAX_WHOLE_WORD, SENTENCE_WORDS
+from subcog_hooks.redaction.randomness import (
+    MAX_WORD_LETTERS,
+    MIN_JUDGED,
+    is_hexadecimal,
+    is_unlike_words,
+    looks_random,
+    mixes_cases_and_digits,
+)
 
 # Endings of names that have a secret as their value. For logins, any value counts as a secret.
 _LOGINS = (
@@ -91,7 +98,7 @@ _ELSEWHERE = (
 )
 # Words beside which `redact` finds everyday secrets. Tools and PINs have checks of their own.
 _APART = ("tool", "pin")
-_BESIDE = tuple(word for kind, words in prefixes.BESIDE.items() if kind not in _APART for word in words)
+_BESIDE = tuple(word for kind, words in prefixes.SECRET_NOUNS.items() if kind not in _APART for word in words)
 _BEFORE, _BEHIND = 120, 300  # characters around such a word in which a value may stand
 _QUOTES_BEFORE = ('"', "`", "“", "„", "«", "‹", " '", "='", ":'", "('")
 _EDGES = ".,:;!?()[]{}'\"`*“”„«»"
@@ -128,7 +135,7 @@ def disclosable_text(text: str) -> str | None:
     >>> disclosable_text("Why is password=hunter2 refused?"), disclosable_text("Why is the password refused?")
     (None, 'Why is the password refused?')
     """
-    masked = mask(text)
+    masked = mask_secrets(text)
     return None if may_hold_secret(masked.replace(MASK, " ")) else masked
 
 
@@ -141,7 +148,7 @@ def may_hold_secret(text: str) -> bool:
         or _has_login(text)
         or _has_assigned_secret(text, lowered)
         or any(_looks_random(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
-        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= SHORTEST_JUDGED)
+        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= MIN_JUDGED)
         or any(
             _has_random_token(text, prefix)
             for sign, others in _OTHERS_BY_SIGN
@@ -158,12 +165,14 @@ def _has_everyday_secret(text: str, lowered: str) -> bool:
     """Return whether `redact` finds an everyday secret: beside a word that may name one, or the words of a wallet."""
     plain = lowered.replace("-", " ").replace("_", " ").replace("’", "'")
     words = set(plain.translate(_PARTS).split())
-    near = (word for word in _BESIDE if (word in words or f"{word}s" in words if len(word) <= WHOLE_WORD else word in plain))
+    near = (
+        word for word in _BESIDE if (word in words or f"{word}s" in words if len(word) <= MAX_WHOLE_WORD else word in plain)
+    )
     if not (any(_is_near_value(text, plain, word) for word in near) or _has_words_of_wallet(lowered)):
         return False
     from subcog_hooks.redaction import everyday  # 15 ms: paid only by a text with such a word, and a value near it
 
-    return any(everyday.find(text))
+    return any(everyday.find_everyday(text))
 
 
 def _is_near_value(text: str, plain: str, word: str) -> bool:
@@ -183,7 +192,7 @@ def _is_near_value(text: str, plain: str, word: str) -> bool:
 def _is_compound(value: str) -> bool:
     value = value.strip(_EDGES)
     letters = value.replace("'", "").replace("’", "").replace(".", "")
-    return len(value) > 5 and (not letters.isalpha() or len(letters) >= LONGEST_WORD) and "/" not in value
+    return len(value) > 5 and (not letters.isalpha() or len(letters) >= MAX_WORD_LETTERS) and "/" not in value
 
 
 def _has_words_of_wallet(lowered: str) -> bool:
@@ -191,7 +200,7 @@ def _has_words_of_wallet(lowered: str) -> bool:
     run = 0
     for word in (word.strip(_EDGES) for word in lowered.split()):
         if word and not word.isdigit():  # they may be numbered
-            run = run + 1 if 3 <= len(word) <= 8 and word.isalpha() and word not in OF_SENTENCES else 0
+            run = run + 1 if 3 <= len(word) <= 8 and word.isalpha() and word not in SENTENCE_WORDS else 0
         if run == _WORDS_OF_WALLET:
             return True
     return False
@@ -204,7 +213,7 @@ def _has_random_token(text: str, prefix: str) -> bool:
         while end < len(text) and end - start < _LONGEST_TOKEN and _is_of_token(text[end]):
             end += 1
         tail = text[start:end]
-        if len(tail) >= _MIN_BEHIND and not _is_inside_word(text, position) and (is_drawn(tail) or is_no_word(tail)):
+        if len(tail) >= _MIN_BEHIND and not _is_inside_word(text, position) and (looks_random(tail) or is_unlike_words(tail)):
             return True
         position = text.find(prefix, start)
     return False
@@ -227,14 +236,14 @@ def _may_be_random(run: str) -> bool:
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
     for part in parts:
         value = part.strip(".:!?*\\").removeprefix("0x")
-        if len(value) < SHORTEST_JUDGED:
+        if len(value) < MIN_JUDGED:
             continue
         fields = value.translate(_FIELDS).split(" ")
         if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a line of a file
             continue
-        if mixes(value) and (is_drawn(value) or is_no_word(value)):
+        if mixes_cases_and_digits(value) and (looks_random(value) or is_unlike_words(value)):
             return True
-        if len(value) >= (LONGEST_RUN if is_hexadecimal(value) else _NAMED) and is_drawn(value):
+        if len(value) >= (LONGEST_RUN if is_hexadecimal(value) else _NAMED) and looks_random(value):
             return True
     return False
 
@@ -294,7 +303,7 @@ def _has_other_assignment(text: str) -> bool:
                 word
                 and word[0].lower() in _OTHER_NAMES
                 and len(first_part := _first_value(value)) >= _ASSIGNED
-                and is_drawn(first_part)
+                and looks_random(first_part)
             ):
                 return True
     for piece in text.replace("?", "&").replace(";", "&").split("&")[1:]:
@@ -305,7 +314,7 @@ def _has_other_assignment(text: str) -> bool:
 
 
 def _is_hook(word: str) -> bool:
-    return "hook" in word.lower() and any(map(is_drawn, word.split("/")))
+    return "hook" in word.lower() and any(map(looks_random, word.split("/")))
 
 
 def _is_line_of_pgpass(word: str) -> bool:

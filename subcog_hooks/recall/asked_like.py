@@ -63,11 +63,11 @@ def most_alike_question(
 
 def _content_stems(text: str, analysers: analysis.Analysers) -> set[str]:
     folded = analysis.fold(text)
-    words = analysis.wholes(folded)
+    words = analysis.whole_tokens(folded)
     if language := languages.language_of(text):
         stems = languages.stems_by_word(text, language)
         silent = languages.function_words(text, language)
         words = [stems.get(word.lower(), word) for word in words if word.lower() not in silent]
     telling = [word for word in words if word.lower() not in STOP and not analysis.unspaced_runs(word)]
     pairs = {pair for run in analysis.unspaced_runs(folded) for pair in analysis.bigrams(run)[: max(1, len(run) - 1)]}
-    return {*analysers.body.analyze(analysis.spread(" ".join(telling or ([] if pairs else words)))), *pairs}
+    return {*analysers.body.analyze(analysis.spread_words(" ".join(telling or ([] if pairs else words)))), *pairs}

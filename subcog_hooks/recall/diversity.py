@@ -28,7 +28,7 @@ def words_and_pairs(text: str) -> WordSet:
     >>> sorted(words_and_pairs("Retry after 30s. Retry!"))
     ['30s', '30s retry', 'after', 'after 30s', 'retry', 'retry after']
     """
-    words = [word.lower() for word in analysis.wholes(analysis.fold(text[:MAX_COMPARED_TEXT]))]
+    words = [word.lower() for word in analysis.whole_tokens(analysis.fold(text[:MAX_COMPARED_TEXT]))]
     return frozenset((*words, *map(" ".join, pairwise(words))))
 
 

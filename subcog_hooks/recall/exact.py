@@ -93,13 +93,13 @@ def match_triggers(text: str, store: Store, eligible: Eligibility, deadline: Dea
     """
     from subcog_hooks.cues import triggers  # needed only where the store has triggers
 
-    text = triggers.plain(matched_part(text))
+    text = triggers.plain_text(matched_part(text))
     seqs: dict[int, int] = {}
     allowed_s = max(MIN_MATCHING_MS, 0.5 * deadline.left_ms()) / 1000.0
     began_s = time.thread_time()
     data = text.encode("utf-8", "replace")
     note = ""
-    candidates = store.triggers(triggers.keys_in(text), eligible.audiences, text, eligible.now_ms)
+    candidates = store.triggers(triggers.keys_in_text(text), eligible.audiences, text, eligible.now_ms)
     for tried, trigger in enumerate(candidates):
         if trigger.seq in seqs:
             continue
@@ -115,7 +115,7 @@ def _trigger_matches(pattern: str, data: bytes) -> bool:
     from subcog_hooks.cues import triggers  # already loaded
 
     try:
-        return triggers.search(pattern, data) is not None
+        return triggers.search_trigger(pattern, data) is not None
     except Exception:  # noqa: BLE001 - re2.error, of a pattern in a damaged file; it finds nothing
         return False
 
@@ -139,7 +139,7 @@ def match_conditions(
     matching = [
         seq
         for seq, when in conditional[:MAX_JUDGED]
-        if (not naming or any(name in when for name in naming)) and conditions.holds(when, facts)
+        if (not naming or any(name in when for name in naming)) and conditions.conditions_hold(when, facts)
     ]
 
     def waits_for_nothing_else(memory: Memory) -> bool:

@@ -315,7 +315,7 @@ def _visibility_test(request: Request, store: Store, now_ms: int) -> Callable[[M
             return False
         if scope.since is not None and memory.created_at < scope.since:
             return False
-        if facts is not None and memory.when and not conditions.holds(memory.when, facts):
+        if facts is not None and memory.when and not conditions.conditions_hold(memory.when, facts):
             return False
         tags = {tag.lower() for tag in memory.tags}
         return tags.issuperset(tag.lower() for tag in scope.tags) and (on_path is None or memory.seq in on_path)

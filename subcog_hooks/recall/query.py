@@ -144,7 +144,7 @@ def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
     from subcog_hooks.text import quotes  # .2 ms, and few prompts have quotes
 
     spaced = [
-        phrase for phrase in quotes.phrases(text) if not analysis.unspaced_runs(phrase)
+        phrase for phrase in quotes.quoted_phrases(text) if not analysis.unspaced_runs(phrase)
     ]  # phrases without spaces have no order of words
     phrases = [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]
     return [phrase for phrase in phrases if phrase]
@@ -173,7 +173,7 @@ def _correct_spelling(terms: list[Term], index: LexicalIndex, within: tantivy.Qu
         word = spelling.nearest_word(term.whole, index, within)
         if word is not None and word != term.whole:
             term.typed, term.whole = term.whole, word
-            term.stems = tuple(index.analysers.body.analyze(analysis.spread(word)))
+            term.stems = tuple(index.analysers.body.analyze(analysis.spread_words(word)))
             _weigh_term(term, index)
             term.weight *= CORRECTED_WEIGHT
 
@@ -218,17 +218,18 @@ def _add_acronyms(text: str, terms: list[Term], index: LexicalIndex, within: tan
 def _extract_terms(text: str, analysers: analysis.Analysers) -> list[Term]:
     terms: dict[str, Term] = {}
     folded = analysis.fold(text)
-    for word in dict.fromkeys(analysis.wholes(folded)):
+    for word in dict.fromkeys(analysis.whole_tokens(folded)):
         whole = "".join(analysers.exact.analyze(word))
         if whole in terms or not whole or analysis.unspaced_runs(whole):
             continue
-        stems = dict.fromkeys(analysers.body.analyze(analysis.spread(word)))
+        stems = dict.fromkeys(analysers.body.analyze(analysis.spread_words(word)))
         if whole.isalpha() and len(stems) == 1:
             terms[whole] = Term(whole, tuple(stems), is_identifier=False, is_cjk=False)
         elif whole.replace("-", "").isalpha() and "-" in whole:  # the words of a compound count one by one
             for part in filter(None, whole.split("-")):
                 terms.setdefault(
-                    part, Term(part, tuple(analysers.body.analyze(analysis.spread(part))), is_identifier=False, is_cjk=False)
+                    part,
+                    Term(part, tuple(analysers.body.analyze(analysis.spread_words(part))), is_identifier=False, is_cjk=False),
                 )
         elif stems:
             if len(stems) > 1:

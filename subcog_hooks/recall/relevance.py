@@ -94,12 +94,12 @@ class MemoryText:
         self.folded = analysis.fold(
             " ".join((text, *memory.tags, *memory.keywords)) if memory.tags or memory.keywords else text
         )
-        self.stems = analysers.body.analyze(analysis.spread(self.folded))
+        self.stems = analysers.body.analyze(analysis.spread_words(self.folded))
         self.has = frozenset(self.stems)
         self.opening = frozenset(self.stems[:OPENING])
         line, _, body = text.partition("\n")
         has_title = bool(body) and len(line.split()) <= LONGEST_TITLE
-        self.title = frozenset(analysers.body.analyze(analysis.spread(analysis.fold(line))) if has_title else ())
+        self.title = frozenset(analysers.body.analyze(analysis.spread_words(analysis.fold(line))) if has_title else ())
         if language and languages.language_of(text) == language:
             inflected = languages.stems_by_word(text, language)
             self.has |= frozenset(analysers.body.analyze(" ".join(inflected.values())))
@@ -168,7 +168,7 @@ class AskedTerms:
         for term in query.terms:
             if term.stems:
                 self._by_stem[term.stems[0]] = max(self._by_stem.get(term.stems[0], 0.0), term.weight)
-        stems = analysers.body.analyze(analysis.spread(analysis.fold(query.text)))
+        stems = analysers.body.analyze(analysis.spread_words(analysis.fold(query.text)))
         weights = self._by_stem
         self._pairs = {
             (first, second): min(weights[first], weights[second])
@@ -214,7 +214,7 @@ class AskedTerms:
         Acronyms count as present where the memory spells them out.
         """
         folded = analysis.fold(" ".join((memory.content[:MAX_RELEVANCE_TEXT], *memory.tags, *memory.keywords)))
-        stems = set(analysers.body.analyze(analysis.spread(folded)))
+        stems = set(analysers.body.analyze(analysis.spread_words(folded)))
         whole = set(analysers.exact.analyze(analysis.exact_view(folded)))
         ordered = sorted(self._terms, key=lambda term: (-term.weight, term.whole))
         present = [term for term in ordered if _matched_share(term, stems, whole, folded)]

@@ -138,7 +138,7 @@ def _with_exact_matches(request: Request, sources: Sources, deadline: Deadline) 
         audiences = (*audiences_of(), *(audience_of("project", name) for name in sources.store.projects()))
 
     def holds(memory: Memory) -> bool:
-        return facts is None or not memory.when or conditions.holds(memory.when, facts)
+        return facts is None or not memory.when or conditions.conditions_hold(memory.when, facts)
 
     eligible = Eligibility(audiences, now_ms(), holds=holds)
     text = request.text if has_triggers else ""

@@ -359,7 +359,7 @@ def rarity_in_index(index: LexicalIndex) -> Callable[[str], float | None]:
     everything = log(1.0 + index.documents / 0.5)
 
     def rarity(word: str) -> float | None:
-        stems = index.analysers.body.analyze(analysis.spread(analysis.fold(word)))
+        stems = index.analysers.body.analyze(analysis.spread_words(analysis.fold(word)))
         known_stems = [stem for stem in stems if index.document_frequency(analysis.BODY, stem)]
         if not known_stems:
             return None

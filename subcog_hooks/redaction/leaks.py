@@ -1,6 +1,6 @@
-"""The second pass over a text on its way out: unmistakable secrets and private spans, nothing that needs a judgement.
+"""The second pass over a text on its way out: unmistakable secrets and private spans, without judgement.
 
-The first pass is `redact`, before a memory is stored. This one is on the hook's path, so it imports nothing until a text
+The first pass is `redact`, before a memory is stored. This pass is on the hook's path, so it imports nothing until a text
 holds one of the literals that every pattern here requires.
 """
 
@@ -10,7 +10,7 @@ MASK = "[redacted]"
 
 _LITERALS = (*sorted(UNMISTAKABLE), "sk-ant-", "sk-proj-", "sk-svcacct-", "T3BlbkFJ", "eyJ")
 _KEY_BLOCK = "PRIVATE KEY"
-# Of those that share a part, the part is looked for first: two dozen searches instead of five dozen.
+# Literals that share a part are looked for by this part first: two dozen searches instead of five dozen.
 _SHARED = ("_live_", "_test_", "_v1_", "sntry", "dckr_", "sq0", "xox")
 _PARTS = (*_SHARED, *(literal for literal in _LITERALS if not any(map(literal.__contains__, _SHARED))), _KEY_BLOCK)
 _PARTS_BY_SIGN = (
@@ -20,7 +20,7 @@ _PARTS_BY_SIGN = (
 )
 
 
-# Every run is bounded, excludes what begins the next match, or is possessive behind a look-behind: linear by construction.
+# Every run is bounded, excludes the start of the next match, or is possessive behind a look-behind: linear by construction.
 _TOKENS = r"""
     (?<![A-Za-z0-9])
     (?:
@@ -40,29 +40,29 @@ _TOKENS = r"""
   | (?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?
   | -{4,5}[ ]?BEGIN[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?[ ]?-{4,5}[^\n]*(?:\n[A-Za-z0-9+/=\r]{16,})*
 """
-# The password alone, behind "://user:"; what begins like a variable or a mask is none.
+# The password alone, behind "://user:"; a value that begins like a variable or a mask is no password.
 _IN_URL = r"""(://[^\s/:@?\#"'`<>]*:)(?![$%{*\[])[^\s/"'`<>]+(?=@)"""
-# A tag may be written with other brackets, escaped, in full width, with blanks and with what can not be seen in it.
+# A tag may be written with other brackets, escaped, in full width, with blanks and with invisible characters.
 _UNSEEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e"
 _UNSEEN += "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
 _UNSEEN += "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u2800\u3164\ufe0e\ufe0f\ufeff\uffa0"
 _PLAIN = str.maketrans(
     dict.fromkeys(_UNSEEN)
-    | {chr(0xFF21 + place): letter for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
-    | {chr(0xFF41 + place): letter for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
+    | {chr(0xFF21 + index): letter for index, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
+    | {chr(0xFF41 + index): letter for index, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
 )
 _ODD = frozenset(map(chr, _PLAIN))
-_OPENINGS = ("<", "&", "\\", "%", "＜", "﹤", "‹", "〈", "⟨")  # what each of the forms below begins with
+_OPENINGS = ("<", "&", "\\", "%", "＜", "﹤", "‹", "〈", "⟨")  # Each form below begins with one of these.
 _OPENS = r"(?:[<＜﹤‹〈⟨]|&(?:amp;){0,4}(?:lt|\#0{0,6}60|\#x0{0,6}3c)(?![a-z0-9]);?|\\{1,4}u003c|\\{1,4}x3c|%(?:25){0,4}3c)"
 _CLOSES = r"(?:[>＞﹥›〉⟩]|&(?:amp;){0,4}(?:gt|\#0{0,6}62|\#x0{0,6}3e)(?![a-z0-9]);?|\\{1,4}u003e|\\{1,4}x3e|%(?:25){0,4}3e)"
 
 
-def mask(text: str) -> str:
-    """Return `text` with what looks like a secret replaced by `[redacted]`, and without its `<private>` spans.
+def mask_secrets(text: str) -> str:
+    """Return `text` with its secrets replaced by `[redacted]`, and without its `<private>` spans.
 
-    A text that holds none comes back as the same object; masking twice is masking once.
+    A text without secrets comes back as the same object; masking twice is masking once.
     """
-    text, _ = without_private(text)
+    text, _ = remove_private(text)
     has_token = _may_have_token(text)
     has_password = "@" in text and any(_has_password(piece) for piece in text.split("://")[1:])
     if not (has_token or has_password):
@@ -87,24 +87,24 @@ def _may_have_token(text: str) -> bool:
 
 
 def _has_password(after_scheme: str) -> bool:
-    user, at, _ = after_scheme.partition("/")[0].rpartition("@")
-    return bool(at) and ":" in user
+    user, sign, _ = after_scheme.partition("/")[0].rpartition("@")
+    return bool(sign) and ":" in user
 
 
-def without_private(text: str) -> tuple[str, int]:
-    """Return `text` without its `<private>…</private>` spans, and how many of them there were.
+def remove_private(text: str) -> tuple[str, int]:
+    """Return `text` without its `<private>…</private>` spans, and the number of spans.
 
-    Spans nest; one that is never closed reaches to the end; a closing tag on its own is dropped. The tags are known in any
-    case, with blanks and attributes, in full width, escaped for HTML, JSON or a URL, and with invisible characters in them.
+    Spans nest; an unclosed span reaches to the end; a lone closing tag is dropped. The tags may have any case, blanks and
+    attributes. They may be in full width, escaped for HTML, JSON or a URL, and hold invisible characters.
     """
-    if not _names_private(text):
+    if not _mentions_private_tag(text):
         return text, 0
     import re  # 3 ms in a fresh process: paid only by a text that may hold a private span
 
     blank = rf"[\s{_UNSEEN}]*+"
     name = blank.replace(r"\s", "").join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in "private")
     tag = rf"{_OPENS}{blank}([/\\／]*){blank}{name}(?=[\s/{_UNSEEN}]|{_OPENS}|{_CLOSES})"
-    kept: list[str] = []
+    pieces: list[str] = []
     position = depth = spans = 0
     ends = re.compile(_CLOSES, re.IGNORECASE).finditer(text)
     end = next(ends, None)
@@ -116,7 +116,7 @@ def without_private(text: str) -> tuple[str, int]:
         if end is None:
             break
         if depth == 0:
-            _join(kept, text[position : match.start()])
+            _append_piece(pieces, text[position : match.start()])
         if not match[1]:
             depth += 1
             spans += depth == 1
@@ -126,12 +126,12 @@ def without_private(text: str) -> tuple[str, int]:
     if not position:
         return text, 0
     if depth == 0:
-        _join(kept, text[position:])
-    return "".join(kept), spans
+        _append_piece(pieces, text[position:])
+    return "".join(pieces), spans
 
 
-def _names_private(text: str) -> bool:
-    """Return whether the word of the tag is in a text, in letters of any width and with what can not be seen between them."""
+def _mentions_private_tag(text: str) -> bool:
+    """Return whether a text has the tag's word, in letters of any width, with or without invisible characters."""
     for opening in _OPENINGS:
         if opening in text:
             break
@@ -143,15 +143,15 @@ def _names_private(text: str) -> bool:
     )
 
 
-def _join(kept: list[str], piece: str) -> None:
-    """Add `piece` with white space at the joint, so that the two sides can not form a word or a tag that was not there."""
+def _append_piece(pieces: list[str], piece: str) -> None:
+    """Append `piece` with white space at the joint, so that both sides cannot form a new word or tag."""
     if not piece:
         return
-    if kept:
-        before = kept[-1][-1]
+    if pieces:
+        before = pieces[-1][-1]
         if before == piece[0] == " ":
             piece = piece[1:]
         elif not (before.isspace() or piece[0].isspace()):
-            kept.append(" ")
+            pieces.append(" ")
     if piece:
-        kept.append(piece)
+        pieces.append(piece)

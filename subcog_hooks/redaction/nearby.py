@@ -1,6 +1,6 @@
-"""Secrets that nothing but their letters gives away: drawn by lot, and beside a name such as "token", or long enough alone.
+"""Random-looking secrets: next to a name such as `token`, or long enough on their own.
 
-What notes are full of is spared: hashes, commit ids and UUIDs are of one case, identifiers and paths are made of words.
+Frequent values of notes are spared: hashes, commit ids and UUIDs have one case, identifiers and paths are made of words.
 """
 
 import base64
@@ -8,22 +8,22 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from subcog_hooks.redaction.randomness import is_drawn, is_hexadecimal, is_no_word, mixes
+from subcog_hooks.redaction.randomness import is_hexadecimal, is_unlike_words, looks_random, mixes_cases_and_digits
 from subcog_hooks.redaction.secret_values import is_made_of_words
 
-NAMED_LENGTH = 10  # characters of a drawn value beside a name: passwords that people are given have 12
-NAMED_OF_ONE_CASE = 20  # characters beside a name, of one case: words and numbers look like them
-ASSIGNED = 12  # characters of a drawn value that is assigned to a name
-HASH = 32  # hexadecimal digits: a commit id that a sentence about tokens mentions is shorter, or 40 and called one
-ALONE = 20  # of digits, capitals and small letters; 10 of the 3,000 notes of a documentation have such a word
+MIN_NAMED = 10  # characters of a random value beside a name; generated passwords have 12
+MIN_NAMED_ONE_CASE = 20  # characters of one case beside a name; words and numbers look like shorter ones
+MIN_ASSIGNED = 12  # characters of a random value that is assigned to a name
+MIN_HASH = 32  # hexadecimal digits; commit ids in sentences about tokens are shorter, or have 40 and are called commits
+MIN_ALONE = 20  # digits, capitals and small letters; 10 of the 3,000 notes of a documentation have such a word
 ALONE_KIND = "random token"
-_FULL_LINE = 48  # characters of a line of base64 in a key's body; 64, 70 and 76 are usual
-_LONGEST = 4_000  # characters of a value that are matched
-_LONGEST_URL = 200  # characters before a value in which its URL begins
+_MIN_FULL_LINE = 48  # characters of a line of base64 in a key's body; 64, 70 and 76 are usual
+_MAX_VALUE = 4_000  # characters of a value
+_MAX_URL = 200  # characters before a value in which its URL may begin
 _BEFORE, _AFTER = 48, 28  # characters around a value in which a name may stand: about six words, and four
 
-# Where a value may begin and end. Of "bob:secret" and "key=secret" the part behind the sign is judged.
-_VALUE = re.compile(rf"[^\s\"'`,;<>()\[\]{{}}|。、（）「」]{{{NAMED_LENGTH},{_LONGEST}}}")
+# A value ends at these characters. Of "bob:secret" and "key=secret" the part behind the sign is judged.
+_VALUE = re.compile(rf"[^\s\"'`,;<>()\[\]{{}}|。、（）「」]{{{MIN_NAMED},{_MAX_VALUE}}}")
 _HEAD = re.compile(r"[^\W\d][\w.@+-]{0,40}(?:=>|:=|[:=＝：](?!/)|/(?=[^/]*$))")
 _TAIL = ".:!?*\\"
 _NAMES = (
@@ -45,7 +45,7 @@ _SECRET_NAME = re.compile(
     r"|dsn|sid|salt|seed|cookie|session|signature|sig|hmac|otp|totp|bearer|license|nonce)(?:[_-]?\d{1,2}|_base)?$",
     re.IGNORECASE,
 )
-# What is called a key or a token and is none: places in lists, names of rows, what everybody may know.
+# These keys and tokens are no secrets: places in lists, names of rows, public values.
 _NO_SECRET = re.compile(
     r"(?:public|primary|foreign|partition|sort|cache|idempotency|dedup\w*|object|row|composite|host|fingerprint"
     r"|check ?sum|digest"
@@ -59,16 +59,16 @@ _NO_NAME_OF_SECRET = re.compile(
     r"|color|colour|address|addr|fingerprint|checksum|integrity|https?|ftp|ssh|git|file|see|e\.g\.)$",
     re.IGNORECASE,
 )
-# Identifiers that are drawn by lot, too: KSUID, nanoid, and those whose kind is written before them.
+# Random identifiers that are no secrets: KSUID, nanoid, and identifiers with their kind before them.
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]{27}|[A-Za-z0-9_-]{21}|[a-z]{2,6}_[A-Za-z0-9]{8,}")
 _SLASHED = re.compile(r"(?:^|[\s|(])[\w.@-]{2,40}[ \t]?[/|][ \t]*[\"'`]?$")
 _ASSIGNED = re.compile(r"([\w.-]{2,60})[\\\"'`\])*]{0,4}[ \t]*(?:=>|:=|==|[:=＝：])[ \t]*[\\\"'`*]{0,3}$")
 _IS_PUBLIC = re.compile(
     r"(?:sha-?\d{1,3}|md5|h1|go\.sum|integrity|base64)[-:=,][^\s]{0,4}$|://[^\s\"'`<>]*$|data:[\w/+;-]*,$", re.IGNORECASE
 )
-_HOST = re.compile(r"(?:[\w-]{1,63}\.){1,4}[a-z]{2,12}/")  # begins a URL without its scheme
+_HOST = re.compile(r"(?:[\w-]{1,63}\.){1,4}[a-z]{2,12}/")  # begins a URL without a scheme
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_LONGEST_LINE = 100  # characters before a line of base64 in which the line above it lies
+_MAX_LINE = 100  # characters before a line of base64 that may hold the line above it
 _LINE_BEFORE = re.compile(r"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{48,80}={0,2})[ \t]*(?:\r?\n|\\n)[ \t]*$")
 _LINE_BEHIND = re.compile(
     r"[ \t]*(?:\r?\n|\\n)[ \t]*(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{4,80}={0,2}(?=[ \t]*(?:[\r\n\"'`]|\\n|$))"
@@ -76,18 +76,18 @@ _LINE_BEHIND = re.compile(
 _SENTENCE = re.compile(r"[.!?。]\s|\n[ \t]*\n")
 
 
-class DrawnValue(NamedTuple):
-    """Where a secret stands in a text, and what to call it."""
+class RandomValue(NamedTuple):
+    """The position of a secret in a text, and its kind."""
 
     start: int
     end: int
     kind: str
 
 
-def drawn(text: str, holds_secret: Callable[[str], bool]) -> Iterator[DrawnValue]:
-    """Yield the values in `text` that look drawn by lot where a secret may stand, and what hides one in base64.
+def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator[RandomValue]:
+    """Yield the random-looking values in `text` where a secret may stand, and base64 that hides a secret.
 
-    holds_secret: judges what a word in base64 says.
+    has_secret: judges a text that was decoded from base64.
     """
     for match in _VALUE.finditer(text):
         if match[0].isalpha() and match[0].islower():
@@ -103,61 +103,61 @@ def drawn(text: str, holds_secret: Callable[[str], bool]) -> Iterator[DrawnValue
         start = max(start, inner + 1)
         while end > start and text[end - 1] in _TAIL:
             end -= 1
-        kind = _judged(text, start, end, head[0] if head and pair else "", holds_secret)
-        if kind == ALONE_KIND and end - start >= _FULL_LINE:
-            yield _whole_block(text, start, end)
+        kind = _classify_value(text, start, end, head[0] if head and pair else "", has_secret)
+        if kind == ALONE_KIND and end - start >= _MIN_FULL_LINE:
+            yield _base64_block(text, start, end)
         elif kind:
-            yield DrawnValue(start, end, kind)
+            yield RandomValue(start, end, kind)
 
 
-def _whole_block(text: str, start: int, end: int) -> DrawnValue:
-    """Return the lines of base64 around the one at `start` to `end`: the body of a key whose header stands elsewhere."""
-    while (line := _LINE_BEFORE.search(text, max(0, start - _LONGEST_LINE), start)) is not None:
+def _base64_block(text: str, start: int, end: int) -> RandomValue:
+    """Extend a line of base64 by the lines around it: the body of a key whose header stands elsewhere."""
+    while (line := _LINE_BEFORE.search(text, max(0, start - _MAX_LINE), start)) is not None:
         start = line.start(1)
     while (line := _LINE_BEHIND.match(text, end)) is not None:
         end = line.end()
-    return DrawnValue(start, end, ALONE_KIND)
+    return RandomValue(start, end, ALONE_KIND)
 
 
 def mixes_letters(text: str) -> bool:
-    """Return whether `text` has capitals after its first character and small letters, too."""
+    """Return whether `text` has small letters, and a capital after its first character."""
     return text[1:] != text[1:].lower() and text != text.upper()
 
 
-def _judged(text: str, start: int, end: int, head: str, holds_secret: Callable[[str], bool]) -> str:
-    """Return what the value at `start` to `end` is to be called, "" when it is no secret."""
+def _classify_value(text: str, start: int, end: int, head: str, has_secret: Callable[[str], bool]) -> str:
+    """Return the kind of the value at `start` to `end`, "" if it is no secret."""
     value = text[start:end]
-    said = _said_in_base64(value)
-    if said is not None:
-        return "secret" if holds_secret(said) else ""
+    decoded = _decode_base64(value)
+    if decoded is not None:
+        return "secret" if has_secret(decoded) else ""
     value = value.removeprefix("0x")
-    is_mixed = mixes(value)
-    is_sure = is_drawn(value)
-    if len(value) < NAMED_LENGTH or not (is_sure or (is_mixed and is_no_word(value))) or _looks_like_path(value):
+    is_mixed = mixes_cases_and_digits(value)
+    is_random = looks_random(value)
+    if len(value) < MIN_NAMED or not (is_random or (is_mixed and is_unlike_words(value))) or _looks_like_path(value):
         return ""
     if is_made_of_words(value):
         return ""
     before = text[max(0, start - _BEFORE) : start]
-    if _IS_PUBLIC.search(text, max(0, start - _LONGEST_URL), start) or _HOST.match(value) or _NO_SECRET.search(before):
+    if _IS_PUBLIC.search(text, max(0, start - _MAX_URL), start) or _HOST.match(value) or _NO_SECRET.search(before):
         return ""
     is_hash = is_hexadecimal(value) and not is_mixed
     name = _ASSIGNED.search(before)
-    if name and _SECRET_NAME.search(name[1]) and len(value) >= (HASH if is_hash else ASSIGNED):
+    if name and _SECRET_NAME.search(name[1]) and len(value) >= (MIN_HASH if is_hash else MIN_ASSIGNED):
         return "secret"
-    least = NAMED_LENGTH if is_mixed else HASH if is_hash else NAMED_OF_ONE_CASE
-    if len(value) >= least and _is_named(text, start, end):
+    min_length = MIN_NAMED if is_mixed else MIN_HASH if is_hash else MIN_NAMED_ONE_CASE
+    if len(value) >= min_length and _is_named(text, start, end):
         return "secret"
-    if not (is_mixed and is_sure) or is_hexadecimal(value):
+    if not (is_mixed and is_random) or is_hexadecimal(value):
         return ""
-    if len(value) >= ASSIGNED and name and not _NO_NAME_OF_SECRET.search(name[1]):
+    if len(value) >= MIN_ASSIGNED and name and not _NO_NAME_OF_SECRET.search(name[1]):
         return "secret"
     if head.endswith((":", "/")) or _SLASHED.search(before):
         return "password"
-    return ALONE_KIND if len(value) >= ALONE and not _IDENTIFIER.fullmatch(value) else ""
+    return ALONE_KIND if len(value) >= MIN_ALONE and not _IDENTIFIER.fullmatch(value) else ""
 
 
 def _is_named(text: str, start: int, end: int) -> bool:
-    """Return whether a name such as "token" stands in the same sentence as the value, not far from it."""
+    """Return whether a name such as "token" stands close to the value in the same sentence."""
     before = text[max(0, start - _BEFORE) : start]
     before = before[max((cut.end() for cut in _SENTENCE.finditer(before)), default=0) :]
     if _NAME.search(before):
@@ -169,18 +169,20 @@ def _is_named(text: str, start: int, end: int) -> bool:
 
 
 def _looks_like_path(value: str) -> bool:
-    """Return whether `value` is a path, an attribute or a version: parts of which most are short words or numbers."""
+    """Return whether `value` is a path, an attribute or a version: short words or numbers between signs."""
     parts = re.split(r"[/.\\:]", value)
-    return len(parts) >= 3 and max(map(len, parts)) < ALONE
+    return len(parts) >= 3 and max(map(len, parts)) < MIN_ALONE
 
 
-def _said_in_base64(value: str) -> str | None:
-    """Return the text that `value` is in base64, None if it is not plain text in base64."""
+def _decode_base64(value: str) -> str | None:
+    """Return the plain text that `value` encodes in base64, None if it encodes none."""
     if len(value) < 16 or not _BASE64.fullmatch(value):
         return None
     padded = value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4)
     try:
-        said = base64.b64decode(padded, altchars=b"-_" if "-" in value or "_" in value else None, validate=True).decode("ascii")
+        decoded = base64.b64decode(padded, altchars=b"-_" if "-" in value or "_" in value else None, validate=True).decode(
+            "ascii"
+        )
     except (ValueError, UnicodeDecodeError):
         return None
-    return said if all(letter.isprintable() or letter in "\r\n\t" for letter in said) else None
+    return decoded if all(letter.isprintable() or letter in "\r\n\t" for letter in decoded) else None

@@ -22,19 +22,19 @@ _TABLE = os.path.join(os.path.dirname(__file__), "catalogue.json")
 
 class _CatalogueRow(NamedTuple):
     kind: str
-    literals: tuple[str, ...]  # in small letters; a text that holds none of them can not match
+    literals: tuple[str, ...]  # in small letters; a text without any of them cannot match
     pattern: str
-    group: int  # the secret's; 0: the first that took part, else the whole match
-    entropy: float  # bits a character that a secret has at least
+    group: int  # the secret's group; 0: the first group that matched, else the whole match
+    entropy: float  # minimum, in bits a character
 
 
-def known(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and kind of the secrets in `text` whose form a vendor is known for.
+def find_vendor_secrets(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and kind of the secrets in `text` that have a vendor's form.
 
     data: `text` in ASCII, one byte for each character.
     """
-    for row in _candidates(data.lower()):
-        for match in _compiled(row.pattern).finditer(data):
+    for row in _candidate_rows(data.lower()):
+        for match in _compile_pattern(row.pattern).finditer(data):
             groups = (row.group,) if row.group else range(1, len(match.groups()) + 1)
             group = next((group for group in groups if match.start(group) >= 0), 0)
             start, end = match.span(group)
@@ -43,28 +43,26 @@ def known(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _entropy(text: str) -> float:
-    """Return Shannon's entropy of the characters of `text`, in bits a character."""
+    """Return the Shannon entropy of the characters of `text`, in bits a character."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 
-def _candidates(lowered: bytes) -> list[_CatalogueRow]:
-    """Return the rows that a text in small letters may match, in their order."""
-    rows = _rows()
-    return [rows[place] for place in sorted(_literals().Match(lowered) or ())]
+def _candidate_rows(lowered: bytes) -> list[_CatalogueRow]:
+    rows = _catalogue_rows()
+    return [rows[index] for index in sorted(_literal_automaton().Match(lowered) or ())]
 
 
 @cache
-def _literals() -> re2.Set:
-    """Return one automaton of all literals: it tells in one pass which rows a text may match."""
+def _literal_automaton() -> re2.Set:
     literals = re2.Set.SearchSet()
-    for row in _rows():
+    for row in _catalogue_rows():
         literals.Add("|".join(map(re2.escape, row.literals)))
     literals.Compile()
     return literals
 
 
 @cache
-def _rows() -> tuple[_CatalogueRow, ...]:
+def _catalogue_rows() -> tuple[_CatalogueRow, ...]:
     with open(_TABLE, encoding="ascii") as file:
         rows = json.load(file)
     return tuple(
@@ -73,5 +71,5 @@ def _rows() -> tuple[_CatalogueRow, ...]:
 
 
 @cache
-def _compiled(pattern: str) -> re2._Regexp:
+def _compile_pattern(pattern: str) -> re2._Regexp:
     return re2.compile(pattern)

@@ -1,16 +1,16 @@
-"""Prefixes of vendors' tokens, and nouns of secrets: data for the pass on the way in, that on the way out, and disclosure."""
+"""Prefixes of vendors' tokens, and nouns of secrets: data for the passes on the way in and out, and for disclosure."""
 
 from subcog_hooks.core.tables import read_rows
 
 OPAQUE, WIDE = "opaque", "wide"  # forms of tokens
-WHOLE_WORD = 4  # letters of a word that others may hold
+MAX_WHOLE_WORD = 4  # letters; a longer noun may also stand inside another word
 
 _ROWS = read_rows(__file__, "prefixes.tsv")
 PREFIXES = frozenset(" ".join([words for form, _, words in _ROWS if form in (OPAQUE, WIDE)]).split())
-UNMISTAKABLE, OF_SENTENCES = (frozenset(words.split()) for _, length, words in _ROWS if length == "-")
-BESIDE = {kind: words.split("|") for form, kind, words in _ROWS if form == "beside"}
+UNMISTAKABLE, SENTENCE_WORDS = (frozenset(words.split()) for _, length, words in _ROWS if length == "-")
+SECRET_NOUNS = {kind: words.split("|") for form, kind, words in _ROWS if form == "beside"}
 
 
-def list_prefixes(chosen: str) -> list[tuple[str, int]]:
-    """Return each prefix of tokens of a form with the least length of what follows it. chosen: OPAQUE or WIDE."""
-    return [(prefix, int(length)) for form, length, words in _ROWS if form == chosen for prefix in words.split()]
+def list_prefixes(form: str) -> list[tuple[str, int]]:
+    """Return each prefix of a token form with the minimum length of the rest. form: OPAQUE or WIDE."""
+    return [(prefix, int(length)) for row_form, length, words in _ROWS if row_form == form for prefix in words.split()]

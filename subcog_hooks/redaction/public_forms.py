@@ -1,4 +1,4 @@
-"""Forms that look drawn by lot and that everybody may know: public keys, certificates, fingerprints, names of classes.
+"""Forms that look random and are public: public keys, certificates, fingerprints, names of classes.
 
 Facts from the formats' own documentation. Only a guess gives way to them: a vendor's token stays a secret wherever it stands.
 """
@@ -21,12 +21,12 @@ _PRIVATE_PART = re.compile(r"\"(?:d|k|p|q|dp|dq|qi)\"")
 
 
 def find_public(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of what everybody may know in a text of ASCII, one byte for each character.
+    """Yield start and end of public values in a text of ASCII, one byte for each character.
 
     >>> [(start, end) for start, end in find_public(b"push with ssh-ed25519 AAAAC3Nz ada@host")]
     [(10, 30)]
     """
-    for match in _forms().finditer(data):
+    for match in _public_forms().finditer(data):
         yield match.span()
     for match in _JWK.finditer(data):
         if not _PRIVATE_PART.search(match[0].decode("ascii")):
@@ -34,5 +34,5 @@ def find_public(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 @cache
-def _forms() -> re2._Regexp:
+def _public_forms() -> re2._Regexp:
     return re2.compile("|".join(f"(?:{form})" for (form,) in read_rows(__file__, "public_forms.tsv")))

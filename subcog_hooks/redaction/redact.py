@@ -1,9 +1,9 @@
 """Secrets and private spans are taken out here, before a text is stored: every way in calls `redact`.
 
-The patterns are those of detect-secrets, a catalogue of vendors' tokens (`catalogue`), and a table of what both miss. They
-are searched for by RE2, in linear time whatever the text. A secret is known by its form, by the name it is assigned to, or by
-letters drawn by lot beside such a name (`nearby`); by those alone only where digits, capitals and small letters mix, because
-developers' notes are full of hashes, UUIDs and commit ids.
+The patterns come from detect-secrets, from a catalogue of vendors' tokens (`catalogue`), and from a table of secrets that
+both miss. RE2 searches for them, in linear time for any text. A secret is known by its form, by the name it is assigned to,
+or by random letters beside such a name (`nearby`). Random letters alone suffice only where digits, capitals and small
+letters mix, because developers' notes are full of hashes, UUIDs and commit ids.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import re2
 from subcog_hooks.core.quiet_imports import defer_import
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import everyday, nearby, patterns, prefixes, secret_values
-from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, assigned, assigned_in_other_languages
-from subcog_hooks.redaction.leaks import without_private
+from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned
+from subcog_hooks.redaction.leaks import remove_private
 from subcog_hooks.redaction.public_forms import find_public
-from subcog_hooks.redaction.secret_values import HOLDS, MARKER, is_token, is_written_out
+from subcog_hooks.redaction.secret_values import JUDGES_BY_KIND, MARKER, is_token, is_written_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ PRIVATE = "private block"
 
 
 class Redacted(NamedTuple):
-    """A text without its secrets, and what was taken out: (kind, count) by kind in alphabetical order."""
+    """A text without its secrets, and the removed ones as (kind, count), by kind in alphabetical order."""
 
     text: str
     removed: tuple[tuple[str, int], ...]
@@ -38,16 +38,16 @@ class Redacted(NamedTuple):
 class _Span(NamedTuple):
     start: int
     end: int
-    rank: int  # of two that overlap, the lower one names the union
+    rank: int  # Of two overlapping spans, the lower rank names the union.
     kind: str
 
 
 class _Rule(NamedTuple):
     kind: str
-    near: re2._Regexp | None  # the pattern as RE2 takes it, over bytes: without look-around; None where RE2 refuses it
-    pattern: re.Pattern[str] | None  # the pattern itself where `near` is not the same
-    gate: str | None  # a shorter form of `near`, to be joined with the others' into one expression
-    group: int  # the group that is the secret, or 0 for all of it
+    near: re2._Regexp | None  # the pattern for RE2, over bytes, without look-around; None if RE2 refuses it
+    pattern: re.Pattern[str] | None  # the pattern itself, None if `near` is the same
+    gate: str | None  # a shorter form of `near`, for the combined expression of all rules
+    group: int  # the secret's group, 0 for the whole match
     holds: Callable[[str], bool]
 
 
@@ -61,11 +61,11 @@ def redact(text: str) -> Redacted:
     """
     counts: dict[str, int] = {}
     while True:
-        # again until nothing changes: what is removed may have kept a neighbour from looking like a secret
-        shorter, blocks = without_private(text)
+        # Repeat until nothing changes: a removed text may have kept its neighbour from looking like a secret.
+        shorter, blocks = remove_private(text)
         if blocks:
             counts[PRIVATE] = counts.get(PRIVATE, 0) + blocks
-        spans = _merged(_spans_behind_invisible(shorter))
+        spans = _merge_spans(_find_visible_spans(shorter))
         if not spans:
             return Redacted(shorter, tuple(sorted(counts.items(), key=lambda item: item[0].casefold())))
         pieces = []
@@ -77,26 +77,26 @@ def redact(text: str) -> Redacted:
         text = "".join(pieces) + shorter[position:]
 
 
-def holds_known_secret(text: str) -> bool:
-    """Return whether `text` holds a secret that is known by its form or the name it is assigned to, or a private span.
+def has_known_secret(text: str) -> bool:
+    """Return whether `text` has a secret that is known by its form or its name, or a private span.
 
-    What only looks drawn by lot does not count: ids and names of folders do, too.
+    Random-looking values do not count: ids and names of folders look so, too.
     """
-    plain = _plain(text)
+    plain = _ascii_copy(text)
     data = plain.encode()
     return bool(
-        without_private(text)[1]
-        or (_may_hold_secret(plain, data) and _pattern_spans(text, plain, data))
-        or any(assigned(text))
-        or any(everyday.find(text))
-        or any(_may_stand(text[start:end]) for start, end, _ in patterns.known(text, data))
+        remove_private(text)[1]
+        or (_may_have_secret(plain, data) and _pattern_spans(text, plain, data))
+        or any(find_assigned(text))
+        or any(everyday.find_everyday(text))
+        or any(_is_plausible(text[start:end]) for start, end, _ in patterns.find_vendor_secrets(text, data))
     )
 
 
-def describe(removed: Iterable[tuple[str, int]]) -> str:
-    """Return one line for people, "" when nothing was removed.
+def describe_removed(removed: Iterable[tuple[str, int]]) -> str:
+    """Return a line for people, "" if nothing was removed.
 
-    >>> describe((("AWS Access Key", 1), ("private block", 2)))
+    >>> describe_removed((("AWS Access Key", 1), ("private block", 2)))
     'removed 1 AWS access key and 2 private blocks'
     """
     parts = []
@@ -109,17 +109,17 @@ def describe(removed: Iterable[tuple[str, int]]) -> str:
     return "removed " + " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-# ---- what is looked for ----------------------------------------------------------------------------------------------
+# ---- patterns --------------------------------------------------------------------------------------------------------
 
-# Types of detect-secrets that are left out, and why.
-_LEFT_OUT = {
+# Types of detect-secrets that are not used, each with the reason.
+_EXCLUDED_TYPES = {
     "Public IP (ipv4)": "an address is no secret",
     "Private Key": "matches the header alone; below, the whole block goes",
     "NPM tokens": "takes quadratic time on a line of slashes and swallows the rest of the line; below",
     "Telegram Bot Token": "takes `timestamp:UUID` and `timestamp:SHA-1` for tokens; below with the leading A of real ones",
 }
 
-# Types whose group 1 is the secret; elsewhere a group is a part of it (GitHub's `ghp`) and the whole match goes.
+# In these types group 1 is the secret. In others a group is a part of it (GitHub's `ghp`), and the whole match goes.
 _SECRET_IN_GROUP_1 = {
     "AWS Access Key",
     "Basic Auth Credentials",
@@ -129,133 +129,133 @@ _SECRET_IN_GROUP_1 = {
     "SoftLayer Credentials",
 }
 
-_BLOCK = "private key"
+_KEY_BLOCK = "private key"
 
 _OPAQUE = r"[A-Za-z0-9_-]"
-_OPEN = r"[A-Za-z0-9_.=+/~%$:,-]"
+_WIDE = r"[A-Za-z0-9_.=+/~%$:,-]"
 
 
-def _with_prefix(table: list[tuple[str, int]], of: str) -> str:
-    """Return a pattern of every prefix with as many characters of the class `of` behind it as it asks for."""
-    lengths = sorted({least for _, least in table})
-    tokens = "|".join(
-        f"(?:{'|'.join(re.escape(prefix) for prefix, its in table if its == least)}){of}{{{least},}}" for least in lengths
-    )
+def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
+    """Return a pattern of all prefixes, each with its minimum number of characters of a class behind it."""
+    prefixes_by_length: dict[int, list[str]] = {}
+    for prefix, length in sorted(table, key=lambda row: row[1]):
+        prefixes_by_length.setdefault(length, []).append(re.escape(prefix))
+    tokens = "|".join(f"(?:{'|'.join(names)}){character_class}{{{length},}}" for length, names in prefixes_by_length.items())
     return rf"(?:\b|_|\\[nrt])({tokens})"
 
 
-# What a prefix alone tells: any other rule has a better name for it.
-_GENERAL = (
-    ("vendor token", _with_prefix(prefixes.list_prefixes(prefixes.OPAQUE), _OPAQUE), 1),
-    ("vendor token", _with_prefix(prefixes.list_prefixes(prefixes.WIDE), _OPEN), 1),
+# A prefix alone is the last resort: any other rule has a better name for the secret.
+_PREFIX_RULES = (
+    ("vendor token", _prefix_pattern(prefixes.list_prefixes(prefixes.OPAQUE), _OPAQUE), 1),
+    ("vendor token", _prefix_pattern(prefixes.list_prefixes(prefixes.WIDE), _WIDE), 1),
 )
 
 
-# ---- how it is found -------------------------------------------------------------------------------------------------
+# ---- search ----------------------------------------------------------------------------------------------------------
 
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _SPACE_BEYOND_RE2 = re.compile(r"[\x0b\x1c-\x1f]|[^\S\x00-\x7f]")
 _SPACES = bytes.maketrans(b"\x0b\x1c\x1d\x1e\x1f", b"     ")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_NO_WIDTH = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufe0e\ufe0f\ufeff")
-_EDGES = " \t\r\n\f\v=:\"'"  # what some patterns take along from around a secret
+_ZERO_WIDTH = frozenset(
+    "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufe0e\ufe0f\ufeff"
+)
+_EDGES = " \t\r\n\f\v=:\"'"  # Some patterns include these signs around a secret.
 _ESCAPES = ("\\n", "\\r", "\\t")
 _RUN = re.compile(r"[A-Za-z0-9_-]*")
-_GATE_MEMORY = 64 << 20  # bytes at most: with RE2's own 8 MiB its automaton starts over again and again
-_GATE_REPETITIONS = 8  # the exact counts of 60 patterns would fill RE2's automaton on a megabyte of base64: .5 s instead of .05
+_GATE_MEMORY = 64 << 20  # bytes; with RE2's own 8 MiB its automaton restarts again and again
+_GATE_REPETITIONS = 8  # Exact counts would fill RE2's automaton on a megabyte of base64: .5 s instead of .05.
 
 
-def _may_hold_secret(plain: str, data: bytes) -> bool:
-    """Return whether a text may hold a secret: a test of a few microseconds that no text fails which a pattern matches."""
-    gate, ungated = _gate()
-    return gate.search(data) is not None or any(any(_matches(rule, plain, data)) for rule in ungated)
+def _may_have_secret(plain: str, data: bytes) -> bool:
+    """Return whether a text may have a secret: a test of a few microseconds that every matching text passes."""
+    gate, ungated = _combined_gate()
+    return gate.search(data) is not None or any(any(_match_rule(rule, plain, data)) for rule in ungated)
 
 
-def _spans_behind_invisible(text: str) -> list[_Span]:
-    """Return the spans found in `text` when characters of no width are passed over.
+def _find_visible_spans(text: str) -> list[_Span]:
+    """Return the spans in `text` with zero-width characters skipped.
 
-    They are removed before a model reads it.
+    They are removed before a model reads the text.
     """
-    if text.isascii() or _NO_WIDTH.isdisjoint(text):
-        return _spans(text)
-    places = [place for place, character in enumerate(text) if character not in _NO_WIDTH]
-    visible = "".join(text[place] for place in places)
+    if text.isascii() or _ZERO_WIDTH.isdisjoint(text):
+        return _find_spans(text)
+    positions = [position for position, character in enumerate(text) if character not in _ZERO_WIDTH]
+    visible = "".join(text[position] for position in positions)
     return [
-        span._replace(start=places[span.start], end=places[span.end - 1] + 1)
-        for span in _spans(visible)
+        span._replace(start=positions[span.start], end=positions[span.end - 1] + 1)
+        for span in _find_spans(visible)
         if span.end > span.start
     ]
 
 
-def _spans(text: str) -> list[_Span]:
-    """Return the spans that every pattern finds in `text`, and those that look drawn by lot."""
-    plain = _plain(text)
+def _find_spans(text: str) -> list[_Span]:
+    plain = _ascii_copy(text)
     data = plain.encode()
-    spans = _pattern_spans(text, plain, data) if _may_hold_secret(plain, data) else []
-    last = len(_rules())
-    others = (*assigned_in_other_languages(text), *everyday.find(text))
+    spans = _pattern_spans(text, plain, data) if _may_have_secret(plain, data) else []
+    last = len(_all_rules())
+    others = (*find_foreign_assigned(text), *everyday.find_everyday(text))
     spans += [_Span(start, end, last + 1, kind) for start, end, kind in others]
-    for start, end, kind in patterns.known(text, data):
-        if not plain[max(0, start - 1) : start].isalnum() and _may_stand(text[start:end]):
+    for start, end, kind in patterns.find_vendor_secrets(text, data):
+        if not plain[max(0, start - 1) : start].isalnum() and _is_plausible(text[start:end]):
             spans.append(_Span(start, end, last + 2, kind))
-    return spans + _guesses(text, data, last)
+    return spans + _find_guesses(text, data, last)
 
 
-def _guesses(text: str, data: bytes, rank: int) -> list[_Span]:
-    """Return the spans that are assigned to a name or look drawn by lot, without those that everybody may know."""
+def _find_guesses(text: str, data: bytes, rank: int) -> list[_Span]:
     guesses = [
         _Span(start, end, rank + 3, kind)
-        for start, end, kind in nearby.drawn(text, _holds_secret)
-        if _may_stand(text[start:end])
+        for start, end, kind in nearby.find_random_values(text, _has_secret)
+        if _is_plausible(text[start:end])
     ]
-    if _assignment().search(data):
-        guesses += [_Span(start, end, rank, kind) for start, end, kind in assigned(text)]
+    if _assignment_gate().search(data):
+        guesses += [_Span(start, end, rank, kind) for start, end, kind in find_assigned(text)]
     public = list(find_public(data)) if guesses else []
     return [guess for guess in guesses if not any(start <= guess.start and guess.end <= end for start, end in public)]
 
 
-def _may_stand(secret: str) -> bool:
+def _is_plausible(secret: str) -> bool:
     return MARKER not in secret and is_token(secret) and is_written_out(secret)
 
 
-def _holds_secret(said: str) -> bool:
-    """Return whether a word in base64 says a secret that is known by its form or its name."""
-    plain = _plain(said)
+def _has_secret(decoded: str) -> bool:
+    plain = _ascii_copy(decoded)
     data = plain.encode()
-    return bool(_pattern_spans(said, plain, data)) or any(assigned(said))
+    return bool(_pattern_spans(decoded, plain, data)) or any(find_assigned(decoded))
 
 
 def _pattern_spans(text: str, plain: str, data: bytes) -> list[_Span]:
     spans = []
-    for rank, rule in enumerate(_rules()):
-        done = 0
-        for match in _matches(rule, plain, data):
+    for rank, rule in enumerate(_all_rules()):
+        last_end = 0
+        for match in _match_rule(rule, plain, data):
             span = match.span(rule.group)
-            if span[0] < done:
+            if span[0] < last_end:
                 continue
-            if rule.group == 0 and rule.kind != _BLOCK:
-                span = _token(plain, *span)
+            if rule.group == 0 and rule.kind != _KEY_BLOCK:
+                span = _trim_to_token(plain, *span)
             start, end = span
-            done = end
+            last_end = end
             secret = text[start:end]
-            if secret and rule.holds(secret) and (MARKER not in secret or rule.kind == _BLOCK):
+            if secret and rule.holds(secret) and (MARKER not in secret or rule.kind == _KEY_BLOCK):
                 spans.append(_Span(start, end, rank, rule.kind))
     return spans
 
 
-def _matches(rule: _Rule, plain: str, data: bytes) -> Iterator[re.Match[str] | re2._Match]:
+def _match_rule(rule: _Rule, plain: str, data: bytes) -> Iterator[re.Match[str] | re2._Match]:
     if rule.pattern is None and rule.near is not None:
         return iter(rule.near.finditer(data))
     if rule.pattern is not None and (rule.near is None or rule.near.search(data)):
-        return rule.pattern.finditer(plain)  # all that have look-around are bounded in length, so this is linear as well
+        return rule.pattern.finditer(plain)  # Patterns with look-around are bounded, so this is linear, too.
     return iter(())
 
 
-def _token(plain: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without the white space and quotes around it, and with the rest of a token longer than its pattern.
+def _trim_to_token(plain: str, start: int, end: int) -> tuple[int, int]:
+    """Trim white space and quotes off a span, and extend it by the rest of a token that is longer than its pattern.
 
-    It is empty for what begins inside a word, as in base64: that is chance. The n of an escaped newline is no word.
+    The span becomes empty if it begins inside a word, as in base64: that match is chance. The n of an escaped newline is no
+    word.
     """
     while start < end and plain[start] in _EDGES:
         start += 1
@@ -269,23 +269,23 @@ def _token(plain: str, start: int, end: int) -> tuple[int, int]:
     return start, rest.end() if rest else bare
 
 
-def _merged(spans: list[_Span]) -> list[_Span]:
-    """Return the spans in order; those that overlap become one, named by the lowest rank."""
+def _merge_spans(spans: list[_Span]) -> list[_Span]:
+    """Return the spans in order. Overlapping spans become one, named by the lowest rank."""
     merged: list[_Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
             last = merged[-1]
-            first = min(last, span, key=lambda one: one.rank)
+            first = min(last, span, key=lambda candidate: candidate.rank)
             merged[-1] = first._replace(start=last.start, end=max(last.end, span.end))
         else:
             merged.append(span)
     return merged
 
 
-def _plain(text: str) -> str:
-    """Return `text` in ASCII and of the same length: offsets in bytes and characters agree, and RE2's classes are Python's.
+def _ascii_copy(text: str) -> str:
+    """Return `text` in ASCII with the same length: offsets in bytes and characters agree, and RE2's classes are Python's.
 
-    White space becomes a space, any other character beyond ASCII one that no pattern names.
+    White space becomes a space; other characters beyond ASCII become one that no pattern names.
     """
     if text.isascii():
         return text.encode().translate(_SPACES).decode()
@@ -293,10 +293,10 @@ def _plain(text: str) -> str:
 
 
 @cache
-def _rules() -> tuple[_Rule, ...]:
-    """Return all patterns, ours first: they match whole tokens where others match a part. Prefixes alone come last."""
-    # 100 ms, paid once by a process that writes; another 250 were requests, by which plugins ask servers: ours ask none
-    with defer_import("requests", Response=object):  # some annotate with it
+def _all_rules() -> tuple[_Rule, ...]:
+    """Return all rules, ours first: they match whole tokens where others match a part. Prefixes alone come last."""
+    # 100 ms, paid once by a process that writes. `requests` would take another 250: plugins ask servers with it, ours ask none.
+    with defer_import("requests", Response=object):  # Some plugins name it in annotations.
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.plugins.base import BasePlugin, RegexBasedDetector
         from detect_secrets.plugins.jwt import JwtTokenDetector
@@ -304,36 +304,36 @@ def _rules() -> tuple[_Rule, ...]:
         plugins: Mapping[str, type[BasePlugin]] = get_mapping_from_secret_type_to_class()
     judges = vars(secret_values)
     rows = read_rows(__file__, "redact.tsv")
-    rules = [_rule(kind, pattern, int(group), *(judges[name] for name in names)) for kind, group, pattern, *names in rows]
+    rules = [_make_rule(kind, pattern, int(group), *(judges[name] for name in names)) for kind, group, pattern, *names in rows]
     for kind, plugin in sorted(plugins.items()):
-        if kind in _LEFT_OUT or not issubclass(plugin, RegexBasedDetector):
+        if kind in _EXCLUDED_TYPES or not issubclass(plugin, RegexBasedDetector):
             continue
         for pattern in plugin().denylist:
             group = 1 if kind in _SECRET_IN_GROUP_1 and pattern.groups else 0
-            rule = _rule(kind, pattern, group)
+            rule = _make_rule(kind, pattern, group)
             rules.append(rule._replace(holds=JwtTokenDetector.is_formally_valid) if plugin is JwtTokenDetector else rule)
-    return (*rules, *(_rule(*row) for row in _GENERAL))
+    return (*rules, *(_make_rule(*row) for row in _PREFIX_RULES))
 
 
-def _rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Callable[[str], bool] | None = None) -> _Rule:
-    """Return the rule of a pattern: our own are texts, which need not be compiled twice, a plugin's are compiled."""
-    written, flags = (pattern, re.ASCII) if isinstance(pattern, str) else (pattern.pattern, pattern.flags)
-    without = _LOOK_AROUND.sub("", written)
-    near = _linear(without, flags)
-    gate = _with_flags(_REPETITION.sub(_fewer, without), flags)
-    is_same = near is not None and without == written
+def _make_rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Callable[[str], bool] | None = None) -> _Rule:
+    """Return the rule of a pattern: ours are texts, which need no second compilation, a plugin's are compiled."""
+    source, flags = (pattern, re.ASCII) if isinstance(pattern, str) else (pattern.pattern, pattern.flags)
+    without = _LOOK_AROUND.sub("", source)
+    near = _compile_linear(without, flags)
+    gate = _with_flags(_REPETITION.sub(_shorten_repetition, without), flags)
+    is_same = near is not None and without == source
     return _Rule(
         kind,
         near,
         None if is_same else re.compile(pattern, flags) if isinstance(pattern, str) else pattern,
-        gate if _linear(gate, 0) else None,
+        gate if _compile_linear(gate, 0) else None,
         group,
-        holds or HOLDS.get(kind, is_token),
+        holds or JUDGES_BY_KIND.get(kind, is_token),
     )
 
 
-def _linear(pattern: str, flags: int) -> re2._Regexp | None:
-    """Return RE2's form of a pattern, or None if RE2 can not express it."""
+def _compile_linear(pattern: str, flags: int) -> re2._Regexp | None:
+    """Return RE2's form of a pattern, None if RE2 cannot express it."""
     if flags & re.VERBOSE and re.search(r"[\s#]", pattern):
         return None
     options = re2.Options()
@@ -349,24 +349,26 @@ def _with_flags(pattern: str, flags: int) -> str:
     return f"(?{letters}:{pattern})"
 
 
-def _fewer(repetition: re.Match[str]) -> str:
-    least, most = int(repetition[1]), int(repetition[2] or repetition[1])
-    return repetition[0] if most <= _GATE_REPETITIONS and repetition[2] != "" else f"{{{min(least, _GATE_REPETITIONS)},}}"
+def _shorten_repetition(repetition: re.Match[str]) -> str:
+    minimum, maximum = int(repetition[1]), int(repetition[2] or repetition[1])
+    return repetition[0] if maximum <= _GATE_REPETITIONS and repetition[2] != "" else f"{{{min(minimum, _GATE_REPETITIONS)},}}"
 
 
 @cache
-def _assignment() -> re2._Regexp:
-    """Return a pattern that finds whatever `assigned` does, and more."""
+def _assignment_gate() -> re2._Regexp:
+    """Return a pattern that matches every text in which `find_assigned` finds a value, and more."""
     return re2.compile(_with_flags(_LOOK_AROUND.sub("", ASSIGNMENT_HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
 
 
 @cache
-def _gate() -> tuple[re2._Regexp, tuple[_Rule, ...]]:
-    """Return one expression for all patterns, and the rules that it can not speak for, which always run."""
-    rules = _rules()
+def _combined_gate() -> tuple[re2._Regexp, tuple[_Rule, ...]]:
+    """Return one expression for all patterns, and the rules that it does not cover, which always run."""
+    rules = _all_rules()
     options = re2.Options()
     options.never_capture = True
     options.log_errors = False
     options.max_mem = _GATE_MEMORY
     gates = [rule.gate for rule in rules if rule.gate is not None]
-    return re2.compile("|".join([*gates, _assignment().pattern]), options), tuple(rule for rule in rules if rule.gate is None)
+    return re2.compile("|".join([*gates, _assignment_gate().pattern]), options), tuple(
+        rule for rule in rules if rule.gate is None
+    )

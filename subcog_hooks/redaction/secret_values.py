@@ -1,7 +1,4 @@
-"""Values of secrets, told from what only stands in their place: placeholders, references, paths, words.
-
-Values in, yes or no out.
-"""
+"""Tests of values: secrets against placeholders, references, paths and words."""
 
 import re
 from collections.abc import Callable
@@ -9,10 +6,10 @@ from collections.abc import Callable
 import re2
 
 from subcog_hooks.redaction import prefixes
-from subcog_hooks.redaction.randomness import LONGEST_WORD, is_drawn, is_no_word, mixes
+from subcog_hooks.redaction.randomness import MAX_WORD_LETTERS, is_unlike_words, looks_random, mixes_cases_and_digits
 
-MARKER = "[redacted: "  # begins what stands in the place of a removed secret
-LONGEST_VALUE = 200  # characters that are looked at; what goes on beyond them goes, too
+MARKER = "[redacted: "  # begins the text that replaces a secret
+MAX_VALUE = 200  # characters that are judged; the rest of a longer value is removed with them
 
 _PLACEHOLDER = re.compile(
     r"change[-_ ]?(?:me|it)\w*|place-?holder|(?:your|my|the|some|example|sample|dummy|fake|insert|enter|replace)(?:[-_ .].*)?"
@@ -32,10 +29,10 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
 _SPACE = re.compile(r"\s")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
-_WORD = r"(?:[A-Za-z]+(?:\d{1,3}[A-Za-z]*)?|\d{1,4}[A-Za-z]{0,8})"  # one way to match each, so no backtracking
+_WORD = r"(?:[A-Za-z]+(?:\d{1,3}[A-Za-z]*)?|\d{1,4}[A-Za-z]{0,8})"  # Each word matches in one way, so nothing backtracks.
 _WORDS = re.compile(rf"{_WORD}(?:[-_./:+~^]+{_WORD})+[-_./:]*")  # token_v2, 12-character, k8s-db-secret, src/auth2/token.ts:42
 _SHORT_WORDS = "By|Id|Of|To|In|On|At|Is|Up|Or|My|Go|No|Do|If|Io|Db|Ui"
-# readBigUInt64BE; letters can be shared out among its branches in very many ways, which RE2 does not try one by one
+# Such as readBigUInt64BE. Its branches can share letters in very many ways, which RE2 does not try one by one.
 _JOINED_WORDS = re2.compile(rf"(?:[A-Z]*[a-z]{{3,}}|[A-Z]+[a-z]{{2,}}|{_SHORT_WORDS}|[A-Z]{{2,}}|[-\d_./])+")
 _TERM = re.compile(
     r"oauth\d|sha\d+\w*|md\d|[hrep]s\d{3}|aes\d+\w*|base\d+\w*|utf\d+|argon2\w*|bcrypt\d*|x509|ed25519|http\d|ipv\d|u?int\d+\w*|"
@@ -46,12 +43,12 @@ _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*/?|[A-Za-z]:\\.*")
 
 
 def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, constant: bool = False) -> bool:
-    """Return whether `value` is a secret, given that it is assigned to a `name` of "password" or "secret".
+    """Return whether `value` is a secret if it is assigned to a `name` of "password" or "secret".
 
     quoted: it stood in quotes behind a sign of assignment; plain: it stood behind a bare `=` as in a shell or a URL;
     constant: the name is written in capitals.
     """
-    if len(value) < 4 or _SPACE.search(value) or _stands_in(value) or MARKER in value:
+    if len(value) < 4 or _SPACE.search(value) or _is_stand_in(value) or MARKER in value:
         return False
     if name == "password" and quoted:
         return True
@@ -64,13 +61,17 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
     if not has_letter:
         return name == "password" and len(value) >= 6 and digits == [value]
     if not digits:
-        return len(value) >= LONGEST_WORD and value.isalpha() and not value.isupper()
-    if len(value) < 6 or _TERM.fullmatch(value) or (_WORDS.fullmatch(value) and not (mixes(value) and is_drawn(value))):
+        return len(value) >= MAX_WORD_LETTERS and value.isalpha() and not value.isupper()
+    if (
+        len(value) < 6
+        or _TERM.fullmatch(value)
+        or (_WORDS.fullmatch(value) and not (mixes_cases_and_digits(value) and looks_random(value)))
+    ):
         return False
     return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
 
 
-# Words with which a compound that describes a password begins or ends: "user-supplied", "12-character", "length-12".
+# A compound that begins or ends with such a word describes a password: "user-supplied", "12-character", "length-12".
 _DESCRIPTIONS = frozenset(
     """
     change dummy example fake insert my replace some todo your
@@ -85,8 +86,8 @@ _DESCRIPTIONS = frozenset(
     var variable weak well wide word words wrong zeichen stellig
     """.split()
 )
-# Words of messages and labels in quotes: "Enter your password".
-_OF_MESSAGES = frozenset(
+# These words stand in messages and labels in quotes: "Enter your password".
+_MESSAGE_WORDS = frozenset(
     """
     add bitte cannot change character characters choose confirm contraseña digite digits eingeben empty enter entrez expired
     falsch forgot forgotten given ihr incorrect incorrecta inserisci introduzca invalid invalide is kennwort leer mandatory
@@ -96,25 +97,25 @@ _OF_MESSAGES = frozenset(
     länge mindestens lengte minimaal longueur moins longitud mínima mínimo comprimento lunghezza almeno
     """.split()
 )
-# Parts that name a kind of secret or a cipher, and are no secret: "k8s-db-secret-v2", "scram-sha-256".
+# These parts name a kind of secret or a cipher, and are no secret: "k8s-db-secret-v2", "scram-sha-256".
 _TERMS = frozenset(
     """
     aes argon bcrypt credential credentials env hash hmac jwt key keys password passwd rsa scram secret secrets sha token
     tokens
     """.split()
 )
-_OF_DESCRIPTIONS = re.compile(
+_DESCRIBING_FORMS = re.compile(
     r"\w{3,}(?:ed|ing|able|ible|ive|ical|ally|ous|less|ful|pflichtig|lich|bar|ée?s?|ad[oa]s?|id[oa]s?|at[oa])|ge\w{3,}t"
 )
 _ALGORITHM = re.compile(r"(?:oauth|sha|base|argon|utf|aes|rsa|md|ed|http|int|x|iso|rfc|cve|hmac|[ehrp]s)-?\d", re.IGNORECASE)
 _TYPES = frozenset("bytes password secure secret string varchar".split())
 _SIGNS_OF_PASSWORDS = re.compile(r"\w[!@#$%&*^?+~]\w")
-_GROUPS = re.compile(r"(?=.*\d)[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,7}")  # a licence
+_GROUPS = re.compile(r"(?=.*\d)[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,7}")  # a licence key
 _DATE = re.compile(r"(?:19|20)\d\d([-/.]?)\d\d?\1\d\d?")
 
 
 def is_stated(value: str) -> bool:
-    """Return whether `value`, which a sentence says a password is, may be one: words joined by signs, or more than words.
+    """Return whether `value`, stated as a password in a sentence, may be one: words joined by signs, or more than words.
 
     >>> [is_stated(value) for value in ("tin-kettle-moss", "Gale!Reed", "user-supplied", "required", "12-character")]
     [True, True, False, False, False]
@@ -134,12 +135,12 @@ def is_mixture(value: str) -> bool:
 
 def is_adjacent(value: str) -> bool:
     """Return whether `value` right behind a noun, without a sign, may be a password: a mixture, no algorithm."""
-    is_rare = mixes(value) and re.search(r"\d\d|[!@#$%&*]", value) is not None
+    is_rare = mixes_cases_and_digits(value) and re.search(r"\d\d|[!@#$%&*]", value) is not None
     return is_rare and not _ALGORITHM.search(value) and is_labelled(value)
 
 
 def is_assigned(value: str) -> bool:
-    """Return whether `value`, which is assigned to the name of a password or a key, may be one."""
+    """Return whether `value`, assigned to the name of a password or a key, may be a secret."""
     return is_labelled(value) or is_key(value)
 
 
@@ -149,7 +150,7 @@ def is_field(value: str) -> bool:
 
 
 def is_key(value: str) -> bool:
-    """Return whether `value`, which a sentence says a key or a token is, may be one."""
+    """Return whether `value`, stated as a key or a token in a sentence, may be one."""
     if is_value(value, "secret", quoted=False) or (_has_digit(value) and _SIGNS_OF_PASSWORDS.search(value)):
         return True
     return _GROUPS.fullmatch(value) is not None or (_has_digit(value) and is_joined_key(value))
@@ -163,10 +164,12 @@ def is_phrase(value: str) -> bool:
     """
     words = value.split()
     if len(words) == 1:
-        return is_stated(value) or (len(value) > 4 and value.isalpha() and not (_stands_in(value) or _describes(value.lower())))
+        return is_stated(value) or (
+            len(value) > 4 and value.isalpha() and not (_is_stand_in(value) or _is_description(value.lower()))
+        )
     if len(words) == 2 and not _has_digit(value):
-        return value.islower() and not any(len(word) < 4 or _describes(word) or word in _OF_MESSAGES for word in words)
-    return not _REFERENCE.fullmatch(value) and _OF_MESSAGES.isdisjoint(word.lower().strip(".,:!?") for word in words)
+        return value.islower() and not any(len(word) < 4 or _is_description(word) or word in _MESSAGE_WORDS for word in words)
+    return not _REFERENCE.fullmatch(value) and _MESSAGE_WORDS.isdisjoint(word.lower().strip(".,:!?") for word in words)
 
 
 def is_in_block(value: str) -> bool:
@@ -175,7 +178,7 @@ def is_in_block(value: str) -> bool:
         value.isalpha()
         and value.islower()
         and len(value) > 4
-        and not (_stands_in(value) or _describes(value) or value in _TYPES)
+        and not (_is_stand_in(value) or _is_description(value) or value in _TYPES)
     )
 
 
@@ -195,16 +198,25 @@ def is_joined_key(value: str) -> bool:
 
 
 def _is_word(value: str) -> bool:
-    return value.isalpha() and value.islower() and len(value) < LONGEST_WORD
+    return value.isalpha() and value.islower() and len(value) < MAX_WORD_LETTERS
 
 
-def _describes(word: str) -> bool:
-    return word in _DESCRIPTIONS or _OF_DESCRIPTIONS.fullmatch(word) is not None
+def _is_description(word: str) -> bool:
+    return word in _DESCRIPTIONS or _DESCRIBING_FORMS.fullmatch(word) is not None
 
 
 def _is_joined(value: str, min_words: int) -> bool:
-    """Return whether signs join words or numbers to a password. min_words: where no digit and no rarer sign is among them."""
-    if len(value) < 6 or "/" in value or _stands_in(value) or MARKER in value or any(sign in value for sign in _SIGNS_OF_CODE):
+    """Return whether signs join words or numbers to a password.
+
+    min_words: the minimum number of words in a value without a digit or a rare sign.
+    """
+    if (
+        len(value) < 6
+        or "/" in value
+        or _is_stand_in(value)
+        or MARKER in value
+        or any(sign in value for sign in _SIGNS_OF_CODE)
+    ):
         return False
     parts = [part for part in re.split(r"[\W_]+", value.lower()) if part]
     if (
@@ -212,8 +224,8 @@ def _is_joined(value: str, min_words: int) -> bool:
         or _ATTRIBUTE.fullmatch(value)
         or ("." in value and not _has_digit(value))
         or any(map(_is_term, parts))
-        or _describes(parts[0])
-        or _describes(parts[-1])
+        or _is_description(parts[0])
+        or _is_description(parts[-1])
     ):
         return False
     if _SIGNS_OF_PASSWORDS.search(value) or (_has_digit(value) and any(part.isalpha() and len(part) > 2 for part in parts)):
@@ -226,7 +238,7 @@ def _is_term(part: str) -> bool:
 
 
 def is_code(value: str) -> bool:
-    """Return whether `value` is a PIN or the code of a door: four digits or more, with letters and signs among them at most.
+    """Return whether `value` is a PIN or a door's code: four digits or more, and otherwise capitals and signs only.
 
     >>> is_code("4711"), is_code("8842B"), is_code("12-34-56"), is_code("2024-05-01"), is_code("4-digit")
     (True, True, True, False, False)
@@ -236,9 +248,9 @@ def is_code(value: str) -> bool:
 
 
 def is_card(value: str) -> bool:
-    """Return whether `value` is the number of a card: in four groups, or with a last digit that fits the others.
+    """Return whether `value` is a card's number: in four groups, or with a last digit that fits the others.
 
-    Numbers of few different digits are those of documentation.
+    Numbers of few different digits come from documentation.
 
     >>> [is_card(value) for value in ("4539148803436467", "4539148803436468", "4539 1488 0343 6468", "4242 4242 4242 4242")]
     [True, False, True, False]
@@ -250,9 +262,9 @@ def is_card(value: str) -> bool:
 
 
 def is_seed(value: str) -> bool:
-    """Return whether the words of `value` are those of a wallet: none of a sentence is among them."""
+    """Return whether the words of `value` are a wallet's phrase: no word of ordinary sentences is among them."""
     words = re.findall(r"[^\W\d_]+", value)
-    return len(words) in range(12, 25) and prefixes.OF_SENTENCES.isdisjoint(map(str.lower, words)) and len(set(words)) > 6
+    return len(words) in range(12, 25) and prefixes.SENTENCE_WORDS.isdisjoint(map(str.lower, words)) and len(set(words)) > 6
 
 
 def is_no_address(value: str) -> bool:
@@ -273,28 +285,28 @@ def is_made_of_words(value: str) -> bool:
     return _WORDS.fullmatch(value) is not None or (value.isascii() and _JOINED_WORDS.fullmatch(value) is not None)
 
 
-def _stands_in(value: str) -> bool:
+def _is_stand_in(value: str) -> bool:
     """Return whether `value` is a placeholder, a mask, a reference to a secret kept elsewhere, or a path."""
     if len(set(value.lower()) - set("-_ ")) <= 2 or _PLACEHOLDER.fullmatch(value) or _REFERENCE.fullmatch(value):
         return True
-    return bool(_PATH.fullmatch(value)) and not any(_mixes(part) for part in value.split("/"))
+    return bool(_PATH.fullmatch(value)) and not any(_is_generated(part) for part in value.split("/"))
 
 
-def _mixes(value: str) -> bool:
+def _is_generated(value: str) -> bool:
     """Return whether `value` has the length and the mixture of characters of a generated secret."""
     return len(value) >= 20 and value.lower() != value != value.upper() and _has_digit(value)
 
 
 def is_written_out(value: str) -> bool:
-    return not _stands_in(value)
+    return not _is_stand_in(value)
 
 
 def _is_bearer(value: str) -> bool:
-    return _has_digit(value) and not _stands_in(value) and not _WORDS.fullmatch(value[:LONGEST_VALUE])
+    return _has_digit(value) and not _is_stand_in(value) and not _WORDS.fullmatch(value[:MAX_VALUE])
 
 
 def is_bare(value: str) -> bool:
-    return is_value(value[:LONGEST_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
+    return is_value(value[:MAX_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
 
 
 _PREFIXES = tuple(sorted(prefixes.PREFIXES, key=len, reverse=True))
@@ -302,15 +314,15 @@ _PORT = re.compile(r"\d{1,5}(?:[/?#].*)?", re.DOTALL)
 
 
 def _is_vendor_token(value: str) -> bool:
-    """Return whether what follows a vendor's prefix is no name.
+    """Return whether the part behind a vendor's prefix is no name.
 
     `sk-learn-contrib-package` begins like a token, too.
     """
     prefix = next((prefix for prefix in _PREFIXES if value.startswith(prefix)), "")
-    rest = value[len(prefix) : LONGEST_VALUE]
+    rest = value[len(prefix) : MAX_VALUE]
     if prefix in prefixes.UNMISTAKABLE:
         return is_token(value) and (_has_digit(rest) or mixes_cases(rest)) and not is_made_of_words(rest)
-    return is_token(value) and (is_drawn(rest) or is_no_word(rest))
+    return is_token(value) and (looks_random(rest) or is_unlike_words(rest))
 
 
 def mixes_cases(value: str) -> bool:
@@ -319,23 +331,23 @@ def mixes_cases(value: str) -> bool:
 
 def _is_block(value: str) -> bool:
     first = value[:64]
-    return mixes(first) and is_drawn(first)
+    return mixes_cases_and_digits(first) and looks_random(first)
 
 
 def _is_in_url(value: str) -> bool:
-    return not _stands_in(value) and not _PORT.fullmatch(value) and "://" not in value
+    return not _is_stand_in(value) and not _PORT.fullmatch(value) and "://" not in value
 
 
 def _is_user_token(value: str) -> bool:
-    return is_drawn(value) and not _stands_in(value)
+    return looks_random(value) and not _is_stand_in(value)
 
 
 def is_parameter(value: str) -> bool:
-    return is_drawn(value) or is_value(value[:LONGEST_VALUE], "secret", quoted=False)
+    return looks_random(value) or is_value(value[:MAX_VALUE], "secret", quoted=False)
 
 
 def _is_hook(value: str) -> bool:
-    return any(len(part) >= 16 and is_drawn(part) for part in value.split("/")) or is_drawn(value)
+    return any(len(part) >= 16 and looks_random(part) for part in value.split("/")) or looks_random(value)
 
 
 def _has_digit(value: str) -> bool:
@@ -350,11 +362,11 @@ def is_token(value: str) -> bool:
     return value[-8:].lower() != "xxxxxxxx"
 
 
-HOLDS: dict[str, Callable[[str], bool]] = {
+JUDGES_BY_KIND: dict[str, Callable[[str], bool]] = {
     "API key": _has_digit,
-    "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too
+    "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too.
     "Basic Auth Credentials": is_written_out,
-    "IBM Cloud IAM Key": _mixes,  # 44 characters behind any "key " would be enough for detect-secrets
+    "IBM Cloud IAM Key": _is_generated,  # detect-secrets accepts any 44 characters behind "key ".
     "URL password": _is_in_url,
     "URL token": _is_user_token,
     "authorization header": is_written_out,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 
 from subcog_hooks.share import server_documents
-from subcog_hooks.share.server_schema import KEPT_OWN, LOST
-from subcog_hooks.share.synced import ARRIVING, CHANGED, DELETED, ERASED, Known, Overruling
+from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
+from subcog_hooks.share.synced import ARRIVING, CHANGED, DELETED, ERASED, Overruling, SyncRecord
 from subcog_hooks.store.memory import PENDING, TEAM, Memory
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.store import Store
 
 _LATEST = "SELECT revision, token::text FROM subcog.pushes ORDER BY revision DESC LIMIT 1"
-# the turn to write first, then a revision that nobody has, then a statement that changes nothing: its trigger notes a push
+# Take the turn to write, reserve a new revision, then run a statement that changes nothing: its trigger notes a push.
 _ADD = (
     b"SELECT subcog.lift(0)",
     b"SELECT subcog.lift(max(revision) + 1) FROM subcog.pushes",
@@ -25,7 +26,7 @@ _ADD = (
 
 
 def note_latest(connection: Connection, state: ShareState) -> int:
-    """Note the latest push there, before anything of it is noted as known: it may be lost when this run is cut off.
+    """Note the server's latest push before any of its rows is recorded: a cut-off run may lose those.
 
     Return its revision, 0 for none. Raises StoreError, psycopg's errors.
     """
@@ -36,8 +37,8 @@ def note_latest(connection: Connection, state: ShareState) -> int:
     return int(row[0])
 
 
-def add(connection: Connection) -> None:
-    """Add a push of no memory: what else this transaction writes is missed, too, where a backup takes it back.
+def add_empty_push(connection: Connection) -> None:
+    """Add a push without memories: if a backup undoes this transaction, clients notice.
 
     Raises psycopg's errors.
     """
@@ -45,104 +46,102 @@ def add(connection: Connection) -> None:
         connection.execute(statement)
 
 
+@dataclass(slots=True)
 class Batch:
-    """The changes of a batch here.
+    """Collect the changes that a batch makes here.
 
-    kept: what is known of memories that stay as they are; before: colleagues' earlier changes of the user's own memories, by
-    id; count: of their changes in this batch.
+    before: colleagues' earlier changes of the user's own memories, by id. own: the user's versions that are kept beside a
+    colleague's. count: the number of changes of the user's memories by colleagues. kept: the records of memories that stay
+    as they are. records: the records of memories to write.
     """
 
-    __slots__ = ("_before", "_known", "changed", "count", "deleted", "kept", "new", "overruled", "own", "purged")
+    before: dict[str, Overruling]
+    new: dict[str, Memory] = field(default_factory=dict)
+    own: dict[str, Memory] = field(default_factory=dict)
+    changed: dict[str, Memory] = field(default_factory=dict)
+    deleted: dict[str, Memory] = field(default_factory=dict)
+    overruled: dict[str, Overruling] = field(default_factory=dict)
+    count: int = 0
+    purged: list[str] = field(default_factory=list)
+    kept: list[SyncRecord] = field(default_factory=list)
+    records: list[SyncRecord] = field(default_factory=list)
 
-    def __init__(self, before: dict[str, Overruling]) -> None:
-        self.new: dict[str, Memory] = {}
-        self.own: dict[str, Memory] = {}  # the user's, which are kept beside what took their places
-        self.changed: dict[str, Memory] = {}
-        self.deleted: dict[str, Memory] = {}
-        self.overruled: dict[str, Overruling] = {}
-        self.count = 0
-        self.purged: list[str] = []
-        self.kept: list[Known] = []
-        self._known: list[Known] = []
-        self._before = before
-
-    def take(self, memory: Memory, known: Known, *, is_new: bool) -> None:
+    def add_arrived(self, memory: Memory, record: SyncRecord, *, is_new: bool) -> None:
         (self.new if is_new else self.changed)[memory.id] = memory
-        self._known.append(known)
+        self.records.append(record)
 
     def put_aside(self, memory: Memory) -> None:
-        """Keep a version beside the one that takes its place: it is sent like any other memory."""
+        """Keep a version beside the version that replaces it: it is sent like any other memory."""
         text = f"{memory.project}\n{memory.id}\n{server_documents.local_digest(memory)}"
-        id_ = LOST + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-        status = PENDING if memory.status == PENDING else "superseded"  # what waits for the person's word does not leave so
+        id_ = LOST_PREFIX + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        status = PENDING if memory.status == PENDING else "superseded"  # a proposal must not be shared as superseded
         self.new[id_] = memory.with_changes(id=id_, status=status, superseded_by=memory.id, seq=0)
 
-    def keep(self, memory: Memory) -> None:
-        """Keep a version of the user's own beside a colleague's, one of each text: it stays on this machine."""
-        id_ = kept_id(memory)
+    def keep_own(self, memory: Memory) -> None:
+        """Keep the user's own version beside a colleague's, once for each text: it stays on this machine."""
+        id_ = kept_copy_id(memory)
         self.own[id_] = memory.with_changes(id=id_, status="superseded", superseded_by=memory.id, seq=0)
 
-    # colleagues' changes of the user's own memories
+    # Colleagues' changes of the user's own memories.
 
     def _is_as_left(self, memory: Memory) -> bool:
-        """Return whether a memory is still as a colleague has left it."""
-        before = self._before.get(memory.id)
+        before = self.before.get(memory.id)
         return before is not None and before.updated_at == memory.updated_at
 
     def take_over(self, memory: Memory, after: Memory, author: str, store: Store, *, is_same: bool, is_kept: bool) -> None:
         """Keep the user's own version of a memory that a colleague has changed, and note the colleague.
 
-        is_same: nothing of it counts here; is_kept: it is put aside already.
+        is_same: the colleague changed no field that counts here. is_kept: the user's version is already put aside.
         """
         was_changed = self._is_as_left(memory)
         if is_same:
             if was_changed:
-                self.overruled[memory.id] = self._before[memory.id]._replace(updated_at=after.updated_at)
+                self.overruled[memory.id] = self.before[memory.id]._replace(updated_at=after.updated_at)
             return
-        there = store.by_ids([kept_id(memory)]).values() if was_changed else ()
-        if not is_kept and not any(version.status == "superseded" for version in there):
-            self.keep(memory)
-        self._note(memory, author, CHANGED, after.updated_at)
+        kept_copies = store.by_ids([kept_copy_id(memory)]).values() if was_changed else ()
+        if not is_kept and not any(version.status == "superseded" for version in kept_copies):
+            self.keep_own(memory)
+        self._note_overruling(memory, author, CHANGED, after.updated_at)
 
     def note_deleted(self, memory: Memory, author: str, *, is_erased: bool, is_own: bool) -> None:
-        """Note that a colleague has deleted a memory of the user's own, or a version that took its place."""
-        if is_own or memory.id in self._before:
+        """Note that a colleague has deleted a memory of the user's own, or the version that replaced it."""
+        if is_own or memory.id in self.before:
             after = self.deleted.get(memory.id, memory)
-            self._note(memory, author, ERASED if is_erased else DELETED, after.updated_at)
+            self._note_overruling(memory, author, ERASED if is_erased else DELETED, after.updated_at)
 
-    def _note(self, memory: Memory, author: str, kind: str, updated_at: int) -> None:
+    def _note_overruling(self, memory: Memory, author: str, kind: str, updated_at: int) -> None:
         self.count += 1
-        before = self._before.get(memory.id)
-        was = before if before and (self._is_as_left(memory) or memory.trust == TEAM) else memory
-        self.overruled[memory.id] = Overruling(memory.id, author, kind, updated_at, was.status, was.superseded_by)
+        before = self.before.get(memory.id)
+        original = before if before and (self._is_as_left(memory) or memory.trust == TEAM) else memory
+        self.overruled[memory.id] = Overruling(memory.id, author, kind, updated_at, original.status, original.superseded_by)
 
-    def write(self, store: Store) -> None:
-        """Store it. What is there already, since a run before this one was cut off, is written over."""
-        there = store.by_ids([*self.new, *self.own])
-        self.changed.update({id_: self.new.pop(id_) for id_ in there if id_ in self.new})
-        store.add([*self.new.values(), *(memory for id_, memory in self.own.items() if id_ not in there)])
-        kept_again = [memory for id_, memory in self.own.items() if id_ in there]
+    def store_changes(self, store: Store) -> None:
+        """Store the changes. Memories that an earlier, cut-off run has stored are overwritten."""
+        stored_ids = store.by_ids([*self.new, *self.own])
+        self.changed.update({id_: self.new.pop(id_) for id_ in stored_ids if id_ in self.new})
+        store.add([*self.new.values(), *(memory for id_, memory in self.own.items() if id_ not in stored_ids)])
+        kept_again = [memory for id_, memory in self.own.items() if id_ in stored_ids]
         store.update([*kept_again, *self.changed.values(), *self.deleted.values()])
         if self.purged:
             store.purge(self.purged)
 
-    def about_to_arrive(self) -> list[Known]:
-        """Return what is known of new memories until they are stored. To be called before `write`."""
-        for known in self._known:
-            memory = self.new.get(known.id) or self.changed[known.id]
-            known.local = ARRIVING
-            known.shared = server_documents.digest(server_documents.with_withheld(memory, known.withheld))
-        return [known for known in self._known if known.id in self.new]
+    def arriving_records(self) -> list[SyncRecord]:
+        """Return the records of new memories while they are not stored yet. Call it before `store_changes`."""
+        for record in self.records:
+            memory = self.new.get(record.id) or self.changed[record.id]
+            record.local = ARRIVING
+            record.shared = server_documents.document_digest(server_documents.document_with_withheld(memory, record.withheld))
+        return [record for record in self.records if record.id in self.new]
 
-    def noted(self) -> list[Known]:
-        """Return what is known of the memories that were written."""
-        for known in self._known:
-            memory = self.new.get(known.id) or self.changed[known.id]
-            known.seq, known.local = memory.seq, server_documents.local_digest(memory)
-        return self._known
+    def stored_records(self) -> list[SyncRecord]:
+        """Return the records of the memories that were written."""
+        for record in self.records:
+            memory = self.new.get(record.id) or self.changed[record.id]
+            record.seq, record.local = memory.seq, server_documents.local_digest(memory)
+        return self.records
 
 
-def kept_id(memory: Memory) -> str:
-    """Return the id under which a version of one's own is kept beside a colleague's: one for each text that a memory had."""
+def kept_copy_id(memory: Memory) -> str:
+    """Return the id under which the user's version is kept beside a colleague's: one id for each text."""
     text = f"{memory.project}\n{memory.id}\n{memory.content_hash}"
-    return KEPT_OWN + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return KEPT_OWN_PREFIX + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]

@@ -1,7 +1,7 @@
-"""The connection to the team's server: whose settings count, how it is encrypted, how long it is waited for.
+"""The connection to the team's server: its settings, its encryption and its timeouts.
 
-libpq's own ways hold: a service file, a password file, its environment, its TLS settings. Variables that a repository at hand
-sets do not count. No password passes through here.
+libpq's own sources hold: a service file, a password file, its environment, its TLS settings. Variables that a repository at
+hand sets do not count. No password passes through here.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from subcog_hooks.core.errors import ConfigError, ServerError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
-    from typing import Any  # of a row: what a column holds is said by the schema
+    from typing import Any  # a row's columns: the schema gives their types
 
     import psycopg
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-CONNECT_WAIT_S = 10  # of a command that somebody waits for
-RESTING_WAIT_S = 5  # of the work at rest
-STATEMENT_WAIT_MS = 60_000  # a batch takes .2 s; a whole export is read in pieces
-OTHERS_WAIT_MS = 10_000  # for another client that is sending a batch
-UNREACHABLE_MS = 20_000  # without a sign of the server's machine
-SILENT_S = 75.0  # without a word of the server, which ends a statement itself after STATEMENT_WAIT_MS
-LONGEST_ANSWER_S = 600.0  # to a statement, however it trickles in; a batch has 8 MB
-BUILDING_S = 7_200.0  # both, where it makes an index of millions of vectors
-LONGEST_MESSAGE = 300  # characters of what the server says
-# in what libpq says where trying again does not help: a server that is not proven, a password or a service that is not found
-SETTLED = ("certificate", "channel binding", "authentication method", "password", "definition of service")
+CONNECT_WAIT_S = 10  # seconds, while a person waits
+BACKGROUND_WAIT_S = 5  # seconds, in the background
+STATEMENT_WAIT_MS = 60_000  # A batch takes .2 s; a whole export is read in pieces.
+OTHERS_WAIT_MS = 10_000  # ms, while another client sends a batch
+UNREACHABLE_MS = 20_000  # ms without a packet from the server's machine
+SILENT_S = 75.0  # seconds without an answer; the server itself ends a statement after STATEMENT_WAIT_MS
+MAX_ANSWER_S = 600.0  # seconds for the whole answer to a statement; a batch has 8 MB
+BUILD_WAIT_S = 7_200.0  # seconds for both limits while the server builds an index of millions of vectors
+MAX_MESSAGE = 300  # characters of a server message
+# Words of libpq's errors that a retry does not cure: an unproven server, a missing password or service.
+FINAL_ERRORS = ("certificate", "channel binding", "authentication method", "password", "definition of service")
 VERIFYING = ("verify-ca", "verify-full")
 ENCRYPTED = ("require", *VERIFYING)
-KNOWS_REQUIRE_AUTH = 160_000  # the version of libpq, as of `sslrootcert=system`
+KNOWS_REQUIRE_AUTH = 160_000  # the first version of libpq with `require_auth`
 
-_UNKNOWN_THERE = re.compile(r'(role|database) ".*" (does not exist|is not permitted to log in)')
+_UNKNOWN_ROLE_OR_DATABASE = re.compile(r'(role|database) ".*" (does not exist|is not permitted to log in)')
 _PASSWORD = re.compile(r"(password|passwd|pwd)\s*=\s*\S+", re.IGNORECASE)
 _LOGIN = re.compile(r"(postgres(?:ql)?://[^\s:/@]*):[^\s@]*@", re.IGNORECASE)
 
@@ -49,51 +49,53 @@ def drop_project_variables() -> list[str]:
 
 
 def require_library() -> None:
-    """Raise ServerError with what to install where psycopg is missing or finds no libpq."""
-    drop_project_variables()  # before libpq and its TLS library read them
+    """Raise ServerError with the install command if psycopg is missing or finds no libpq."""
+    drop_project_variables()  # libpq and its TLS library would read them
     try:
-        import psycopg  # noqa: F401 - 90 ms, and an extra: only commands that share have it
+        import psycopg  # noqa: F401 - 90 ms, and an extra: only commands that share import it
     except ImportError as error:
         raise ServerError("sharing needs psycopg, which is not installed", 'install "subcog[share]"') from error
 
 
-def settings_of(url: str) -> dict[str, str]:
+def connection_settings(url: str) -> dict[str, str]:
     """Return the connection's parameters as libpq will have them: the address, its service, the environment, defaults.
 
-    url: `share.url`. Raises ConfigError for an address that libpq does not take or that has a password in it.
+    url: `share.url`. Raises ConfigError for an address that libpq does not accept or that has a password in it.
     """
     import psycopg
     from psycopg import pq
 
     try:
-        given = {option.keyword.decode(): option.val.decode() for option in pq.Conninfo.parse(url.encode()) if option.val}
+        url_settings = {
+            option.keyword.decode(): option.val.decode() for option in pq.Conninfo.parse(url.encode()) if option.val
+        }
     except psycopg.Error as error:
         raise ConfigError("share.url is no address", "expected one such as postgresql://ada@db.example.com/team") from error
-    if "password" in given or "sslpassword" in given:
+    if "password" in url_settings or "sslpassword" in url_settings:
         raise ConfigError("share.url has a password in it", "put it into ~/.pgpass, or into a service file")
-    service = given.get("service")
+    service = url_settings.get("service")
     with _service_in_force(service):
-        known = _defaults()
-    if service and known == {**_defaults(), "service": service}:  # nothing comes of it, of which libpq tells who connects
+        defaults = _default_settings()
+    # libpq reports a missing service only when it connects.
+    if service and defaults == {**_default_settings(), "service": service}:
         raise ConfigError(f"the server's service {service} is not found", "it stands in ~/.pg_service.conf, or PGSERVICEFILE")
-    return {**known, **given}
+    return {**defaults, **url_settings}
 
 
-def _defaults() -> dict[str, str]:
-    """Return the parameters of the environment and its service, and libpq's own. Raises ConfigError."""
+def _default_settings() -> dict[str, str]:
     import psycopg
     from psycopg import pq
 
     try:
         options = pq.Conninfo.get_defaults()
     except psycopg.Error as error:
-        raise ConfigError("the server's service can not be read", _clean(str(error))) from error
+        raise ConfigError("the server's service cannot be read", _clean_message(str(error))) from error
     return {option.keyword.decode(): option.val.decode() for option in options if option.val}
 
 
 @contextmanager
 def _service_in_force(service: str | None) -> Iterator[None]:
-    """Let libpq's defaults be those of a service meanwhile: it tells them of the environment's service alone."""
+    """Set PGSERVICE for the block: libpq reports the defaults of that service alone."""
     before = os.environ.get("PGSERVICE")
     if service:
         os.environ["PGSERVICE"] = service
@@ -107,7 +109,7 @@ def _service_in_force(service: str | None) -> Iterator[None]:
 
 
 def is_local(parameters: Mapping[str, str]) -> bool:
-    """Return whether the server is on this machine: what is sent to it does not travel.
+    """Return whether the server is on this machine, so that no data travels.
 
     >>> [is_local({"host": host}) for host in ("/run/postgresql", "127.0.0.1,::1", "db.example.com", "10.0.0.1,localhost")]
     [True, True, False, False]
@@ -123,7 +125,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def tls_mode(parameters: Mapping[str, str]) -> str:
-    """Return the sslmode to connect with: `verify-full` unless the server is local, or another that encrypts was asked for.
+    """Return the sslmode to connect with: `verify-full`, unless the server is local or another encrypting mode is set.
 
     >>> tls_mode({"host": "db.example.com"}), tls_mode({"host": "db.example.com", "sslmode": "require"})
     ('verify-full', 'require')
@@ -134,103 +136,103 @@ def tls_mode(parameters: Mapping[str, str]) -> str:
     return mode if mode in ENCRYPTED or is_local(parameters) else "verify-full"
 
 
-def protection(parameters: Mapping[str, str], libpq: int) -> dict[str, Any]:
-    """Return the parameters that keep password and memories from whoever only poses as the server.
+def protection_parameters(parameters: Mapping[str, str], libpq: int) -> dict[str, Any]:
+    """Return the parameters that keep password and memories from an impostor of the server.
 
     A certificate proves who a server is. Where none is asked for, the password has to: with channel binding the server shows
-    that it knows the password, too, and that nobody stands between. What the person says about it in the address, in the
-    service or in the environment holds. libpq: its version.
+    that it has the password, too, and that nobody stands between. The person's own settings in the address, the service or the
+    environment hold. libpq: its version.
 
-    >>> protection({"host": "db.example.com", "sslmode": "require"}, 180_000)
+    >>> protection_parameters({"host": "db.example.com", "sslmode": "require"}, 180_000)
     {'sslmode': 'require', 'channel_binding': 'require', 'require_auth': 'scram-sha-256'}
-    >>> protection({"host": "db.example.com", "sslmode": "require", "require_auth": "gss"}, 180_000)
+    >>> protection_parameters({"host": "db.example.com", "sslmode": "require", "require_auth": "gss"}, 180_000)
     {'sslmode': 'require'}
-    >>> protection({"host": "localhost"}, 180_000)
+    >>> protection_parameters({"host": "localhost"}, 180_000)
     {'sslmode': 'prefer', 'require_auth': '!password,!md5'}
     """
     mode = tls_mode(parameters)
-    made: dict[str, Any] = {"sslmode": mode}
-    is_to_choose = "require_auth" not in parameters
+    protection: dict[str, Any] = {"sslmode": mode}
+    may_choose_auth = "require_auth" not in parameters
     if mode in VERIFYING:
-        if "sslrootcert" not in parameters and (file := _authorities()):
-            made["sslrootcert"] = file
+        if "sslrootcert" not in parameters and (file := _authorities_file()):
+            protection["sslrootcert"] = file
     elif is_local(parameters):
-        if libpq >= KNOWS_REQUIRE_AUTH and is_to_choose:
-            made["require_auth"] = "!password,!md5"  # another user of this machine may listen where the server does not
-    elif is_to_choose:
-        if parameters.get("channel_binding") != "disable":  # which some proxies need
-            made["channel_binding"] = "require"
+        if libpq >= KNOWS_REQUIRE_AUTH and may_choose_auth:
+            protection["require_auth"] = "!password,!md5"  # another user of this machine may listen where the server does not
+    elif may_choose_auth:
+        if parameters.get("channel_binding") != "disable":  # Some proxies need it disabled.
+            protection["channel_binding"] = "require"
         if libpq >= KNOWS_REQUIRE_AUTH:
-            made["require_auth"] = "scram-sha-256"
-    return made
+            protection["require_auth"] = "scram-sha-256"
+    return protection
 
 
-def _authorities() -> str:
-    """Return the file of the certificate authorities of the system, "" where the person has one for PostgreSQL.
+def _authorities_file() -> str:
+    """Return the file of the system's certificate authorities, "" if the person has a file for PostgreSQL.
 
     `sslrootcert=system` would look where the libraries of psycopg's builds were made.
     """
-    own = os.path.join(os.environ.get("APPDATA", ""), "postgresql") if os.name == "nt" else os.path.expanduser("~/.postgresql")
-    if os.path.exists(os.path.join(own, "root.crt")):
+    is_windows = os.name == "nt"
+    folder = os.path.join(os.environ.get("APPDATA", ""), "postgresql") if is_windows else os.path.expanduser("~/.postgresql")
+    if os.path.exists(os.path.join(folder, "root.crt")):
         return ""
     import ssl
 
-    known = ssl.get_default_verify_paths().cafile
-    if known:
-        return known
-    import certifi  # for a Python that does not know the system's certificates
+    file = ssl.get_default_verify_paths().cafile
+    if file:
+        return file
+    import certifi  # This Python does not find the system's certificates.
 
     return certifi.where()
 
 
-def identity_of(url: str) -> str:
-    """Return what an agreement to share holds for: the hosts, ports and database that an address leads to.
+def server_identity(url: str) -> str:
+    """Return the identity that an agreement to share is for: the address's hosts, ports and database.
 
-    Raises ServerError without psycopg, ConfigError as `settings_of`.
+    Raises ServerError without psycopg, ConfigError as `connection_settings`.
     """
     require_library()
-    parameters = settings_of(url)
-    told = {name: parameters.get(name, "") for name in ("host", "hostaddr", "port", "dbname")}
-    told["dbname"] = told["dbname"] or parameters.get("user", "")  # as libpq has it
-    return " ".join(f"{name}={value}" for name, value in told.items() if value)
+    parameters = connection_settings(url)
+    identity = {name: parameters.get(name, "") for name in ("host", "hostaddr", "port", "dbname")}
+    identity["dbname"] = identity["dbname"] or parameters.get("user", "")  # libpq's default
+    return " ".join(f"{name}={value}" for name, value in identity.items() if value)
 
 
-def place_of(url: str) -> str:
-    """Return the server and the database in words, without user and password, for messages.
+def server_address(url: str) -> str:
+    """Return the server and the database for messages, without user and password.
 
-    >>> place_of("postgresql://ada@db.example.com:5433/team"), place_of("service=team")
+    >>> server_address("postgresql://ada@db.example.com:5433/team"), server_address("service=team")
     ('db.example.com:5433/team', 'service=team')
-    >>> place_of("postgresql://ada@/team?host=/run/postgresql")
+    >>> server_address("postgresql://ada@/team?host=/run/postgresql")
     'localhost/team'
     """
-    place = url.partition("://")[2].rpartition("@")[2].partition("?")[0]
-    return f"localhost{place}" if place.startswith("/") else place or url
+    address = url.partition("://")[2].rpartition("@")[2].partition("?")[0]
+    return f"localhost{address}" if address.startswith("/") else address or url
 
 
 @contextmanager
-def opened(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None) -> Iterator[Connection]:
+def open_connection(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None) -> Iterator[Connection]:
     """Yield a connection in autocommit mode. Raises ConfigError, ServerError; psycopg's own errors become ServerError.
 
-    url: `share.url`. wait_s: for the server to answer. silent_s: after which one that falls silent later is given up, SILENT_S
-    where nothing is said.
+    url: `share.url`. wait_s: for the server's first answer. silent_s: the longest silence later, None for SILENT_S.
     """
     require_library()
     from psycopg import pq
 
-    parameters = settings_of(url)
+    parameters = connection_settings(url)
     options = " ".join(
         [
             f"-c statement_timeout={STATEMENT_WAIT_MS}",
             f"-c lock_timeout={OTHERS_WAIT_MS}",
-            f"-c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS}",  # or who falls silent keeps others from sending
+            f"-c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS}",  # A silent client would keep others from sending.
             "-c search_path=pg_catalog",
         ]
     )
-    with translated(url):
-        connection = _patient(silent_s or SILENT_S).connect(
+    with raise_server_errors(url):
+        connection = _connection_class(silent_s or SILENT_S).connect(
             url,
             autocommit=True,
-            **protection(parameters, pq.version()),
+            **protection_parameters(parameters, pq.version()),
             connect_timeout=wait_s,
             application_name="subcog",
             options=f"{parameters.get('options', '')} {options}".strip(),
@@ -245,29 +247,29 @@ def opened(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | None = None
             connection.close()
 
 
-def _patient(silent_s: float) -> type[Connection]:
-    """Return psycopg's connection, given up where the server says nothing for so long: libpq itself would wait for ever."""
+def _connection_class(silent_s: float) -> type[Connection]:
+    """Return a psycopg connection class with a limit on silence: libpq itself would wait forever."""
     import psycopg
 
     class Patient(psycopg.Connection):
         def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
             try:
-                return super().wait(_listened_to(gen, silent_s), *args, **options)
+                return super().wait(_limit_silence(gen, silent_s), *args, **options)
             except _Silent as silence:
-                self.pgconn.finish()  # what is under way will not be ended otherwise
+                self.pgconn.finish()  # Nothing else ends the statement that is running.
                 raise psycopg.OperationalError(str(silence)) from None
 
     return Patient
 
 
 class _Silent(Exception):
-    """The server says nothing any more, or too little."""
+    """The server has stopped answering, or answers too slowly."""
 
 
-def _listened_to(gen: Generator[Any, Any, Any], silent_s: float) -> Generator[Any, Any, Any]:
-    """Run what waits for the server, which is told several times a second of nothing. Raises _Silent."""
+def _limit_silence(gen: Generator[Any, Any, Any], silent_s: float) -> Generator[Any, Any, Any]:
+    """Run psycopg's wait generator, polled several times a second. Raises _Silent."""
     began = heard = time.monotonic()
-    longest_s = max(LONGEST_ANSWER_S, silent_s)
+    longest_s = max(MAX_ANSWER_S, silent_s)
     try:
         wanted = next(gen)
         while True:
@@ -285,37 +287,39 @@ def _listened_to(gen: Generator[Any, Any, Any], silent_s: float) -> Generator[An
 
 
 @contextmanager
-def translated(url: str) -> Iterator[None]:
-    """Raise psycopg's errors as ServerError, of one line, without a password."""
+def raise_server_errors(url: str) -> Iterator[None]:
+    """Turn psycopg's errors into ServerError, with one line and no password."""
     import psycopg
 
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
-        said = _clean(str(error))
-        is_of_server = "extension" in said or "for database" in said  # not of the tables
+        message = _clean_message(str(error))
+        is_of_server = "extension" in message or "for database" in message  # else the tables' owner decides
         hint = "see `subcog help sharing`" if is_of_server else "their owner lets you: `subcog share init --grant ROLE`"
-        raise ServerError(f"{place_of(url)} does not allow it: {said}", hint) from error
+        raise ServerError(f"{server_address(url)} does not allow it: {message}", hint) from error
     except psycopg.errors.LockNotAvailable as error:
-        raise ServerError(f"another client has been sending to {place_of(url)} for long", "try again later") from error
+        raise ServerError(f"another client has been sending to {server_address(url)} for long", "try again later") from error
     except psycopg.OperationalError as error:
-        said = _clean(str(error))
-        if _UNKNOWN_THERE.search(said):
+        message = _clean_message(str(error))
+        if _UNKNOWN_ROLE_OR_DATABASE.search(message):
             hint = "correct the role or the database in the address"
-            raise ServerError(f"{place_of(url)} does not know it: {said}", hint) from error
-        hint = "see `subcog help sharing`" if any(word in said for word in SETTLED) else "nothing is lost; try again"
-        raise ServerError(f"{place_of(url)} can not be reached: {said}", hint) from error
+            raise ServerError(f"{server_address(url)} does not know it: {message}", hint) from error
+        hint = "see `subcog help sharing`" if any(word in message for word in FINAL_ERRORS) else "nothing is lost; try again"
+        raise ServerError(f"{server_address(url)} cannot be reached: {message}", hint) from error
     except psycopg.Error as error:
-        raise ServerError(f"{place_of(url)} has refused: {_clean(str(error))}", "see `subcog help sharing`") from error
+        raise ServerError(
+            f"{server_address(url)} has refused: {_clean_message(str(error))}", "see `subcog help sharing`"
+        ) from error
 
 
-def _clean(message: str) -> str:
-    """Return what libpq or the server says in one line, without secrets.
+def _clean_message(message: str) -> str:
+    """Return a message of libpq or the server in one line, without secrets.
 
-    >>> _clean("connection failed\\n  password=hunter2 at postgresql://ada:hunter2@db/team")
+    >>> _clean_message("connection failed\\n  password=hunter2 at postgresql://ada:hunter2@db/team")
     'connection failed password=[redacted] at postgresql://ada:[redacted]@db/team'
     """
-    from subcog_hooks.redaction.leaks import mask
+    from subcog_hooks.redaction.leaks import mask_secrets
 
     line = _PASSWORD.sub(r"\1=[redacted]", " ".join(message.split()))
-    return mask(_LOGIN.sub(r"\1:[redacted]@", line))[:LONGEST_MESSAGE]
+    return mask_secrets(_LOGIN.sub(r"\1:[redacted]@", line))[:MAX_MESSAGE]

@@ -6,6 +6,8 @@ so that no client can forge or forget them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from subcog_hooks.core.errors import ServerError
 
 TYPE_CHECKING = False
@@ -14,14 +16,15 @@ if TYPE_CHECKING:
 
     from subcog_hooks.share.server_connection import Connection
 
-DIMENSION = 384  # of the vectors: the packaged model's
-MAX_DOCUMENT = 200_000  # bytes of a memory that travels; an import cuts longer texts at their headings
-MANY_VECTORS = 150_000  # of projects that are asked together: as many are compared one by one, more are looked for by the graph
-LINKS, LINKS_LOOKED_AT = 24, 100  # of the graph; of the nearest ten of 100,000 hard texts 24 and 64 find .990, these .995
-BYTES_TO_BUILD = 2_000  # of memory, of a vector, to make the graph at once
-LOST = "lost-"  # begins the id of a version that lost a conflict
-KEPT_OWN = "kept-"  # and of a version of one's own that a colleague replaced, which stays on this machine
-VERSION = 2  # of the tables
+DIMENSION = 384  # of the packaged model's vectors
+MAX_DOCUMENT = 200_000  # bytes of a shared memory; an import cuts longer texts at their headings
+MANY_VECTORS = 150_000  # vectors of a search's projects; up to here all are compared, beyond it the graph is searched
+# Of the nearest ten of 100,000 hard texts, 24 and 64 find .990, these .995.
+GRAPH_LINKS, GRAPH_BUILD_DEPTH = 24, 100
+GRAPH_BUILD_BYTES = 2_000  # bytes of memory for each vector, to build the graph in one pass
+LOST_PREFIX = "lost-"  # begins the id of a version that lost a conflict
+KEPT_OWN_PREFIX = "kept-"  # begins the id of a user's version that a colleague replaced: it stays on this machine
+VERSION = 2  # The version of the tables.
 
 _TABLES = f"""
 CREATE TABLE subcog.server (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), version int NOT NULL);
@@ -83,8 +86,8 @@ BEGIN
     NEW.doc := NULL;
   ELSIF OLD.doc IS NOT NULL AND OLD.doc IS DISTINCT FROM NEW.doc AND NEW.base IS DISTINCT FROM OLD.revision
         AND NOT NEW.erased THEN
-    lost := '{LOST}' || substr(encode(sha256(convert_to(OLD.project || chr(10) || OLD.id || chr(10) || OLD.doc::text, 'UTF8')),
-                               'hex'), 1, 24);
+    lost := '{LOST_PREFIX}' || substr(encode(sha256(convert_to(
+      OLD.project || chr(10) || OLD.id || chr(10) || OLD.doc::text, 'UTF8')), 'hex'), 1, 24);
     INSERT INTO subcog.memories (project, id, author, doc, lost_to, content_hash, language)
     VALUES (OLD.project, lost, OLD.author,
             OLD.doc || jsonb_build_object('status', 'superseded', 'superseded_by', OLD.id), OLD.id, OLD.content_hash,
@@ -142,8 +145,8 @@ CREATE TABLE subcog.members (role name NOT NULL, project text NOT NULL, PRIMARY 
 _SIGNS = f"signs bit({DIMENSION}) GENERATED ALWAYS AS (%s.binary_quantize(embedding)::bit({DIMENSION})) STORED"
 _SIGNS_INDEX = "CREATE INDEX vectors_signs ON subcog.vectors (project, model) INCLUDE (signs, id, part);"
 
-# Apart from the other tables: it needs the extension, which a database can get later. int8 vectors of the packaged model as
-# they are: part 0 is the whole text's, the others its passages'.
+# This table needs the extension, which a database can get later. It holds the packaged model's int8 vectors: part 0 is the
+# vector of the whole text, the other parts belong to its passages.
 VECTORS = f"""
 CREATE TABLE subcog.vectors (
   project text NOT NULL,
@@ -158,11 +161,11 @@ CREATE TABLE subcog.vectors (
 );
 {_SIGNS_INDEX}
 """
-# Numbers of two bytes hold an int8 exactly. What it finds needs no closer look, and of its nearest 1,000 few are left out.
+# Numbers of two bytes hold an int8 exactly, so hits of the graph need no second comparison.
 GRAPH = f"""
 CREATE INDEX vectors_by_cosine ON subcog.vectors
 USING hnsw ((embedding::{{schema}}.halfvec({DIMENSION})) {{schema}}.halfvec_cosine_ops)
-WITH (m = {LINKS}, ef_construction = {LINKS_LOOKED_AT});
+WITH (m = {GRAPH_LINKS}, ef_construction = {GRAPH_BUILD_DEPTH});
 """
 
 _BY_PROJECT = """
@@ -178,81 +181,57 @@ _GRANTS = (
     "GRANT SELECT ON subcog.server, subcog.memories, subcog.pushes, subcog.members TO {role}",
     "GRANT EXECUTE ON FUNCTION subcog.count_words(text[]) TO {role}",
 )
-_WRITING = (
+_WRITE_GRANTS = (
     "GRANT INSERT (project, id, base, doc, content_hash, language) ON subcog.memories TO {role}",
     "GRANT UPDATE (base, doc, erased, content_hash, language) ON subcog.memories TO {role}",
     "GRANT EXECUTE ON FUNCTION subcog.lift(bigint) TO {role}",
 )
-_OF_VECTORS = ("GRANT SELECT ON subcog.vectors TO {role}",)
-_WRITING_VECTORS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
+_VECTOR_GRANTS = ("GRANT SELECT ON subcog.vectors TO {role}",)
+_VECTOR_WRITE_GRANTS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TeamTables:
-    """The state of the server. server: its id, "" where there is nothing; has_vectors: it has the table of vectors; has_graph:
-    and its graph; vector_schema: the schema of the extension, "" without it; is_by_project: rows are kept apart by project;
-    may_write: the role that asks may; may_make: it may make tables there; scans_on: the extension goes on where a filter has
-    left too few."""
+    """The state of the server.
 
-    __slots__ = (
-        "has_graph",
-        "has_vectors",
-        "is_by_project",
-        "may_make",
-        "may_write",
-        "role",
-        "scans_on",
-        "server",
-        "vector_schema",
-        "version",
-    )
+    server: its id, "" without tables; vector_schema: the schema of the extension, "" without it; role: the connected role.
+    is_by_project: row-level security separates projects. may_write, may_make: the role may write rows, make tables.
+    scans_on: the extension continues a graph search whose filter left too few rows.
+    """
 
-    def __init__(
-        self,
-        server: str,
-        version: int,
-        vector_schema: str,
-        role: str,
-        *,
-        has_vectors: bool,
-        has_graph: bool,
-        is_by_project: bool,
-        may_write: bool,
-        may_make: bool,
-        scans_on: bool,
-    ) -> None:
-        self.server = server
-        self.version = version
-        self.vector_schema = vector_schema
-        self.role = role
-        self.has_vectors = has_vectors
-        self.has_graph = has_graph
-        self.is_by_project = is_by_project
-        self.may_write = may_write
-        self.may_make = may_make
-        self.scans_on = scans_on
+    server: str
+    version: int
+    vector_schema: str
+    role: str
+    has_vectors: bool
+    has_graph: bool
+    is_by_project: bool
+    may_write: bool
+    may_make: bool
+    scans_on: bool
 
     @property
     def vector_type(self) -> str:
-        """The name of the type of vectors, in its schema and of its dimension."""
-        return f"{quoted(self.vector_schema)}.vector({DIMENSION})"
+        """The name of the type of vectors, with its schema and dimension."""
+        return f"{quote_name(self.vector_schema)}.vector({DIMENSION})"
 
     @property
     def graph_type(self) -> str:
-        """The name of the type of vectors in the graph."""
-        return f"{quoted(self.vector_schema)}.halfvec({DIMENSION})"
+        """The name of the type of the graph's vectors."""
+        return f"{quote_name(self.vector_schema)}.halfvec({DIMENSION})"
 
 
-def quoted(name: str) -> str:
-    """Return a name as SQL takes it, whatever is in it.
+def quote_name(name: str) -> str:
+    """Quote a name for SQL.
 
-    >>> quoted('a"; DROP TABLE b')
+    >>> quote_name('a"; DROP TABLE b')
     '"a""; DROP TABLE b"'
     """
     return '"' + name.replace('"', '""') + '"'
 
 
-def look(connection: Connection) -> TeamTables:
-    """Return what is on the server, and the role that asks."""
+def read_tables(connection: Connection) -> TeamTables:
+    """Return the state of the server's tables, and the connected role."""
     row = connection.execute(
         "SELECT to_regclass('subcog.server') IS NOT NULL, to_regclass('subcog.vectors') IS NOT NULL, session_user,"
         " (SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('subcog.memories')),"
@@ -263,15 +242,15 @@ def look(connection: Connection) -> TeamTables:
         " (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('subcog.vectors_by_cosine'))"
     ).fetchone()
     assert row is not None
-    is_there, has_vectors, role, is_by_project, vector_schema, may_write, may_make, scans_on, has_graph = row
+    has_tables, has_vectors, role, is_by_project, vector_schema, may_write, may_make, scans_on, has_graph = row
     server, version = "", 0
-    if is_there and (known := connection.execute("SELECT id::text, version FROM subcog.server").fetchone()):
-        server, version = known
+    if has_tables and (server_row := connection.execute("SELECT id::text, version FROM subcog.server").fetchone()):
+        server, version = server_row
     return TeamTables(
-        server,
-        version,
-        vector_schema or "",
-        role,
+        server=server,
+        version=version,
+        vector_schema=vector_schema or "",
+        role=role,
         has_vectors=bool(has_vectors),
         has_graph=bool(has_graph),
         is_by_project=bool(is_by_project),
@@ -281,98 +260,96 @@ def look(connection: Connection) -> TeamTables:
     )
 
 
-def require(connection: Connection) -> TeamTables:
-    """Return what is on the server. Raises ServerError unless it has the tables of this version."""
-    found = look(connection)
-    if not found.version:
+def require_tables(connection: Connection) -> TeamTables:
+    """Return the state of the server's tables. Raises ServerError unless they have this version."""
+    tables = read_tables(connection)
+    if not tables.version:
         raise ServerError("the server has no team's memory yet", "`subcog share init` makes it")
-    if found.version < VERSION:
+    if tables.version < VERSION:
         raise ServerError(
-            f"the server's tables are of version {found.version}, from before 0.1.0",
+            f"the server's tables are of version {tables.version}, from before 0.1.0",
             "its owner drops the schema subcog and runs `subcog share init`; all send their memories again",
         )
-    if found.version > VERSION:
+    if tables.version > VERSION:
         raise ServerError(
-            f"the server's tables are of version {found.version}, this subcog knows {VERSION}",
+            f"the server's tables are of version {tables.version}, this subcog knows {VERSION}",
             "upgrade subcog; nothing is lost",
         )
-    return found
+    return tables
 
 
-class Plan:
-    """The steps of `share init` on the server. statements: the SQL; told: the same in words, a line each; afterwards: SQL that
-    no transaction can hold, and that changes nothing.
+@dataclass(slots=True)
+class SetupPlan:
+    """The steps of `share init` on the server. Some may take minutes, without a message of the server.
 
-    Some may take minutes, of which the server says nothing.
+    statements: the SQL; steps: the same in words, a line each. afterwards: SQL that no transaction can hold, and that
+    changes no rows.
     """
 
-    __slots__ = ("afterwards", "statements", "told")
+    statements: list[str] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
+    afterwards: list[str] = field(default_factory=list)
 
-    def __init__(self) -> None:
-        self.statements: list[str] = []
-        self.told: list[str] = []
-        self.afterwards: list[str] = []
-
-    def add(self, told: str, *statements: str) -> None:
-        self.told.append(told)
+    def add(self, step: str, *statements: str) -> None:
+        self.steps.append(step)
         self.statements += statements
 
 
-def plan(
+def plan_setup(
     connection: Connection,
-    found: TeamTables,
+    tables: TeamTables,
     *,
     by_project: bool,
     writers: Sequence[str] = (),
     readers: Sequence[str] = (),
-) -> Plan:
-    """Return what is missing on the server. Raises ServerError for tables of another version.
+) -> SetupPlan:
+    """Return the steps that the server still needs. Raises ServerError for tables of another version.
 
-    by_project: rows are to be kept apart by project; writers, readers: roles that are to get their grants.
+    by_project: separate rows by project. writers, readers: roles that need grants.
     """
-    if found.version not in (0, VERSION):
-        require(connection)
-    made = Plan()
-    if not found.version:
+    if tables.version not in (0, VERSION):
+        require_tables(connection)
+    steps = SetupPlan()
+    if not tables.version:
         _require_own_schema(connection)
-        made.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
-        made.add("its tables: memories, pushes, members, with the triggers that give revisions and authors", _TABLES)
-    has_vectors = found.has_vectors
-    if not has_vectors and found.may_make and (schema := found.vector_schema or _makeable(connection, made)):
-        made.add("the table of vectors", VECTORS.format(schema=quoted(schema)))
+        steps.add("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog")
+        steps.add("its tables: memories, pushes, members, with the triggers that give revisions and authors", _TABLES)
+    has_vectors = tables.has_vectors
+    if not has_vectors and tables.may_make and (schema := tables.vector_schema or _plan_extension(connection, steps)):
+        steps.add("the table of vectors", VECTORS.format(schema=quote_name(schema)))
         has_vectors = True
-    if found.has_vectors and (count := _too_many(connection)):
-        size = max(64, count * BYTES_TO_BUILD // 1_000_000)
-        made.add(
+    if tables.has_vectors and (count := _count_without_graph(connection)):
+        size = max(64, count * GRAPH_BUILD_BYTES // 1_000_000)
+        steps.add(
             f"a graph of {count:,} vectors, too many to compare each: many minutes, in which nobody sends vectors,"
             f" and {size:,} MB of memory",
             f"SET LOCAL maintenance_work_mem = '{size}MB'",
-            "DROP INDEX IF EXISTS subcog.vectors_by_cosine",  # one that its making left invalid
-            GRAPH.format(schema=quoted(found.vector_schema)),
+            "DROP INDEX IF EXISTS subcog.vectors_by_cosine",  # A failed build leaves an invalid index.
+            GRAPH.format(schema=quote_name(tables.vector_schema)),
         )
-    if found.has_vectors and made.told:  # or each vector would be looked up in the table when signs are read from their index
-        made.afterwards.append("VACUUM ANALYZE subcog.vectors")
-    if by_project and not found.is_by_project:
-        tables = ["memories", "vectors"] if has_vectors else ["memories"]
-        made.add(
+    if tables.has_vectors and steps.steps:  # else a scan of the signs visits each row of the table
+        steps.afterwards.append("VACUUM ANALYZE subcog.vectors")
+    if by_project and not tables.is_by_project:
+        table_names = ["memories", "vectors"] if has_vectors else ["memories"]
+        steps.add(
             "row-level security: a role sees and writes the projects that subcog.members gives it",
-            *(_BY_PROJECT.format(table=table) for table in tables),
+            *(_BY_PROJECT.format(table=table) for table in table_names),
         )
-    elif found.is_by_project and has_vectors and not found.has_vectors:
-        made.add("row-level security of the vectors", _BY_PROJECT.format(table="vectors"))
+    elif tables.is_by_project and has_vectors and not tables.has_vectors:
+        steps.add("row-level security of the vectors", _BY_PROJECT.format(table="vectors"))
     for role in (*writers, *readers):
-        grants = _GRANTS + (_OF_VECTORS if has_vectors else ())
+        grants = _GRANTS + (_VECTOR_GRANTS if has_vectors else ())
         if role in writers:
-            grants += _WRITING + (_WRITING_VECTORS if has_vectors else ())
-        made.add(
+            grants += _WRITE_GRANTS + (_VECTOR_WRITE_GRANTS if has_vectors else ())
+        steps.add(
             f"for the role {role}: {'reading and writing' if role in writers else 'reading'} these tables, nothing else",
-            *(grant.format(role=quoted(role)) for grant in grants),
+            *(grant.format(role=quote_name(role)) for grant in grants),
         )
-    return made
+    return steps
 
 
-def _too_many(connection: Connection) -> int:
-    """Return about how many vectors there are, where they have no graph, need one, and the role may make it, else 0."""
+def _count_without_graph(connection: Connection) -> int:
+    """Return the approximate number of vectors that need a graph which this role may build, else 0."""
     row = connection.execute(
         "SELECT reltuples::bigint FROM pg_class WHERE oid = 'subcog.vectors'::regclass AND reltuples > %s"
         " AND pg_has_role(session_user, relowner, 'USAGE')"
@@ -383,7 +360,7 @@ def _too_many(connection: Connection) -> int:
 
 
 def _require_own_schema(connection: Connection) -> None:
-    """Raise ServerError where another role made the schema: its owner could drop whatever is put into it."""
+    """Raise ServerError if another role made the schema: its owner could drop all its tables."""
     others = connection.execute(
         "SELECT pg_get_userbyid(nspowner) FROM pg_namespace JOIN pg_roles AS asking ON asking.rolname = session_user"
         " WHERE nspname = 'subcog' AND nspowner <> asking.oid"
@@ -393,21 +370,21 @@ def _require_own_schema(connection: Connection) -> None:
         raise ServerError(f"the schema subcog belongs to {others[0]}", "who is to own the tables makes it, or is given it")
 
 
-def _makeable(connection: Connection, made: Plan) -> str:
-    """Return the schema in which the extension will be, "" where the server does not offer it."""
+def _plan_extension(connection: Connection, steps: SetupPlan) -> str:
+    """Plan the extension and return its schema, "" if the server does not offer it."""
     if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
         return ""
-    made.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")
+    steps.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")
     return "public"
 
 
-def carry_out(connection: Connection, made: Plan) -> None:
+def run_plan(connection: Connection, steps: SetupPlan) -> None:
     """Run all of a plan, or nothing of it."""
     connection.execute("SET statement_timeout = 0")
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('subcog.schema'))")
-        for statement in made.statements:
+        for statement in steps.statements:
             connection.execute(statement.encode())
-    for statement in made.afterwards:
+    for statement in steps.afterwards:
         connection.execute(statement.encode())
     connection.execute("RESET statement_timeout")

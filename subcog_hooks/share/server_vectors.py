@@ -1,7 +1,7 @@
-"""The vectors of shared memories: they travel where both sides have the same model, and are made here otherwise.
+"""The vectors of shared memories: they are sent where both sides have the same model, and are made here otherwise.
 
-They are the packaged model's, of a memory's whole text and its passages, int8 as they are. One that does not fit its text is
-not taken: nobody makes a memory come where its words do not.
+They are the packaged model's int8 vectors of a memory's whole text and its passages. A vector that does not fit its text is
+refused, so that nobody makes a memory come where its words do not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import struct
 from subcog_hooks.embed import models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.share import batch
-from subcog_hooks.share.server_schema import quoted
+from subcog_hooks.share.server_schema import quote_name
 from subcog_hooks.store.vector_file import PASSAGES
 from subcog_hooks.store.vector_store import FIRST_QUESTION, VectorStore
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from subcog_hooks.share.server_connection import Connection
     from subcog_hooks.share.sync import Progress
-    from subcog_hooks.share.synced import Known, ShareState
+    from subcog_hooks.share.synced import ShareState, SyncRecord
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store import Store
 
-AT_ONCE = 1_000  # memories
-# The cosine of the model's vector to that of the static encoder, below which it may be another text's. Of 390 notes the median
-# is .68, the 5th percentile .53; of vectors and other texts the 99th is .41. What fits and is refused is made here.
-LEAST_LIKENESS = 0.45
+BATCH_MEMORIES = 1_000  # memories
+# Below this cosine to the static encoder's vector, a vector may belong to another text. Of 390 notes the median is .68, the 5th
+# percentile .53; between vectors and other texts the 99th is .41. A fitting vector that is refused is made here.
+MIN_LIKENESS = 0.45
 
 _STAGE = (
     "CREATE TEMP TABLE IF NOT EXISTS subcog_staged_vectors (id text, part smallint, content_hash text, embedding {type})"
@@ -46,18 +46,18 @@ _FETCH = (
     "SELECT id, content_hash, {schema}.vector_send(embedding) FROM subcog.vectors"
     " WHERE project = %s AND id = ANY(%s) AND model = %s ORDER BY id, part"
 )
-# of PostgreSQL's binary COPY, and of pgvector's own form: texts of 384 numbers cost both sides a third more
+# The binary formats of PostgreSQL's COPY and of pgvector: 384 numbers as text cost both sides a third more.
 _COPY_BEGINS, _COPY_ENDS = b"PGCOPY\n\xff\r\n\0" + bytes(8), struct.pack(">h", -1)
-_FOUR_FIELDS, _PART = struct.pack(">h", 4), struct.Struct(">ih")
-_VECTOR = struct.Struct(">hh")  # its dimension, and a zero; numbers of four bytes follow
+_FIELD_COUNT, _PART = struct.pack(">h", 4), struct.Struct(">ih")
+_VECTOR = struct.Struct(">hh")  # the dimension and a zero, before numbers of four bytes
 
 
 def model_name() -> str:
-    """Return what tells the packaged model's vectors from those of any other model or recipe."""
+    """Return the name of the packaged model and its recipe, as the vectors' rows have it."""
     return models.vector_makers(PACKAGED)[0]
 
 
-def send(
+def send_vectors(
     connection: Connection,
     type_: str,
     state: ShareState,
@@ -66,68 +66,71 @@ def send(
     project: str,
     progress: Progress,
 ) -> int:
-    """Send the vectors of what was sent from here, as far as they are final. Return of how many memories.
+    """Send the final vectors of memories that were sent from here, and return the number of these memories.
 
     type_: the name of the server's type. Raises StoreError, psycopg's errors.
     """
-    done, after = 0, ""
-    while part := state.without_vectors(project, after, AT_ONCE):
-        after = part[-1].id
-        memories = store.by_ids([known.id for known in part])
-        ready = [
-            (known, memory.content_hash, made)
-            for known in part
-            if (memory := memories.get(known.id)) and (made := vectors.final_vectors(memory.content_hash)) and any(made[0])
-        ]
+    sent_count, after_id = 0, ""
+    while part := state.without_vectors(project, after_id, BATCH_MEMORIES):
+        after_id = part[-1].id
+        memories = store.by_ids([record.id for record in part])
+        ready = []
+        for record in part:
+            memory = memories.get(record.id)
+            final = vectors.final_vectors(memory.content_hash) if memory else ()
+            if memory and final and any(final[0]):
+                ready.append((record, memory.content_hash, final))
         if ready:
             _send_batch(connection, type_, project, ready)
             batch.note_latest(connection, state)
-            for known, content_hash, _ in ready:
-                known.vectors = content_hash
-            state.put([known for known, _, _ in ready])
-            done += len(ready)
+            for record, content_hash, _ in ready:
+                record.vectors = content_hash
+            state.put_records([record for record, _, _ in ready])
+            sent_count += len(ready)
         progress(len(ready))
-    return done
+    return sent_count
 
 
-def _send_batch(connection: Connection, type_: str, project: str, ready: Sequence[tuple[Known, str, Sequence[bytes]]]) -> None:
+def _send_batch(
+    connection: Connection, type_: str, project: str, ready: Sequence[tuple[SyncRecord, str, Sequence[bytes]]]
+) -> None:
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute(_STAGE.format(type=type_).encode())
         with cursor.copy("COPY pg_temp.subcog_staged_vectors FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(_COPY_BEGINS)
-            for known, content_hash, made in ready:
-                copy.write(b"".join(_rows(known.id, content_hash, made[:FIRST_QUESTION])))
+            for record, content_hash, memory_vectors in ready:
+                copy.write(b"".join(_copy_rows(record.id, content_hash, memory_vectors[:FIRST_QUESTION])))
             copy.write(_COPY_ENDS)
         cursor.execute(_CLEAR, (project,))
         cursor.execute(_SEND, (project, model_name()))
-        batch.add(connection)
+        batch.add_empty_push(connection)
 
 
-def _rows(id: str, content_hash: str, made: Sequence[bytes]) -> Iterator[bytes]:
-    import numpy as np  # 65 ms, where something is sent
+def _copy_rows(id: str, content_hash: str, memory_vectors: Sequence[bytes]) -> Iterator[bytes]:
+    import numpy as np  # It takes 65 ms to import.
 
-    for number, vector in enumerate(made):
-        yield _FOUR_FIELDS
-        yield _field(id.encode())
-        yield _PART.pack(_PART.size - 4, number)
-        yield _field(content_hash.encode())
-        yield _field(_VECTOR.pack(len(vector), 0) + np.frombuffer(vector, np.int8).astype(">f4").tobytes())
+    for part, vector in enumerate(memory_vectors):
+        yield _FIELD_COUNT
+        yield _copy_field(id.encode())
+        yield _PART.pack(_PART.size - 4, part)
+        yield _copy_field(content_hash.encode())
+        yield _copy_field(_VECTOR.pack(len(vector), 0) + np.frombuffer(vector, np.int8).astype(">f4").tobytes())
 
 
-def _field(value: bytes) -> bytes:
+def _copy_field(value: bytes) -> bytes:
     return struct.pack(">i", len(value)) + value
 
 
-def written(vector: bytes) -> str:
-    """Return an int8 vector as the server reads it in a statement.
+def vector_literal(vector: bytes) -> str:
+    """Return an int8 vector as a literal of pgvector.
 
-    >>> written(bytes([1, 0, 255]))
+    >>> vector_literal(bytes([1, 0, 255]))
     '[1,0,-1]'
     """
     return f"[{','.join(map(str, memoryview(vector).cast('b')))}]"
 
 
-def take(
+def receive_vectors(
     connection: Connection,
     schema: str,
     project: str,
@@ -135,45 +138,45 @@ def take(
     vectors: VectorStore,
     progress: Progress,
 ) -> int:
-    """Give memories that came from the server the vectors that are there for them. Return how many had some.
+    """Store the server's vectors of memories that came from it. Return how many memories had some.
 
     schema: the extension's. Raises StoreError, psycopg's errors.
     """
-    done = 0
-    fetch = _FETCH.format(schema=quoted(schema)).encode()
-    for start in range(0, len(arrived), AT_ONCE):
-        part = {memory.id: memory for memory in arrived[start : start + AT_ONCE] if memory.status != "deleted"}
+    count = 0
+    fetch = _FETCH.format(schema=quote_name(schema)).encode()
+    for start in range(0, len(arrived), BATCH_MEMORIES):
+        part = {memory.id: memory for memory in arrived[start : start + BATCH_MEMORIES] if memory.status != "deleted"}
         with connection.cursor(binary=True) as cursor:
             rows = cursor.execute(fetch, (project, list(part), model_name())).fetchall()
-        made: dict[str, list[bytes]] = {}
-        for (id_, content_hash, _), vector in zip(rows, _read_vectors([sent for _, _, sent in rows]), strict=True):
+        vectors_by_id: dict[str, list[bytes]] = {}
+        for (id_, content_hash, _), vector in zip(rows, _read_vectors([data for _, _, data in rows]), strict=True):
             if part[id_].content_hash == content_hash:
-                made.setdefault(id_, []).append(vector)
-        fitting = [(part[id_], vectors_) for id_, vectors_ in made.items() if _fits(part[id_], vectors_, vectors)]
-        done += vectors.finish((memory.seq * PASSAGES, memory.content_hash, given) for memory, given in fitting)
+                vectors_by_id.setdefault(id_, []).append(vector)
+        fitting = [(part[id_], vectors_) for id_, vectors_ in vectors_by_id.items() if _fits_text(part[id_], vectors_, vectors)]
+        count += vectors.finish((memory.seq * PASSAGES, memory.content_hash, own_vectors) for memory, own_vectors in fitting)
         progress(len(part))
-    return done
+    return count
 
 
 def _read_vectors(sent: Sequence[bytes]) -> list[bytes]:
-    """Return vectors, as the server sends them, as int8; b"" for those that never were int8.
+    """Return int8 vectors from pgvector's binary form; b"" for vectors that never were int8.
 
     >>> numbers = [[1.0] * 384, [-2.0] * 384, [0.5] * 384, [128.0] * 384, [float("nan")] * 384, [1.0] * 3]
     >>> [vector[:2] for vector in _read_vectors([struct.pack(f">hh{len(row)}f", len(row), 0, *row) for row in numbers])]
     [b'\\x01\\x01', b'\\xfe\\xfe', b'', b'', b'', b'']
     """
-    import numpy as np  # as above
+    import numpy as np  # It takes 65 ms to import.
 
-    whole = _VECTOR.size + 4 * PACKAGED.dimension
-    rows = np.frombuffer(b"".join([one if len(one) == whole else bytes(whole) for one in sent]), np.uint8).reshape(-1, whole)
+    size = _VECTOR.size + 4 * PACKAGED.dimension
+    rows = np.frombuffer(b"".join([data if len(data) == size else bytes(size) for data in sent]), np.uint8).reshape(-1, size)
     numbers = np.ascontiguousarray(rows[:, _VECTOR.size :]).view(">f4").astype(np.float32)
     is_int8 = (np.abs(numbers) <= 127) & (np.rint(numbers) == numbers)
     values = np.where(is_int8, numbers, 0).astype(np.int8)
     fits = is_int8.all(1)
-    return [value.tobytes() if fit and len(one) == whole else b"" for value, fit, one in zip(values, fits, sent, strict=True)]
+    return [value.tobytes() if fit and len(data) == size else b"" for value, fit, data in zip(values, fits, sent, strict=True)]
 
 
-def _fits(memory: Memory, given: Sequence[bytes], vectors: VectorStore) -> bool:
-    """Return whether vectors may be those of a memory's text, by the first one that was made of it here."""
-    is_whole = all(len(vector) == PACKAGED.dimension for vector in given)
-    return is_whole and vectors.cosines(given[0], [memory.seq]).get(memory.seq, 0.0) >= LEAST_LIKENESS
+def _fits_text(memory: Memory, memory_vectors: Sequence[bytes], vectors: VectorStore) -> bool:
+    """Return whether the first vector resembles the static encoder's vector of the memory's text."""
+    has_dimension = all(len(vector) == PACKAGED.dimension for vector in memory_vectors)
+    return has_dimension and vectors.cosines(memory_vectors[0], [memory.seq]).get(memory.seq, 0.0) >= MIN_LIKENESS

@@ -1,13 +1,14 @@
-"""team.db: what this home knows of the team's server, so that a synchronisation looks at changes alone.
+"""team.db: the state of the team's server as this home last saw it, so that a synchronisation looks at changes alone.
 
-A cache: it may be deleted at any time. Then all is fetched and compared anew, and where the server has another version of a
-memory, the one here is kept beside it as superseded.
+A cache: it may be deleted at any time. Then all memories are fetched and compared anew. If the server has another version of
+a memory, the version here is kept beside it as superseded.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import apsw
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
 
-STATE_OPEN_WAIT_MS = 10_000  # for another process; only one synchronises at a time
-NAME = "team.db"
-ARRIVING = "arriving"  # in the place of a fingerprint: it is being stored, for the first time
-SEEN, MOST_SEEN = "seen", 200  # the note of what was seen on the server
-CHANGED, DELETED, ERASED = "changed", "deleted", "erased"  # kinds of a colleague's change of one's own memory
-RULES = "rules"  # the note of the rules by which colleagues' memories were taken
-NOTHING = -1  # of the store's revisions: nothing has been looked at
+STATE_OPEN_WAIT_MS = 10_000  # ms, while another process synchronises
+STATE_FILE = "team.db"
+ARRIVING = "arriving"  # stands for the fingerprint of a memory that is being stored for the first time
+SEEN, MAX_SEEN = "seen", 200  # The name and the length of the note of revisions seen on the server.
+CHANGED, DELETED, ERASED = "changed", "deleted", "erased"  # kinds of a colleague's change of the user's memory
+RULES = "rules"  # The note has the rules by which colleagues' memories were accepted.
+NOTHING_LOOKED_AT = -1  # stands for a revision of the store: no memory has been looked at
 
 _OVERRULED = """
 -- colleagues' changes of one's own memories
@@ -96,10 +97,10 @@ _PUT = f"INSERT OR REPLACE INTO known ({_COLUMNS}) VALUES ({', '.join('?' * len(
 
 
 class Overruling(NamedTuple):
-    """A change or deletion of one's own memory by a colleague.
+    """A change or deletion of the user's own memory by a colleague.
 
-    kind: CHANGED, DELETED or ERASED, after which its id does not come back to the server.
-    updated_at: of the memory as the colleague left it; status, superseded_by: the memory's before.
+    kind: CHANGED, DELETED or ERASED; an erased id does not come back to the server.
+    updated_at: of the memory as the colleague left it. status, superseded_by: of the memory before.
     """
 
     id: str
@@ -110,28 +111,26 @@ class Overruling(NamedTuple):
     superseded_by: str | None
 
 
-class Known:
-    """One memory of a shared project, as it was when here and there were last equal. The fields are the table's columns."""
+@dataclass(slots=True)
+class SyncRecord:
+    """The state of a shared memory when this home and the server last agreed. The fields are the table's columns."""
 
-    __slots__ = _FIELDS
-
-    def __init__(self, project: str, id: str) -> None:
-        self.project = project
-        self.id = id
-        self.seq = 0
-        self.revision: int | None = None
-        self.local = ""
-        self.shared = ""
-        self.sending = ""
-        self.missed = False
-        self.author = ""
-        self.withheld: dict[str, list[object]] = {}
-        self.bytes = 0
-        self.vectors = ""
+    project: str
+    id: str
+    seq: int = 0
+    revision: int | None = None
+    local: str = ""
+    shared: str = ""
+    sending: str = ""
+    missed: bool = False
+    author: str = ""
+    withheld: dict[str, list[object]] = field(default_factory=dict)
+    bytes: int = 0
+    vectors: str = ""
 
     @property
     def is_deleted(self) -> bool:
-        """True where the server has no document of it, as far as is known here."""
+        """True if this home knows of no document on the server."""
         return not self.shared
 
     def row(self) -> tuple[apsw.SQLiteValue, ...]:
@@ -141,13 +140,13 @@ class Known:
         return tuple(values.values())
 
     @classmethod
-    def from_row(cls, row: tuple[Any, ...]) -> Known:
-        known = cls(row[0], row[1])
+    def from_row(cls, row: tuple[Any, ...]) -> SyncRecord:
+        record = cls(row[0], row[1])
         for name, value in zip(_FIELDS[2:], row[2:], strict=True):
-            setattr(known, name, value)
-        known.withheld = json.loads(row[_FIELDS.index("withheld")])
-        known.missed = bool(known.missed)
-        return known
+            setattr(record, name, value)
+        record.withheld = json.loads(row[_FIELDS.index("withheld")])
+        record.missed = bool(record.missed)
+        return record
 
 
 class ShareState:
@@ -157,13 +156,13 @@ class ShareState:
 
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self._connection = connection
-        self._has_noted = False  # what was seen, since it was opened
+        self._has_noted = False  # note_seen was called since team.db was opened
         self.path = path
 
     @classmethod
     def open(cls, home: Home) -> ShareState:
         home.create()
-        path = path_in(home)
+        path = state_path(home)
         return cls(database.open_writer(path, SHARE_SCHEMA, STATE_OPEN_WAIT_MS), path)
 
     def __enter__(self) -> Self:
@@ -172,15 +171,15 @@ class ShareState:
     def __exit__(self, *exception: object) -> None:
         self._connection.close()
 
-    # the server
+    # The server.
 
     def server(self) -> tuple[str, int, str]:
-        """Return the id of the server, and the latest revision and token that were seen there; "", 0, "" for none."""
+        """Return the server's id, and the latest revision and token that were seen there; "", 0, "" for none."""
         rows = self.run("SELECT id, revision, token FROM server")
         return rows[0] if rows else ("", 0, "")
 
-    def meet(self, server: str) -> None:
-        """Begin with a server: what is known of another one is forgotten, but not what the person agreed to."""
+    def set_server(self, server: str) -> None:
+        """Begin with a server: forget the records of another server, but not the person's agreements."""
         if self.server()[0] != server:
             with self._connection:
                 self.forget_all()
@@ -190,166 +189,164 @@ class ShareState:
     def note_seen(self, revision: int, token: str) -> None:
         if (revision, token) == self.server()[1:]:
             return
-        seen = self.seen()
-        if self._has_noted and seen:  # one for each synchronisation: those of its batches would push the older ones out
-            seen.pop()
+        revisions = self.seen_revisions()
+        if self._has_noted and revisions:  # One revision a synchronisation: its batches would push older ones out.
+            revisions.pop()
         self._has_noted = True
-        seen = [*seen, (revision, token)][-MOST_SEEN:]
+        revisions = [*revisions, (revision, token)][-MAX_SEEN:]
         with self._connection:
             self.run("UPDATE server SET revision = ?, token = ?", (revision, token))
-            self.note(SEEN, json.dumps(seen))
+            self.write_note(SEEN, json.dumps(revisions))
 
-    def seen(self) -> list[tuple[int, str]]:
-        """Return revisions and tokens that were seen on servers, the latest last: what a backup has of them, it has whole."""
-        return [(revision, token) for revision, token in json.loads(self.noted(SEEN) or "[]")]
+    def seen_revisions(self) -> list[tuple[int, str]]:
+        """Return the revisions and tokens seen on servers, the latest last. A backup with such a token has all before it."""
+        return [(revision, token) for revision, token in json.loads(self.read_note(SEEN) or "[]")]
 
-    # colleagues' changes of one's own memories
+    # Colleagues' changes of the user's own memories.
 
     def note_overruled(self, overrulings: Iterable[Overruling]) -> None:
         with self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO overruled VALUES (?, ?, ?, ?, ?, ?)", overrulings)
 
     def overrulings(self, ids: Sequence[str] | None = None) -> dict[str, Overruling]:
-        """Return the changes of one's own memories by colleagues, by id. ids: these alone, None for all."""
+        """Return colleagues' changes of the user's own memories, by id. ids: these alone, None for all."""
         sql = "SELECT * FROM overruled WHERE ?1 IS NULL OR id IN (SELECT value FROM json_each(?1))"
         rows = self.run(sql, (None if ids is None else json.dumps(list(ids)),))
         return {row[0]: Overruling(*row) for row in rows}
 
-    def settle(self, ids: Sequence[str]) -> None:
-        """Forget the changes of these memories by colleagues."""
+    def forget_overrulings(self, ids: Sequence[str]) -> None:
+        """Forget colleagues' changes of these memories."""
         self.run("DELETE FROM overruled WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
 
-    # what is known
-
     def forget_all(self) -> None:
-        """Forget all that is known, so that all is fetched and compared anew."""
+        """Forget all records, so that all memories are fetched and compared anew."""
         with self._connection:
             self.run("DELETE FROM known")
-            self.run("UPDATE projects SET fetched = 0, looked = ?", (NOTHING,))
+            self.run("UPDATE projects SET fetched = 0, looked = ?", (NOTHING_LOOKED_AT,))
 
     def forget_everything(self) -> None:
-        """Forget the server, all that is known of it, and what the person agreed to; not colleagues' changes."""
+        """Forget the server, its records and the person's agreements, but not colleagues' changes."""
         with self._connection:
             for table in ("server", "projects", "agreements", "known", "notes"):
                 self.run(f"DELETE FROM {table}")  # noqa: S608 - constants
 
-    # projects
+    # Projects.
 
     def projects(self) -> list[str]:
         """Return the projects that were synchronised once."""
         return [name for (name,) in self.run("SELECT name FROM projects ORDER BY name")]
 
     def progress(self, project: str) -> tuple[int, int]:
-        """Return the server's revision up to which all is here, and the store's up to which all is there."""
+        """Return the server's revision up to which all is here, and the store's revision up to which all is there."""
         rows = self.run("SELECT fetched, looked FROM projects WHERE name = ?", (project,))
-        return rows[0] if rows else (0, NOTHING)
+        return rows[0] if rows else (0, NOTHING_LOOKED_AT)
 
     def note_fetched(self, project: str, revision: int) -> None:
-        self._note(project, "fetched", revision)
+        self._note_progress(project, "fetched", revision)
 
     def note_looked(self, project: str, revision: int) -> None:
-        self._note(project, "looked", revision)
+        self._note_progress(project, "looked", revision)
 
-    def agreed(self, place: str) -> frozenset[str]:
-        """Return the projects of which the person has seen what leaves for the server of this address."""
-        return frozenset([name for (name,) in self.run("SELECT project FROM agreements WHERE place = ?", (place,))])
+    def agreed_projects(self, address: str) -> frozenset[str]:
+        """Return the projects that the person agreed to share with the server of this address."""
+        return frozenset([name for (name,) in self.run("SELECT project FROM agreements WHERE place = ?", (address,))])
 
-    def agree(self, project: str, place: str) -> None:
-        """Note that the person has seen what leaves; the database that is met there next is the one that is meant."""
-        self.run("INSERT OR REPLACE INTO agreements (project, place) VALUES (?, ?)", (project, place))
+    def agree(self, project: str, address: str) -> None:
+        """Note the person's agreement. It holds for the database that is met next at this address."""
+        self.run("INSERT OR REPLACE INTO agreements (project, place) VALUES (?, ?)", (project, address))
 
-    def is_agreed_to(self, server: str, place: str, projects: Sequence[str]) -> bool:
-        """Return whether the person agreed that these projects go to the database of this id at this address.
+    def is_agreed_to(self, server: str, address: str, projects: Sequence[str]) -> bool:
+        """Return whether the person agreed to send these projects to the database of this id at this address.
 
-        The first one that is met after an agreement is the one that it was for.
+        An agreement becomes bound to the first database that is met after it.
         """
-        wanted = (place, json.dumps(list(projects)))
+        values = (address, json.dumps(list(projects)))
         self.run(
             "UPDATE agreements SET server = ? WHERE server = '' AND place = ? AND project IN (SELECT value FROM json_each(?))",
-            (server, *wanted),
+            (server, *values),
         )
         sql = "SELECT count(*) FROM agreements WHERE server = ? AND place = ? AND project IN (SELECT value FROM json_each(?))"
-        [(count,)] = self.run(sql, (server, *wanted))
+        [(count,)] = self.run(sql, (server, *values))
         return bool(count == len(set(projects)))
 
-    def agreed_elsewhere(self, projects: Sequence[str], place: str) -> list[str]:
-        """Return the other addresses for which the person agreed that one of these projects goes there."""
+    def agreed_elsewhere(self, projects: Sequence[str], address: str) -> list[str]:
+        """Return the other addresses to which the person agreed to send one of these projects."""
         sql = (
             "SELECT DISTINCT place FROM agreements WHERE place <> ? AND project IN (SELECT value FROM json_each(?)) ORDER BY 1"
         )
-        return [other for (other,) in self.run(sql, (place, json.dumps(list(projects))))]
+        return [other for (other,) in self.run(sql, (address, json.dumps(list(projects))))]
 
-    def forget_other_agreements(self, place: str, server: str) -> bool:
-        """Forget what was agreed to for other addresses, or for another database at this one. Return whether there was any."""
+    def forget_other_agreements(self, address: str, server: str) -> bool:
+        """Forget agreements for other addresses or databases, and return whether there were any."""
         sql = "DELETE FROM agreements WHERE place <> ? OR server NOT IN ('', ?) RETURNING 1"
-        return bool(self.run(sql, (place, server)))
+        return bool(self.run(sql, (address, server)))
 
-    def _note(self, project: str, column: str, value: int) -> None:
+    def _note_progress(self, project: str, column: str, value: int) -> None:
         self.run(
             f"INSERT INTO projects (name, {column}) VALUES (?, ?)"  # noqa: S608 - constants
             f" ON CONFLICT (name) DO UPDATE SET {column} = excluded.{column}",
             (project, value),
         )
 
-    # memories
+    # Memories.
 
-    def find(self, project: str, ids: Sequence[str]) -> dict[str, Known]:
-        """Return what is known of these memories of a project, by id."""
+    def records_by_id(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
+        """Return the records of these memories of a project, by id."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
         rows = self.run(sql, (project, json.dumps(list(ids))))
-        return {row[1]: Known.from_row(row) for row in rows}
+        return {row[1]: SyncRecord.from_row(row) for row in rows}
 
-    def elsewhere(self, project: str, ids: Sequence[str]) -> dict[str, Known]:
-        """Return what is known of memories of these ids in other projects."""
+    def records_elsewhere(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
+        """Return the records of these ids in other projects, by id."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE id IN (SELECT value FROM json_each(?)) AND project <> ?"  # noqa: S608 - constants
-        return {row[1]: Known.from_row(row) for row in self.run(sql, (json.dumps(list(ids)), project))}
+        return {row[1]: SyncRecord.from_row(row) for row in self.run(sql, (json.dumps(list(ids)), project))}
 
-    def of_seqs(self, seqs: Sequence[int]) -> list[Known]:
-        """Return what is known of the memories of these row numbers of the store."""
+    def records_of_seqs(self, seqs: Sequence[int]) -> list[SyncRecord]:
+        """Return the records of the memories with these row numbers in the store."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
-        return [Known.from_row(row) for row in self.run(sql, (json.dumps(list(seqs)),))]
+        return [SyncRecord.from_row(row) for row in self.run(sql, (json.dumps(list(seqs)),))]
 
-    def arriving(self) -> list[Known]:
-        """Return what was about to be stored when a synchronisation was cut off."""
+    def arriving_records(self) -> list[SyncRecord]:
+        """Return the records of memories that a cut-off synchronisation was about to store."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE local = '{ARRIVING}'"  # noqa: S608 - constants
-        return [Known.from_row(row) for row in self.run(sql)]
+        return [SyncRecord.from_row(row) for row in self.run(sql)]
 
-    def unfinished(self, project: str) -> list[Known]:
-        """Return what has to be sent whether it has changed or not."""
+    def unfinished_records(self, project: str) -> list[SyncRecord]:
+        """Return the records of memories that have to be sent even if they have not changed."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND (missed OR sending <> '')"  # noqa: S608 - constants
-        return [Known.from_row(row) for row in self.run(sql, (project,))]
+        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
 
-    def without_vectors(self, project: str, after: str, limit: int) -> list[Known]:
-        """Return memories that were sent from here without vectors, by id behind `after`."""
+    def without_vectors(self, project: str, after_id: str, limit: int) -> list[SyncRecord]:
+        """Return memories that were sent from here without vectors, by id behind `after_id`."""
         sql = (
             f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id > ? AND vectors = '' AND author = '' AND shared <> ''"  # noqa: S608 - constants
             " ORDER BY id LIMIT ?"
         )
-        return [Known.from_row(row) for row in self.run(sql, (project, after, limit))]
+        return [SyncRecord.from_row(row) for row in self.run(sql, (project, after_id, limit))]
 
-    def every(self, project: str) -> list[Known]:
+    def project_records(self, project: str) -> list[SyncRecord]:
         sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? ORDER BY id"  # noqa: S608 - constants
-        return [Known.from_row(row) for row in self.run(sql, (project,))]
+        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
 
-    def put(self, known: Iterable[Known]) -> None:
-        """Note what is known, in one transaction."""
+    def put_records(self, records: Iterable[SyncRecord]) -> None:
+        """Insert or replace records in one transaction."""
         with self._connection:
-            self._connection.executemany(_PUT, [one.row() for one in known])
+            self._connection.executemany(_PUT, [record.row() for record in records])
 
-    def drop(self, known: Iterable[Known]) -> None:
+    def drop_records(self, records: Iterable[SyncRecord]) -> None:
         with self._connection:
-            for one in known:
-                self.run("DELETE FROM known WHERE project = ? AND id = ?", (one.project, one.id))
+            for record in records:
+                self.run("DELETE FROM known WHERE project = ? AND id = ?", (record.project, record.id))
 
-    def bytes_by_author(self, beside: int) -> dict[str, int]:
-        """Return how many bytes are here of each colleague. beside: those of a memory that are not its document's."""
+    def bytes_by_author(self, overhead: int) -> dict[str, int]:
+        """Return how many bytes of each colleague are here. overhead: bytes of a memory beside its document."""
         sql = "SELECT author, sum(bytes + ?) FROM known WHERE author <> '' AND bytes > 0 GROUP BY author"
-        return dict(self.run(sql, (beside,)))
+        return dict(self.run(sql, (overhead,)))
 
-    def held_back(self, project: str) -> list[Known]:
-        """Return what is known of memories of which the server says something that does not count here."""
+    def withheld_records(self, project: str) -> list[SyncRecord]:
+        """Return the records of memories with withheld fields."""
         sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND withheld <> '{{}}' ORDER BY id"  # noqa: S608 - constants
-        return [Known.from_row(row) for row in self.run(sql, (project,))]
+        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
 
     def counts(self, project: str) -> tuple[int, int]:
         """Return how many memories of a project are shared from here, and how many came from colleagues."""
@@ -357,12 +354,12 @@ class ShareState:
         own, theirs = self.run(f"{sql} AND shared <> ''", (project,))[0]
         return own, theirs
 
-    # remarks for `share status`
+    # Remarks for `share status`.
 
-    def note(self, name: str, value: str) -> None:
+    def write_note(self, name: str, value: str) -> None:
         self.run("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
 
-    def noted(self, name: str) -> str:
+    def read_note(self, name: str) -> str:
         rows = self.run("SELECT value FROM notes WHERE name = ?", (name,))
         return rows[0][0] if rows else ""
 
@@ -373,5 +370,5 @@ class ShareState:
             raise database.translate_error(error, self.path) from error
 
 
-def path_in(home: Home) -> str:
-    return os.path.join(home.root, NAME)
+def state_path(home: Home) -> str:
+    return os.path.join(home.root, STATE_FILE)

@@ -118,7 +118,7 @@ def find_triggers(run: Run, keys: Sequence[str], audiences: tuple[str, ...], tex
 def find_globs(run: Run, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int) -> list[tuple[int, str]]:
     """Return the globs of these audiences that have one of these keys, each after its row number.
 
-    keys: `globs.keys_of` of a path.
+    keys: `globs.keys_of_path` of a path.
     """
     return run(
         "SELECT p.seq, p.glob FROM json_each(?) AS wanted CROSS JOIN path_globs AS p ON p.key = wanted.value"  # noqa: S608 - numbers
@@ -226,10 +226,10 @@ def rebuild_cues(connection: apsw.Connection, memories: Iterable[tuple[Memory, s
 
 def _indexed_names(content: str, standing: bool | None) -> tuple[str, ...]:
     """Return the names that find a memory: its mentions and, for a rule, the actions that it governs."""
-    from subcog_hooks.text.actions import governed_by  # only writers come here
+    from subcog_hooks.text.actions import actions_of_rule  # only writers come here
     from subcog_hooks.text.mentions import mentions
 
-    names, governed = mentions(content), governed_by(content)
+    names, governed = mentions(content), actions_of_rule(content)
     if not governed:  # most notes name no action
         return names
     from subcog_hooks.text.standing import is_standing
@@ -250,10 +250,10 @@ def _put_trigger(connection: apsw.Connection, seq: int, pattern: str, priority: 
     literals = _cached_literals(pattern)
     if not literals and count_unkeyed(lambda sql, values: connection.execute(sql, values).fetchall()) >= MAX_UNKEYED:
         return False
-    required = " ".join(triggers.required(pattern))
+    required = " ".join(triggers.all_of_literals(pattern))
     connection.execute("INSERT INTO triggers VALUES (NULL, ?, ?, ?, ?)", (seq, pattern, priority, required))
     number = connection.last_insert_rowid()
-    keyed = [(triggers.key_of(literal), literal, number, audience) for literal in dict.fromkeys(literals)]
+    keyed = [(triggers.key_of_literal(literal), literal, number, audience) for literal in dict.fromkeys(literals)]
     connection.executemany("INSERT INTO trigger_keys VALUES (?, ?, ?, ?)", keyed or [("", "", number, audience)])
     return True
 
@@ -264,7 +264,7 @@ def _put_globs(connection: apsw.Connection, seq: int, paths: Sequence[str], audi
     from subcog_hooks.cues import globs
 
     for glob in dict.fromkeys(paths):
-        connection.execute("INSERT INTO path_globs VALUES (?, ?, ?, ?)", (globs.key_of(glob), audience, seq, glob))
+        connection.execute("INSERT INTO path_globs VALUES (?, ?, ?, ?)", (globs.key_of_glob(glob), audience, seq, glob))
 
 
 def _put_mentions(connection: apsw.Connection, seq: int, names: Sequence[str], audience: int) -> None:
@@ -288,7 +288,7 @@ def _cached_literals(pattern: str) -> tuple[str, ...]:
 
         if len(_literals_by_trigger) >= _MAX_CACHED:
             _literals_by_trigger.clear()
-        literals = _literals_by_trigger[pattern] = triggers.literals(pattern)
+        literals = _literals_by_trigger[pattern] = triggers.any_of_literals(pattern)
     return literals
 
 

@@ -344,15 +344,15 @@ def _make_document(memory: Memory) -> tantivy.Document:
     folded = analysis.fold(memory.content)
     document = tantivy.Document()
     document.add_integer("seq", memory.seq)
-    document.add_text(analysis.BODY, analysis.with_stems(memory.content))
+    document.add_text(analysis.BODY, analysis.add_stems(memory.content))
     document.add_text(analysis.EXACT, analysis.exact_view(folded))
     cjk = analysis.cjk_view(folded)
     if cjk:
         document.add_text(analysis.CJK, cjk)
     if memory.tags or memory.keywords:
-        document.add_text(LABELS, analysis.spread(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
+        document.add_text(LABELS, analysis.spread_words(analysis.fold(" ".join((*memory.tags, *memory.keywords)))))
     for position, question in enumerate(memory.questions, 1):
-        words = f"{analysis.with_stems(question.text)} {analysis.cjk_view(analysis.fold(question.text))}"
+        words = f"{analysis.add_stems(question.text)} {analysis.cjk_view(analysis.fold(question.text))}"
         document.add_text(_PLACE, str(position))
         document.add_text(ASKED, words)
         document.add_text(ASKED_AT[position - 1], words)

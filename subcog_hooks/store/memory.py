@@ -344,17 +344,21 @@ _checked_triggers: set[str] = set()  # valid triggers: an import checks each twi
 
 
 def _check_cues(memory: Memory) -> None:
-    from subcog_hooks.cues import condition_checks, globs, triggers
+    from subcog_hooks.cues import (
+        condition_checks,
+        globs,
+        triggers,  # off the hook's path: only writers validate
+    )
 
     for trigger in memory.triggers:
         if trigger not in _checked_triggers:
-            triggers.check(trigger)
+            triggers.check_trigger(trigger)
             if len(_checked_triggers) >= _MAX_CHECKED:
                 _checked_triggers.clear()
             _checked_triggers.add(trigger)
     for path in memory.paths:
-        globs.check(path)
-    condition_checks.check(memory.when)
+        globs.check_glob(path)
+    condition_checks.check_conditions(memory.when)
 
 
 def check_id(value: str, field: str = "id") -> None:

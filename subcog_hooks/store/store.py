@@ -299,7 +299,7 @@ class Store:
     def globs(self, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
         """Return the globs of these audiences that have one of these keys, each after its row number.
 
-        keys: `globs.keys_of` of a path.
+        keys: `globs.keys_of_path` of a path.
         """
         return cue_tables.find_globs(self._execute, keys, audiences, now_ms)
 
@@ -509,7 +509,7 @@ def _glob_matches(*values: apsw.SQLiteValue) -> bool:
     from subcog_hooks.cues import globs  # no hook filters by paths
 
     glob, path = map(str, values)
-    return globs.matches(globs.absolute(glob), path)
+    return globs.matches(globs.expand_home(glob), path)
 
 
 def _filter_sql(wanted: Filter, now: int) -> tuple[str, tuple[apsw.SQLiteValue, ...]]:

@@ -1,1 +1,1 @@
-"""Reading: what of a prompt was typed, and the words, stems, identifiers, acronyms and names of any text."""
+"""Reading: the typed part of a prompt, and the words, stems, identifiers, acronyms and names of any text."""

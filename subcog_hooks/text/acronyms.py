@@ -1,11 +1,11 @@
-"""Acronyms that a text spells out, and the acronyms that a query's words may stand for. No index, no list of known acronyms.
+"""Acronyms that a text spells out, and acronyms of a query's words. No index, no list of known acronyms.
 
-A definition is a short form beside a long form whose initials it is: Schwartz and Hearst 2003, "A simple algorithm for
-identifying abbreviation definitions in biomedical text", with more cues than the parenthesis and stricter, because a wrong
-definition harms search: each word of the long form gives its first letter. Left out are only small words (of, and, the) and
-what follows a hyphen (conflict-free replicated data type: CRDT). Letters beyond the initials are a word's capitals (mutual
-TLS: mTLS), or one from inside a word where the long form has three (hypertext transfer protocol: HTTP). One word is no long
-form: neither "database (DB)" nor "Kubernetes (K8s)" is read.
+A definition is a short form beside a long form with these initials: Schwartz and Hearst 2003, "A simple algorithm for
+identifying abbreviation definitions in biomedical text". This version has more cues than the parenthesis and is stricter,
+because a wrong definition harms search: each word of the long form gives its first letter. Only small words (of, and, the)
+and parts behind a hyphen (conflict-free replicated data type: CRDT) may give none. Letters beyond the initials are a word's
+capitals (mutual TLS: mTLS), or one from inside a word where the long form has three (hypertext transfer protocol: HTTP). A
+single word is no long form: neither "database (DB)" nor "Kubernetes (K8s)" is read.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-MIN_LETTERS, MAX_LETTERS = 2, 8  # of an acronym
-MAX_WORDS = 10  # of a long form, as they stand between spaces
+MIN_LETTERS, MAX_LETTERS = 2, 8  # letters of an acronym
+MAX_WORDS = 10  # words of a long form, split at spaces
 MAX_RUN = 6  # words of a query that are tried as a long form
-MAX_QUERY_WORDS = 200  # what comes later in a prompt is pasted material
+MAX_QUERY_WORDS = 200  # words; later ones in a prompt are pasted
 _NO_INITIALS = SMALL_WORDS | {"is"}  # words of a long form that may give no letter
 
-_SPAN = 160  # characters that are read on one side of a cue: ten words with room
+_SPAN = 160  # characters on one side of a cue: room for ten words
 _QUOTES = "\"'\u2018\u2019\u201c\u201d"
 _OPENING = "([" + _QUOTES
-_STOPS = ".;:!?)]"  # a long form ends before them; it may have commas inside: first in, first out
+_STOPS = ".;:!?)]"  # A long form ends before them, but may have commas: first in, first out.
 _EDGES = _OPENING + _STOPS + ","
 _HYPHENS = str.maketrans("/\u2010\u2011\u2013", "----")
 _APOSTROPHES = str.maketrans("", "", "'\u2019")
 _NUMERALS = {"2": "to", "4": "for"}  # P2P: peer to peer
 _X = ("ex", "cross")  # XML: extensible markup language, XSS: cross-site scripting
-_ENDS = frozenset(("", "\n", "\n\n", "\n-", "\n|", "\n#"))  # of a paragraph, a list item, a row
+_ENDS = frozenset(("", "\n", "\n\n", "\n-", "\n|", "\n#"))  # ends of a paragraph, a list item, a row
 _FILLERS = frozenset("a also an are as commonly is it just often or simply the to usually was which".split())
 
 
 def definitions(text: str) -> list[tuple[str, str]]:
     """Return the acronyms that `text` spells out, each with its expansion, both in lower case, in order, without repeats.
 
-    An acronym has 2 to 8 letters and digits, begins with a letter and has at least two capitals, and no more small letters than
-    capitals. What stands between backticks is code and not read. The time is linear in the length of the text.
+    An acronym has 2 to 8 letters and digits and begins with a letter. It has at least two capitals, and no more small letters
+    than capitals. Text between backticks is code and not read. The time is linear in the length of the text.
 
     >>> definitions("Forward kinematics (FK) is cheap; CRDTs (conflict-free replicated data types) merge.")
     [('fk', 'forward kinematics'), ('crdt', 'conflict free replicated data types')]
@@ -48,28 +48,28 @@ def definitions(text: str) -> list[tuple[str, str]]:
     >>> definitions("HTTP (port 80), call f(X), the API (v2)")
     []
     """
-    text = text.replace(" * ", " ^ ").replace("*", "")  # emphasis; a product and a bullet keep words apart
+    text = text.replace(" * ", " ^ ").replace("*", "")  # Asterisks are emphasis, but a product or a bullet separates words.
     cues = [cue for cue in _CUES if cue in text]
     if not cues:
         return []
-    prose = _prose(text)
-    found: list[tuple[int, tuple[str, str]]] = []
+    prose = _without_code(text)
+    pairs: list[tuple[int, tuple[str, str]]] = []
     for cue in cues:
-        read = _CUES[cue]
+        read_cue = _CUES[cue]
         start = prose.find(cue)
         while start >= 0:
             end = start + len(cue)
-            pair = read(prose, start, end)
+            pair = read_cue(prose, start, end)
             if pair:
-                found.append((start, pair))
+                pairs.append((start, pair))
             start = prose.find(cue, end)
-    return list(dict.fromkeys([pair for _, pair in sorted(found)]))
+    return list(dict.fromkeys([pair for _, pair in sorted(pairs)]))
 
 
 def initials(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield the acronyms that runs of 2 to 6 of a query's words may have, in lower case, and where each run starts and ends.
+    """Yield acronyms of runs of 2 to 6 of a query's words, in lower case, with each run's start and end.
 
-    All initials; those without small words; those also without what follows a hyphen; those with 2 for `to`. No letters from
+    The variants: all initials; without small words; also without parts behind a hyphen; with 2 for `to`. No letters from
     inside a word are guessed. A word begins at most twenty candidates, and words beyond the first 200 none.
 
     >>> list(initials(["the", "point", "of", "sale"]))
@@ -77,8 +77,8 @@ def initials(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     >>> list(initials(["write-ahead", "log"]))
     [('wa', 0, 1), ('wal', 0, 2), ('wl', 0, 2)]
     """
-    letters: list[tuple[str, str, str, str, bool]] = []  # one for each kind of acronym, whether the part is a small word
-    starts: list[int] = []  # for each part the position of its word, -1 behind a hyphen
+    letters: list[tuple[str, str, str, str, bool]] = []  # a letter for each variant; is it a small word?
+    starts: list[int] = []  # each part's word position, -1 behind a hyphen
     for position, word in enumerate(words[:MAX_QUERY_WORDS]):
         for i, part in enumerate(_parts_between_hyphens(word) or [""]):
             lower = part.lower()
@@ -91,14 +91,14 @@ def initials(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
         full = lean = leanest = numeral = ""
         end = start
         for i in range(begin, min(begin + MAX_RUN, len(letters)) if start >= 0 else begin):
-            one, two, three, four, small = letters[i]
-            if not one:
+            initial, content, head, digit, small = letters[i]
+            if not initial:
                 break
-            full, lean, leanest, numeral = full + one, lean + two, leanest + three, numeral + four
+            full, lean, leanest, numeral = full + initial, lean + content, leanest + head, numeral + digit
             end += starts[i] >= 0
             if i == begin or starts[i + 1] < 0 or len(lean) < MIN_LETTERS:
                 continue
-            if small or letters[begin][4]:  # to be determined: TBD, but `of type` is no OT
+            if small or letters[begin][4]:  # To be determined is TBD, but `of type` is no OT.
                 variants = [full] if len(full) > MIN_LETTERS else []
             else:
                 variants = list(dict.fromkeys((full, lean, leanest, numeral)))
@@ -107,8 +107,8 @@ def initials(words: Sequence[str]) -> Iterator[tuple[str, int, int]]:
                     yield acronym, start, end
 
 
-def _prose(text: str) -> str:
-    """Return `text` with a lone backtick for each piece of code between backticks; an open one ends with its paragraph."""
+def _without_code(text: str) -> str:
+    """Return `text` with a lone backtick for each piece of code; an unclosed backtick ends with its paragraph."""
     if "`" not in text:
         return text
     paragraphs = "\n\n".join(text.split("```")[::2]).split("\n\n")
@@ -118,32 +118,34 @@ def _prose(text: str) -> str:
 def _at_parenthesis(prose: str, start: int, end: int) -> tuple[str, str] | None:
     """Find `forward kinematics (FK)`, `forward kinematics (FK, see below)`, `FK (forward kinematics)`."""
     if not prose[start - 1 : start].isspace():
-        return None  # a call or a link
+        return None  # It is a call or a link.
     close = prose.find(")", end, end + _SPAN)
     if close < 0:
         return None
     inside = prose[end:close]
-    pair = _after_long_form(_short(inside.split(",", 1)[0].split(";", 1)[0]), prose, start)
-    return pair or _before_long_form(_short_before(prose, start), (inside + ".").split(None, MAX_WORDS)[:MAX_WORDS], whole=True)
+    pair = _long_form_before(_acronym_in(inside.split(",", 1)[0].split(";", 1)[0]), prose, start)
+    return pair or _long_form_behind(
+        _acronym_before(prose, start), (inside + ".").split(None, MAX_WORDS)[:MAX_WORDS], whole=True
+    )
 
 
 def _at_verb(prose: str, start: int, end: int) -> tuple[str, str] | None:
     """Find `FK stands for forward kinematics`, `FK, short for forward kinematics`."""
-    short = _short_before(prose, start)
-    return _before_long_form(short, _tokens_after(prose, end, "\n\n")) if short else None
+    short = _acronym_before(prose, start)
+    return _long_form_behind(short, _tokens_after(prose, end, "\n\n")) if short else None
 
 
 def _at_mark(prose: str, start: int, end: int) -> tuple[str, str] | None:
     """Find `WAL: write-ahead log`, `WAL = write-ahead log`: weak cues, and two letters fit much: `CI: cache images`."""
     if not prose[start - 1 : start].isalnum():
         return None
-    short = _short_before(prose, start)
+    short = _acronym_before(prose, start)
     if not short:
         return None
     tokens = _tokens_after(prose, end, "\n")
     if len(short) == MIN_LETTERS and not all(token.strip(_OPENING)[:1].isupper() for token in tokens[:MIN_LETTERS]):
         return None
-    return _before_long_form(short, tokens)
+    return _long_form_behind(short, tokens)
 
 
 def _at_name(prose: str, start: int, end: int) -> tuple[str, str] | None:
@@ -151,7 +153,7 @@ def _at_name(prose: str, start: int, end: int) -> tuple[str, str] | None:
     tokens = _tokens_after(prose, end, "\n\n")[:2]
     if tokens and tokens[0] in _FILLERS:
         del tokens[0]
-    return _after_long_form(_short(tokens[0]), prose, start) if tokens else None
+    return _long_form_before(_acronym_in(tokens[0]), prose, start) if tokens else None
 
 
 def _at_or(prose: str, start: int, end: int) -> tuple[str, str] | None:
@@ -176,7 +178,7 @@ _CUES: dict[str, Callable[[str, int, int], tuple[str, str] | None]] = {
     " - ": _at_mark,
     " \u2013 ": _at_mark,
     " \u2014 ": _at_mark,
-    " | ": _at_mark,  # a table
+    " | ": _at_mark,  # in a table
     ", or ": _at_or,
     "(or ": _at_name,
     "abbreviated ": _at_name,
@@ -186,10 +188,10 @@ _CUES: dict[str, Callable[[str, int, int], tuple[str, str] | None]] = {
 }
 
 
-def _short(token: str) -> str:
-    """Return the acronym that a token is, in lower case and singular, or "".
+def _acronym_in(token: str) -> str:
+    """Return the acronym in a token, in lower case and singular, or "".
 
-    >>> [_short(token) for token in "FKs, mTLS IoU P2P OAuth It K8s CI/CD MAX_RUN CONFIGURATION".split()]
+    >>> [_acronym_in(token) for token in "FKs, mTLS IoU P2P OAuth It K8s CI/CD MAX_RUN CONFIGURATION".split()]
     ['fk', 'mtls', 'iou', 'p2p', '', '', '', '', '', '']
     """
     token = token.strip(_EDGES)
@@ -201,11 +203,11 @@ def _short(token: str) -> str:
     return token.lower() if capitals >= MIN_LETTERS and 2 * capitals >= sum([c.isalpha() for c in token]) else ""
 
 
-def _short_before(prose: str, start: int) -> str:
+def _acronym_before(prose: str, start: int) -> str:
     tokens = prose[max(0, start - 40) : start].split()
     while len(tokens) > 1 and (tokens[-1] in _FILLERS or not tokens[-1].strip(_EDGES)):
         tokens.pop()
-    return _short(tokens[-1]) if tokens else ""
+    return _acronym_in(tokens[-1]) if tokens else ""
 
 
 def _tokens_after(prose: str, end: int, limit: str) -> list[str]:
@@ -216,68 +218,66 @@ def _tokens_after(prose: str, end: int, limit: str) -> list[str]:
         return tokens
     after = end + len(passage)
     if len(passage) == _SPAN:
-        tokens.pop()  # it may be cut
+        tokens.pop()  # It may be cut.
     elif prose[after : after + 2] in _ENDS:
         tokens[-1] += "."
     return tokens
 
 
-def _after_long_form(short: str, prose: str, start: int) -> tuple[str, str] | None:
+def _long_form_before(short: str, prose: str, start: int) -> tuple[str, str] | None:
     if not short:
         return None
     passage = prose[max(0, start - _SPAN) : start].rpartition("\n\n")[2]
     tokens = passage.rstrip(" (,").split()
     if len(passage) == _SPAN:
-        del tokens[:1]  # it may be cut
+        del tokens[:1]  # It may be cut.
     while tokens and tokens[-1] in _FILLERS:
         tokens.pop()
-    run = _run(tokens[-MAX_WORDS:], backwards=True)
+    run = _words_in_row(tokens[-MAX_WORDS:], backwards=True)
     for letters in _readings(short):
         spans = [
             (inner, count)
-            for inner, count in _spans(letters, run[::-1], backwards=True)
+            for inner, count in _spelling_spans(letters, run[::-1], backwards=True)
             if not run[-count][1] and _is_plausible(letters, run[-count:], inner)
         ]
         if spans:
-            return short, _written(run[-min(spans)[1] :])
+            return short, _expansion(run[-min(spans)[1] :])
     return None
 
 
-def _before_long_form(short: str, tokens: list[str], *, whole: bool = False) -> tuple[str, str] | None:
-    """Find the long form of an acronym in the tokens behind it.
+def _long_form_behind(short: str, tokens: list[str], *, whole: bool = False) -> tuple[str, str] | None:
+    """Return the acronym with the long form in the tokens behind it.
 
     whole: the long form must end where a clause ends. With a letter from inside a word it always must.
     """
     if not short:
         return None
-    run = _run(tokens, backwards=False)
+    run = _words_in_row(tokens, backwards=False)
     if run and run[0][0] in {"a", "an", "the"}:
-        return _first_part(short, run[1:], whole) or _first_part(short, run, whole)
-    return _first_part(short, run, whole)
+        return _long_form_at_start(short, run[1:], whole) or _long_form_at_start(short, run, whole)
+    return _long_form_at_start(short, run, whole)
 
 
-def _first_part(short: str, run: list[tuple[str, bool, bool]], whole: bool) -> tuple[str, str] | None:
+def _long_form_at_start(short: str, run: list[tuple[str, bool, bool]], whole: bool) -> tuple[str, str] | None:
     for letters in _readings(short):
         spans = [
             (inner, count)
-            for inner, count in _spans(letters, run, backwards=False)
+            for inner, count in _spelling_spans(letters, run, backwards=False)
             if not (count < len(run) and run[count][1])
             and (run[count - 1][2] or not (whole or inner))
             and _is_plausible(letters, run[:count], inner)
         ]
         if spans:
-            return short, _written(run[: min(spans)[1]])
+            return short, _expansion(run[: min(spans)[1]])
     return None
 
 
-def _run(tokens: list[str], *, backwards: bool) -> list[tuple[str, bool, bool]]:
-    """Return the first words that follow each other without a stop, code or bracket.
+def _words_in_row(tokens: list[str], *, backwards: bool) -> list[tuple[str, bool, bool]]:
+    """Return the first words that follow each other without a stop, code or bracket; backwards: the last words.
 
-    backwards: the last words instead, also in order.
+    Each word comes with two flags: whether it follows a hyphen, and whether anything but a word follows it.
 
-    Each with whether it follows a hyphen and whether anything but a word follows it.
-
-    >>> _run("Write-ahead log, that. Or".split(), backwards=False)[:3]
+    >>> _words_in_row("Write-ahead log, that. Or".split(), backwards=False)[:3]
     [('Write', False, False), ('ahead', True, False), ('log', False, True)]
     """
     run: list[tuple[str, bool, bool]] = []
@@ -297,7 +297,7 @@ def _run(tokens: list[str], *, backwards: bool) -> list[tuple[str, bool, bool]]:
 
 
 def _parts_between_hyphens(word: str) -> list[str]:
-    """Return the parts of a word between hyphens, none if it is something else: code, a number with a point."""
+    """Return the parts of a word between hyphens, none for code or a number with a point."""
     if word.isalpha():
         return [word]
     if word == "&":
@@ -307,7 +307,7 @@ def _parts_between_hyphens(word: str) -> list[str]:
 
 
 def _readings(short: str) -> list[str]:
-    """Return the ways to read an acronym as letters; a digit may also count the letter before it.
+    """Return the possible letters of an acronym; a digit may also count the letter before it.
 
     >>> _readings("ec2"), _readings("fk")
     (['ec2', 'ecc'], ['fk'])
@@ -318,17 +318,17 @@ def _readings(short: str) -> list[str]:
     return [short]
 
 
-def _spans(letters: str, run: list[tuple[str, bool, bool]], *, backwards: bool) -> list[tuple[int, int]]:
-    """Return how the words from the start of `run` on may spell `letters`: letters from inside a word, and how many words.
+def _spelling_spans(letters: str, run: list[tuple[str, bool, bool]], *, backwards: bool) -> list[tuple[int, int]]:
+    """Return the ways in which `run` spells `letters`: letters from inside a word, and the number of words.
 
     `backwards`: `run` begins with the word that gives the last letters.
 
     >>> words = [("hypertext", False, False), ("transfer", False, False), ("protocol", False, False)]
-    >>> _spans("http", words, backwards=False), _spans("http", words[::-1], backwards=True)
+    >>> _spelling_spans("http", words, backwards=False), _spelling_spans("http", words[::-1], backwards=True)
     ([(1, 3)], [(1, 3)])
     """
     total = len(letters)
-    reached = {0: 0}  # letters spelled so far: how many of them are from inside a word
+    reached = {0: 0}  # letters spelled so far -> letters from inside a word
     spans: list[tuple[int, int]] = []
     for count, (word, is_tail, _) in enumerate(run, 1):
         lower = word.lower()
@@ -339,8 +339,8 @@ def _spans(letters: str, run: list[tuple[str, bool, bool]], *, backwards: bool) 
             for size in {1, 2, len(capitals) or 1}:
                 if done + size > total:
                     continue
-                given = letters[total - done - size : total - done] if backwards else letters[done : done + size]
-                cost = inner + _cost(given, lower, capitals, optional)
+                spelled = letters[total - done - size : total - done] if backwards else letters[done : done + size]
+                cost = inner + _letter_cost(spelled, lower, capitals, optional)
                 if cost <= min(1, onward.get(done + size, 1)):
                     onward[done + size] = cost
         if total in onward:
@@ -351,11 +351,8 @@ def _spans(letters: str, run: list[tuple[str, bool, bool]], *, backwards: bool) 
     return spans
 
 
-def _cost(given: str, word: str, capitals: str, optional: bool) -> int:
-    """Return how many letters from inside `word` are used where it gives the letters `given`.
-
-    It is 2, too many, where the word does not give them.
-    """
+def _letter_cost(given: str, word: str, capitals: str, optional: bool) -> int:
+    """Count the letters from inside `word` that spell the letters `given`; 2, too many, if it cannot spell them."""
     if len(given) == 1:
         return 0 if given == word[0] or _NUMERALS.get(given) == word or (given == "x" and word.startswith(_X)) else 2
     if given[0] != word[0]:
@@ -368,9 +365,9 @@ def _cost(given: str, word: str, capitals: str, optional: bool) -> int:
 def _is_plausible(letters: str, words: list[tuple[str, bool, bool]], inner: int) -> bool:
     """Return whether words may be a long form: two that are not small, three for a letter from inside; not `A B (AB)`."""
     large = sum([word.lower() not in _NO_INITIALS for word, _, _ in words])
-    return large >= 2 + inner and len(_written(words)) > 2 * len(letters)
+    return large >= 2 + inner and len(_expansion(words)) > 2 * len(letters)
 
 
-def _written(words: list[tuple[str, bool, bool]]) -> str:
+def _expansion(words: list[tuple[str, bool, bool]]) -> str:
     bare = [word.replace("\u2019", "'").removesuffix("'s") for word, _, _ in words]
     return " ".join(bare).lower()

@@ -1,7 +1,7 @@
-"""Actions that rules are about and that an agent's tools do: commit, push, deploy, write tests. Named the same on both sides.
+"""Actions that rules govern and that an agent's tools do: commit, push, deploy, write tests. Both sides use the same names.
 
-A note that holds in every session ("Run `just tidy` before you commit") is kept under the actions that it names, and a tool's
-call is looked up by what it does. Reading does nothing: `git log` and a file that is looked at are no action.
+A note that holds in every session ("Run `just tidy` before you commit") is stored under the actions that it names. A tool's
+call is looked up by its actions. Reading is no action: `git log`, or a file that is looked at.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-MOST_SHARED = 3  # that a rule and a call have in common, which count
-OTHER_ACTIONS = 0.5  # of a word: what each further action of a rule takes from its closeness
-BY_THE_WAY = 2.0  # words, where the first action that it names is another
-PREFIX = "action:"  # begins the name under which a note is kept beside what it mentions
+MAX_SHARED = 3  # shared words of a rule and a call that count
+EXTRA_ACTION = 0.5  # words; each further action of a rule costs this much closeness
+OTHER_FIRST_ACTION = 2.0  # words; the cost in closeness if a rule's first action is another
+PREFIX = "action:"  # begins an action's name among a note's mentions
 MAX_READ = 600  # characters of a note
-MOST_ACTIONS = 3  # of one note: one that names more is about none of them
+MAX_ACTIONS = 3  # actions of a note; a note that names more is about none of them
 EDITING = frozenset(("Edit", "Write", "MultiEdit", "NotebookEdit"))  # tools that write a file
 
 COMMIT, PUSH, BRANCH, MERGE = "commit", "push", "branch", "merge"
@@ -29,7 +29,7 @@ TESTS, TESTING, DOCS, CHANGES, DELETE = "tests", "testing", "docs", "changelog",
 IMAGE, VOLUMES, INFRA, SQL, CI = "image", "volumes", "infrastructure", "sql", "ci"
 
 _COMMON = frozenset("git run use new make".split())  # in rules and in calls of every kind
-_SAID = {  # where the action's own name is no verb
+_DESCRIPTIONS = {  # for actions whose own name is no verb
     REQUEST: "open a pull request",
     BRANCH: "make a branch",
     TESTS: "write tests",
@@ -42,9 +42,9 @@ _SAID = {  # where the action's own name is no verb
     SQL: "write SQL",
     CI: "change the CI",
 }
-_AFTER = frozenset("same last previous latest next this that whose".split())  # "the same commit" is another matter
-_NOT_BEHIND = {PUSH: frozenset(("db", "docker", "image"))}  # and behind these not this one
-_NO_OBJECT = {  # words behind which it is not the action
+_OTHER_MATTER = frozenset("same last previous latest next this that whose".split())  # "the same commit"
+_NOT_AFTER = {PUSH: frozenset(("db", "docker", "image"))}  # Behind these words it is not this action.
+_NO_OBJECT = {  # Before these words it is not the action.
     COMMIT: frozenset(("sha", "sha1", "hash", "hashes", "id", "ids")),
     PUSH: frozenset(("notification", "notifications", "message", "messages", "gateway", "token", "tokens")),
     RELEASE: frozenset(("service", "branch", "branches", "candidate", "note", "notes", "team")),
@@ -72,120 +72,124 @@ _MANIFESTS = {
     "cargo.toml": "rust",
     "gemfile": "ruby",
     "composer.json": "php",
-}  # files that list what is installed
+}  # files that list dependencies
 _CHANGELOGS = frozenset(("changelog", "changes", "history", "unreleased", "news"))
-_CLIENTS = frozenset("psql mysql sqlite3 sqlcmd mariadb cockroach duckdb".split())  # of databases
+_CLIENTS = frozenset("psql mysql sqlite3 sqlcmd mariadb cockroach duckdb".split())  # clients of databases
 _REMOVES = ("delete from", "drop table", "drop database", "drop schema", "truncate ")
-_QUERIES = ("SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ")  # in code they are written like this
-_DATA_OPTIONS = frozenset(("-v", "--volumes"))  # of `docker compose down`
+_QUERIES = ("SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ")  # in capitals, as in code
+_DATA_OPTIONS = frozenset(("-v", "--volumes"))  # options of `docker compose down`
 _NAMED_RELEASES = (("git", "tag"), ("npm", "version"), ("pnpm", "version"), ("poetry", "version"))
 _INSTALLING = frozenset("install add i require get inject".split())
 _RUNNERS = frozenset("make just task npm pnpm yarn bun rake rails php python python3 poetry uv invoke nox tox".split())
-_TARGETS = {"deploy": DEPLOY, "release": RELEASE, "publish": RELEASE, "migrate": MIGRATE, "makemigrations": MIGRATE}  # theirs
-_NEW_BRANCH = {  # git's commands that make a branch, with the options by which they do
+_TARGETS = {"deploy": DEPLOY, "release": RELEASE, "publish": RELEASE, "migrate": MIGRATE, "makemigrations": MIGRATE}
+_NEW_BRANCH = {  # git's commands that make a branch with these options
     "checkout": frozenset(("-b", "-B")),
     "switch": frozenset(("-c", "-C", "--create")),
     "worktree": frozenset(("-b", "-B")),
 }
-_MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  # in a note: what installs, or runs a script
+_MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  # In a note, they install or run a script.
 _BEHIND_MANAGERS = frozenset("add install i ci remove update never not no only or and instead for manages is are as to".split())
 _VALUED = VALUED | frozenset(("--filter", "-F", "--dir", "--manifest-path", "-w", "--workspace", "-p"))
 _REMOVING_CALLS = (".deletemany(", ".delete(", "delete_all", "destroy_all", "delete from ", "truncate table", "drop table")
-_LOOKING = frozenset("--help -help --dry-run --list -l --abort --collect-only".split())  # with them nothing is done
-_NO_TARGETS = frozenset("status show notes check list history help preview log logs".split())  # beside them a target only tells
-_BEFORE = LEADS | frozenset("sudo time exec nohup $".split())  # words before a command
+_HARMLESS_OPTIONS = frozenset("--help -help --dry-run --list -l --abort --collect-only".split())  # They prevent any action.
+_NO_TARGETS = frozenset("status show notes check list history help preview log logs".split())  # Such targets only report.
+_LEADING_WORDS = LEADS | frozenset("sudo time exec nohup $".split())  # words before a command
 _LAUNCHERS = (("npx",), ("bunx",), ("pnpm", "exec"), ("poetry", "run"), ("uv", "run"), ("bundle", "exec"), ("pipenv", "run"))
 
 
-def governed_by(text: str) -> tuple[str, ...]:
-    """Return the actions that a note names, as names of the store, none where it names more than three.
+def actions_of_rule(text: str) -> tuple[str, ...]:
+    """Return the actions that a note names, as names of the store, none if it names more than three.
 
     The caller knows that it is a rule: "The last commit broke the build" is none.
 
-    >>> governed_by("Run `just tidy` before you commit."), governed_by("The German file is filled in the same commit.")
+    >>> actions_of_rule("Run `just tidy` before you commit."), actions_of_rule("The German file is filled in the same commit.")
     (('action:commit',), ())
-    >>> governed_by("Push notifications are sent by the worker.")
+    >>> actions_of_rule("Push notifications are sent by the worker.")
     ()
     """
     raw = [word for word in text[:MAX_READ].lower().split() if word.strip("\"'`*_()[]{}<>.,;:!?")]
     words = [word.strip("\"'`*_()[]{}<>.,;:!?").removesuffix(".md") for word in raw]
-    found: dict[str, None] = {}
+    actions: dict[str, None] = {}
     phrases = _phrases_by_word()
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         for action, names in phrases.get(word, ()):
-            if words[at : at + len(names)] != names or (at and words[at - 1] in _AFTER | _NOT_BEHIND.get(action, frozenset())):
+            if words[index : index + len(names)] != names or (
+                index and words[index - 1] in _OTHER_MATTER | _NOT_AFTER.get(action, frozenset())
+            ):
                 continue
-            behind = "".join(words[at + len(names) : at + len(names) + 1])
+            behind = "".join(words[index + len(names) : index + len(names) + 1])
             if behind in _NO_OBJECT.get(action, ()):
                 continue
-            if word in _MANAGERS and not (raw[at][-1] in ",.;:" or not behind or behind in _BEHIND_MANAGERS):
-                continue  # it runs a script
-            found[action] = None
-    for action in (INSTALL, TESTING):  # a rule about one language's tools is about no others
-        if any(name.startswith(f"{action}:") for name in found):
-            found.pop(action, None)
-    return tuple([PREFIX + action for action in found]) if len(found) <= MOST_ACTIONS else ()
+            if word in _MANAGERS and not (raw[index][-1] in ",.;:" or not behind or behind in _BEHIND_MANAGERS):
+                continue  # It runs a script.
+            actions[action] = None
+    for action in (INSTALL, TESTING):  # A rule about a language's tools is about no others.
+        if any(name.startswith(f"{action}:") for name in actions):
+            actions.pop(action, None)
+    return tuple([PREFIX + action for action in actions]) if len(actions) <= MAX_ACTIONS else ()
 
 
-def said(action: str) -> str:
-    """Return what is done, in a few words. action: a name of the store.
+def describe_action(action: str) -> str:
+    """Return an action in a few words. action: a name of the store.
 
-    >>> said("action:commit"), said("action:testing:go")
+    >>> describe_action("action:commit"), describe_action("action:testing:go")
     ('commit', 'run tests')
     """
     plain = action.removeprefix(PREFIX).partition(":")[0]
-    return _SAID.get(plain, plain)
+    return _DESCRIPTIONS.get(plain, plain)
 
 
-def done_by(tool: str, text: str, file: str) -> tuple[str, ...]:
-    """Return the actions that a tool's call does, as names of the store, the most special first.
+def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
+    """Return the actions of a tool's call, as names of the store, the most special first.
 
-    text: the command, or what is to be written; file: the path that is written, "" for none.
+    text: the command, or the text to write; file: the path to write, "" for none.
 
-    >>> done_by("Bash", "cd web && git commit -m 'Push it'", ""), done_by("Bash", "git log | grep commit", "")
+    >>> actions_of_call("Bash", "cd web && git commit -m 'Push it'", ""), actions_of_call("Bash", "git log | grep commit", "")
     (('action:commit',), ())
-    >>> done_by("Write", "", "tests/test_pool.py"), done_by("Read", "", "tests/test_pool.py")
+    >>> actions_of_call("Write", "", "tests/test_pool.py"), actions_of_call("Read", "", "tests/test_pool.py")
     (('action:tests',), ())
     """
-    found: dict[str, None] = {}
+    actions: dict[str, None] = {}
     if tool == "Bash":
         text = text[:MAX_COMMAND]
         removes = any(sign in text.lower() for sign in _REMOVES)
         for part in commands_of(_plain_commands(text)):
             words = part.split(None, 12)[:12]
-            found.update(dict.fromkeys(_actions_of_command(words)))
+            actions.update(dict.fromkeys(_actions_of_command(words)))
             if removes and not _CLIENTS.isdisjoint(words):
-                found[DELETE] = None
+                actions[DELETE] = None
     elif tool in EDITING and file:
-        found.update(dict.fromkeys(_actions_of_file(file.lower())))
+        actions.update(dict.fromkeys(_actions_of_file(file.lower())))
         text = text[:MAX_COMMAND]
-        if not found and any(sign in text for sign in _QUERIES):
-            found[SQL] = None
-        if TESTS not in found and any(sign in text.lower() for sign in _REMOVING_CALLS):
-            found[DELETE] = None
-    return tuple([PREFIX + action for action in found])
+        if not actions and any(sign in text for sign in _QUERIES):
+            actions[SQL] = None
+        if TESTS not in actions and any(sign in text.lower() for sign in _REMOVING_CALLS):
+            actions[DELETE] = None
+    return tuple([PREFIX + action for action in actions])
 
 
-def closeness(rule: str, about: AbstractSet[str], done: Sequence[str]) -> float | None:
-    """Return how many words of a call a rule has, less where it is about other actions, too, or before the call's.
+def closeness(rule: str, call_words: AbstractSet[str], done: Sequence[str]) -> float | None:
+    """Return how many words of a call a rule has, less if the rule names other actions, too, or names them first.
 
-    about: `singular_words` of the call's file and text; done: the call's actions. None: it is about the deletion of something
-    else.
+    call_words: `singular_words` of the call's file and text; done: the call's actions. None: the rule is about the deletion
+    of something else.
 
     >>> closeness("Mind the race when you run tests.", {"go", "test", "race"}, ("action:testing",))
     1.5
     >>> closeness("Ask before you delete what lies under data.", {"rm", "rf", "build"}, ("action:delete",)) is None
     True
     """
-    from subcog_hooks.text.vocabulary import STOP  # where a rule is about what is done
+    from subcog_hooks.text.vocabulary import STOP  # Only a rule about these actions needs it.
 
-    said = {word for word in singular_words(rule[:MAX_READ]) if len(word) > 1 and word not in STOP and word not in _COMMON}
-    shared = len(said & about)
-    governed = governed_by(rule)
+    rule_words = {
+        word for word in singular_words(rule[:MAX_READ]) if len(word) > 1 and word not in STOP and word not in _COMMON
+    }
+    shared = len(rule_words & call_words)
+    governed = actions_of_rule(rule)
     if not shared and {*governed} & {*done} == {PREFIX + DELETE}:
         return None
-    by_the_way = BY_THE_WAY if governed and governed[0] not in done else 0.0
-    return min(MOST_SHARED, shared) - OTHER_ACTIONS * max(0, len(governed) - 1) - by_the_way
+    penalty = OTHER_FIRST_ACTION if governed and governed[0] not in done else 0.0
+    return min(MAX_SHARED, shared) - EXTRA_ACTION * max(0, len(governed) - 1) - penalty
 
 
 def singular_words(text: str) -> list[str]:
@@ -196,23 +200,23 @@ def singular_words(text: str) -> list[str]:
 
 def _actions_of_command(words: Sequence[str]) -> Sequence[str]:
     words, options = _without_options(words)
-    if not words or not _LOOKING.isdisjoint(options) or any(option.startswith("--dry-run=") for option in options):
+    if not words or not _HARMLESS_OPTIONS.isdisjoint(options) or any(option.startswith("--dry-run=") for option in options):
         return ()
     program = words[0].rpartition("/")[2]
     rest = words[1:]
     if program == "git" and rest and rest[0] in _NEW_BRANCH:
         return () if _NEW_BRANCH[rest[0]].isdisjoint(options) else (BRANCH,)
     if program == "git" and rest[:1] == ["clean"] and not any("f" in option for option in options):
-        return ()  # it only tells
+        return ()  # It only reports.
     for length in (3, 2, 1):
-        known = _COMMANDS.get(" ".join([program, *rest[: length - 1]])) if len(words) >= length else None
-        if known is not None:
-            return known
-    if (program, *rest[:1]) in _NAMED_RELEASES and rest[1:]:  # without a name they only tell
+        actions = _COMMANDS.get(" ".join([program, *rest[: length - 1]])) if len(words) >= length else None
+        if actions is not None:
+            return actions
+    if (program, *rest[:1]) in _NAMED_RELEASES and rest[1:]:  # Without a name they only report.
         return (RELEASE,)
     if program == "uv" and rest[:1] == ["pip"]:
         rest = rest[1:]
-    if program in _INSTALLERS and len(rest) > 1 and rest[0] in _INSTALLING:  # without a name what is listed is installed
+    if program in _INSTALLERS and len(rest) > 1 and rest[0] in _INSTALLING:  # not the listed ones
         return _actions_of_installing(_INSTALLERS[program])
     if program in ("gradlew", "gradle") and any(word.startswith("test") for word in rest):
         return (TESTING,)
@@ -225,15 +229,17 @@ def _actions_of_command(words: Sequence[str]) -> Sequence[str]:
 
 
 def _without_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return a command without what stands before it and without options and their values, and the options."""
-    at = 0
-    while at < len(words) and (words[at] in _BEFORE or ("=" in words[at] and words[at].partition("=")[0].isidentifier())):
-        at += 1
-    options = [word for word in words[at:] if word.startswith("-")]
+    """Return a command without leading words, options and their values; and the options."""
+    start = 0
+    while start < len(words) and (
+        words[start] in _LEADING_WORDS or ("=" in words[start] and words[start].partition("=")[0].isidentifier())
+    ):
+        start += 1
+    options = [word for word in words[start:] if word.startswith("-")]
     plain = [
         word
-        for place, word in enumerate(words[at:], at)
-        if not (word.startswith("-") or (place > at and words[place - 1] in _VALUED))
+        for index, word in enumerate(words[start:], start)
+        if not (word.startswith("-") or (index > start and words[index - 1] in _VALUED))
     ]
     for launcher in _LAUNCHERS:
         if tuple(plain[: len(launcher)]) == launcher:
@@ -244,16 +250,16 @@ def _without_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _plain_commands(command: str) -> str:
-    """Return a shell's command without what it only says, and without brackets."""
+    """Return a shell's commands without quotation marks, comments, brackets and here-documents."""
     plain = _without_heredocs(command).replace('\\"', " ").replace("\\'", " ")
     lines = [line for line in plain.split("\n") if not line.lstrip().startswith("#")]
     return "\n".join(lines).replace("(", "\n").replace(")", "\n")
 
 
 def _without_heredocs(command: str) -> str:
-    """Return a shell's command without the texts that it hands to its commands: they are said, not run.
+    """Return a shell's command without its here-documents, which are text and do not run.
 
-    Where the line that ends such a text never comes, it is none.
+    Without its last line, it is no here-document.
 
     >>> _without_heredocs("cat > a.md <<'EOF'\\ngit push\\nEOF\\nls"), _without_heredocs("echo $((1<<2))\\ngit push")
     ("cat > a.md <<'EOF'\\nls", 'echo $((1<<2))\\ngit push')
@@ -261,22 +267,22 @@ def _without_heredocs(command: str) -> str:
     if "<<" not in command:
         return command
     lines = command.split("\n")
-    last = {line.strip(): place for place, line in enumerate(lines)}
-    kept: list[str] = []
-    at = 0
-    while at < len(lines):
-        kept.append(lines[at])
-        end = _end_of_heredoc(lines[at])
-        at += 1
-        if end and last.get(end, -1) >= at:
-            while lines[at].strip() != end:
-                at += 1
-            at += 1
-    return "\n".join(kept)
+    last = {line.strip(): number for number, line in enumerate(lines)}
+    kept_lines: list[str] = []
+    index = 0
+    while index < len(lines):
+        kept_lines.append(lines[index])
+        end = _end_of_heredoc(lines[index])
+        index += 1
+        if end and last.get(end, -1) >= index:
+            while lines[index].strip() != end:
+                index += 1
+            index += 1
+    return "\n".join(kept_lines)
 
 
 def _end_of_heredoc(line: str) -> str:
-    """Return the word that ends the text which this line begins, "" where it begins none."""
+    """Return the word that ends the here-document which this line begins, "" if it begins none."""
     before, sign, behind = line.rpartition("<<")
     behind = behind.removeprefix("-").strip()
     if not sign or before.endswith("<") or not behind:
@@ -321,14 +327,14 @@ def _actions_of_file(path: str) -> Sequence[str]:
 
 
 def _phrases_by_word() -> dict[str, list[tuple[str, list[str]]]]:
-    """Return the phrases that name an action by their first words, each as its words."""
+    """Return the phrases that name an action, each as its words, by their first word."""
     if not _phrases:
         by_word: dict[str, list[tuple[str, list[str]]]] = {}
         for action, phrases in read_rows(__file__, "action_phrases.tsv"):
             for words in map(str.split, phrases.split("|")):
                 by_word.setdefault(words[0], []).append((action, words))
-        _phrases.update(by_word)  # at once: another thread may read it
+        _phrases.update(by_word)  # In one step, since another thread may read it.
     return _phrases
 
 
-_phrases: dict[str, list[tuple[str, list[str]]]] = {}  # read when a note is looked at: most calls look at none
+_phrases: dict[str, list[tuple[str, list[str]]]] = {}  # It is filled with the first note, since most calls look at none.

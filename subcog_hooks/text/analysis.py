@@ -2,7 +2,8 @@
 
 Three views of a text are indexed. `body`: words and the parts of identifiers, English stems. `exact`: words, identifiers, paths
 and versions whole, not stemmed. `cjk`: bigrams of scripts that are written without spaces, so that any substring is found.
-The tokenizers run inside tantivy; what they can not do (humps of camelCase, bigrams with positions) is done to the text before.
+The tokenizers run inside tantivy; the text is prepared for them (humps of camelCase, bigrams with positions), which they
+cannot do themselves.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ EXACT = "exact"
 CJK = "cjk"
 
 _BREAKS = str.maketrans(dict.fromkeys('()[]{}<>"`,;!?=|*&^~%:\u00b4\u2018\u201c\u201d\u2013\u2014\u2026', " "))
-_TRIM = "./\\-@_'"  # at the ends of a whole token; inside they join it: src/app/db.py, v2.1, parse_args
+_TRIM = "./\\-@_'"  # They are cut at the ends of a token; inside they join it: src/app/db.py, v2.1, parse_args.
 
 _ELIDED = frozenset("c d dell j l m n nell qu s sull t".split())
 _LAST_OF_ELIDED = frozenset("cdjlmnstu")
 _OPENING = '([{<"\u00ab\u201c\u201e'
 
-_UNSPACED = (  # code point ranges of scripts written without spaces between words
+_UNSPACED = (  # code points of scripts without spaces between words
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F),  # Myanmar
     (0x1780, 0x17FF),  # Khmer
@@ -50,12 +51,12 @@ _EDGES = '.,;:!?()[]{}<>"`*_=|/\\'
 
 
 class Analysers:
-    """tantivy's analysers for the two tokenised views; making them costs some microseconds."""
+    """tantivy's analysers for the two tokenised views; creating them takes some microseconds."""
 
     __slots__ = ("body", "exact")
 
     def __init__(self) -> None:
-        tokenizer, filters = tantivy.Tokenizer, tantivy.Filter  # no regex tokenizer: compiling one takes .5 ms
+        tokenizer, filters = tantivy.Tokenizer, tantivy.Filter  # A regex tokenizer would take .5 ms to compile.
         self.body = (
             tantivy.TextAnalyzerBuilder(tokenizer.simple())
             .filter(filters.remove_long(MAX_TERM))
@@ -73,7 +74,7 @@ class Analysers:
         )
 
     def register(self, index: tantivy.Index) -> None:
-        """Register the analysers: tantivy does not store them, so this is done at every open."""
+        """Register the analysers: tantivy does not store them, so every open needs it."""
         index.register_tokenizer("subcog_body", self.body)
         index.register_tokenizer("subcog_exact", self.exact)
 
@@ -83,7 +84,7 @@ class Analysers:
         >>> Analysers().body_terms("HttpClient's retries")
         ['httpclient', 'http', 'client', 'retri']
         """
-        return list(self.body.analyze(spread(fold(text))))
+        return list(self.body.analyze(spread_words(fold(text))))
 
     def exact_terms(self, text: str) -> list[str]:
         """Return the terms of the `exact` view of a raw text, in order.
@@ -95,9 +96,7 @@ class Analysers:
 
 
 def fold(text: str) -> str:
-    """Return `text` without the possessive 's, apostrophes closed up.
-
-    Outside ASCII compatibility forms are unified and diacritics taken off.
+    """Return `text` without apostrophes and the possessive 's, and beyond ASCII in plain letters without diacritics.
 
     Letters keep their case: identifiers are split by it later.
 
@@ -105,39 +104,39 @@ def fold(text: str) -> str:
     'the user Cafe doesnt file'
     """
     if text.isascii():
-        return _closed(text)
+        return _close_apostrophes(text)
     import unicodedata  # .2 ms, and most text is ASCII
 
-    decomposed = unicodedata.normalize("NFKD", _closed(text.replace("\u2019", "'").replace("\u02bc", "'")))
-    bare = "".join([c for c in decomposed if not "\u0300" <= c <= "\u036f"])  # only the marks that NFKD takes off letters
-    return _apart(unicodedata.normalize("NFC", bare))
+    decomposed = unicodedata.normalize("NFKD", _close_apostrophes(text.replace("\u2019", "'").replace("\u02bc", "'")))
+    bare = "".join([c for c in decomposed if not "\u0300" <= c <= "\u036f"])  # only the marks that NFKD splits off letters
+    return _separate_scripts(unicodedata.normalize("NFC", bare))
 
 
-def _closed(text: str) -> str:
+def _close_apostrophes(text: str) -> str:
     """Return `text` without apostrophes.
 
-    >>> _closed("the user's, don't, l'index qu'il n'utilise, d'Argo")
+    >>> _close_apostrophes("the user's, don't, l'index qu'il n'utilise, d'Argo")
     'the user, dont, l index qu il n utilise, d Argo'
     """
     pieces = text.split("'")
-    written = pieces[:1]
+    parts = pieces[:1]
     for before, piece in pairwise(pieces):
         is_possessive = piece[:1] in "sS" and not piece[1:2].isalnum()
         if not is_possessive and piece[:1].isalpha() and _is_elided(before):
-            written.append(" ")
-        written.append(piece[1:] if is_possessive else piece)
-    return "".join(written)
+            parts.append(" ")
+        parts.append(piece[1:] if is_possessive else piece)
+    return "".join(parts)
 
 
 def _is_elided(before: str) -> bool:
-    """Return whether what stands before an apostrophe is an article or a pronoun of French or Italian that lost its vowel."""
+    """Return whether the word before an apostrophe is a French or Italian article or pronoun without its vowel."""
     if before[-1:].lower() not in _LAST_OF_ELIDED:
         return False
     return before.rsplit(None, 1)[-1].lstrip(_OPENING).lower() in _ELIDED
 
 
-def _apart(text: str) -> str:
-    """Return `text` with blanks where a script without spaces meets another one.
+def _separate_scripts(text: str) -> str:
+    """Return `text` with blanks where a script without spaces meets another.
 
     `Redis` in `キャッシュにはRedisを使う` is a word.
     """
@@ -154,37 +153,37 @@ def _apart(text: str) -> str:
     return "".join(pieces)
 
 
-def spread(text: str) -> str:
+def spread_words(text: str) -> str:
     """Return `text` with irregular forms as their base, and behind each camelCase or letter-digit word its parts.
 
-    >>> spread("we chose HttpClient or OAuth2, not utf8")
+    >>> spread_words("we chose HttpClient or OAuth2, not utf8")
     'we choose HttpClient Http Client or OAuth2, Auth OAuth not utf8 utf'
     """
-    written: list[str] = []
-    bases: list[str] = []  # of pieces: behind all else, so that words that stand side by side stay so
+    words: list[str] = []
+    bases: list[str] = []  # They come last, so that neighbouring words stay neighbours.
     for word in text.split():
         if _is_plain(word):
-            written.append(BASES.get(word.strip(_EDGES).lower(), word))
+            words.append(BASES.get(word.strip(_EDGES).lower(), word))
         else:
-            written.append(word)
-            found = list(word_parts(word))
-            written += found
-            bases += [BASES[piece] for piece in (*_stretches(word), *map(str.lower, found)) if piece in BASES]
-    return " ".join(written + bases)
+            words.append(word)
+            parts = list(word_parts(word))
+            words += parts
+            bases += [BASES[piece] for piece in (*_letter_runs(word), *map(str.lower, parts)) if piece in BASES]
+    return " ".join(words + bases)
 
 
-def with_stems(text: str) -> str:
-    """Return a raw text folded and spread; behind one in another language than English the stems of that language.
+def add_stems(text: str) -> str:
+    """Return a raw text folded and spread; behind a text in another language than English, its stems.
 
-    >>> with_stems("Die Buchungen der G\u00e4ste und wie wir sie sperren")
+    >>> add_stems("Die Buchungen der G\u00e4ste und wie wir sie sperren")
     'Die Buchungen der Gaste und wie wir sie sperren buchung gast sperr'
     """
-    words = spread(fold(text))
+    words = spread_words(fold(text))
     language = languages.language_of(text)
     return " ".join((words, *dict.fromkeys(languages.stems_by_word(text, language).values()))) if language else words
 
 
-def _stretches(word: str) -> list[str]:
+def _letter_runs(word: str) -> list[str]:
     return "".join([c if c.isalpha() else " " for c in word]).lower().split()
 
 
@@ -197,7 +196,7 @@ def _is_plain(word: str) -> bool:
 
 
 def word_parts(word: str) -> Iterator[str]:
-    """Yield the humps of a word, and its stretches of letters without the digits: the word is found by them, too.
+    """Yield a word's humps, and its runs of letters without digits, by which the word is found, too.
 
     >>> list(word_parts("parseHTTPResponse2")), list(word_parts("snake_case"))
     (['parse', 'HTTP', 'Response', 'parseHTTPResponse'], [])
@@ -213,7 +212,7 @@ def word_parts(word: str) -> Iterator[str]:
         while position < length and word[position].isalpha():
             position += 1
         stretch = word[stretch_start:position]
-        humps = _humps(stretch)
+        humps = _split_humps(stretch)
         if len(humps) > 1:
             for hump in humps:
                 if len(hump) > 1:
@@ -223,7 +222,7 @@ def word_parts(word: str) -> Iterator[str]:
             yield stretch
 
 
-def _humps(stretch: str) -> list[str]:
+def _split_humps(stretch: str) -> list[str]:
     if stretch.islower() or stretch.isupper():
         return [stretch]
     humps: list[str] = []
@@ -237,10 +236,10 @@ def _humps(stretch: str) -> list[str]:
     return humps
 
 
-def wholes(text: str) -> list[str]:
+def whole_tokens(text: str) -> list[str]:
     """Return the whole tokens of a folded text: words, identifiers, versions, paths.
 
-    >>> wholes("in src/app/db.py:42, std::vec (C++) or foo.bar().")
+    >>> whole_tokens("in src/app/db.py:42, std::vec (C++) or foo.bar().")
     ['in', 'src/app/db.py', '42', 'std::vec', 'C++', 'or', 'foo.bar']
     """
     words = text.replace("::", "\x00").translate(_BREAKS).split()
@@ -248,22 +247,22 @@ def wholes(text: str) -> list[str]:
 
 
 def label_form(label: str) -> str:
-    """Return a tag or keyword as it is compared: its words, folded, in lower case.
+    """Return the comparable form of a tag or keyword: its words, folded, in lower case.
 
     >>> label_form("Area:Backend"), label_form("error-handling"), label_form(".NET"), label_form("Café menu")
     ('area backend', 'error handling', 'net', 'cafe menu')
     """
-    return " ".join(wholes(fold(label).replace("-", " ").replace("_", " "))).lower()
+    return " ".join(whole_tokens(fold(label).replace("-", " ").replace("_", " "))).lower()
 
 
 def exact_view(text: str) -> str:
-    """Return the `exact` view of a folded text: whole tokens, and of paths and dotted names the last component.
+    """Return the `exact` view of a folded text: whole tokens, and the last component of paths and dotted names.
 
     >>> exact_view("src/app/db.py calls Allocator.findBest v2.1")
     'src/app/db.py db.py calls Allocator.findBest findBest v2.1'
     """
     tokens: list[str] = []
-    for token in wholes(text):
+    for token in whole_tokens(text):
         tokens.append(token)
         if "/" in token or "\\" in token:
             tokens.append(token.replace("\\", "/").rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""Words by which names in texts are told from other words: endings and names of files, commands, products."""
+"""Words that distinguish names in texts from other words: endings and names of files, commands, products."""
 
 from subcog_hooks.core.tables import read_words
 
@@ -20,9 +20,9 @@ VALUED = _WORDS["valued"]
 KEYWORDS = _WORDS["keywords"]
 
 HIDDEN = ("rc", "ignore", "attributes", "config", "modules", "profile", "-version", "_history")  # ends of names like .bashrc
-LAUNCHERS = frozenset(("bundle exec", "pipenv run", "poetry run", "uv run"))  # another command follows them, too
-OF_THREE = frozenset(  # commands whose third word says what is run
+LAUNCHERS = frozenset(("bundle exec", "pipenv run", "poetry run", "uv run"))  # Another command follows them, too.
+OF_THREE = frozenset(  # The third word of these commands names the program or script.
     ("bun run", "cargo run", "docker compose", "go run", "just run", "npm run", "pnpm run", "yarn run", "yarn workspace")
 )
-HOSTS = (".ai", ".app", ".com", ".dev", ".edu", ".gov", ".io", ".net", ".org")  # ends of hosts' names before a path
+HOSTS = (".ai", ".app", ".com", ".dev", ".edu", ".gov", ".io", ".net", ".org")  # ends of host names before a path
 SHELLS = frozenset(("", "bash", "console", "fish", "powershell", "sh", "shell", "shell-session", "terminal", "zsh"))

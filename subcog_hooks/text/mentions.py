@@ -1,6 +1,6 @@
-"""Names in a text of files, identifiers and commands; and the names by which a tool's file, command or pattern is looked up.
+"""Names of files, identifiers and commands in a text; and the names for looking up a tool's file, command or pattern.
 
-The names of both sides must be the same texts, so both are made here. Plain words, addresses and versions are none.
+The names of both sides must be equal texts, so both are made here. Plain words, addresses and versions are no names.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-MAX_MENTIONS = 50  # of one memory; a row of the store each
-MAX_COMMAND = 4_000  # characters of a command that are read
-MAX_NAMES = 100  # that one command is looked up by
-MAX_WORD = 1_000  # characters without a blank; beyond it is data
-MAX_PARTS = 6  # of a name with its owners
-MAX_FOLDERS = 12  # of a path: nobody writes longer ends of it
+MAX_MENTIONS = 50  # mentions of a memory, each a row of the store
+MAX_COMMAND = 4_000  # characters of a command
+MAX_NAMES = 100  # names for the lookup of a command
+MAX_WORD = 1_000  # characters without a blank; a longer word is data
+MAX_PARTS = 6  # parts of a dotted name
+MAX_FOLDERS = 12  # folders of a path; nobody writes longer ends
 
 
 _MARKS = str.maketrans(dict.fromkeys("()[]{}<>\"'`,;:!?*=|#$%&^\u2018\u2019\u201c\u201d\u2026\u00ab\u00bb", " "))
-_SIGNS = str.maketrans(dict.fromkeys("()[]{}<>\"'`,;:!?*=|#$%&^+-/\\~@", " "))  # that part the names of code
-_CALL = "\1"  # in place of (), which says that a word is a function
+_SIGNS = str.maketrans(dict.fromkeys("()[]{}<>\"'`,;:!?*=|#$%&^+-/\\~@", " "))  # They separate the names in code.
+_CALL = "\1"  # It replaces (), which marks a function.
 _OPENING = "*_([{<\"'\u2018\u201c"
 _EDGES = "*_.,;:!?)]}>\"'\u2019\u201d"
-_NO_OWNERS = frozenset(("self", "this", "cls", "etc", "www", "vs"))  # before a dot, in code or at the end of a sentence
+_NO_OWNERS = frozenset(("self", "this", "cls", "etc", "www", "vs"))  # Before a dot they are code or end a sentence.
 _DEFINING = (
     "def ",
     "class ",
@@ -62,11 +62,11 @@ _DEFINING = (
 
 
 def mentions(text: str) -> tuple[str, ...]:
-    """Return the files, identifiers and commands that `text` names, as it writes them, each once, at most 50, in order.
+    """Return the files, identifiers and commands that `text` names, literally, each once, at most 50, in order.
 
     A command is the first two words of a line of code, three for `npm run build` and `python manage.py migrate`. Code is
-    `inline code`, or a fenced block that is in a shell's language or none; in prose only what is clearly a command is one. A
-    file is named with its ending, `./` before it is left out. Linear in the text: about 0.1 µs a character.
+    `inline code`, or a fenced block in a shell's language or none; in prose only clear commands count. A file has its
+    ending, without `./` before it. Linear in the text: about 0.1 µs a character.
 
     >>> mentions("Run `make lint` before you touch src/db/pool.py:42, parse_args there raises E0308 (see HttpClient).")
     ('make lint', 'src/db/pool.py', 'parse_args', 'E0308', 'HttpClient')
@@ -75,26 +75,26 @@ def mentions(text: str) -> tuple[str, ...]:
     >>> mentions("Node.js 3.11 and/or https://a.io/x_y.py on GitHub, e.g. `latency`")
     ()
     """
-    from subcog_hooks.text.prose_commands import commands_in_prose  # only writers come here; its tables are 1 ms
+    from subcog_hooks.text.prose_commands import commands_in_prose  # Only writers come here; its tables take 1 ms.
 
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for prose, code in _passages(text):
         for command in commands_of(code[:MAX_COMMAND]) if code else commands_in_prose(prose):
             name = _command_name(command)
             if name:
-                found[name] = None
-        found.update(dict.fromkeys(_names(prose or code)))
-        if len(found) >= MAX_MENTIONS:
+                names[name] = None
+        names.update(dict.fromkeys(_names_in_text(prose or code)))
+        if len(names) >= MAX_MENTIONS:
             break
-    return tuple(found)[:MAX_MENTIONS]
+    return tuple(names)[:MAX_MENTIONS]
 
 
 def names_of_file(path: str) -> tuple[str, ...]:
-    """Return the names by which a file is looked up.
+    """Return the names for looking up a file.
 
     They are its path from the project's root, with slashes, and the ends of that path.
 
-    The bare name is among them unless files of many folders have it, such as README.md.
+    The bare name is among them unless many folders have such a file, as README.md.
 
     >>> names_of_file("src/db/pool.py"), names_of_file("src/db/__init__.py")
     (('src/db/pool.py', 'db/pool.py', 'pool.py'), ('src/db/__init__.py', 'db/__init__.py'))
@@ -109,12 +109,12 @@ def names_of_file(path: str) -> tuple[str, ...]:
 
 
 def names_of_command(command: str) -> tuple[str, ...]:
-    """Return the names by which a shell's command is looked up.
+    """Return the names for looking up a shell's command.
 
     They are the first two words of each of its parts, and the files and identifiers in it.
 
-    Settings of variables and `sudo` before a part are skipped. Of what stands in quotes only a single word may be a file or an
-    identifier, the rest is said to somebody. 4,000 characters are read, at most 100 names given.
+    Settings of variables and `sudo` before a part are skipped. In quotes only a single word may be a file or an identifier;
+    longer quoted texts are messages. 4,000 characters are read, and at most 100 names returned.
 
     >>> names_of_command("cd app && RUST_LOG=debug sudo kubectl -n prod apply -f k8s/web.yaml | tee log")
     ('kubectl apply', 'RUST_LOG', 'k8s/web.yaml', 'web.yaml')
@@ -125,29 +125,29 @@ def names_of_command(command: str) -> tuple[str, ...]:
         name = _command_name(part, LEADS)
         if name:
             names[name] = None
-    for name in _names(_without_quotes(command, has_words=True)):
+    for name in _names_in_text(_without_quotes(command, has_words=True)):
         names.update(dict.fromkeys(names_of_file(name) if _is_file(name) else (name,)))
         if len(names) >= MAX_NAMES:
             break
     return tuple(names)[:MAX_NAMES]
 
 
-def names_written(text: str, before: str = "") -> tuple[str, ...]:
-    """Return the identifiers of what is about to be written, without those that stood there before.
+def names_in_edit(text: str, before: str = "") -> tuple[str, ...]:
+    """Return the identifiers of a text to be written that the text before did not have.
 
-    4,000 characters are read, at most 100 names given. Files are looked up by what is touched, not by what is written.
+    4,000 characters are read, and at most 100 names returned. Files are looked up by their path, not by their text.
 
-    >>> names_written("price = MoneyField(total_of(order))", "price = total_of(order)"), names_written("x = 1")
+    >>> names_in_edit("price = MoneyField(total_of(order))", "price = total_of(order)"), names_in_edit("x = 1")
     (('MoneyField',), ())
     """
     return tuple([name for name in dict.fromkeys(_symbols(text[:MAX_COMMAND])) if name not in before])[:MAX_NAMES]
 
 
 def _symbols(code: str) -> Iterator[str]:
-    """Yield the identifiers of code, and names with their owners: stylex.props. Quick, since it is read at every edit."""
+    """Yield the identifiers of code, and dotted names: stylex.props. Quick, since every edit needs it."""
     for word in dict.fromkeys(code.translate(_SIGNS).split()):
         if word.isalpha() and (word.islower() or word[1:].islower()):
-            continue  # most words
+            continue  # Most words end here.
         if "." not in word:
             if _is_identifier(word):
                 yield word
@@ -158,9 +158,9 @@ def _symbols(code: str) -> Iterator[str]:
 
 
 def names_of_symbol(pattern: str) -> tuple[str, ...]:
-    """Return the names by which a search's pattern is looked up.
+    """Return the names for looking up a search's pattern.
 
-    It is itself one where it is one identifier, also between anchors and behind `def`.
+    The pattern is a name if it is a single identifier, also between anchors and behind `def`.
 
     >>> names_of_symbol("parse_args"), names_of_symbol("\\\\bHttpClient\\\\b")
     (('parse_args',), ('HttpClient',))
@@ -175,7 +175,7 @@ def names_of_symbol(pattern: str) -> tuple[str, ...]:
 
 
 def _passages(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the text's passages as pairs: prose and nothing, or nothing and code."""
+    """Yield the text's passages as pairs of prose and code, one of them empty."""
     if "`" not in text:
         yield text, ""
         return
@@ -187,13 +187,13 @@ def _passages(text: str) -> Iterator[tuple[str, str]]:
             else:
                 yield block, ""
             continue
-        for place, piece in enumerate(block.replace("``", "`").split("`")):
+        for index, piece in enumerate(block.replace("``", "`").split("`")):
             if piece and not piece.isspace():
-                yield ("", piece) if place % 2 else (piece, "")
+                yield ("", piece) if index % 2 else (piece, "")
 
 
 def commands_of(command: str) -> Iterator[str]:
-    """Yield the commands of a line or of several, what stands in quotes left out of them.
+    """Yield the commands of one or several lines, with quoted texts left out.
 
     They stand between `&&`, `||`, `;`, `|` and line breaks outside of quotes.
     """
@@ -207,44 +207,44 @@ def commands_of(command: str) -> Iterator[str]:
 
 
 def _without_quotes(command: str, has_words: bool = False) -> str:
-    """Return a command whose quoted texts are dots, so that nothing in them is taken for a sign or a word.
+    """Return a command with dots in place of quoted texts, so that no sign or word in them counts.
 
-    has_words: but a quoted text of one word is that word.
+    has_words: quoted texts of one word stay.
     """
-    kept: list[str] = []
+    pieces: list[str] = []
     quote = ""
     start = 0
     while True:
-        ends = [at for at in (command.find(sign, start) for sign in (quote or "\"'")) if at >= 0]
+        ends = [position for position in (command.find(sign, start) for sign in (quote or "\"'")) if position >= 0]
         if not ends:
-            kept.append("" if quote else command[start:])
-            return "".join(kept)
-        at = min(ends)
-        text = command[start:at]
-        kept.append("." if quote and not (has_words and len(text.split(None, 1)) == 1) else text)
-        quote = "" if quote else command[at]
-        start = at + 1
+            pieces.append("" if quote else command[start:])
+            return "".join(pieces)
+        position = min(ends)
+        text = command[start:position]
+        pieces.append("." if quote and not (has_words and len(text.split(None, 1)) == 1) else text)
+        quote = "" if quote else command[position]
+        start = position + 1
 
 
 def _command_name(part: str, leads: Collection[str] = ()) -> str:
-    """Return a command's first word and the next that is no option; empty where that names none.
+    """Return a command's first word and its first argument; empty if that is no name.
 
-    leads: words that are left out.
+    leads: words to leave out.
     """
     words = part.split(None, 40)[:40]
-    at = 0
-    if words and words[0] in {"$", "%", ">", "#", "-"}:  # a prompt, a list's bullet
-        at = 1
-    while at < len(words) and (words[at] in WRAPPERS or words[at] in leads or _is_setting(words[at])):
-        at = _behind(words, at)
-    if " ".join(words[at : at + 2]) in LAUNCHERS:
-        at += 2
-    if words[at + 1 : at + 2] == ["-m"] and words[at].startswith("python"):  # python -m pytest: pytest
-        at += 2
-    if at >= len(words) or not _is_word(words[at]) or words[at] in EVERYDAY or words[at] in KEYWORDS:
+    index = 0
+    if words and words[0] in {"$", "%", ">", "#", "-"}:  # a prompt or a bullet
+        index = 1
+    while index < len(words) and (words[index] in WRAPPERS or words[index] in leads or _is_setting(words[index])):
+        index = _skip_wrapper(words, index)
+    if " ".join(words[index : index + 2]) in LAUNCHERS:
+        index += 2
+    if words[index + 1 : index + 2] == ["-m"] and words[index].startswith("python"):  # python -m pytest: pytest
+        index += 2
+    if index >= len(words) or not _is_program_name(words[index]) or words[index] in EVERYDAY or words[index] in KEYWORDS:
         return ""
-    name = words[at]
-    second = _next_argument(words, at)
+    name = words[index]
+    second = _next_argument(words, index)
     if not second:
         return ""
     runs_file = name in INTERPRETERS and _is_file(words[second].removeprefix("./"))
@@ -255,26 +255,26 @@ def _command_name(part: str, leads: Collection[str] = ()) -> str:
     return "" if runs_file else name
 
 
-def _behind(words: list[str], at: int) -> int:
-    """Return where a command goes on behind the word at this place.
+def _skip_wrapper(words: list[str], index: int) -> int:
+    """Return the index at which a command goes on behind the word at `index`.
 
-    Skipped are a wrapper's options, and how long it may take.
+    A wrapper's options, and the duration of `timeout`, are skipped.
     """
-    wrapper = words[at]
-    at += 1
+    wrapper = words[index]
+    index += 1
     if wrapper in WRAPPERS:
-        while at < len(words) and words[at].startswith("-"):
-            at += 2 if words[at] in WRAPPED else 1
-        at += wrapper == "timeout"
-    return at
+        while index < len(words) and words[index].startswith("-"):
+            index += 2 if words[index] in WRAPPED else 1
+        index += wrapper == "timeout"
+    return index
 
 
-def _next_argument(words: list[str], at: int) -> int:
-    """Return the place of the next word after `at` that is no option and no option's value; 0 where it is no plain word."""
-    at += 1
-    while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] in VALUED or "".join(words[at + 1 : at + 2]).isdigit() else 1
-    return at if at < len(words) and _is_argument(words[at]) else 0
+def _next_argument(words: list[str], index: int) -> int:
+    """Return the index of the next word after `index` that is no option and no option's value; 0 if it is no plain word."""
+    index += 1
+    while index < len(words) and words[index].startswith("-"):
+        index += 2 if words[index] in VALUED or "".join(words[index + 1 : index + 2]).isdigit() else 1
+    return index if index < len(words) and _is_argument(words[index]) else 0
 
 
 def _is_setting(word: str) -> bool:
@@ -282,8 +282,7 @@ def _is_setting(word: str) -> bool:
     return bool(equals) and name.isidentifier()
 
 
-def _is_word(word: str) -> bool:
-    """Return whether a word may be a program's name."""
+def _is_program_name(word: str) -> bool:
     plain = word.removeprefix("./").replace("-", "").replace("_", "").replace(".", "").replace("/", "").replace("+", "")
     return word.isascii() and plain.isalnum() and plain.islower() and len(word) <= 60 and (word[0].isalpha() or word[0] == ".")
 
@@ -293,8 +292,7 @@ def _is_argument(word: str) -> bool:
     return word.isascii() and plain.isalnum() and len(word) <= 100 and word[0] != ":"
 
 
-def _names(text: str) -> Iterator[str]:
-    """Yield the files and identifiers of a text, in order."""
+def _names_in_text(text: str) -> Iterator[str]:
     for word in text.split():
         if word.isalpha():
             if not word.islower() and (
@@ -302,19 +300,19 @@ def _names(text: str) -> Iterator[str]:
             ):
                 yield word
             continue
-        plain = word.lstrip(_OPENING).rstrip(_EDGES)  # a dot may begin a name
+        plain = word.lstrip(_OPENING).rstrip(_EDGES)  # A dot may begin a name.
         if plain.isalpha() and plain[1:].islower() and plain not in FILES and not word.endswith("()"):
             continue
         yield from _names_of_word(word)
 
 
 def _names_of_word(word: str) -> Iterator[str]:
-    """Yield the names in a text without blanks: punctuation of prose and code sets them apart, an address has none."""
+    """Yield the names in a text without blanks, split at punctuation of prose and code; an address has none."""
     if len(word) > MAX_WORD:
         return
-    at = word.find("://")
-    if at >= 0:
-        word = word[: max(word.rfind(sign, 0, at) for sign in "(<[=\"'") + 1]
+    position = word.find("://")
+    if position >= 0:
+        word = word[: max(word.rfind(sign, 0, position) for sign in "(<[=\"'") + 1]
     for piece in word.replace("()", _CALL).replace("\\", "/").translate(_MARKS).split():
         yield from _names_of_piece(piece)
 
@@ -325,7 +323,7 @@ def _names_of_piece(piece: str) -> Iterator[str]:
     if "@" in plain and "/" not in plain:
         return
     plain = _without_lead(plain)
-    if plain.startswith("_") and plain.endswith("_") and "." in plain:  # emphasis
+    if plain.startswith("_") and plain.endswith("_") and "." in plain:  # It is emphasis.
         plain = plain.strip("_")
     if plain.partition("/")[0].endswith(HOSTS) and "/" in plain:
         return
@@ -335,7 +333,7 @@ def _names_of_piece(piece: str) -> Iterator[str]:
         return
     if _is_attribute(plain):
         yield plain
-    for name in _split(plain):
+    for name in _split_names(plain):
         if _is_identifier(name):
             yield name
     if called:
@@ -345,7 +343,7 @@ def _names_of_piece(piece: str) -> Iterator[str]:
 
 
 def _without_lead(plain: str) -> str:
-    """Return a path or a name without what leads to it: `./`, `~/`, and the dots by which code spreads something."""
+    """Return a path or a name without leading `./`, `~/`, and spread dots."""
     for start in ("~/", "./", "../"):
         while plain.startswith(start):
             plain = plain[len(start) :]
@@ -353,7 +351,7 @@ def _without_lead(plain: str) -> str:
 
 
 def _is_attribute(text: str) -> bool:
-    """Return whether a text is a name of something in something, as code writes it: stylex.props, df.iloc.
+    """Return whether a text is a dotted name in code: stylex.props, df.iloc.
 
     >>> [_is_attribute(text) for text in ("stylex.props", "session.query", "app.state.pool")]
     [True, True, True]
@@ -366,15 +364,14 @@ def _is_attribute(text: str) -> bool:
     owners = owner.split(".")
     return (
         name[0].islower()
-        and all(len(one) > 1 and one.isidentifier() and one not in _NO_OWNERS for one in owners)
+        and all(len(owner_name) > 1 and owner_name.isidentifier() and owner_name not in _NO_OWNERS for owner_name in owners)
         and name not in BUILTINS
         and f".{name}" not in HOSTS
         and (name not in ENDINGS or text == "process.env")
     )
 
 
-def _split(text: str) -> Iterable[str]:
-    """Return the names between the dots and slashes of a text."""
+def _split_names(text: str) -> Iterable[str]:
     return text.replace("/", ".").split(".") if "." in text or "/" in text else (text,)
 
 
@@ -389,7 +386,7 @@ def _is_file(text: str) -> bool:
     folder, slash, name = text.rpartition("/")
     if name in FILES:
         return True
-    if text.startswith("process.env"):  # of Node
+    if text.startswith("process.env"):  # It is Node's.
         return False
     stem, dot, ending = name.rpartition(".")
     if not dot or not ending or len(text) > 250 or not _is_of_paths(text):
@@ -436,15 +433,15 @@ def _has_hump(text: str) -> bool:
     """Return whether a capital follows a small letter, or a word follows capitals: parseArgs, HTTPClient; not APIs, DDoS."""
     if len(text) < 5:
         return False
-    capitals = [at for at, char in enumerate(text) if char.isupper()]
-    if any(at and text[at - 1].islower() for at in capitals):
+    capitals = [index for index, char in enumerate(text) if char.isupper()]
+    if any(index and text[index - 1].islower() for index in capitals):
         return True
     last = capitals[-1] if capitals else 0
     return last > 0 and text[last + 1 :].isalpha() and len(text) - last > 3
 
 
 def _is_code(text: str) -> bool:
-    """Return whether a text is the code of an error or a ticket: capitals, then at least three digits, as in CVE-2024-1234."""
+    """Return whether a text is an error's or a ticket's code: capitals, then at least three digits, as in CVE-2024-1234."""
     letters = text.rstrip("0123456789-")
     digits = len(text) - len(letters) - text.count("-")
     return digits > 2 and letters.isascii() and letters.isalpha() and letters.isupper() and letters not in STANDARDS

@@ -1,22 +1,22 @@
 """Tests for the lines of a prompt that nobody has typed: code, logs, traces, tables, quotations. Pure.
 
-A line is judged by how it begins and ends and by its signs, unless it reads as a sentence: what is wrongly kept adds a few
-words, what is wrongly taken out may be all that was asked.
+A line is judged by its beginning, its end and its signs, unless it reads as a sentence: a line that is wrongly kept adds a few
+words, a line that is wrongly removed may be the whole question.
 """
 
 from subcog_hooks.text.vocabulary import CLASSES
 
 _EDGES = "\"'`()[],.:;!?*"
 _PERSONAL = frozenset("i'm i've i'd i'll we we're my our me why please should let's lets don't do".split())
-_ASKING = _PERSONAL.union("you your how what which who can could would want need".split())  # programs write these, too
-_SPOKEN = frozenset("the an of instead too very it its there should must missing wrong slow".split())  # in no program
-_LINKING = _SPOKEN.union("is are was has in on for to with and or not from as".split())  # in programs, too, but no command
+_ASKING = _PERSONAL.union("you your how what which who can could would want need".split())  # Programs write these, too.
+_SPOKEN = frozenset("the an of instead too very it its there should must missing wrong slow".split())  # Programs write none.
+_LINKING = _SPOKEN.union("is are was has in on for to with and or not from as".split())  # No command has them.
 _WISHES = frozenset("should must need needs want wants please".split())
 _ORDERS = frozenset().union(*(CLASSES[name] for name in ("build", "change", "review", "small", "fix")))
 _VALUES = frozenset(("true", "false", "null", "none"))
 _OF_OTHERS = (">", "|", "\u276f", "\u279c", "ps c:\\", "ps d:\\", "root@")  # quotations, tables, shells
 _SHELLS = ("$ ", "% ")
-_TOOLS = (  # how tools begin what they print
+_TOOLS = (  # beginnings of tools' output
     *("error:", "warning:", "info:", "debug:", "fatal:", "panic:", "error[", "warning[", "uncaught ", "caused by", "e   "),
     *("npm error", "npm err!", "npm warn", "npm notice", "traceback (", "during handling of the above", "exception in thread "),
     *("thread '", "panicked at", "goroutine ", "exit status ", "note: run with ", "diff --git ", "@@ ", "docker: "),
@@ -26,7 +26,7 @@ _TOOLS = (  # how tools begin what they print
     *("\u2713", "\u2714", "\u2716", "\u2717", "\u25cf"),  # ticks
 )
 _LEVELS = ("INFO ", "DEBUG ", "TRACE ", "WARN ", "WARNING ", "ERROR ", "FATAL ", "FAILED ")
-_VERDICTS = ("FAIL ", "PASS ")  # of a test runner, before a file's name
+_VERDICTS = ("FAIL ", "PASS ")  # a test runner's, before a file's name
 _ANNOUNCED = ("require stack:",)
 _COMMENTS = ("//", "/*", "#!")
 _SIGNS = ("[", "{", "}", "<", "+++", "---", "===", "***", "...", "=>", "-->", "\u2014>", *_COMMENTS)
@@ -41,35 +41,32 @@ LONG_NUMBER = 10  # characters of an address in memory
 _TIME_LETTERS = "[](){}<>0123456789:.,-/+tz"
 
 
-def is_pasted(line: str, written: str) -> bool:
-    """Return whether a line is a log's, a program's, a shell's or a quotation.
+def is_pasted(line: str, stripped: str) -> bool:
+    """Return whether a line belongs to a log, a program, a shell or a quotation.
 
-    written: the line without its edges, not empty.
+    stripped: the line without its edges, not empty.
     """
-    if written.isalnum():
-        return written.endswith(("Error", "Exception"))
-    bare = written.lower()
+    if stripped.isalnum():
+        return stripped.endswith(("Error", "Exception"))
+    bare = stripped.lower()
     if bare.startswith(_OF_OTHERS) or (bare.startswith(_SHELLS) and not _is_talk(bare[2:])):
         return True
     if _is_import(bare) or _is_element(bare) or _is_json(bare):
         return True
-    if _is_logged(written, bare):
-        return not (_addresses(bare) or (written.startswith(_LEVELS) and _wishes(bare)))
-    return _is_code(line, bare) and not _reads_well(bare)
+    if _is_logged(stripped, bare):
+        return not (_addresses_reader(bare) or (stripped.startswith(_LEVELS) and _states_wish(bare)))
+    return _is_code(line, bare) and not _is_sentence(bare)
 
 
-def goes_on(before: str, line: str, bare: str) -> bool:
-    """Return whether a line belongs to the pasted one before it.
-
-    It does by its indent, as what that announced, or for want of plain words.
-    """
-    if _addresses(bare):
+def continues_pasted(before: str, line: str, bare: str) -> bool:
+    """Return whether a line continues the pasted line before it: by its indent, behind a colon, or without plain words."""
+    if _addresses_reader(bare):
         return False
     if line.startswith(("  ", "\t")):
         return True
     words = bare.lower().split()
     if before.rstrip().endswith(":"):
-        return len(words) < MIN_ORDER or words[0].rstrip(",") not in _ORDERS  # an order is nothing that a program announces
+        return len(words) < MIN_ORDER or words[0].rstrip(",") not in _ORDERS  # A program announces no order.
     return not any(map(_is_plain, words))
 
 
@@ -87,20 +84,20 @@ def is_command(bare: str) -> bool:
 
 
 def is_output(bare: str) -> bool:
-    """Return whether a line below a command may be what the command has printed: it asks nobody anything."""
+    """Return whether a line below a command may be its output: it asks nobody anything."""
     lowered = bare.lower()
     first = lowered.partition(" ")[0].rstrip(",")
-    return bool(bare) and not _addresses(lowered) and (first not in _ORDERS or first.endswith("ing"))
+    return bool(bare) and not _addresses_reader(lowered) and (first not in _ORDERS or first.endswith("ing"))
 
 
-def is_prose(written: str) -> bool:
-    """Return whether a line, without its edges, is nothing but plain words, or a sentence."""
-    bare = written.lower()
-    return not is_pasted(written, written) and (all(map(_is_plain, bare.split())) or _reads_well(bare))
+def is_prose(stripped: str) -> bool:
+    """Return whether a line without its edges is a sentence, or has plain words only."""
+    bare = stripped.lower()
+    return not is_pasted(stripped, stripped) and (all(map(_is_plain, bare.split())) or _is_sentence(bare))
 
 
 def _is_import(bare: str) -> bool:
-    """Return whether a line imports names in Python: after `import` they stand alone, or with another behind `as`."""
+    """Return whether a line is a Python import: behind `import` stand single names, or names with `as`."""
     words = bare.split(None, 3)
     if words[0] != "from" or words[2:3] != ["import"]:
         return False
@@ -109,9 +106,9 @@ def _is_import(bare: str) -> bool:
 
 
 def _is_element(bare: str) -> bool:
-    """Return whether a line is of HTML.
+    """Return whether a line is HTML.
 
-    The last tag closes, or no plain word follows the first as in `<Nav> overlaps the <Map>`.
+    Its last tag closes, or no plain word follows the first tag as in `<Nav> overlaps the <Map>`.
     """
     if bare[0] != "<" or bare[-1] != ">":
         return False
@@ -120,53 +117,49 @@ def _is_element(bare: str) -> bool:
 
 
 def _is_json(bare: str) -> bool:
-    """Return whether a line is of JSON: there is no word between its strings."""
+    """Return whether a line is JSON: no word stands between its strings."""
     if '":' not in bare or bare[0] not in '"[{' or (bare[0] == '"' and '": ' not in bare):
         return False
     words = " ".join(bare.replace('\\"', "").split('"')[::2]).split()
     return not any(_is_plain(word) and word.strip(_EDGES) not in _VALUES for word in words)
 
 
-def _is_logged(written: str, bare: str) -> bool:
-    """Return whether a line begins like the output of a program."""
-    if bare.startswith(_TOOLS) or written.startswith(_LEVELS) or bare in _ANNOUNCED:
+def _is_logged(stripped: str, bare: str) -> bool:
+    if bare.startswith(_TOOLS) or stripped.startswith(_LEVELS) or bare in _ANNOUNCED:
         return True
     words = bare.split(None, 2)
     first = words[0]
     if first.endswith(("error:", "exception:")):
         return len(words) > 1
     if len(words) == 1:
-        return first.endswith(("error", "exception")) and any(map(str.isupper, written[1:]))
-    if written.startswith(_VERDICTS):
-        return ("/" in words[1] or "." in words[1]) and not _reads_well(bare)
-    if "@" in first and first[-1] in "$#%":  # a shell
+        return first.endswith(("error", "exception")) and any(map(str.isupper, stripped[1:]))
+    if stripped.startswith(_VERDICTS):
+        return ("/" in words[1] or "." in words[1]) and not _is_sentence(bare)
+    if "@" in first and first[-1] in "$#%":  # It is a shell's prompt.
         return True
     if first == "at":
-        return not _reads_well(bare) and ("(" in bare or "/" in bare or (":" in bare and "." in bare))
-    if any(map(str.isdigit, bare)) and (_is_time(words, bare) or _is_place(words, bare)):
+        return not _is_sentence(bare) and ("(" in bare or "/" in bare or (":" in bare and "." in bare))
+    if any(map(str.isdigit, bare)) and (_is_time(words, bare) or _is_code_position(words, bare)):
         return True
-    return (bare.count(" | ") > 1 or bare.count("  ") > 2) and not _reads_well(bare)
+    return (bare.count(" | ") > 1 or bare.count("  ") > 2) and not _is_sentence(bare)
 
 
 def _is_time(words: list[str], bare: str) -> bool:
-    """Return whether a line begins with a time or with its number.
-
-    Such lines are `12:05:01 x`, `[2026-03-02 04:12] x`, `88
-
-    x`, `12:5  x`.
-    """
+    """Return whether a line begins with a time or its number: `12:05:01 x`, `[2026-03-02 04:12] x`, `88 | x`, `12:5  x`."""
     first, second = words[:2]
-    if second.isdigit() and words[-1][:8].count(":") == 2:  # of syslog
+    if second.isdigit() and words[-1][:8].count(":") == 2:  # It is syslog's.
         return True
     digits = sum(map(str.isdigit, first))
     if not digits or first.strip(_TIME_LETTERS):
         return False
     is_clock = ":" in first or (":" in second and not second.strip(_TIME_LETTERS))
-    return (second == "|" and not _addresses(bare, _ASKING)) or (is_clock and (digits > 5 or bare.startswith(f"{first}  ")))
+    return (second == "|" and not _addresses_reader(bare, _ASKING)) or (
+        is_clock and (digits > 5 or bare.startswith(f"{first}  "))
+    )
 
 
-def _is_place(words: list[str], bare: str) -> bool:
-    """Return whether a line begins with a place in the code, as in `File "a.py", line 3`, `#3 0x55d0c8 in f`, `a.go:3:7: x`."""
+def _is_code_position(words: list[str], bare: str) -> bool:
+    """Return whether a line begins with a position in code: `File "a.py", line 3`, `#3 0x55d0c8 in f`, `a.go:3:7: x`."""
     first, second = words[:2]
     if first[0] == "#":
         return first[1:].isdigit() and (second[0] in "[0123456789" or second == "error:" or bare.startswith(f"{first}  "))
@@ -181,12 +174,11 @@ def _is_place(words: list[str], bare: str) -> bool:
 
 
 def _is_code(line: str, bare: str) -> bool:
-    """Return whether a line is written as code is."""
     if line.startswith(("    ", "\t")) and bare.endswith(_CODE_ENDS):
         return True
-    unmarked = bare.lstrip("#*-+ ").removeprefix("[ ] ").removeprefix("[x] ").rstrip("*_ ")  # of a heading, a list, stress
+    unmarked = bare.lstrip("#*-+ ").removeprefix("[ ] ").removeprefix("[x] ").rstrip("*_ ")  # marks
     number, _, behind = unmarked.partition(" ")
-    if behind and number[-1] in ".)" and number[:-1].isdigit():  # of a list
+    if behind and number[-1] in ".)" and number[:-1].isdigit():  # It is a list's number.
         unmarked = behind
     letters = sum(map(unmarked.count, _CODE_LETTERS))
     if bare.startswith(_SIGNS) and (letters > 1 or ":" in bare[:40] or bare.startswith(_COMMENTS)):
@@ -194,25 +186,24 @@ def _is_code(line: str, bare: str) -> bool:
     if bare[-1] == "{" or (letters > 2 and bare.endswith(_CODE_ENDS)):
         return True
     if not unmarked:
-        return len(bare) > 3  # a ruler
+        return len(bare) > 3  # It is a ruler.
     words = unmarked.split(None, 3)
     if words[0] in _DECLARATIONS and words[2:3] == ["="]:
         return True
-    is_item = unmarked != bare and bare[0] != "#"  # of a list: in code, each line would have its mark
+    is_item = unmarked != bare and bare[0] != "#"  # In code, no line but a list's has such a mark.
     if words[0] in _STATEMENTS and not (is_item and bare[-1] != ";"):
         return letters > 1 or bare[-1] in ":;" or words[2:3] == ["import"] or (words[0] == "import" and len(words) == 2)
     return (letters * 5 > len(unmarked) or (letters > 2 and bare[-1] == ")")) and not _is_plain(words[0])
 
 
-def _reads_well(bare: str) -> bool:
+def _is_sentence(bare: str) -> bool:
     """Return whether a line is a sentence.
 
-    Somebody is addressed, three of four words are plain, or words are linked as in no code.
-
-    Of what is linked, what stands in quotes or behind a comment's sign says nothing, nor does a line that opens a block.
+    It addresses somebody, three of four words are plain, or words link others as in no code. Linking words in quotes, behind a
+    comment's sign, or in a line that opens a block do not count.
     """
     words = bare.split()
-    if _addresses(bare, _ASKING):
+    if _addresses_reader(bare, _ASKING):
         return True
     plain = sum(map(_is_plain, words))
     if len(words) > 3 and plain * 4 > len(words) * 3:
@@ -220,43 +211,40 @@ def _reads_well(bare: str) -> bool:
     if bare.endswith(_OPENINGS) or bare.startswith(_COMMENTS):
         return False
     spoken = " ".join(bare.split('"')[::2]).partition(" // ")[0].partition(" # ")[0].split()
-    links = any(word.strip(_EDGES) in _SPOKEN for word in spoken) or _is_said_of_something(spoken)
+    links = any(word.strip(_EDGES) in _SPOKEN for word in spoken) or _states_quality(spoken)
     return links and len(words) > 2 and plain * 2 >= len(words)
 
 
-def _is_said_of_something(words: list[str]) -> bool:
-    """Return whether the words say how something is.
-
-    They have `is` before a plain word that is no value, as no language has it.
-    """
+def _states_quality(words: list[str]) -> bool:
+    """Return whether the words say how something is: `is` before a plain word that is no value, as in no language."""
     if "is" not in words[:-1]:
         return False
-    said = words[words.index("is") + 1]
-    return said[0].isalpha() and _is_plain(said) and said.strip(_EDGES) not in _VALUES and said != "not"
+    quality = words[words.index("is") + 1]
+    return quality[0].isalpha() and _is_plain(quality) and quality.strip(_EDGES) not in _VALUES and quality != "not"
 
 
 def _is_talk(bare: str) -> bool:
-    """Return whether all words of a line are plain, and one links others: behind a shell's sign stands no command."""
+    """Return whether all words of a line are plain, and one links others: then no command stands behind a shell's sign."""
     words = bare.split()
     return len(words) > 2 and all(map(_is_plain, words)) and any(word.strip(_EDGES) in _LINKING for word in words)
 
 
-def _wishes(bare: str) -> bool:
-    """Return whether a line of plain words says what should be, or has an order behind a comma: `, add it`."""
+def _states_wish(bare: str) -> bool:
+    """Return whether a line of plain words has a wish, or an order behind a comma: `, add it`."""
     words = bare.split()
     if not all(map(_is_plain, words)):
         return False
-    orders = (words[place] for place in range(1, len(words)) if words[place - 1][-1] in ",;")
+    orders = (words[index] for index in range(1, len(words)) if words[index - 1][-1] in ",;")
     return any(word in _WISHES for word in words) or any(word in _ORDERS for word in orders)
 
 
-def _addresses(bare: str, by: frozenset[str] = _PERSONAL) -> bool:
-    """Return whether a line asks, or has a word by which people address each other."""
-    return bare[-1] == "?" or any(word.strip(_EDGES) in by for word in bare.split())
+def _addresses_reader(bare: str, address_words: frozenset[str] = _PERSONAL) -> bool:
+    """Return whether a line is a question, or has a word by which people address each other."""
+    return bare[-1] == "?" or any(word.strip(_EDGES) in address_words for word in bare.split())
 
 
 def _is_plain(word: str) -> bool:
-    """Return whether a word of a line, in lower case, is one of prose.
+    """Return whether a word of a line, in lower case, is a word of prose.
 
     >>> [_is_plain(word) for word in ("(again),", "it's", "x", "f()", "a.b", "well-known")]
     [True, True, False, False, False, True]

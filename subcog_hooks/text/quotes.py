@@ -1,51 +1,51 @@
-"""The phrases that a text quotes: what it wants to be found as it stands. From the marks alone, never fails."""
+"""The phrases that a text quotes, to be found literally. It goes by the marks alone, and never fails."""
 
-# the two sides of a pair; an apostrophe is none, for it is mostly not a quote
+# Opening marks with their closing marks; an apostrophe is mostly no quote.
 QUOTES = {'"': '"', "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb", "\u300c": "\u300d", "\u300e": "\u300f"}
 _MARKS = frozenset(QUOTES) | frozenset("".join(QUOTES.values()))
 _JSON_VALUE = tuple('"[{0123456789-')
 _FENCE = "```"
 
 
-def phrases(text: str) -> list[str]:
+def quoted_phrases(text: str) -> list[str]:
     """Return the texts in balanced double quotes, straight or typographic, in order.
 
     Each has a word of two letters or more.
 
     A pair is balanced within its line; of nested ones the outer counts. A straight mark opens only where a word begins and
-    closes only where one ends, so an inch is no quote. Strings of code are its syntax and not the wish for these very words:
-    none is taken from a fence, from backticks, as an argument directly behind `(` or `=`, or from JSON.
+    closes only where one ends, so an inch is no quote. Strings of code are syntax and no phrases: fences, backticks, arguments
+    directly behind `(` or `=`, and JSON have none.
 
-    >>> phrases('who said "not a conventional company" of the 27" screen?')
+    >>> quoted_phrases('who said "not a conventional company" of the 27" screen?')
     ['not a conventional company']
-    >>> phrases("don't; 'single'; “typographic ones”"), phrases('printf("hello there"); name = "Ada"')
+    >>> quoted_phrases("don't; 'single'; “typographic ones”"), quoted_phrases('printf("hello there"); name = "Ada"')
     (['typographic ones'], [])
     """
     if text.isascii() and '"' not in text:
         return []
-    return [phrase for line in prose(text) for phrase in _phrases_of(line)]
+    return [phrase for line in lines_outside_code(text) for phrase in _phrases_of(line)]
 
 
-def prose(text: str) -> list[str]:
-    """Return the lines of a text that stand in no fence of code."""
+def lines_outside_code(text: str) -> list[str]:
+    """Return the lines of a text outside fences of code."""
     lines = text.splitlines()
     if _FENCE not in text:
         return lines
-    kept = []
+    outside = []
     fenced = False
     for line in lines:
         if line.lstrip().startswith(_FENCE):
-            fenced ^= line.count(_FENCE) % 2 == 1  # one that closes in its own line opens nothing
+            fenced ^= line.count(_FENCE) % 2 == 1  # A fence that closes in its own line opens nothing.
         elif not fenced:
-            kept.append(line)
-    return kept
+            outside.append(line)
+    return outside
 
 
 def _phrases_of(line: str) -> list[str]:
     if _MARKS.isdisjoint(line):
         return []
-    found: list[tuple[int, int]] = []
-    opened: dict[str, int] = {}  # opening mark: its latest place
+    pairs: list[tuple[int, int]] = []
+    opened: dict[str, int] = {}  # opening mark -> its latest position
     position = -1
     while (position := position + 1) < len(line):
         mark = line[position]
@@ -55,15 +55,15 @@ def _phrases_of(line: str) -> list[str]:
             continue
         before, after = line[position - 1 : position], line[position + 1 : position + 2]
         straight = mark == '"'
-        start = max([place for opener, place in opened.items() if mark in QUOTES[opener]], default=-1)
+        start = max([opened_at for opener, opened_at in opened.items() if mark in QUOTES[opener]], default=-1)
         if start >= 0 and not (straight and (before.isspace() or before == "\\" or after.isalnum())):
-            opened = {opener: place for opener, place in opened.items() if place < start}
-            while found and found[-1][0] > start:  # nested in this pair
-                found.pop()
-            found.append((start, position))
+            opened = {opener: opened_at for opener, opened_at in opened.items() if opened_at < start}
+            while pairs and pairs[-1][0] > start:  # They are nested in this pair.
+                pairs.pop()
+            pairs.append((start, position))
         elif mark in QUOTES and not (straight and (before.isalnum() or before == "\\" or after.isspace())):
             opened[mark] = position
-    return [line[start + 1 : end].strip() for start, end in found if _is_phrase(line, start, end)]
+    return [line[start + 1 : end].strip() for start, end in pairs if _is_phrase(line, start, end)]
 
 
 def _is_phrase(line: str, start: int, end: int) -> bool:

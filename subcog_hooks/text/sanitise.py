@@ -1,19 +1,19 @@
 """Makes stored text harmless to show a model: one line, nothing invisible, no tag of the harness, cleanly cut.
 
-Pure functions of text that run in every hook: nothing is imported with the module, time is linear, and plain ASCII
-passes in a microsecond. Where text is too odd to judge, it is treated as hostile: that costs a changed bracket.
+Pure functions of text that run in every hook: the module imports nothing, time is linear, and plain ASCII passes in a
+microsecond. Text that is too odd to judge is treated as hostile, at the cost of a changed bracket.
 """
 
-_BLANK = "\u2800"  # the pattern of no dots parts words in braille, and nobody sees it
-_KEEP_AS_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"  # str.split takes these for white space, so they part words
+_BLANK = "\u2800"  # the pattern without dots is braille's blank, and invisible
+_KEEP_AS_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"  # str.split takes these for white space, so they separate words
 _CONTROLS = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0)])) - frozenset(_KEEP_AS_BLANKS)
 _C1_TO_ESCAPES = {code: "\x1b" + chr(code - 0x40) for code in (0x90, 0x98, 0x9B, 0x9C, 0x9D, 0x9E, 0x9F)}  # ECMA-48
 _ESCAPES = frozenset(map(chr, _C1_TO_ESCAPES)) | {"\x1b"}
 _DROP_CONTROLS = dict.fromkeys(map(ord, _CONTROLS))
 
-_OTHER_PICTOGRAPHS = frozenset("©®‼⁉™ℹ〰〽㊗㊙")  # outside the blocks of symbols
+_OTHER_PICTOGRAPHS = frozenset("©®‼⁉™ℹ〰〽㊗㊙")  # pictographs outside the blocks of symbols
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")  # invisible, but some scripts and emoji need them
-_UNSEEN = _CONTROLS | frozenset(
+_INVISIBLE = _CONTROLS | frozenset(
     map(
         chr,
         (  # Unicode's Default_Ignorable_Code_Point below plane 14 without _JOINERS, annotations, noncharacters
@@ -28,13 +28,13 @@ _UNSEEN = _CONTROLS | frozenset(
             *(0xFFFE, 0xFFFF),
             *range(0x1BCA0, 0x1BCA4),
             *range(0x1D173, 0x1D17B),
-            *(0x1D159, 0x16FE4, 0x16FF0, 0x16FF1),  # shown as nothing, whatever their class: a note's missing head, fillers
-            *range(0x13430, 0x13456),  # what joins hieroglyphs, and their blanks
+            *(0x1D159, 0x16FE4, 0x16FF0, 0x16FF1),  # invisible in any class: a note's missing head, fillers
+            *range(0x13430, 0x13456),  # joiners and blanks of hieroglyphs
         ),
     )
 )
 
-# What the harness itself writes in angle brackets, with "-" for "_". The first need not be whole: anything may follow.
+# The harness's own tags, with "-" for "_". These names may be incomplete: anything may follow.
 _HARNESS_NAMES = (
     "antml:",
     "bash-input",
@@ -54,19 +54,19 @@ _HARNESS_NAMES = (
     "tool-result",
     "tool-use",
 )
-_ROLE_NAMES = ("assistant", "human", "private", "system", "user")  # words of ordinary code too: see _is_role
-# Each of those names holds one of these: fewer to look for.
+_ROLE_NAMES = ("assistant", "human", "private", "system", "user")  # words of ordinary code, too: see _is_role
+# Each of these names contains one of these parts, which are fewer to look for.
 _PARTS = ("antml:", "bash-", "command-", "function-", "persisted-", "subcog-", "task-", "tool-", *_ROLE_NAMES)
-_LONGEST = 64  # characters that are looked at after "<": names are shorter, an entity inside one is too
+_MAX_NAME = 64  # characters after "<"; names are shorter, even with an entity inside
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-:"
 _BEFORE_NAME = " \t\n\v\f\r/\\!?"
 
-_OPENERS = frozenset("＜﹤˂ᐸᚲ𝈶≮‹«⟨⟪〈《〈❬❮❰⧼⦑⦉⦓⪻≪⋘⋖≺⪡⪦ᑄᗏ◁◀◂◃⊲⯇⮜𐔆")  # read as "<", as these are read as "&"
+_OPENERS = frozenset("＜﹤˂ᐸᚲ𝈶≮‹«⟨⟪〈《〈❬❮❰⧼⦑⦉⦓⪻≪⋘⋖≺⪡⪦ᑄᗏ◁◀◂◃⊲⯇⮜𐔆")  # read as "<"; _AMPERSANDS are read as "&"
 _CLOSERS = "＞﹥˃ᐳᚺ≯›»⟩⟫〉》〉❭❯❱⧽⦒⦊⦔⪼≫⋙⋗≻⪢⪧ᐅ▷▶▸▹⊳⯈⮞"
 _AMPERSANDS = frozenset("＆﹠")
 _LIKE_MARKUP = _OPENERS | _AMPERSANDS
 _DISARMED = str.maketrans(dict.fromkeys({"<", *_OPENERS}, "(") | dict.fromkeys(_AMPERSANDS, "&"))
-_TWINS = {  # what looks like a character of those names: letters of other scripts, small capitals, phonetic letters
+_TWINS = {  # look-alikes of the names' characters: letters of other scripts, small capitals, phonetic letters
     ord(twin): plain
     for plain, twins in {
         "<": "".join(_OPENERS),
@@ -103,10 +103,10 @@ _TWINS = {  # what looks like a character of those names: letters of other scrip
     }.items()
     for twin in twins
 }
-_IN_BOXES = {  # letters in squares, circles and brackets, and those that make flags; of some, normalising leaves the brackets
-    first + place: chr(ord("a") + place)
+_IN_BOXES = {  # letters in squares, circles and brackets, and flags' letters; normalising leaves some brackets
+    first + index: chr(ord("a") + index)
     for first in (0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
-    for place in range(26)
+    for index in range(26)
 }
 _ENTITIES = {
     "lt": "<",
@@ -123,17 +123,17 @@ _ENTITIES = {
 _ENTITY_NAMES = tuple(_ENTITIES)
 _LONG_LIGATURES = {0xFDFA: None, 0xFDFB: None}  # whole Arabic phrases: 18 times their length when normalised
 _UNUSUAL = _LONG_LIGATURES | _IN_BOXES
-_MAX_FOLDS = 4  # &amp;amp;amp;lt; is as deep as honest text was ever quoted
-_MAX_MARKUP = 2_000  # "<" or "&" in one text
+_MAX_FOLDS = 4  # &amp;amp;amp;lt; is the deepest quotation in honest text
+_MAX_MARKUP = 2_000  # signs "<" or "&" in a text
 
 _ELLIPSIS = " …"
 _EXTENDERS = frozenset("\u200c\u200dﾞﾟ\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 _REGIONALS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-_LONGEST_CLUSTER = 64  # characters; a longer one (hundreds of accents on a letter) is cut inside
+_MAX_CLUSTER = 64  # characters; a longer cluster (hundreds of accents on a letter) is cut inside
 
 
 def one_line(text: str) -> str:
-    """Return `text` in one line without what can not be seen: controls, escape sequences, bidi marks, zero-width characters.
+    """Return `text` in one line without invisible characters: controls, escape sequences, bidi marks, zero-width characters.
 
     Line breaks and runs of white space are one space each, the ends are stripped, a lone surrogate is U+FFFD. Joiners
     and emoji selectors stay where a script or an emoji needs them. Idempotent.
@@ -150,7 +150,7 @@ def one_line(text: str) -> str:
 
 
 def neutralise(text: str) -> str:
-    """Return the line `text` itself, or `disarm(text)` when anything in it could be read as a tag of the harness or our own.
+    """Return the line `text`, or `disarm(text)` if any part of it could be read as a tag of the harness or our own.
 
     Tags are recognised in any case, opening or closing, with blanks, in full-width and look-alike characters and as
     HTML entities. One tag disarms every "<" of the text: no removal of an inner one can form another. Idempotent.
@@ -173,14 +173,14 @@ def disarm(text: str) -> str:
 
 
 def utf16_units(text: str) -> int:
-    """Return how many UTF-16 code units `text` has, which is what Claude Code counts."""
+    """Return the length of `text` in UTF-16 code units, which Claude Code counts."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) >> 1
 
 
 def cut(text: str, units: int) -> str:
-    """Return `text`, or as much of its beginning as fits into `units` UTF-16 code units together with the " …" that ends it.
+    """Return `text`, or its beginning with " …" behind it, in at most `units` UTF-16 code units.
 
-    It is cut between words if a gap is near, else between characters as a reader sees them; "…" alone if none fits.
+    The cut is between words if a gap is near, else between a reader's characters; "…" alone if none fits.
 
     >>> cut("the implicit flow was dropped", 20)
     'the implicit flow …'
@@ -189,11 +189,11 @@ def cut(text: str, units: int) -> str:
     if len(text) <= units and utf16_units(text) <= units:
         return text
     room = units - len(_ELLIPSIS)
-    end = _fitting(text, room) if room > 0 else 0
+    end = _fitting_length(text, room) if room > 0 else 0
     gap = text.rfind(" ", end * 4 // 5, end + 1)
-    shown = text[: gap if gap > 0 else end].rstrip()
-    if shown:
-        return shown + _ELLIPSIS
+    beginning = text[: gap if gap > 0 else end].rstrip()
+    if beginning:
+        return beginning + _ELLIPSIS
     return _ELLIPSIS.strip() if units > 0 else ""
 
 
@@ -205,7 +205,7 @@ def _one_line_of_unicode(text: str) -> str:
     if _BLANK in characters:
         is_braille = any("\u2801" <= character <= "\u28ff" for character in characters)
         text = text.replace(_BLANK, " " if is_braille else "")
-    unseen = _unseen_of(characters)
+    unseen = _invisible_in(characters)
     if unseen:
         text = text.translate(dict.fromkeys(map(ord, unseen)))
     if not characters.isdisjoint(_JOINERS):
@@ -224,9 +224,9 @@ def _whole_characters(text: str) -> str:
     return text
 
 
-def _unseen_of(characters: set[str]) -> set[str]:
-    unseen = characters & _UNSEEN
-    if max(characters, default="") >= "\U000e0000":  # tags and variation selectors: a plane's worth, so no table
+def _invisible_in(characters: set[str]) -> set[str]:
+    unseen = characters & _INVISIBLE
+    if max(characters, default="") >= "\U000e0000":  # Tags and variation selectors fill a plane, too much for a table.
         unseen |= {character for character in characters if "\U000e0000" <= character <= "\U000e0fff"}
     return unseen
 
@@ -245,7 +245,7 @@ def _without_escapes(text: str) -> str:
         elif kind and kind in "]PX^_":
             string, bell, rest = tail[1:].partition("\a")
             ended = bell or following.startswith("\\")
-            one_row = "\n" not in string and "\r" not in string  # a stray introducer must not swallow what follows
+            one_row = "\n" not in string and "\r" not in string  # A stray introducer must not swallow the text behind it.
             pieces.append(rest if ended and one_row else tail[1:])
         else:
             rest = tail.lstrip("!\"#$%&'()*+,-./")
@@ -254,17 +254,17 @@ def _without_escapes(text: str) -> str:
 
 
 def _with_needed_joiners(text: str) -> str:
-    kept: list[str] = []
+    characters: list[str] = []
     last = " "
     for position, character in enumerate(text, 1):
-        if character in _JOINERS and not _is_needed(character, last, text[position : position + 1]):
+        if character in _JOINERS and not _is_needed_joiner(character, last, text[position : position + 1]):
             continue
-        kept.append(character)
+        characters.append(character)
         last = character
-    return "".join(kept)
+    return "".join(characters)
 
 
-def _is_needed(joiner: str, last: str, following: str) -> bool:
+def _is_needed_joiner(joiner: str, last: str, following: str) -> bool:
     if joiner in "\ufe0e\ufe0f":
         return _is_pictograph(last) or (last in "0123456789#*" and following == "\u20e3")
     if _takes_joiners(last) and _takes_joiners(following):
@@ -279,7 +279,7 @@ def _is_pictograph(character: str) -> bool:
 
 
 def _takes_joiners(character: str) -> bool:
-    """Return whether it is of the blocks Arabic to Myanmar, Khmer to Mongolian, Tai Tham to Vedic, or the later Indic ones."""
+    """Return whether the block uses joiners: Arabic to Myanmar, Khmer to Mongolian, Tai Tham to Vedic, or later Indic."""
     return (
         "\u0620" <= character <= "\u109f"
         or "\u1780" <= character <= "\u18af"
@@ -291,10 +291,10 @@ def _takes_joiners(character: str) -> bool:
 def _has_harness_tag(text: str) -> bool:
     if "<" not in text and "&" not in text and (text.isascii() or set(text).isdisjoint(_LIKE_MARKUP)):
         return False
-    folded = _folded(text) if "&" in text or not text.isascii() else text
+    folded = _fold_lookalikes(text) if "&" in text or not text.isascii() else text
     if folded is None:
         return True
-    if "<|" in folded:  # <|im_start|> and its like: the turns of a chat as models are trained on them
+    if "<|" in folded:  # Tags like <|im_start|> mark turns of a chat in training data.
         return True
     names = folded.lower().replace("_", "-")
     if "&" not in names and not _has_part_of_name(names):
@@ -306,67 +306,67 @@ def _has_harness_tag(text: str) -> bool:
 
 
 def _has_part_of_name(names: str) -> bool:
-    for part in _PARTS:  # noqa: SIM110  # twice as fast as any() with a generator, and most memories come to its end
+    for part in _PARTS:  # noqa: SIM110  # Twice as fast as any() with a generator, and most memories reach its end.
         if part in names:
             return True
     return False
 
 
 def _is_tag(before: str, after: str) -> bool:
-    """Return whether the "<" between these two opens a tag of the harness. `after` ends at the next "<"."""
+    """Return whether the "<" between `before` and `after` opens a harness tag. `after` ends at the next "<"."""
     start = 0
     for character in after:
         if character not in _BEFORE_NAME and (character < "\x80" or character.isalnum()):
             break
         start += 1
-    written = after[start : start + _LONGEST]
-    name = written.lower().replace("_", "-")
+    tag_text = after[start : start + _MAX_NAME]
+    name = tag_text.lower().replace("_", "-")
     if name.startswith(_HARNESS_NAMES):
         return True
     rest = name.lstrip(_NAME_CHARACTERS)
-    if rest[:1] == "&" and rest[1:2].isalpha() and ";" in rest:  # spelled with entities that are not resolved here
+    if rest[:1] == "&" and rest[1:2].isalpha() and ";" in rest:  # It is spelled with entities that are not resolved here.
         return True
-    return name.startswith(_ROLE_NAMES) and _is_role(before, after[:start], written, ">" in after)
+    return name.startswith(_ROLE_NAMES) and _is_role(before, after[:start], tag_text, ">" in after)
 
 
-def _is_role(before: str, between: str, written: str, closed: bool) -> bool:
-    """Return whether it is a tag like <system>, and not code like `List<User>`, `Vec<user_id>`, `i < user`, `<username>`."""
-    role = next(name for name in _ROLE_NAMES if written.lower().startswith(name))
-    following = written[len(role) : len(role) + 2]
+def _is_role(before: str, between: str, tag_text: str, closed: bool) -> bool:
+    """Return whether it is a tag like <system>, and no code like `List<User>`, `Vec<user_id>`, `i < user`, `<username>`."""
+    role = next(name for name in _ROLE_NAMES if tag_text.lower().startswith(name))
+    following = tag_text[len(role) : len(role) + 2]
     if following[:1].isalnum() or (following[:1] in {".", ":"} and (following[1:].isalnum() or following[1:] == ":")):
         return False
     if between.isspace() and not closed:
         return False
     follows_name = not between and (before[-1:].isalnum() or before[-1:] == "_")
-    is_type = following[:1] == "_" or (written.startswith(role.capitalize()) and following[:1] != "-")
+    is_type = following[:1] == "_" or (tag_text.startswith(role.capitalize()) and following[:1] != "-")
     return not (follows_name and is_type)
 
 
-def _folded(text: str) -> str | None:
-    """Return `text` read generously: entities resolved, compatibility forms, accents and look-alikes made plain.
+def _fold_lookalikes(text: str) -> str | None:
+    """Return `text` with entities resolved, and compatibility forms, accents and look-alikes made plain.
 
-    None when it is nested too deep to tell.
+    None if it is nested too deep to judge.
     """
     for _ in range(_MAX_FOLDS):
-        plain = _resolved(text) if "&" in text else text
+        plain = _resolve_entities(text) if "&" in text else text
         if plain is None:
             return None
         if not plain.isascii():
-            plain = _plain(plain)
+            plain = _plain_letters(plain)
         if plain == text:
             return plain
         text = plain
     return None
 
 
-def _resolved(text: str) -> str | None:
+def _resolve_entities(text: str) -> str | None:
     head, *tails = text.split("&")
     if len(tails) > _MAX_MARKUP:
         return None
     pieces = [head]
     for tail in tails:
         if tail[:1] == "#":
-            pieces.append(_resolved_number(tail))
+            pieces.append(_resolve_number(tail))
         elif tail.startswith(_ENTITY_NAMES):
             name = next(name for name in _ENTITY_NAMES if tail.startswith(name))
             pieces.append(_ENTITIES[name] + tail[len(name) :].removeprefix(";"))
@@ -375,8 +375,8 @@ def _resolved(text: str) -> str | None:
     return "".join(pieces)
 
 
-def _resolved_number(tail: str) -> str:
-    """Return the text after "&", which begins with "#", with its character reference resolved as HTML does."""
+def _resolve_number(tail: str) -> str:
+    """Resolve the character reference in a text behind "&" that begins with "#", as HTML does."""
     base, start, allowed = (16, 2, "0123456789abcdefABCDEF") if tail[1:2] in {"x", "X"} else (10, 1, "0123456789")
     rest = tail[start:].lstrip(allowed)
     digits = tail[start : len(tail) - len(rest)]
@@ -393,51 +393,51 @@ def _resolved_number(tail: str) -> str:
     return character + rest.removeprefix(";")
 
 
-def _plain(text: str) -> str:
+def _plain_letters(text: str) -> str:
     from unicodedata import category, normalize  # 0.2 ms, and most memories are ASCII
 
     text = normalize("NFKD", text.translate(_UNUSUAL))
     characters = set(text)
     marks = {character for character in characters if category(character)[0] == "M"}
-    dropped = _unseen_of(characters) | characters & _JOINERS | characters & {_BLANK} | marks
+    dropped = _invisible_in(characters) | characters & _JOINERS | characters & {_BLANK} | marks
     return text.translate(_TWINS | dict.fromkeys(map(ord, dropped)))
 
 
-def _fitting(text: str, units: int) -> int:
-    """Return how many characters of `text`, of whole clusters, have at most `units` UTF-16 code units."""
+def _fitting_length(text: str, units: int) -> int:
+    """Return the number of characters of `text`, in whole clusters, that fit into `units` UTF-16 code units."""
     if text.isascii():
         return units
     data = text[:units].encode("utf-16-le")[: 2 * units]
-    if data and 0xD8 <= data[-1] <= 0xDB:  # the first half of a pair
+    if data and 0xD8 <= data[-1] <= 0xDB:  # It is the first half of a pair.
         data = data[:-2]
     end = len(data.decode("utf-16-le"))
-    for start in range(end, max(end - _LONGEST_CLUSTER, 0), -1):
+    for start in range(end, max(end - _MAX_CLUSTER, 0), -1):
         if not _is_joined(text, start):
             return start
-    return 0 if end <= _LONGEST_CLUSTER else end
+    return 0 if end <= _MAX_CLUSTER else end
 
 
-def _is_joined(text: str, at: int) -> bool:
-    """Return whether no reader would part text[at - 1] from text[at]: the grapheme clusters of UAX 29, and Indic conjuncts."""
+def _is_joined(text: str, index: int) -> bool:
+    """Return whether text[index - 1] and text[index] are inseparable: grapheme clusters of UAX 29, and Indic conjuncts."""
     from unicodedata import category, combining  # 0.2 ms, and only when text beyond ASCII is cut
 
-    last, following = text[at - 1], text[at]
+    last, following = text[index - 1], text[index]
     if following.isascii():
         return False
     if category(following)[0] == "M" or following in _EXTENDERS or last == "\u200d":
         return True
-    if combining(last) == 9:  # a virama
+    if combining(last) == 9:  # It is a virama.
         return category(following) == "Lo"
-    if following in _REGIONALS:  # two make a flag
-        return (at - len(text[:at].rstrip(_REGIONALS))) % 2 == 1
+    if following in _REGIONALS:  # Two make a flag.
+        return (index - len(text[:index].rstrip(_REGIONALS))) % 2 == 1
     return _is_hangul_joined(last, following)
 
 
 def _is_hangul_joined(last: str, following: str) -> bool:
     is_syllable = "가" <= last <= "힣"
     has_final = is_syllable and (ord(last) - 0xAC00) % 28 > 0
-    if "\u1100" <= last <= "\u115f" or "\ua960" <= last <= "\ua97c":  # a leading consonant
+    if "\u1100" <= last <= "\u115f" or "\ua960" <= last <= "\ua97c":  # It is a leading consonant.
         return "\u1100" <= following <= "\u11a7" or "가" <= following <= "힣" or "\ua960" <= following <= "\ua97c"
-    if "\u1160" <= last <= "\u11a7" or (is_syllable and not has_final):  # ends in a vowel
+    if "\u1160" <= last <= "\u11a7" or (is_syllable and not has_final):  # It ends in a vowel.
         return "\u1160" <= following <= "\u11ff"
     return (has_final or "\u11a8" <= last <= "\u11ff") and "\u11a8" <= following <= "\u11ff"

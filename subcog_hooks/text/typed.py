@@ -1,20 +1,20 @@
-"""The part of a prompt that a person typed: code, logs, quotations and addresses are taken out, and what they tell is kept.
+"""The typed part of a prompt: code, logs, quotations and addresses are removed, and their error is kept.
 
-Every step is linear in what is read of the text, and no more than its head and tail are, but for the fences between them, which
-are counted. No regular expressions: importing them would take longer than the whole detection.
+Every step is linear in the text that is read: its head and tail, and a count of the fences between them. No regular
+expressions: importing them would take longer than the whole detection.
 """
 
-from subcog_hooks.text.failures import more_telling, said_by
-from subcog_hooks.text.pasted import DIFFS, goes_on, is_command, is_output, is_pasted, is_prose
+from subcog_hooks.text.failures import choose_error_line, error_message
+from subcog_hooks.text.pasted import DIFFS, continues_pasted, is_command, is_output, is_pasted, is_prose
 
 LATIN_END = "\u0250"  # the first letter behind Latin Extended-B
-EMOJI = "\ufe0f"  # a mark that makes an emoji of the sign before it
-MAX_TYPED_END = 2_000  # characters from the head and from the tail of a long prompt that are read
-_MAX_KEPT = 2 * MAX_TYPED_END + 1  # with what stands between them
-MAX_PASTED_LINE = 1_000  # characters of a pasted line that are looked at for what it tells
-MAX_ALONE = 200  # characters of a prompt's only line: a longer one that looks pasted is data
+EMOJI = "\ufe0f"  # the mark that turns the sign before it into an emoji
+MAX_TYPED_END = 2_000  # characters of a long prompt's head, and of its tail
+_MAX_KEPT = 2 * MAX_TYPED_END + 1  # with the line break between them
+MAX_PASTED_LINE = 1_000  # characters of a pasted line that are searched for an error
+MAX_ALONE = 200  # characters of a prompt's only line; a longer line that looks pasted is data
 
-NOT_TYPED = (  # what the client sends in the user's name
+NOT_TYPED = (  # beginnings of the client's messages in the user's name
     "<task-notification",
     "<command-name",
     "<command-message",
@@ -28,8 +28,8 @@ NOT_TYPED = (  # what the client sends in the user's name
     "caveat: the messages below",
 )
 ADDED = ("ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder")  # elements that editors put before a prompt
-CONTEXT, REQUEST = "# Context from my IDE setup", "## My request for Codex:"  # what one editor puts there, and its end
-STAND_INS = ("[image #", "[image: ", "[pasted text #")  # what a terminal shows in place of what was pasted
+CONTEXT, REQUEST = "# Context from my IDE setup", "## My request for Codex:"  # an editor's preface, and its end
+STAND_INS = ("[image #", "[image: ", "[pasted text #")  # a terminal's placeholders for pasted content
 
 FENCES = ("```", "~~~")
 
@@ -39,7 +39,7 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
         "\u00a0": " ",
         "\u2026": "...",
-        # in Chinese and Japanese no blank follows them
+        # In Chinese and Japanese no blank follows them.
         "\uff1f": "? ",
         "\uff01": "! ",
         "\uff1a": ": ",
@@ -53,8 +53,8 @@ _PLAIN = str.maketrans(
 class Prompt:
     """A prepared prompt.
 
-    text: what was typed, with plain quotes, line by line. error: the most telling line of what was pasted, "" when nothing
-    there went wrong. pasted: lines of code, logs and quotations that were taken out.
+    text: the typed text, with plain quotes, line by line. error: the pasted line that names the problem best, "" for none.
+    pasted: the number of removed lines of code, logs and quotations.
     """
 
     __slots__ = ("error", "pasted", "text")
@@ -66,14 +66,14 @@ class Prompt:
 
     @property
     def failure(self) -> str:
-        """The error without what a log notes beside it: times, levels, addresses; "" where there is none."""
-        return said_by(self.error) if self.error else ""
+        """The error without the log's additions: times, levels, addresses; "" for no error."""
+        return error_message(self.error) if self.error else ""
 
 
 def ends_of(prompt: str) -> str:
     """Return the prompt, or head and tail of a long one.
 
-    Only this is read of it, here and for recall.
+    Detection and recall read no more of it.
 
     >>> len(ends_of("x" * 10_000)), ends_of("short")
     (4001, 'short')
@@ -83,20 +83,20 @@ def ends_of(prompt: str) -> str:
     return prompt if len(prompt) <= _MAX_KEPT else prompt[:MAX_TYPED_END] + "\n" + prompt[-MAX_TYPED_END:]
 
 
-def asked_in(prompt: str, prepared: Prompt | None = None) -> str:
-    """Return what memories are compared with: what was typed of a prompt, else the line that says what failed, else all.
+def query_text(prompt: str, prepared: Prompt | None = None) -> str:
+    """Return the text to compare memories with: the typed text, else the line that names the failure, else all.
 
-    What was pasted is nothing that a memory has to cover. prepared: the prompt as `prepare` has it, where that is known.
+    A memory need not cover pasted text. prepared: the result of `prepare_prompt`, if the caller has it.
 
-    >>> asked_in("It fails:\\n```\\nTypeError: x is undefined\\n```"), asked_in("```\\nTypeError: x is undefined\\n```")
+    >>> query_text("It fails:\\n```\\nTypeError: x is undefined\\n```"), query_text("```\\nTypeError: x is undefined\\n```")
     ('It fails:', 'TypeError: x is undefined')
     """
-    prepared = prepared or prepare(prompt)
+    prepared = prepared or prepare_prompt(prompt)
     return prepared.text or prepared.failure or ends_of(prompt)
 
 
 def is_typed(prompt: str) -> bool:
-    """Return whether a person asks something of the model: not a command of the client, a shell line or a note to it.
+    """Return whether a person asks the model something: no client's command, shell line or note.
 
     >>> is_typed("/usr/lib is full"), is_typed("/compact"), is_typed("!ls"), is_typed("# use tabs"), is_typed("#42 fails")
     (True, False, False, False, True)
@@ -115,7 +115,7 @@ def is_typed(prompt: str) -> bool:
 def is_latin(text: str) -> bool:
     """Return whether at least half of its letters and digits are Latin.
 
-    Our English signals and model can not read other scripts.
+    Our English signals and model cannot read other scripts.
 
     >>> is_latin("caf\\u00e9 42"), is_latin("\\u8a8d\\u8a3c\\u30b5\\u30fc\\u30d0 API"), is_latin("...")
     (True, False, False)
@@ -134,7 +134,7 @@ def runs_between_signs(text: str) -> list[str]:
     >>> runs_between_signs("Да, Спасибо!"), runs_between_signs("好的、继续"), runs_between_signs("...")
     (['да', 'спасибо'], ['好的', '继续'], [])
     """
-    import unicodedata  # as in _composed
+    import unicodedata  # .2 ms, for texts beyond ASCII
 
     signs = {ord(sign): "\n" for sign in {*text} if unicodedata.category(sign)[0] not in "LMN" and not sign.isspace()}
     signs[ord(EMOJI)] = "\n"
@@ -142,24 +142,24 @@ def runs_between_signs(text: str) -> list[str]:
     return [part for part in parts if any(map(str.isalnum, part))]
 
 
-def prepare(prompt: str) -> Prompt:
-    """Return what was typed of a prompt, and what the rest tells. Never fails.
+def prepare_prompt(prompt: str) -> Prompt:
+    """Split a prompt into its typed text and the error of its pasted lines. Never fails.
 
-    Where all looks pasted and nothing went wrong, a line that stands alone was typed, and so was prose behind an open fence.
+    If all lines look pasted and none has an error, a single line was typed, and so was prose behind an open fence.
 
-    >>> read = prepare("It fails\\u2019 with\\n```\\nTypeError: x is undefined\\n```\\nsee https://example.org/x")
+    >>> read = prepare_prompt("It fails\\u2019 with\\n```\\nTypeError: x is undefined\\n```\\nsee https://example.org/x")
     >>> read.text, read.error, read.pasted
     ("It fails' with\\nsee", 'TypeError: x is undefined', 1)
     """
     text = _head_and_tail(prompt)
     if not text.isascii():
-        text = _composed(text).translate(_PLAIN)
+        text = _normalise(text).translate(_PLAIN)
     typed: list[str] = []
-    fenced: list[str] = []  # behind the last fence
-    others: list[str] = []  # pasted without one
+    fenced: list[str] = []  # lines behind the last fence
+    others: list[str] = []  # lines pasted without a fence
     error, pasted = "", 0
-    fence = before = ""  # before: the line above, when it was pasted
-    in_diff = in_output = False  # the latter: behind a command of a shell, up to the next empty line
+    fence = before = ""  # before: the line above, if it was pasted
+    in_diff = in_output = False  # in_output: from a shell's command to the next empty line
     for line in _without_added(text).split("\n"):
         bare = line.strip()
         if fence:
@@ -169,8 +169,8 @@ def prepare(prompt: str) -> Prompt:
                 continue
             taken = True
             fenced.append(bare)
-        elif bare.startswith(FENCES) and "^" not in bare:  # as Python marks a place in a trace
-            if bare.count(bare[:3]) == 1:  # else it is closed on the same line
+        elif bare.startswith(FENCES) and "^" not in bare:  # Python's mark in a trace has ^.
+            if bare.count(bare[:3]) == 1:  # Otherwise the fence closes on the same line.
                 fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
             else:
                 others.append(bare.strip(bare[0]).strip())
@@ -178,28 +178,30 @@ def prepare(prompt: str) -> Prompt:
         else:
             bare = _without_stand_ins(bare)
             in_diff = bare.startswith(DIFFS) or (in_diff and line.startswith(("+", "-", " ", "index ")))
-            taken = in_diff or (bool(bare) and (is_pasted(line, bare) or (before != "" and goes_on(before, line, bare))))
+            taken = in_diff or (
+                bool(bare) and (is_pasted(line, bare) or (before != "" and continues_pasted(before, line, bare)))
+            )
             taken = taken or (in_output and is_output(bare))
             in_output = taken and bool(bare) and (in_output or is_command(bare))
         before = line if taken else ""
         if taken:
             pasted += 1
-            error = more_telling(error, bare[:MAX_PASTED_LINE])
+            error = choose_error_line(error, bare[:MAX_PASTED_LINE])
             if not fence:
                 others.append(bare)
         elif bare := _without_links(bare):
             typed.append(bare)
     if not typed and not error:
-        after_all = _typed_after_all(fenced, others, pasted)
+        after_all = _recover_typed(fenced, others, pasted)
         typed = list(filter(None, map(_without_links, after_all)))
         pasted -= min(pasted, len(after_all))
     return Prompt("\n".join(typed), error, pasted)
 
 
-def _typed_after_all(fenced: list[str], others: list[str], pasted: int) -> list[str]:
-    """Return the lines that were typed when all look pasted.
+def _recover_typed(fenced: list[str], others: list[str], pasted: int) -> list[str]:
+    """Return the lines that were typed although all look pasted.
 
-    fenced: behind an open fence; others: without one; pasted: how many.
+    fenced: lines behind an open fence; others: lines without a fence; pasted: the number of pasted lines.
     """
     if fenced:
         return [line for line in fenced if line and is_prose(line)]
@@ -209,7 +211,7 @@ def _typed_after_all(fenced: list[str], others: list[str], pasted: int) -> list[
 def _head_and_tail(prompt: str) -> str:
     """Return the part of a prompt that is read.
 
-    A fence that begins or ends in the part left out does so where that was.
+    A fence that opens or closes in the part between is added at its place.
     """
     text = ends_of(prompt)
     if text is prompt or FENCES[0] not in prompt:
@@ -219,15 +221,15 @@ def _head_and_tail(prompt: str) -> str:
     return f"{text[:MAX_TYPED_END]}\n{FENCES[0]}{text[MAX_TYPED_END:]}" if between % 2 else text
 
 
-def _composed(text: str) -> str:
-    """Return `text` in normal form C. Half a surrogate pair stays what it is."""
-    import unicodedata  # .2 ms, for what is not ASCII
+def _normalise(text: str) -> str:
+    """Return `text` in normal form C. Half a surrogate pair stays as it is."""
+    import unicodedata  # .2 ms, for texts beyond ASCII
 
     return unicodedata.normalize("NFC", text)
 
 
 def _without_added(text: str) -> str:
-    """Return `text` without what an editor has put before it."""
+    """Return `text` without an editor's additions before it."""
     if text.startswith(CONTEXT):
         text = text.partition(REQUEST)[2] or text
     if "<" not in text:
@@ -255,10 +257,7 @@ def _without_links(bare: str) -> str:
 
 
 def _without_link(word: str) -> str:
-    """Return what is no address of a word.
-
-    It is "" or, where words are written without blanks, what stands before the address.
-    """
+    """Return a word without its address: "", or the text before the address in scripts without blanks."""
     before, sign, _ = word.partition("://")
     if word.startswith("www.") or (sign and before.isascii()):
         return ""

@@ -55,7 +55,7 @@ def test_its_store_opens_as_it_is(earlier: Home) -> None:
         vault = store.get("1m8ajrxey4wt6h")
         assert [(mark.seq, mark.decision) for mark in store.marks([vault.seq])] == [(vault.seq, "1m8ajrzcxfe2xp")]
         text = "do a force push"
-        assert [trigger.pattern for trigger in store.triggers(triggers.keys_in(text), ("user",), text)] == ["force push"]
+        assert [trigger.pattern for trigger in store.triggers(triggers.keys_in_text(text), ("user",), text)] == ["force push"]
         assert (vault.trust, store.get("push").standing, store.get("branch").when) == ("agent", True, {"branch": "release"})
         store.rebuild_cues()
     after = read_rows(earlier.memories_db)

@@ -29,10 +29,10 @@ def test_a_flag_is_set_shown_and_cleared(subcog: Run) -> None:
 def test_a_hook_knows_the_flags_that_are_set(subcog: Run, home: Home) -> None:
     subcog("state", "set", "clinician_mode=true")
     facts_ = facts.session_facts({"session_id": "one"}, None, State.open(home, 100), 0)
-    assert conditions.holds({"clinician_mode": True}, facts_)
+    assert conditions.conditions_hold({"clinician_mode": True}, facts_)
     subcog("state", "clear", "--all")
     facts_ = facts.session_facts({"session_id": "one"}, None, State.open(home, 100), 0)
-    assert not conditions.holds({"clinician_mode": True}, facts_)
+    assert not conditions.conditions_hold({"clinician_mode": True}, facts_)
 
 
 def test_flags_and_the_facts_of_this_folder_are_shown(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Conditions at entry: what is taken, what is refused, and in which words."""
+"""Conditions at entry: accepted and refused ones, and the messages."""
 
 import pytest
 
@@ -49,11 +49,11 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
             "when has 'cwd': glob 'src/*'; expected the full path, beginning with / or ~/",
         ),
     ]
-    for when, said in cases:
+    for when, message in cases:
         with subtests.test(when=when):
             with pytest.raises(InvalidMemory) as raised:
-                condition_checks.check(when)
-            assert str(raised.value) == said
+                condition_checks.check_conditions(when)
+            assert str(raised.value) == message
 
 
 @pytest.mark.parametrize(
@@ -69,26 +69,26 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
     ],
 )
 def test_what_can_hold_is_taken(when: dict[str, object]) -> None:
-    condition_checks.check(when)
+    condition_checks.check_conditions(when)
 
 
 def test_a_name_that_nobody_could_set_is_refused(subtests: pytest.Subtests) -> None:
     for name in ["", " ", "a b", "a=b", "7th", "-x", "a>", "x" * 65, "a\nb"]:
         with subtests.test(name=name), pytest.raises(InvalidMemory, match="a name has 1 to 64 letters"):
-            condition_checks.check({name: True})
+            condition_checks.check_conditions({name: True})
 
 
 def test_a_glob_that_no_path_can_match_is_refused_with_its_fault() -> None:
     with pytest.raises(InvalidMemory) as raised:
-        condition_checks.check({"file": {"glob": "../x.py"}})
-    said = "when has 'file': glob '../x.py': it goes up by ..; write it from the project's root, or beginning with / or ~/"
-    assert str(raised.value) == said
+        condition_checks.check_conditions({"file": {"glob": "../x.py"}})
+    message = "when has 'file': glob '../x.py': it goes up by ..; write it from the project's root, or beginning with / or ~/"
+    assert str(raised.value) == message
 
 
 def test_too_much_is_refused() -> None:
     with pytest.raises(InvalidMemory, match="201 conditions"):
-        condition_checks.check({f"flag{number}": True for number in range(MAX_CONDITIONS + 1)})
+        condition_checks.check_conditions({f"flag{number}": True for number in range(MAX_CONDITIONS + 1)})
     with pytest.raises(InvalidMemory, match="1 to 200 values"):
-        condition_checks.check({"branch": [f"b{number}" for number in range(MAX_VALUES + 1)]})
+        condition_checks.check_conditions({"branch": [f"b{number}" for number in range(MAX_VALUES + 1)]})
     with pytest.raises(InvalidMemory, match="1,000 characters"):
-        condition_checks.check({"mood": "x" * (MAX_TEXT + 1)})
+        condition_checks.check_conditions({"mood": "x" * (MAX_TEXT + 1)})

@@ -36,8 +36,8 @@ def test_a_condition_can_be_written_in_a_word(subtests: pytest.Subtests) -> None
     ]
     for text, condition in cases:
         with subtests.test(text=text):
-            name, found = condition_checks.from_text(text)
-            assert (name, found, type(found)) == (*condition, type(condition[1]))
+            name, parsed = condition_checks.parse_condition(text)
+            assert (name, parsed, type(parsed)) == (*condition, type(condition[1]))
 
 
 def test_a_text_that_is_no_condition_is_refused(subtests: pytest.Subtests) -> None:
@@ -57,20 +57,20 @@ def test_a_text_that_is_no_condition_is_refused(subtests: pytest.Subtests) -> No
         ("first_prompt=yes", "when has 'first_prompt': 'yes'; expected true or false"),
         ("prompts~3*", "when has 'prompts': glob; it is a whole number"),
     ]
-    for text, said in cases:
+    for text, message in cases:
         with subtests.test(text=text):
             with pytest.raises(InvalidMemory) as raised:
-                condition_checks.from_text(text)
-            assert said in str(raised.value)
+                condition_checks.parse_condition(text)
+            assert message in str(raised.value)
 
 
 @given(st.text(max_size=20) | st.from_regex(r"(branch|prompts|x)(=|~|!=|>=)[a-z0-9,\"/*]{0,9}", fullmatch=True))
 def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     try:
-        name, condition = condition_checks.from_text(text)
+        name, condition = condition_checks.parse_condition(text)
     except InvalidMemory:
         return
-    condition_checks.check({name: condition})
+    condition_checks.check_conditions({name: condition})
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_any_text_is_a_condition_that_is_taken_or_refused(text: str) -> None:
     ],
 )
 def test_several_conditions_of_one_name_all_hold(texts: tuple[str, ...], when: dict[str, object]) -> None:
-    assert condition_checks.from_texts(texts) == when
+    assert condition_checks.parse_conditions(texts) == when
 
 
 @pytest.mark.parametrize("texts", [("branch=main", "branch=dev"), ("branch~a*", "branch~*b"), ("tool!=Read", "tool!~B*")])
 def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(InvalidMemory) as raised:
-        condition_checks.from_texts(texts)
-    assert ": two conditions that can not be joined; give one" in str(raised.value)
+        condition_checks.parse_conditions(texts)
+    assert ": two conditions that cannot be joined; give one" in str(raised.value)
 
 
 # ---- flags ----------------------------------------------------------------------------------------------------------------
@@ -118,9 +118,9 @@ def test_two_conditions_that_can_not_be_one_are_refused(texts: tuple[str, ...]) 
 def test_a_flag_is_a_truth_a_number_or_a_text(text: str, flag: tuple[str, object] | None) -> None:
     if flag is None:
         with pytest.raises(UsageError):
-            condition_checks.flag_from_text(text)
+            condition_checks.parse_flag(text)
         return
-    name, value = condition_checks.flag_from_text(text)
+    name, value = condition_checks.parse_flag(text)
     assert (name, value, type(value)) == (*flag, type(flag[1]))
 
 
@@ -136,11 +136,11 @@ def test_what_is_no_flag_is_refused(subtests: pytest.Subtests) -> None:
         ("mood=\x1b[31m", "in one line"),
         ("mood=" + "x" * (MAX_TEXT + 1), "a text has at most 1,000 characters"),
     ]
-    for text, said in cases:
+    for text, message in cases:
         with subtests.test(text=text):
             with pytest.raises(UsageError) as raised:
-                condition_checks.flag_from_text(text)
-            assert said in str(raised.value)
+                condition_checks.parse_flag(text)
+            assert message in str(raised.value)
 
 
 def test_a_name_that_is_nearly_a_facts_is_told() -> None:
@@ -162,5 +162,7 @@ def test_a_name_that_is_nearly_a_facts_is_told() -> None:
         ("brunch", None),
         ("", None),
     ]
-    failures = [(name, actual) for name, fact in cases if (actual := condition_checks.near(name, {"is_set", "brunch"})) != fact]
+    failures = [
+        (name, actual) for name, fact in cases if (actual := condition_checks.nearest_name(name, {"is_set", "brunch"})) != fact
+    ]
     assert failures == []

@@ -1,4 +1,4 @@
-"""Conditions: what holds; whatever an import brought, nothing is raised."""
+"""Conditions: whether they hold, and that no imported condition raises."""
 
 import json
 
@@ -57,14 +57,14 @@ def test_all_conditions_must_hold(subtests: pytest.Subtests) -> None:
     ]
     for when, holds in cases:
         with subtests.test(when=when):
-            condition_checks.check(when)
-            assert conditions.holds(when, FACTS) is holds
+            condition_checks.check_conditions(when)
+            assert conditions.conditions_hold(when, FACTS) is holds
 
 
 @pytest.mark.parametrize("condition", [True, "x", ["x"], {"gte": 1}, {"glob": "*"}, {"not": "x"}, {"not": {"not": "x"}}])
 def test_an_unknown_fact_never_holds_nor_its_opposite(condition: object) -> None:
-    assert not conditions.holds({"unheard_of": condition}, FACTS)
-    assert not conditions.holds({"first_prompt": True, "unheard_of": condition}, FACTS)
+    assert not conditions.conditions_hold({"unheard_of": condition}, FACTS)
+    assert not conditions.conditions_hold({"first_prompt": True, "unheard_of": condition}, FACTS)
 
 
 def test_a_glob_of_a_path_knows_its_folders(subtests: pytest.Subtests) -> None:
@@ -82,16 +82,16 @@ def test_a_glob_of_a_path_knows_its_folders(subtests: pytest.Subtests) -> None:
     ]
     for when, holds in cases:
         with subtests.test(when=when):
-            condition_checks.check(when)
-            assert conditions.holds(when, FACTS) is holds
+            condition_checks.check_conditions(when)
+            assert conditions.conditions_hold(when, FACTS) is holds
 
 
 def test_a_glob_may_begin_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     when: dict[str, object] = {"cwd": {"glob": "~/work/**"}}
-    condition_checks.check(when)
-    assert conditions.holds(when, {"cwd": "/home/ada/work/shop"})
-    assert not conditions.holds(when, {"cwd": "/home/bob/work/shop"})
+    condition_checks.check_conditions(when)
+    assert conditions.conditions_hold(when, {"cwd": "/home/ada/work/shop"})
+    assert not conditions.conditions_hold(when, {"cwd": "/home/bob/work/shop"})
 
 
 SENSELESS: list[object] = [
@@ -118,17 +118,17 @@ def test_what_makes_no_sense_is_refused_at_entry_and_never_holds(subtests: pytes
     for condition in SENSELESS:
         with subtests.test(condition=condition):
             with pytest.raises(InvalidMemory):
-                condition_checks.check({"branch": condition})
-            assert not conditions.holds({"branch": condition}, FACTS)
-            assert not conditions.holds({"branch": {"not": condition}}, FACTS)
+                condition_checks.check_conditions({"branch": condition})
+            assert not conditions.conditions_hold({"branch": condition}, FACTS)
+            assert not conditions.conditions_hold({"branch": {"not": condition}}, FACTS)
 
 
 def test_true_is_not_one_in_what_an_import_brought_either() -> None:
-    assert not conditions.holds({"first_prompt": 1}, FACTS)
+    assert not conditions.conditions_hold({"first_prompt": 1}, FACTS)
 
 
 def test_what_is_no_mapping_does_not_hold() -> None:
-    assert not conditions.holds(["branch"], FACTS)  # type: ignore[arg-type]  # what another program wrote
+    assert not conditions.conditions_hold(["branch"], FACTS)  # type: ignore[arg-type]  # what another program wrote
 
 
 ANYTHING = st.recursive(
@@ -145,14 +145,14 @@ NAMES = st.sampled_from([*FACTS, "unheard_of", "", "platform"])
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
 def test_no_json_value_raises_or_holds_with_its_opposite(when: dict[str, object]) -> None:
     for name, condition in when.items():
-        both = [conditions.holds({name: each}, FACTS) for each in (condition, {"not": condition})]
+        both = [conditions.conditions_hold({name: each}, FACTS) for each in (condition, {"not": condition})]
         assert both != [True, True]
 
 
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
 def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
     try:
-        condition_checks.check(when)
+        condition_checks.check_conditions(when)
     except InvalidMemory as error:
         refused = error.message
     else:
@@ -163,8 +163,8 @@ def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
     assert json.loads(json.dumps(when, allow_nan=False)) == when
     for name, condition in when.items():
         if name in ("branch", "mood") and not isinstance(condition, dict):
-            opposite = conditions.holds({name: {"not": condition}}, FACTS)
-            assert opposite is not conditions.holds({name: condition}, FACTS)
+            opposite = conditions.conditions_hold({name: {"not": condition}}, FACTS)
+            assert opposite is not conditions.conditions_hold({name: condition}, FACTS)
 
 
 def test_an_invalid_glob_never_holds_nor_its_opposite(subtests: pytest.Subtests) -> None:
@@ -173,13 +173,13 @@ def test_an_invalid_glob_never_holds_nor_its_opposite(subtests: pytest.Subtests)
         with subtests.test(glob=glob):
             for condition in ({"glob": glob}, {"not": {"glob": glob}}):
                 with pytest.raises(InvalidMemory):
-                    condition_checks.check({"file": condition})
-                assert not conditions.holds({"file": condition}, FACTS)
+                    condition_checks.check_conditions({"file": condition})
+                assert not conditions.conditions_hold({"file": condition}, FACTS)
 
 
 def test_a_relative_folder_never_holds_nor_its_opposite() -> None:
     for condition in ({"glob": "src"}, {"not": {"glob": "src"}}):
-        assert not conditions.holds({"cwd": condition}, FACTS)
+        assert not conditions.conditions_hold({"cwd": condition}, FACTS)
 
 
 def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
@@ -187,10 +187,10 @@ def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
     for _ in range(5_000):
         condition = {"not": condition}
     with pytest.raises(InvalidMemory, match="at most 4"):
-        condition_checks.check({"branch": condition})
-    assert not conditions.holds({"branch": condition}, FACTS)
+        condition_checks.check_conditions({"branch": condition})
+    assert not conditions.conditions_hold({"branch": condition}, FACTS)
     values: object = []
     for _ in range(5_000):
         values = [values]
     with pytest.raises(InvalidMemory, match="a list"):
-        condition_checks.check({"branch": values})
+        condition_checks.check_conditions({"branch": values})

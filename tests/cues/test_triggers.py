@@ -1,4 +1,4 @@
-"""Triggers: which are taken, what they match, and that a prompt's keys find whatever would match it."""
+"""Triggers: accepted patterns, their matches, and that a prompt's keys find every trigger that would match it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_fault_is_named_with_its_place(subtests: pytest.Subtests) -> None:
     for pattern, message in cases:
         with subtests.test(pattern=pattern):
             with pytest.raises(InvalidMemory) as refused:
-                triggers.check(pattern)
+                triggers.check_trigger(pattern)
             assert str(refused.value).startswith("triggers has ")
             assert message in str(refused.value)
             assert "\n" not in str(refused.value)
@@ -78,15 +78,15 @@ def test_a_trigger_is_taken(subtests: pytest.Subtests) -> None:
     cases = ["x" * 500, "(a*)*bc", "((a+)+)+b", "\\pL+!", "(?P<n>a)b", "(?<n>a)b", "日本", "\\bcafé", "ü\\\\b", "\\Qü\\b\\E"]
     for pattern in cases:
         with subtests.test(pattern=pattern):
-            triggers.check(pattern)
+            triggers.check_trigger(pattern)
 
 
 @pytest.mark.parametrize(
     "pattern", ["(x+x+)+y", "((a*)*)*bc", "(a|a)*bc", "(a|aa)+$b", "(.*)(.*)(.*)(.*)x!", "(a{0,30}){20}bc"]
 )
 def test_a_hostile_trigger_is_linear(pattern: str) -> None:
-    triggers.check(pattern)
-    assert not triggers.compiled(pattern).search("a" * 65_536)  # others would not end
+    triggers.check_trigger(pattern)
+    assert not triggers.compile_trigger(pattern).search("a" * 65_536)  # others would not end
 
 
 def test_what_nearly_every_text_has_is_refused(subtests: pytest.Subtests) -> None:
@@ -108,13 +108,13 @@ def test_what_nearly_every_text_has_is_refused(subtests: pytest.Subtests) -> Non
     for pattern, char in cases:
         with subtests.test(pattern=pattern):
             with pytest.raises(InvalidMemory) as refused:
-                triggers.check(pattern)
+                triggers.check_trigger(pattern)
             assert f"it matches the single character {char!r}: nearly every text has it" in str(refused.value)
 
 
 @pytest.mark.parametrize("pattern", ["^y$", "\\A[12]\\z", "ab", "\\d\\d", "c\\+\\+", "東"])
 def test_a_short_trigger_is_taken_where_few_texts_have_it(pattern: str) -> None:
-    triggers.check(pattern)
+    triggers.check_trigger(pattern)
 
 
 def test_quotes_blanks_and_accents_match_in_any_writing(subtests: pytest.Subtests) -> None:
@@ -130,16 +130,18 @@ def test_quotes_blanks_and_accents_match_in_any_writing(subtests: pytest.Subtest
     ]
     for pattern, text in cases:
         with subtests.test(pattern=pattern):
-            plain = triggers.plain(text)
-            triggers.check(pattern)
-            assert triggers.search(pattern, plain.encode())
-            assert {triggers.key_of(literal) for literal in triggers.literals(pattern)} <= set(triggers.keys_in(plain))
+            plain = triggers.plain_text(text)
+            triggers.check_trigger(pattern)
+            assert triggers.search_trigger(pattern, plain.encode())
+            assert {triggers.key_of_literal(literal) for literal in triggers.any_of_literals(pattern)} <= set(
+                triggers.keys_in_text(plain)
+            )
 
 
 @given(st.text("a\r\n\u2019\u201c\u00a0e\u0301\ud800\u212a", max_size=12))
 def test_plain_text_stays_what_it_is(text: str) -> None:
-    plain = triggers.plain(text)
-    assert triggers.plain(plain) == plain
+    plain = triggers.plain_text(text)
+    assert triggers.plain_text(plain) == plain
     assert not set(plain) & set("\r\u2019\u201c\u00a0")
 
 
@@ -158,10 +160,10 @@ def test_a_prompt_may_wrap_where_a_trigger_has_a_blank(subtests: pytest.Subtests
     ]
     for pattern, text in cases:
         with subtests.test(pattern=pattern):
-            triggers.check(pattern)
-            plain = triggers.plain(text)
-            assert triggers.compiled(pattern).search(plain)
-            assert triggers.search(pattern, plain.encode())
+            triggers.check_trigger(pattern)
+            plain = triggers.plain_text(text)
+            assert triggers.compile_trigger(pattern).search(plain)
+            assert triggers.search_trigger(pattern, plain.encode())
 
 
 @pytest.mark.parametrize(
@@ -175,16 +177,16 @@ def test_a_prompt_may_wrap_where_a_trigger_has_a_blank(subtests: pytest.Subtests
     ],
 )
 def test_nothing_but_a_blank_takes_a_line_break(pattern: str, text: str) -> None:
-    assert not triggers.compiled(pattern).search(text)
+    assert not triggers.compile_trigger(pattern).search(text)
 
 
 @pytest.mark.parametrize("pattern", ["( *x *)+y", "( ?a){200}z", " {500}y", "([- ]+[ _]+)*zy"])
 def test_a_wrapped_blank_costs_no_more_places_than_a_blank(pattern: str) -> None:
-    triggers.check(pattern)
-    wrapped = triggers.with_wrapped_blanks(pattern)
-    assert re2_syntax.places(wrapped) == re2_syntax.places(pattern)
+    triggers.check_trigger(pattern)
+    wrapped = triggers.wrap_blanks(pattern)
+    assert re2_syntax.count_positions(wrapped) == re2_syntax.count_positions(pattern)
     for text in (b" " * 65_536, b"\n" * 65_536, b" a\n" * 21_845):
-        assert not triggers.search(pattern, text)
+        assert not triggers.search_trigger(pattern, text)
 
 
 WORD_LIST = "\\b(" + "|".join(f"harbour{number}" for number in range(48)) + ")\\b"
@@ -202,33 +204,34 @@ WORD_LIST = "\\b(" + "|".join(f"harbour{number}" for number in range(48)) + ")\\
     ],
 )
 def test_usual_triggers_see_all_of_a_long_prompt(pattern: str) -> None:
-    triggers.check(pattern)
-    assert triggers.reach(pattern) >= 10_000
+    triggers.check_trigger(pattern)
+    assert triggers.searched_bytes(pattern) >= 10_000
 
 
 def test_a_list_of_words_is_matched_against_the_whole_of_a_text() -> None:
-    assert triggers.search(WORD_LIST, b"x " * 32_000 + b"harbour7" + b" x" * 32_000)
+    assert triggers.search_trigger(WORD_LIST, b"x " * 32_000 + b"harbour7" + b" x" * 32_000)
 
 
 def test_a_costly_trigger_is_matched_against_both_ends() -> None:
     pattern = "[a-h].{0,140}[i-q]#"
-    reach = triggers.reach(pattern)
+    reach = triggers.searched_bytes(pattern)
     assert 4_000 < reach < 8_000
     rest = b"x" * 65_536
-    assert triggers.search(pattern, b"ai#" + rest)
-    assert triggers.search(pattern, rest + b"ai#")
-    assert not triggers.search(pattern, rest + b"ai#" + rest)
-    assert not triggers.search(pattern, b"\xff" * 65_536)
+    assert triggers.search_trigger(pattern, b"ai#" + rest)
+    assert triggers.search_trigger(pattern, rest + b"ai#")
+    assert not triggers.search_trigger(pattern, rest + b"ai#" + rest)
+    assert not triggers.search_trigger(pattern, b"\xff" * 65_536)
 
 
 def test_what_a_repeat_brings_is_counted_among_the_places() -> None:
     assert [
-        re2_syntax.places(pattern) for pattern in ("abc", "(a|bc){3}", "((a{4})b){0,5}", "a+", "\\Qab\\E", "foo)", "*a")
+        re2_syntax.count_positions(pattern)
+        for pattern in ("abc", "(a|bc){3}", "((a{4})b){0,5}", "a+", "\\Qab\\E", "foo)", "*a")
     ] == [
         *(3, 9, 25, 1, 2),
         *(re2_syntax.MANY, re2_syntax.MANY),
     ]
-    assert [re2_syntax.choices(pattern) for pattern in ("abc", "a{2}", "foo(?=bar)", ".[ab]")] == [
+    assert [re2_syntax.count_choices(pattern) for pattern in ("abc", "a{2}", "foo(?=bar)", ".[ab]")] == [
         0,
         re2_syntax.MANY,
         re2_syntax.MANY,
@@ -237,9 +240,9 @@ def test_what_a_repeat_brings_is_counted_among_the_places() -> None:
 
 
 def test_a_trigger_takes_no_notice_of_case() -> None:
-    assert triggers.compiled("straße|\\bkelvin").search("STRAẞE")
-    assert triggers.compiled("kelvin").search("\u212aELVIN")
-    assert triggers.compiled("a.c").search(b"xABC")
+    assert triggers.compile_trigger("straße|\\bkelvin").search("STRAẞE")
+    assert triggers.compile_trigger("kelvin").search("\u212aELVIN")
+    assert triggers.compile_trigger("a.c").search(b"xABC")
 
 
 def test_a_trigger_is_found_by_literals(subtests: pytest.Subtests) -> None:
@@ -253,7 +256,7 @@ def test_a_trigger_is_found_by_literals(subtests: pytest.Subtests) -> None:
         ("gr[ae]y", {"gray", "grey"}),
         ("[Rr]edis", {"redis"}),
         ("re-?index", {"index"}),
-        ("pre-?index|reindex", {"index"}),  # what has reindex has index
+        ("pre-?index|reindex", {"index"}),  # A text with reindex has index.
         ("can't", {"can"}),
         ("foo+bar", {"foo"}),
         ("fo+bar", {"bar"}),
@@ -283,11 +286,11 @@ def test_a_trigger_is_found_by_literals(subtests: pytest.Subtests) -> None:
         ("(a|b|c|d)(a|b|c|d)(a|b|c|d)tail", {"atail", "btail", "ctail", "dtail"}),
         ("".join(f"(a{i}|b{i})" for i in range(9)) + "word", None),  # some
     ]
-    for pattern, found in cases:
+    for pattern, expected in cases:
         with subtests.test(pattern=pattern):
-            literals = triggers.literals(pattern)
+            literals = triggers.any_of_literals(pattern)
             assert len(literals) == len(set(literals))
-            assert set(literals) == found if found else literals
+            assert set(literals) == expected if expected else literals
 
 
 def test_a_trigger_without_a_certain_literal_has_none() -> None:
@@ -318,7 +321,7 @@ def test_a_trigger_without_a_certain_literal_has_none() -> None:
         "foo\\p{",
         "foo(?P<n",
     ]
-    assert [(pattern, actual) for pattern in cases if (actual := triggers.literals(pattern)) != ()] == []
+    assert [(pattern, actual) for pattern in cases if (actual := triggers.any_of_literals(pattern)) != ()] == []
 
 
 def test_literals_are_bounded_whatever_the_pattern() -> None:
@@ -329,25 +332,25 @@ def test_literals_are_bounded_whatever_the_pattern() -> None:
         "(a|b)?" * 80,
         "abc|" * 120 + "d.e",
     ):
-        found = triggers.literals(pattern)
-        assert len(found) <= literals.MAX_BRANCHES
-        assert all(len(literal) <= literals.MAX_LITERAL for literal in found)
+        any_literals = triggers.any_of_literals(pattern)
+        assert len(any_literals) <= literals.MAX_BRANCHES
+        assert all(len(literal) <= literals.MAX_LITERAL for literal in any_literals)
 
 
 def test_the_keys_of_a_text_are_its_runs_of_three_and_four() -> None:
-    assert triggers.keys_in("ABCDE, ab abc") == ["abcd", "bcde", "abc", "bcd", "cde"]
-    assert triggers.keys_in("日本語x") == ["日本語x", "日本語", "本語x", "日本", "本語", "語x"]
-    assert triggers.keys_in("don't 12 a_b") == ["don"]
-    assert triggers.keys_in("") == []
+    assert triggers.keys_in_text("ABCDE, ab abc") == ["abcd", "bcde", "abc", "bcd", "cde"]
+    assert triggers.keys_in_text("日本語x") == ["日本語x", "日本語", "本語x", "日本", "本語", "語x"]
+    assert triggers.keys_in_text("don't 12 a_b") == ["don"]
+    assert triggers.keys_in_text("") == []
 
 
 def test_letters_that_re2_equates_are_folded_alike() -> None:
     cased = [char for char in map(chr, range(sys.maxunicode)) if char.swapcase() != char or char.casefold() != char]
     every = "".join(cased)
     for char in cased:
-        folded = re2_syntax.folded(char)
+        folded = re2_syntax.fold_characters(char)
         if folded != " ":
-            same = triggers.compiled(f"\\x{{{ord(char):x}}}").findall(every)
+            same = triggers.compile_trigger(f"\\x{{{ord(char):x}}}").findall(every)
             assert char in same
             assert {other.casefold() for other in same} == {folded}
 
@@ -394,7 +397,7 @@ REPEATS = [("*", 0), ("*", 2), ("+", 1), ("+", 3), ("?", 0), ("?", 1), ("{2}", 2
 REPEATS += [("{3,5}", 4), ("*?", 1), ("+?", 2), ("{2,3}?", 3), ("{6}", 6)]
 
 
-def _joined(pairs: list[Pair]) -> Pair:
+def _join_pairs(pairs: list[Pair]) -> Pair:
     return "".join(pattern for pattern, _ in pairs), "".join(text for _, text in pairs)
 
 
@@ -407,7 +410,7 @@ def _larger(pairs: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
     repeated = st.tuples(pairs, st.sampled_from(REPEATS), st.booleans()).map(
         lambda drawn: ((f"(?:{drawn[0][0]})" if drawn[2] else drawn[0][0]) + drawn[1][0], drawn[0][1] * drawn[1][1])
     )
-    return st.one_of(rows.map(_joined), chosen, repeated)
+    return st.one_of(rows.map(_join_pairs), chosen, repeated)
 
 
 PATTERNS = st.recursive(st.one_of(WORDS, SINGLES), _larger, max_leaves=12)
@@ -417,20 +420,20 @@ SOUP = st.lists(
 
 
 def _assert_found(pattern: str, text: str) -> None:
-    """Where the pattern matches, one of its literals is in the text, and its key among the text's keys."""
+    """Assert that a matching text has one of the pattern's literals, and its key."""
     try:
-        matched = triggers.compiled(pattern).search(text)
+        matched = triggers.compile_trigger(pattern).search(text)
     except re2.error:
         return
-    known = triggers.literals(pattern)
-    assert all(literal.isalnum() and len(literal) >= 3 - (not literal.isascii()) for literal in known)
-    if matched and known:
-        folded, keys = text.casefold(), set(triggers.keys_in(text))
-        assert any(literal in folded and triggers.key_of(literal) in keys for literal in known)
-    required = triggers.required(pattern)
+    any_literals = triggers.any_of_literals(pattern)
+    assert all(literal.isalnum() and len(literal) >= 3 - (not literal.isascii()) for literal in any_literals)
+    if matched and any_literals:
+        folded, keys = text.casefold(), set(triggers.keys_in_text(text))
+        assert any(literal in folded and triggers.key_of_literal(literal) in keys for literal in any_literals)
+    required = triggers.all_of_literals(pattern)
     assert len(required) <= literals.MAX_REQUIRED
     if matched:
-        assert all(any(one in text.casefold() for one in wanted.split("|")) for wanted in required)
+        assert all(any(literal in text.casefold() for literal in wanted.split("|")) for wanted in required)
 
 
 def test_a_trigger_is_tried_only_where_all_of_its_words_stand() -> None:
@@ -444,7 +447,7 @@ def test_a_trigger_is_tried_only_where_all_of_its_words_stand() -> None:
         ("foo(", ()),
         (" ".join(f"word{i}" for i in range(9)), tuple(f"word{i}" for i in range(8))),
     ]
-    assert [(pattern, actual) for pattern, required in cases if (actual := triggers.required(pattern)) != required] == []
+    assert [(pattern, actual) for pattern, required in cases if (actual := triggers.all_of_literals(pattern)) != required] == []
 
 
 @given(PATTERNS, st.text(LETTERS, max_size=12))
@@ -466,10 +469,10 @@ def as_written(pattern: str) -> re2._Regexp | None:
 
 @given(st.one_of(SOUP, PATTERNS.map(lambda pair: pair[0])), st.text("abkE12,x .:-]", max_size=12))
 def test_in_a_text_of_one_line_a_blank_is_a_blank(pattern: str, text: str) -> None:
-    written = as_written(triggers.plain(pattern))
+    written = as_written(triggers.plain_text(pattern))
     if written is not None:
-        expected, found = written.search(text), triggers.compiled(pattern).search(text)
-        assert (found and found.span()) == (expected and expected.span())
+        expected, actual = written.search(text), triggers.compile_trigger(pattern).search(text)
+        assert (actual and actual.span()) == (expected and expected.span())
 
 
 BLANK_PAIRS = [
@@ -486,11 +489,11 @@ WRAPPING = st.recursive(st.one_of(WORDS, st.sampled_from(BLANK_PAIRS)), _larger,
 
 @given(WRAPPING, st.randoms(use_true_random=False))
 def test_a_text_that_matches_does_so_wherever_it_wraps(pair: Pair, chance: random.Random) -> None:
-    pattern, text = map(triggers.plain, pair)
+    pattern, text = map(triggers.plain_text, pair)
     written = as_written(pattern)
     if written is not None and written.fullmatch(text):
         wrapped = "".join(char if char != " " or chance.random() < 0.5 else "\n" for char in text)
-        assert triggers.compiled(pattern).fullmatch(wrapped)
+        assert triggers.compile_trigger(pattern).fullmatch(wrapped)
 
 
 @given(SOUP, SOUP)
@@ -498,8 +501,8 @@ def test_no_pattern_breaks_the_reading(pattern: str, text: str) -> None:
     _assert_found(pattern, text)
     _assert_found(pattern, pattern)
     try:
-        triggers.check(pattern)
+        triggers.check_trigger(pattern)
     except InvalidMemory:
         return
-    assert not triggers.compiled(pattern).fullmatch("")
-    assert triggers.reach(pattern) > 0
+    assert not triggers.compile_trigger(pattern).fullmatch("")
+    assert triggers.searched_bytes(pattern) > 0

@@ -7,7 +7,7 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import condition_checks, conditions
-from subcog_hooks.cues.conditions import KNOWN
+from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import facts
 from subcog_hooks.store import project, sessions, state_values
 from subcog_hooks.store.project import Project
@@ -57,8 +57,8 @@ def test_a_prompt_is_told_by_its_place(state: State, here: Project, shop: Path) 
         "permission_mode": "plan",
     }
     when: dict[str, object] = {"branch": {"glob": "release/*"}, "project": "github.com/acme/shop", "first_prompt": True}
-    condition_checks.check(when)
-    assert conditions.holds(when, fact_values)
+    condition_checks.check_conditions(when)
+    assert conditions.conditions_hold(when, fact_values)
 
 
 def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Project, shop: Path) -> None:
@@ -66,9 +66,9 @@ def test_every_fact_is_of_the_kind_that_conditions_know(state: State, here: Proj
     sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 0)
     payload = {**tool_payload("Edit", file_path=f"{shop}/a.py"), "cwd": str(shop), "permission_mode": "default"}
     fact_values = facts.session_facts(payload, here, state, DAY)
-    assert {*fact_values} == {*KNOWN} - {"file"}  # which the tool's own hook knows
-    condition_checks.check(dict(fact_values))
-    assert conditions.holds(dict(fact_values), fact_values)
+    assert {*fact_values} == {*FACT_KINDS} - {"file"}  # which the tool's own hook knows
+    condition_checks.check_conditions(dict(fact_values))
+    assert conditions.conditions_hold(dict(fact_values), fact_values)
 
 
 def test_the_first_prompt_is_the_first_for_its_tools_too(state: State) -> None:

@@ -131,7 +131,7 @@ def test_of_a_long_rule_the_beginning_is_compared_with_a_call() -> None:
 
 def test_a_command_of_many_texts_is_read_in_one_pass() -> None:
     began = time.thread_time()
-    actions.done_by("Bash", "<<a\n" * 1_000, "")
+    actions.actions_of_call("Bash", "<<a\n" * 1_000, "")
     assert time.thread_time() - began < 0.1
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL, classify_query
-from subcog_hooks.text.quotes import phrases
+from subcog_hooks.text.quotes import quoted_phrases
 
 IN_ORDER = (EXACT_QUOTE, ENTITY, CONCEPTUAL, FACTUAL, EXPLORATORY)
 
@@ -215,7 +215,7 @@ def test_phrases_are_what_stands_in_balanced_double_quotes() -> None:
         ('an escaped \\"not this\\" mark', []),
         ("it's the users' 'own' word", []),
     ]
-    assert [(text, actual) for text, expected in cases if (actual := phrases(text)) != expected] == []
+    assert [(text, actual) for text, expected in cases if (actual := quoted_phrases(text)) != expected] == []
 
 
 BITS = st.lists(
@@ -236,14 +236,14 @@ def test_any_text_has_one_of_the_five_types(text: str) -> None:
 
 @given(LINES)
 def test_a_text_is_an_exact_quote_just_when_it_has_a_phrase(text: str) -> None:
-    assert (classify_query(text) == EXACT_QUOTE) == bool(phrases(text))
+    assert (classify_query(text) == EXACT_QUOTE) == bool(quoted_phrases(text))
 
 
 @given(LINES, LINES)
 def test_of_two_lines_the_first_type_in_order_counts(above: str, below: str) -> None:
     both = f"{above}\n{below}"
     assert classify_query(both) == min(classify_query(above), classify_query(below), key=IN_ORDER.index)
-    assert phrases(both) == phrases(above) + phrases(below)
+    assert quoted_phrases(both) == quoted_phrases(above) + quoted_phrases(below)
 
 
 @given(LINES, st.integers(2, 5))

@@ -11,7 +11,7 @@ from subcog_hooks.intent.keywords import NAMES
 from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import GAP, split_prompt
 from subcog_hooks.text import vocabulary
-from subcog_hooks.text.typed import prepare
+from subcog_hooks.text.typed import prepare_prompt
 from tests.intent.signal_examples import signal_examples
 
 ROOT = Path(__file__).parents[2]
@@ -104,5 +104,5 @@ def test_no_signal_is_dead_on_real_prompts_and_the_projects_own() -> None:
     positions: set[int] = set()
     for path in (DEVELOPMENT, OWN):
         for line in path.read_text(encoding="utf-8").splitlines():
-            positions.update(keywords.MATCHER.find(split_prompt(prepare(json.loads(line)["prompt"]).text.lower())))
+            positions.update(keywords.MATCHER.find(split_prompt(prepare_prompt(json.loads(line)["prompt"]).text.lower())))
     assert [pattern for position, pattern in enumerate(PATTERNS) if position not in positions] == []

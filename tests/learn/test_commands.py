@@ -154,14 +154,17 @@ def test_reading_commands_are_recognised() -> None:
 def test_a_trigger_matches_only_the_failing_form() -> None:
     (trigger,) = build_trigger("npm test")
     matches = [
-        bool(triggers.compiled(trigger).search(text)) for text in ("npm test", "ls && npm  test -- a", "pnpm test", "npm tests")
+        bool(triggers.compile_trigger(trigger).search(text))
+        for text in ("npm test", "ls && npm  test -- a", "pnpm test", "npm tests")
     ]
     assert matches == [True, True, False, False]
     (trigger,) = build_trigger("python")
-    matches = [bool(triggers.compiled(trigger).search(text)) for text in ("python a.py", "python3 a.py", "we like python")]
+    matches = [
+        bool(triggers.compile_trigger(trigger).search(text)) for text in ("python a.py", "python3 a.py", "we like python")
+    ]
     assert matches == [True, False, False]
     (trigger,) = build_trigger("npm install --legacy-peer-deps")
-    assert triggers.compiled(trigger).search("npm install --legacy-peer-deps")
+    assert triggers.compile_trigger(trigger).search("npm install --legacy-peer-deps")
 
 
 @given(

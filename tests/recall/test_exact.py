@@ -142,7 +142,7 @@ def test_in_any_text_a_trigger_is_found_where_it_matches(store: Store, text: str
     if not store.by_ids(["m"]):
         store.add([memory("x", id="m", triggers=("a b|ſee|\\dk",))])
     data = text.encode("utf-8", "replace")
-    assert bool(matching(store, text)) == (triggers.compiled("a b|ſee|\\dk").search(data) is not None)
+    assert bool(matching(store, text)) == (triggers.compile_trigger("a b|ſee|\\dk").search(data) is not None)
 
 
 def test_of_a_longer_text_the_beginning_and_the_end_are_matched(shelf: Shelf) -> None:

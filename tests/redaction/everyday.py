@@ -22,7 +22,7 @@ class Example(NamedTuple):
     secrets: tuple[str, ...]
 
     def is_right(self, stored: str) -> bool:
-        """Return whether `stored` is what may be stored of the text."""
+        """Return whether `stored` has no secret, or equals a harmless text."""
         return not any(secret in stored for secret in self.secrets) if self.secrets else stored == self.text
 
 
@@ -32,7 +32,7 @@ def read_examples(group: str) -> list[Example]:
 
 
 def find_wrong(group: str) -> tuple[list[str], list[str]]:
-    """Return the secrets of a group that stay in clear, and the harmless texts of which something is masked."""
+    """Return the secrets of a group that stay in clear, and the harmless texts that are masked."""
     failed = [example for example in read_examples(group) if not example.is_right(redact(example.text).text)]
     in_clear = [example.text for example in failed if example.secrets]
     return in_clear, [example.text for example in failed if not example.secrets]

@@ -9,7 +9,7 @@ from subcog_hooks.redaction import everyday, prefixes
 from subcog_hooks.redaction.redact import redact
 from tests.redaction.everyday import find_wrong, read_examples
 
-# At most so many in clear, and masked wrongly. Of `everyday` that is the aim, of the others what was measured.
+# The maximum numbers of secrets in clear, and of wrongly masked texts: an aim for `everyday`, measured for the others.
 BARS = {"everyday": (8, 3), "named": (0, 0), "later": (1, 0), "held_out": (1, 0)}
 
 
@@ -31,7 +31,7 @@ def test_what_was_redacted_once_stays_as_it_is(group: str) -> None:
     assert [text for text in once if redact(text).removed] == []
 
 
-NOUNS = st.sampled_from(sorted({word for words in prefixes.BESIDE.values() for word in words}))
+NOUNS = st.sampled_from(sorted({word for words in prefixes.SECRET_NOUNS.values() for word in words}))
 VALUES = st.sampled_from(
     "tin-kettle-moss Gale!Reed 4711 903-118 Teal99Otter hunter22 8842B 4111-1111-1111-1111 required too Kiln7Mallow x".split()
 )
@@ -55,8 +55,8 @@ def test_whatever_an_llm_is_shown_holds_no_everyday_secret(text: str) -> None:
 
 def test_each_pattern_compiles() -> None:
     for row in everyday.ROWS:
-        assert everyday._compiled(row.pattern)
-        assert set(row.beside) <= set(prefixes.BESIDE)
+        assert everyday._compile_pattern(row.pattern)
+        assert set(row.nouns) <= set(prefixes.SECRET_NOUNS)
 
 
 ORDINARY = [

@@ -1,4 +1,4 @@
-"""Secrets by family: what vendors issue, what configuration holds, what people write. Put together, as in `test_redact`."""
+"""Secrets by family: vendors' tokens, configuration, people's texts. Put together, as in `test_redact`."""
 
 import base64
 
@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks.llm.disclosure import disclosable_text
 from subcog_hooks.redaction import patterns
-from subcog_hooks.redaction.redact import holds_known_secret, redact
+from subcog_hooks.redaction.redact import has_known_secret, redact
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 6
 HEX = "9f86d081884c7d659a2feaa0c55ad015" * 4
@@ -138,17 +138,17 @@ def test_redacting_twice_is_redacting_once(subtests: pytest.Subtests) -> None:
 
 
 def test_each_catalogue_pattern_compiles_and_needs_its_literals() -> None:
-    rows = patterns._rows()
+    rows = patterns._catalogue_rows()
     assert len(rows) > 350
     for row in rows:
-        assert patterns._compiled(row.pattern)
+        assert patterns._compile_pattern(row.pattern)
         assert row.literals
         assert min(map(len, row.literals)) >= 3
 
 
 @pytest.mark.parametrize("identifier", ["01JD8ZK4TQ7XWLM2NPVRBCEHSG", "V1StGXR8_Z5jdHi6B-myT", "md120fe10103e", "adr-7"])
 def test_an_id_that_is_drawn_by_lot_is_no_secret(identifier: str) -> None:
-    assert not holds_known_secret(identifier)
+    assert not has_known_secret(identifier)
 
 
 PRIVATE = [
@@ -174,11 +174,11 @@ PRIVATE = [
 def test_a_private_span_is_not_kept_however_its_tags_are_written(subtests: pytest.Subtests) -> None:
     for text in PRIVATE:
         with subtests.test(text=text):
-            found = redact(text.format("the salary of Eve"))
-            assert "salary" not in found.text
-            assert found.text.startswith("keep ")
-            assert found.text == "keep this" or not text.endswith("this")
-            assert found.removed == (("private block", 1),)
+            kind = redact(text.format("the salary of Eve"))
+            assert "salary" not in kind.text
+            assert kind.text.startswith("keep ")
+            assert kind.text == "keep this" or not text.endswith("this")
+            assert kind.removed == (("private block", 1),)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.redaction.leaks import mask, without_private
+from subcog_hooks.redaction.leaks import mask_secrets, remove_private
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
 AWS = "AK" + "IA" + "Q7RZ2MXW4TLN6PVB"
@@ -29,19 +29,21 @@ SECRETS = {
 
 
 def test_an_unmistakable_secret_is_masked_and_the_rest_stays() -> None:
-    assert [(name, actual) for name in SECRETS if (actual := mask(f"use {SECRETS[name]} here")) != "use [redacted] here"] == []
+    assert [
+        (name, actual) for name in SECRETS if (actual := mask_secrets(f"use {SECRETS[name]} here")) != "use [redacted] here"
+    ] == []
 
 
 def test_a_private_key_header_is_masked_with_its_whole_line() -> None:
     header = "-----BEGIN OPENSSH " + "PRIVATE KEY-----"
 
-    assert mask(f"the key {header} {MIXED}\nnext line") == "the key [redacted]\nnext line"
+    assert mask_secrets(f"the key {header} {MIXED}\nnext line") == "the key [redacted]\nnext line"
 
 
 def test_the_body_below_a_private_key_header_is_masked_too() -> None:
     header = "-----BEGIN " + "PRIVATE KEY-----"
 
-    assert mask(f"{header}\n{MIXED[:64]}\n{MIXED[:64]}\nnext line") == "[redacted]\nnext line"
+    assert mask_secrets(f"{header}\n{MIXED[:64]}\n{MIXED[:64]}\nnext line") == "[redacted]\nnext line"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_the_body_below_a_private_key_header_is_masked_too() -> None:
     ],
 )
 def test_only_the_password_of_a_url_is_masked(text: str, expected: str) -> None:
-    assert mask(text) == expected
+    assert mask_secrets(text) == expected
 
 
 def test_a_text_without_secrets_is_the_same_object() -> None:
@@ -67,15 +69,15 @@ def test_a_text_without_secrets_is_the_same_object() -> None:
         "List<privateKey> is a type",
         "",
     ]
-    assert [actual for text in cases if (actual := mask(text)) is not text] == []
+    assert [actual for text in cases if (actual := mask_secrets(text)) is not text] == []
 
 
 def test_private_spans_are_dropped_on_the_way_out() -> None:
-    assert mask("a <Private x='1'>b</PRIVATE> c") == "a c"
+    assert mask_secrets("a <Private x='1'>b</PRIVATE> c") == "a c"
 
 
 def test_without_private_counts_the_outer_spans() -> None:
-    assert without_private("<private>a<private>b</private></private> c <private>d") == (" c ", 2)
+    assert remove_private("<private>a<private>b</private></private> c <private>d") == (" c ", 2)
 
 
 PIECES = st.sampled_from(
@@ -88,9 +90,9 @@ PIECES = st.sampled_from(
 @example(AWS + SECRETS["GitHub token"])
 @example("<private" + AWS + ">x")
 def test_masking_twice_is_masking_once(text: str) -> None:
-    once = mask(text)
+    once = mask_secrets(text)
 
-    assert mask(once) == once
+    assert mask_secrets(once) == once
 
 
 def test_importing_it_loads_nothing_else() -> None:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.redaction import redact as module
-from subcog_hooks.redaction.redact import describe, redact
+from subcog_hooks.redaction.redact import describe_removed, redact
 
 LETTERS = string.ascii_letters * 3
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
@@ -60,9 +60,9 @@ TOKENS = {
 def test_a_known_token_is_replaced_whole_and_the_rest_stays(subtests: pytest.Subtests) -> None:
     for name, token in TOKENS.items():
         with subtests.test(name=name):
-            found = redact(f"Use {token} for the deploy.")
-            assert re.fullmatch(r"Use \[redacted: [A-Za-z ]+\] for the deploy\.", found.text)
-            assert [count for _, count in found.removed] == [1]
+            redacted = redact(f"Use {token} for the deploy.")
+            assert re.fullmatch(r"Use \[redacted: [A-Za-z ]+\] for the deploy\.", redacted.text)
+            assert [count for _, count in redacted.removed] == [1]
 
 
 def test_a_known_token_is_found_between_letters_of_other_scripts() -> None:
@@ -215,10 +215,10 @@ HARMLESS = [
 def test_prose_code_placeholders_and_hashes_stay_as_they_are(subtests: pytest.Subtests) -> None:
     for text in HARMLESS:
         with subtests.test(text=text):
-            found = redact(text)
+            redacted = redact(text)
 
-            assert found.text is text
-            assert found.removed == ()
+            assert redacted.text is text
+            assert redacted.removed == ()
 
 
 def test_a_value_of_many_words_is_judged_in_linear_time() -> None:
@@ -249,10 +249,10 @@ def test_what_only_resembles_a_private_tag_stays(text: str) -> None:
 
 
 def test_removing_a_private_span_can_not_form_another_tag() -> None:
-    found = redact("<pri<private>x</private>vate>kept</private>")
+    redacted = redact("<pri<private>x</private>vate>kept</private>")
 
-    assert "<private>" not in found.text
-    assert "kept" in found.text
+    assert "<private>" not in redacted.text
+    assert "kept" in redacted.text
 
 
 def test_a_secret_inside_a_private_span_counts_as_the_span_alone() -> None:
@@ -260,9 +260,9 @@ def test_a_secret_inside_a_private_span_counts_as_the_span_alone() -> None:
 
 
 def test_removals_are_counted_by_kind_in_alphabetical_order() -> None:
-    found = redact(f"<private>a</private> {AWS} <private>b</private> password='hunter2' {AWS}")
+    redacted = redact(f"<private>a</private> {AWS} <private>b</private> password='hunter2' {AWS}")
 
-    assert found.removed == (("AWS Access Key", 2), ("password", 1), ("private block", 2))
+    assert redacted.removed == (("AWS Access Key", 2), ("password", 1), ("private block", 2))
 
 
 @pytest.mark.parametrize(
@@ -278,21 +278,21 @@ def test_removals_are_counted_by_kind_in_alphabetical_order() -> None:
     ],
 )
 def test_describe_tells_people_in_one_line(removed: tuple[tuple[str, int], ...], line: str) -> None:
-    assert describe(removed) == line
+    assert describe_removed(removed) == line
 
 
 def may_hold_secret(text: str) -> bool:
-    plain = module._plain(text)
-    return module._may_hold_secret(plain, plain.encode())
+    plain = module._ascii_copy(text)
+    return module._may_have_secret(plain, plain.encode())
 
 
 def patterns_of_detect_secrets() -> list[tuple[str, re.Pattern[str]]]:
-    found = []
+    patterns = []
     plugins: Mapping[str, type[BasePlugin]] = get_mapping_from_secret_type_to_class()
     for kind, plugin in plugins.items():
-        if issubclass(plugin, RegexBasedDetector) and kind not in module._LEFT_OUT:
-            found += [(kind, pattern) for pattern in plugin().denylist]
-    return found
+        if issubclass(plugin, RegexBasedDetector) and kind not in module._EXCLUDED_TYPES:
+            patterns += [(kind, pattern) for pattern in plugin().denylist]
+    return patterns
 
 
 @pytest.mark.parametrize(
@@ -312,14 +312,14 @@ def test_the_quick_test_lets_every_token_through() -> None:
 
 
 def test_a_pattern_that_re2_refuses_always_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    new = module._rule("New Token", re.compile(r"\bnew-(\w)\1\w{8}\b"), 0)
-    rules = (*module._rules(), new)
-    monkeypatch.setattr(module, "_rules", lambda: rules)
-    module._gate.cache_clear()
+    new = module._make_rule("New Token", re.compile(r"\bnew-(\w)\1\w{8}\b"), 0)
+    rules = (*module._all_rules(), new)
+    monkeypatch.setattr(module, "_all_rules", lambda: rules)
+    module._combined_gate.cache_clear()
     try:
         assert redact("it is new-aabcdefghi today").text == "it is [redacted: New Token] today"
     finally:
-        module._gate.cache_clear()
+        module._combined_gate.cache_clear()
 
 
 PIECES = st.sampled_from(
@@ -378,9 +378,9 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text())
 def test_text_comes_back_unless_a_removal_is_reported(text: str) -> None:
-    found = redact(text)
+    redacted = redact(text)
 
-    assert (found.text is text) == (not found.removed) or "private" in text.lower()
+    assert (redacted.text is text) == (not redacted.removed) or "private" in text.lower()
 
 
 @pytest.mark.parametrize("letters", ["abcdefghi" * 20, "ABCDEFGHI" * 20, "0123456789" * 18, "-_./" * 45, "aBc" * 60])

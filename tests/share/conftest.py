@@ -80,7 +80,7 @@ def server(run_folder: Path) -> Iterator[Server]:
             with ProcessLock(str(run_folder / "server.lock"), 60_000, "starting a server"):  # it may make a user of the system
                 started = pgserver.get_server(folder, cleanup_mode="stop")
         except Exception as error:  # noqa: BLE001 - whatever the machine lacks
-            pytest.skip(f"PostgreSQL can not be started here: {error}")
+            pytest.skip(f"PostgreSQL cannot be started here: {error}")
     made = Server(folder)
     for quick in ("fsync", "full_page_writes", "synchronous_commit"):  # it is thrown away; a stop takes 28 s with them
         made.run(f"ALTER SYSTEM SET {quick} = off")
@@ -102,12 +102,12 @@ def prepare(server: Server, database: str, *, by_project: bool = False) -> None:
     """Make the team's tables as their owner does with `share init`."""
     from subcog_hooks.share import server_connection, server_schema
 
-    with server_connection.opened(server.url(database=database)) as opened:
-        found = server_schema.look(opened)
-        writers = () if found.version else ("ada", "bob", "eve", "stranger")
-        readers = () if found.version else ("reader",)
-        server_schema.carry_out(
-            opened, server_schema.plan(opened, found, by_project=by_project, writers=writers, readers=readers)
+    with server_connection.open_connection(server.url(database=database)) as opened:
+        tables = server_schema.read_tables(opened)
+        writers = () if tables.version else ("ada", "bob", "eve", "stranger")
+        readers = () if tables.version else ("reader",)
+        server_schema.run_plan(
+            opened, server_schema.plan_setup(opened, tables, by_project=by_project, writers=writers, readers=readers)
         )
 
 
@@ -143,19 +143,19 @@ class Member:
     def sync(self, url: str = "", progress: Callable[[int], None] | None = None) -> Any:
         """Synchronise once; return the outcome."""
         from subcog_hooks.share import server_connection, server_schema
-        from subcog_hooks.share.sync import Sync, locked
+        from subcog_hooks.share.sync import Sync, sync_lock
         from subcog_hooks.share.synced import ShareState
 
         url = url or self.url
         with (
-            locked(self.home),
+            sync_lock(self.home),
             Store.writer(self.home) as store,
             ShareState.open(self.home) as state,
-            server_connection.opened(url) as opened,
-            server_connection.translated(url),
+            server_connection.open_connection(url) as opened,
+            server_connection.raise_server_errors(url),
         ):
-            found = server_schema.require(opened)
-            return Sync(store, state, opened, found, self.projects, self.cues_from, progress).run()
+            tables = server_schema.require_tables(opened)
+            return Sync(store, state, opened, tables, self.projects, self.cues_from, progress).run()
 
 
 def message(kind: bytes, content: bytes) -> bytes:
@@ -175,16 +175,16 @@ GREETING = b"".join(
 
 @contextmanager
 def greeting(then: Iterable[bytes]) -> Iterator[str]:
-    """Yield the address of what greets as a server does, and answers the first statement with these pieces."""
+    """Yield the address of a fake server that greets, and answers the first statement with these pieces."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def answer() -> None:
         with suppress(OSError):
             client, _ = listening.accept()
             with client:
-                for said in (b"N", GREETING, *then):
-                    client.recv(1_000) if said in (b"N", GREETING) else time.sleep(0.02)
-                    client.sendall(said)
+                for piece in (b"N", GREETING, *then):
+                    client.recv(1_000) if piece in (b"N", GREETING) else time.sleep(0.02)
+                    client.sendall(piece)
                 while client.recv(1_000):
                     pass
 
@@ -236,6 +236,6 @@ def bob(team: Team, tmp_path: Path) -> Person:
 
 
 def _person(team: Team, role: str, folder: Path) -> Person:
-    from tests.share.person import Person  # which needs what is above
+    from tests.share.person import Person  # It imports this module.
 
     return Person(team, role, folder)

@@ -27,7 +27,7 @@ class Done(NamedTuple):
 
 
 class Person:
-    """Somebody at a terminal that nobody watches, in a clone of the repository."""
+    """A person who runs subcog in a clone of the repository."""
 
     def __init__(self, team: Team, role: str, folder: Path) -> None:
         self.url = team.server.url(role, team.database)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks import share
 from subcog_hooks.core.errors import ServerError
-from subcog_hooks.share.server_schema import KEPT_OWN
+from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX
 from subcog_hooks.store.memory import Memory
 from tests.share.conftest import Server, Team
 
@@ -36,7 +36,7 @@ class Killed(BaseException):
 
 @contextmanager
 def killed_after(lines: int) -> Iterator[None]:
-    """End whatever runs after so many lines of the code that synchronises; what it has not committed is gone."""
+    """Kill the synchronising code after a number of lines; its uncommitted work is lost."""
     left = lines
 
     def count(frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
@@ -61,7 +61,7 @@ def killed_after(lines: int) -> Iterator[None]:
 
 @contextmanager
 def partitioned_after(server: Server, count: int) -> Iterator[str]:
-    """Yield the folder of a socket that leads to the server until so many bytes have come from there or gone to it."""
+    """Yield the folder of a socket to the server that breaks after `count` bytes in either direction."""
     folder = tempfile.mkdtemp(prefix="subcog-")  # not in pytest's own: a socket's path has 107 bytes at most
     path = f"{folder}/{SOCKET}"
     listening = socket.socket(socket.AF_UNIX)
@@ -107,7 +107,7 @@ def partitioned_after(server: Server, count: int) -> Iterator[str]:
 
 
 class Story:
-    """What happens to a team, and what its members were told is stored."""
+    """The events of a team, and the texts that its members were told are stored."""
 
     def __init__(self, team: Team, number: int) -> None:
         self.team = team
@@ -116,26 +116,26 @@ class Story:
         for member in self.homes:
             member.projects = (self.project,)
         self.count = 0
-        self.texts: dict[str, str] = {}  # by text, the id of the memory that got it
+        self.texts: dict[str, str] = {}  # text -> the id of its memory
         self.replaced: set[str] = set()  # texts that somebody who saw them has replaced or deleted
         self.erased: set[str] = set()  # ids
-        self.own: tuple[set[str], set[str]] = set(), set()  # of each home: texts of its person that it has not replaced itself
-        for _ in range(2):  # that both have, so that both change them
+        self.own: tuple[set[str], set[str]] = set(), set()  # each home's own texts that it has not replaced
+        for _ in range(2):  # Both homes have these memories, so both change them.
             self.step("remember", 0, 0, 0)
         for member in self.homes:
             member.sync()
 
-    def step(self, kind: str, at: int, which: int, size: int) -> None:
-        member = self.homes[at]
+    def step(self, kind: str, home: int, which: int, size: int) -> None:
+        member = self.homes[home]
         if kind == "remember":
             self.count += 1
             text = f"text {self.count}"
             self.texts[text] = member.remember(text).id
-            self.own[at].add(text)
+            self.own[home].add(text)
         elif kind in ("edit", "delete", "purge", "erase", "tag"):
             seen = [memory for memory in member.memories().values() if memory.status == "active"]
             if seen:
-                self.touch(kind, at, seen[which % len(seen)])
+                self.touch(kind, home, seen[which % len(seen)])
         elif kind == "author":  # a third author works at the second home, and has all of it before
             role = "eve" if member.role == "bob" else "bob"
             self.homes[1].role, self.homes[1].url = role, self.team.server.url(role, self.team.database)
@@ -148,34 +148,34 @@ class Story:
         else:
             member.sync()
 
-    def touch(self, kind: str, at: int, memory: Memory) -> None:
-        """Let the person of a home change a memory, or the other one erase it there, whatever has been seen."""
-        member = self.homes[at]
+    def touch(self, kind: str, home: int, memory: Memory) -> None:
+        """Change a memory as a home's person does, or erase it there as the other person."""
+        member = self.homes[home]
         if kind == "tag":
             self.count += 1
             member.change(memory.id, tags=(f"tag{self.count}",))
             return
         if kind == "erase":
-            role = self.homes[1 - at].role
+            role = self.homes[1 - home].role
             self.team.run("UPDATE subcog.memories SET doc = NULL, erased = true WHERE id = %s", role, (memory.id,))
             self.erased.add(memory.id)
             return
         self.replaced.add(memory.content)
-        self.own[at].discard(memory.content)
+        self.own[home].discard(memory.content)
         if kind == "edit":
             self.count += 1
             text = f"text {self.count}"
             member.change(memory.id, content=text)
             self.texts[text] = memory.id
             if memory.trust == "user":
-                self.own[at].add(text)
+                self.own[home].add(text)
         elif kind == "delete":
             member.change(memory.id, status="deleted")
         else:
             member.purge(memory.id)
 
     def end(self) -> None:
-        """Let everybody come to rest, and look."""
+        """Synchronise until nothing moves, and compare the homes."""
         for _ in range(PATIENCE):
             outcomes = [member.sync() for member in self.homes]
             if not any(o.sent or o.fetched or o.deleted_here or o.deleted_there for o in outcomes):
@@ -184,27 +184,27 @@ class Story:
             pytest.fail("it does not come to rest")
         assert not any(outcome.problems for outcome in outcomes)
         homes = [member.memories() for member in self.homes]
-        one, two = ({m.id: shown(m) for m in there.values() if is_shared(m)} for there in homes)
-        assert one == two
+        first, second = ({m.id: shared_fields(m) for m in there.values() if is_shared(m)} for there in homes)
+        assert first == second
         sql = "SELECT id, doc ->> 'content', status FROM subcog.memories WHERE doc IS NOT NULL AND project = %s"
         there = self.team.run(sql, values=(self.project,))
-        assert sorted(there) == sorted((id_, content, status) for id_, (content, status, *_) in one.items())
-        kept = {content for content, *_ in one.values()}
+        assert sorted(there) == sorted((id_, content, status) for id_, (content, status, *_) in first.items())
+        kept = {content for content, *_ in first.values()}
         assert {text for text, id_ in self.texts.items() if text not in self.replaced and id_ not in self.erased} <= kept
-        for here, own in zip(homes, self.own, strict=True):  # whatever others did, and erased
+        for here, own in zip(homes, self.own, strict=True):  # even if others changed or erased them
             assert own <= {memory.content for memory in here.values()}
 
 
 def is_shared(memory: Any) -> bool:
-    return memory.status != "deleted" and not memory.id.startswith(KEPT_OWN)
+    return memory.status != "deleted" and not memory.id.startswith(KEPT_OWN_PREFIX)
 
 
-def shown(memory: Any) -> tuple[str, str, tuple[str, ...], str | None]:
+def shared_fields(memory: Any) -> tuple[str, str, tuple[str, ...], str | None]:
     return memory.content, memory.status, memory.tags, memory.superseded_by
 
 
 KINDS = ("erase", *("edit",) * 4, *("sync",) * 4, *("kill", "partition") * 2, "remember", "tag", "delete", "purge", "author")
-pytestmark = [  # a connection of a process that was killed is closed by nobody
+pytestmark = [  # A killed process leaves its connection open.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]

@@ -1,4 +1,4 @@
-"""What a colleague can write there, and what of it counts here."""
+"""Memories that a colleague can write on the server, and the fields that count here."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_sql_and_controls_in_every_field_are_text(team: Team, text: str) -> None
         assert [word for word in ("DROP TABLE subcog.memories", "\\copy", "%(name)s") if word in plain] == [
             word for word in ("DROP TABLE subcog.memories", "\\copy", "%(name)s") if word in given
         ]
-    assert bob.sync().sent == 0  # what was made harmless here is not sent back
+    assert bob.sync().sent == 0  # A text that was made harmless here is not sent back.
     assert ada.sync().fetched == 0
 
 
@@ -71,18 +71,23 @@ def test_the_server_refuses_what_has_no_content(team: Team, document: str) -> No
         team.run(ROW, "eve", (SHOP, "bad", document))
 
 
-@pytest.mark.parametrize("at", ["someday", "2026-13-45T00:00:00Z", "2026-02-31T10:00:00Z", "0000-01-01T00:00:00Z"])
+@pytest.mark.parametrize("time", ["someday", "2026-13-45T00:00:00Z", "2026-02-31T10:00:00Z", "0000-01-01T00:00:00Z"])
 @pytest.mark.parametrize("field", ["created_at", "expires_at"])
-def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, at: str) -> None:
+def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, time: str) -> None:
     ada = team.member("ada")
     ada.remember("the pool of connections")
     ada.remember("the pool of connections, as it was", expires_at=2_000)
     ada.sync()
-    team.run(ROW, "eve", (SHOP, "bad", f'{{"content": "the pool of connections", "{field}": "{at}"}}'))
+    team.run(ROW, "eve", (SHOP, "bad", f'{{"content": "the pool of connections", "{field}": "{time}"}}'))
     asked = team_search.TeamRequest("connections pool", [SHOP], None)
-    with server_connection.opened(ada.url) as opened:
-        hits = team_search.search(
-            opened, server_schema.require(opened), asked, tuning.tuning_from_settings(loading.load(ada.home)), 0.5, now_ms()
+    with server_connection.open_connection(ada.url) as opened:
+        hits = team_search.search_server(
+            opened,
+            server_schema.require_tables(opened),
+            asked,
+            tuning.tuning_from_settings(loading.load(ada.home)),
+            0.5,
+            now_ms(),
         )
     assert "the pool of connections" in {hit.memory.content for hit in hits}
     assert "the pool of connections, as it was" not in {hit.memory.content for hit in hits}
@@ -92,7 +97,7 @@ def test_a_deletion_by_one_who_has_sent_too_much_is_taken(team: Team, monkeypatc
     ada, bob = team.member("ada"), team.member("bob")
     noted = ada.remember("word " * 100)
     ada.sync(), bob.sync()
-    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 100)
+    monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 100)
     ada.change(noted.id, status="deleted")
     ada.sync(), bob.sync()
     assert bob.memories()[noted.id].status == "deleted"
@@ -106,8 +111,8 @@ def test_what_a_home_put_aside_is_erased_with_the_memory(team: Team) -> None:
     for file in Path(bob.home.root).glob("team.db*"):
         file.unlink()
     bob.sync(), ada.sync()
-    with server_connection.opened(ada.url) as opened:
-        server_documents.erase(opened, [SHOP], [noted.id], has_vectors=server_schema.look(opened).has_vectors)
+    with server_connection.open_connection(ada.url) as opened:
+        server_documents.erase_memories(opened, [SHOP], [noted.id], has_vectors=server_schema.read_tables(opened).has_vectors)
     assert team.run("SELECT count(*), count(doc) FROM subcog.memories") == [(2, 0)]
 
 
@@ -131,14 +136,14 @@ def test_an_export_goes_on_after_what_can_not_be_read(team: Team) -> None:
     ada.sync()
     team.run(ROW, "eve", (SHOP, "bad", BROKEN[-4]))
     lines: list[str] = []
-    with server_connection.opened(ada.url) as opened:
-        assert server_documents.export(opened, "-", lines.append) == 1
+    with server_connection.open_connection(ada.url) as opened:
+        assert server_documents.export_memories(opened, "-", lines.append) == 1
     assert '"good"' in lines[0]
 
 
 def test_a_colleague_who_sends_too_much_is_cut_off(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 3_000)
-    monkeypatch.setattr(sync, "BATCH", 4)
+    monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 3_000)
+    monkeypatch.setattr(sync, "BATCH_MEMORIES", 4)
     ada, bob = team.member("ada"), team.member("bob")
     for number in range(20):
         team.run(ROW, "eve", (SHOP, f"spam{number:02}", '{"content": "' + "spam " * 200 + '"}'))
@@ -151,9 +156,9 @@ def test_a_colleague_who_sends_too_much_is_cut_off(team: Team, monkeypatch: pyte
     assert outcome.left["eve"] == 20 - (len(texts) - 1)
 
 
-def test_a_colleague_who_sends_many_short_ones_or_deletions_is_cut_off_too(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 20 * sync.BYTES_BESIDE)
-    monkeypatch.setattr(sync, "BATCH", 10)
+def test_short_memories_and_deletions_count_against_an_author(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 20 * sync.ROW_OVERHEAD_BYTES)
+    monkeypatch.setattr(sync, "BATCH_MEMORIES", 10)
     bob = team.member("bob")
     every = "SELECT %s, 'x' || number, %s::jsonb FROM generate_series(1, 100) AS number"
     team.run(f"INSERT INTO subcog.memories (project, id, doc) {every}", "eve", (SHOP, '{"content": "x"}'))
@@ -161,7 +166,7 @@ def test_a_colleague_who_sends_many_short_ones_or_deletions_is_cut_off_too(team:
     team.run(f"INSERT INTO subcog.memories (project, id, doc) {every.replace('x', 'y')}", "ada", (SHOP, None))
     bob.sync()
     with ShareState.open(bob.home) as state:
-        assert not [known for known in state.every(SHOP) if known.id.startswith("y")]
+        assert not [record for record in state.project_records(SHOP) if record.id.startswith("y")]
 
 
 def test_a_document_is_too_large_for_the_server_and_for_a_home(team: Team) -> None:

@@ -30,7 +30,7 @@ def test_a_server_that_falls_silent_is_given_up(team: Team, monkeypatch: pytest.
     url = team.member("ada").url
 
     def ask() -> None:
-        with server_connection.opened(url) as opened, server_connection.translated(url):
+        with server_connection.open_connection(url) as opened, server_connection.raise_server_errors(url):
             [(backend,)] = opened.execute("SELECT pg_backend_pid()").fetchall()
             os.kill(backend, signal.SIGSTOP)
             try:
@@ -45,7 +45,7 @@ def test_a_server_that_falls_silent_is_given_up(team: Team, monkeypatch: pytest.
 
 def test_a_server_whose_answer_never_ends_is_given_up(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_connection, "SILENT_S", 0.4)
-    monkeypatch.setattr(server_connection, "LONGEST_ANSWER_S", 0.5)
+    monkeypatch.setattr(server_connection, "MAX_ANSWER_S", 0.5)
     endless = (b"x" for _ in range(10_000))
     with (
         greeting(itertools.chain([b"E" + struct.pack("!I", 100_000)], endless)) as url,
@@ -134,7 +134,7 @@ ASKED = {
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
 @pytest.mark.parametrize("asks", ASKED)
-def test_who_poses_as_the_server_gets_neither_password_nor_memories(
+def test_an_impostor_gets_neither_password_nor_memories(
     team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: str
 ) -> None:
     monkeypatch.setattr(server_connection, "is_local", lambda _: False)
@@ -155,7 +155,7 @@ def test_a_certificate_is_asked_for_where_nobody_says_otherwise(
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
 @pytest.mark.parametrize("asks", ["a password", "a password's MD5"])
-def test_who_listens_in_the_place_of_a_local_server_gets_no_password(
+def test_a_listener_in_place_of_a_local_server_gets_no_password(
     team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: str
 ) -> None:
     ada = passing("hunter2", team, tmp_path, monkeypatch)
@@ -197,11 +197,11 @@ def test_a_password_in_the_address_is_refused_and_not_shown(team: Team) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["ada:hunter2@localhost/team", "localhost/team?pass%77ord=hunter2", "localhost/team?sslpassword=hunter2"]
+    "address", ["ada:hunter2@localhost/team", "localhost/team?pass%77ord=hunter2", "localhost/team?sslpassword=hunter2"]
 )
-def test_no_password_gets_into_a_settings_file(said: str) -> None:
+def test_no_password_gets_into_a_settings_file(address: str) -> None:
     with pytest.raises(ConfigError, match="has a password in it"):
-        KEYS[SHARE_URL].from_text(f"postgresql://{said}")
+        KEYS[SHARE_URL].from_text(f"postgresql://{address}")
 
 
 # ---- variables of a repository ---------------------------------------------------------------------------------------------
@@ -217,14 +217,14 @@ def test_a_repository_does_not_weaken_the_proof_of_a_server(tmp_path: Path, monk
     (tmp_path / "shop" / ".claude" / "settings.json").write_text(json.dumps({"env": theirs}))
     monkeypatch.chdir(tmp_path / "shop")
     server_connection.require_library()
-    parameters = server_connection.settings_of("postgresql://ada@db.example.com/team")
+    parameters = server_connection.connection_settings("postgresql://ada@db.example.com/team")
     assert not {"require_auth", "sslrootcert"} & parameters.keys()
     kept = (server_connection.tls_mode(parameters), parameters["channel_binding"], parameters["application_name"])
     assert kept == ("verify-full", "prefer", "mine")
     assert not theirs.keys() & os.environ.keys()
 
 
-def test_share_goes_on_without_a_repositorys_variables_and_names_them(ada: Person) -> None:
+def test_share_drops_a_repositorys_variables_and_names_them(ada: Person) -> None:
     ada.begin()
     (ada.folder / ".claude").mkdir()
     (ada.folder / ".claude" / "settings.json").write_text('{"env": {"PGREQUIREAUTH": "gss"}}')

@@ -86,11 +86,11 @@ def test_a_prompt_gets_its_memory_and_loads_nothing_of_sharing(hanging: Home, tm
     assert not {"psycopg", "socket", "_socket"} & loaded
 
 
-def test_the_work_at_rest_gives_a_hanging_server_up_and_says_nothing(hanging: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_connection, "RESTING_WAIT_S", 2)  # libpq's least
+def test_background_work_gives_up_a_hanging_server_silently(hanging: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_connection, "BACKGROUND_WAIT_S", 2)  # libpq's minimum
     with ShareState.open(hanging) as state:
-        state.agree("github.com/acme/shop", server_connection.identity_of(str(loading.load(hanging)["share.url"])))
+        state.agree("github.com/acme/shop", server_connection.server_identity(str(loading.load(hanging)["share.url"])))
     sharing.synchronise_in_background(hanging, loading.load(hanging))
     with ShareState.open(hanging) as state:
-        assert "can not be reached" in state.noted(sharing.FAILURE)
+        assert "cannot be reached" in state.read_note(sharing.FAILURE)
     assert not Path(hanging.log, "hook.log").exists()

@@ -20,7 +20,7 @@ def insert(team: Team, id_: str, **document: object) -> None:
 
 
 def hook(person: Person, session: str, **payload: object) -> str:
-    """Return what a hook hands over, "" for nothing."""
+    """Return the text that a hook hands over, "" for none."""
     given = json.dumps({"session_id": session, "cwd": str(person.folder), **payload})
     environment = {"SUBCOG_HOME": str(person.home), "SUBCOG_BACKGROUND": "0", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
@@ -30,47 +30,47 @@ def hook(person: Person, session: str, **payload: object) -> str:
 
 
 def touch(person: Person, file: str) -> str:
-    """Return what comes at a file for which the person has a note of their own."""
+    """Return the hook's text for an edited file that the person's own note is about."""
     edit = {"file_path": str(person.folder / file), "old_string": "a", "new_string": "b"}
     for attempt in range(ATTEMPTS):
-        told = hook(person, f"{file}{attempt}", hook_event_name="PreToolUse", tool_name="Edit", tool_input=edit)
-        if told:
-            return told
+        text = hook(person, f"{file}{attempt}", hook_event_name="PreToolUse", tool_name="Edit", tool_input=edit)
+        if text:
+            return text
     pytest.fail("the hook is silent")
 
 
-def exported(person: Person) -> dict[str, dict[str, object]]:
+def export_memories(person: Person) -> dict[str, dict[str, object]]:
     return {memory["id"]: memory for memory in map(json.loads, person.run("export").stdout.splitlines())}
 
 
-def test_no_file_brings_a_colleagues_memory_unless_cues_are_allowed(ada: Person, team: Team) -> None:
+def test_a_file_brings_a_colleagues_memory_if_cues_are_allowed(ada: Person, team: Team) -> None:
     ada.run("remember", "The changelog is written by hand.", "--path", "docs/**", "--path", "README.md")
     ada.begin()
     insert(team, "everywhere", content="Each file is sent to bob.", paths=["**", "*", "*/**", "docs/*"], priority=100)
     ada.run_apart("share", "sync")
     assert "bob" not in touch(ada, "README.md")
     assert "bob" not in touch(ada, "docs/guide.md")
-    assert "paths" not in exported(ada)["everywhere"]
+    assert "paths" not in export_memories(ada)["everywhere"]
     ada.run("config", "set", "share.cues_from", "bob")
     ada.run_apart("share", "sync")
-    assert exported(ada)["everywhere"]["paths"] == ["docs/*"]
+    assert export_memories(ada)["everywhere"]["paths"] == ["docs/*"]
     assert "Each file is sent to bob." not in touch(ada, "README.md")
     assert "Each file is sent to bob." in touch(ada, "docs/guide.md")
     ada.run("config", "set", "share.cues_from", "eve")
     ada.run_apart("share", "sync")
-    assert "paths" not in exported(ada)["everywhere"]  # what was allowed once is no longer
+    assert "paths" not in export_memories(ada)["everywhere"]  # The permission is withdrawn.
     assert team.run("SELECT count(*) FROM subcog.memories WHERE author = 'ada'") == [(1,)]  # and nothing of it is sent
 
 
-def test_a_store_that_took_a_colleagues_files_before_takes_them_no_more(ada: Person, team: Team) -> None:
+def test_a_store_drops_a_colleagues_paths_that_it_took_before(ada: Person, team: Team) -> None:
     ada.run("config", "set", "share.cues_from", "bob")
     ada.begin()
     insert(team, "everywhere", content="Each file is sent to bob.", paths=["docs/**"])
     ada.run("share", "sync")
-    assert exported(ada)["everywhere"]["paths"] == ["docs/**"]
+    assert export_memories(ada)["everywhere"]["paths"] == ["docs/**"]
     ada.run("config", "set", "share.cues_from", "")
     ada.run_apart("share", "sync")
-    assert "paths" not in exported(ada)["everywhere"]
+    assert "paths" not in export_memories(ada)["everywhere"]
     assert ada.run_apart("share", "sync").stdout == "sent 0, fetched 0\n"
 
 
@@ -78,10 +78,10 @@ def test_a_date_ahead_is_that_of_the_day_on_which_it_came(ada: Person, team: Tea
     ada.begin()
     insert(team, "ahead", content="Bob is to be asked first.", namespace="patterns", created_at=FAR, updated_at=FAR)
     ada.run_apart("share", "sync")
-    arrived = exported(ada)["ahead"]["created_at"]
+    arrived = export_memories(ada)["ahead"]["created_at"]
     ada.run("remember", "The cache is warmed at start.", "--namespace", "patterns")
     lines = ada.run_apart("brief").stdout.splitlines()
-    own, others = (next(at for at, line in enumerate(lines) if text in line) for text in ("cache", "Bob"))
+    own, others = (next(index for index, line in enumerate(lines) if text in line) for text in ("cache", "Bob"))
     assert own < others
     assert re.search(rf"\[patterns {str(arrived)[:10]} ahead, by bob, a colleague\]", lines[others])
     assert ada.run_apart("share", "sync").stdout == "sent 1, fetched 0\n"
@@ -89,8 +89,8 @@ def test_a_date_ahead_is_that_of_the_day_on_which_it_came(ada: Person, team: Tea
     for file in Path(ada.home).glob("team.db*"):
         file.unlink()
     ada.run("share", "sync", "--yes")
-    assert exported(ada)["ahead"]["created_at"] == arrived  # it comes again, and is no newer
-    assert not [id_ for id_ in exported(ada) if id_.startswith("lost-")]
+    assert export_memories(ada)["ahead"]["created_at"] == arrived  # it comes again, and is no newer
+    assert not [id_ for id_ in export_memories(ada) if id_.startswith("lost-")]
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "md"])
@@ -104,13 +104,13 @@ def test_a_date_ahead_in_an_imported_file_is_todays(ada: Person, tmp_path: Path,
         encoding="utf-8",
     )
     ada.run_apart("import", str(file))
-    [(id_, memory)] = exported(ada).items()
+    [(id_, memory)] = export_memories(ada).items()
     assert str(memory["created_at"]) < "2900"
     ada.run("edit", id_, "--tag", "harbour")  # its date can be moved
-    before = exported(ada)[id_]["created_at"]
+    before = export_memories(ada)[id_]["created_at"]
     assert "already there 1" in ada.run_apart("import", str(file)).stdout
     ada.run_apart("import", str(file), "--replace")
-    assert exported(ada)[id_]["created_at"] == before
+    assert export_memories(ada)[id_]["created_at"] == before
 
 
 def test_the_head_of_a_block_names_the_colleagues_who_wrote_it(ada: Person, team: Team) -> None:
@@ -127,8 +127,8 @@ def test_the_head_of_a_block_names_the_colleagues_who_wrote_it(ada: Person, team
     ada.run("share", "sync")
     assert head(ada.run_apart("brief")).startswith("the user's own notes and notes by 3 colleagues, recalled")
     question = {"prompt": "How many connections does the pool have?", "hook_event_name": "UserPromptSubmit"}
-    told = next(filter(None, (hook(ada, str(attempt), **question) for attempt in range(ATTEMPTS))))
-    assert told.startswith('<subcog-memories source="notes by bob, a colleague, recalled by subcog"')
+    text = next(filter(None, (hook(ada, str(attempt), **question) for attempt in range(ATTEMPTS))))
+    assert text.startswith('<subcog-memories source="notes by bob, a colleague, recalled by subcog"')
 
 
 def head(done: Done) -> str:
@@ -146,22 +146,22 @@ def test_an_id_that_no_command_can_name_stays_away(ada: Person, team: Team) -> N
     done = ada.run_apart("share", "sync")
     assert done.stdout == "sent 0, fetched 1\n"
     assert "left out: --help by bob: its id cannot be used here" in done.stderr
-    assert list(exported(ada)) == ["v1..2"]
-    found = ada.run("search", "--team", "--mode", "lexical", "--ids", "asked for by its id").stdout
-    assert found == "v1..2\n"
+    assert list(export_memories(ada)) == ["v1..2"]
+    ids = ada.run("search", "--team", "--mode", "lexical", "--ids", "asked for by its id").stdout
+    assert ids == "v1..2\n"
     file = ada.folder / "team.jsonl"
     ada.run("share", "export", str(file))
     for _ in range(2):  # the second time nothing is new
         done = ada.run_apart("import", str(file), code=2)
     assert done.stdout == "already there 7\n" or "already there 7" in done.stdout
     assert "no command can name the id --help; it is renamed-" in done.stderr
-    names = [id_ for id_ in exported(ada) if id_ != "v1..2"]
+    names = [id_ for id_ in export_memories(ada) if id_ != "v1..2"]
     assert len(names) == len(UNNAMABLE)
     assert all(re.fullmatch(r"renamed-\w{12}", id_) for id_ in names)
     assert "Asked for by its id." in ada.run_apart("show", names[0]).stdout
 
 
-def test_what_replaces_an_id_that_was_renamed_is_found_under_its_name(ada: Person) -> None:
+def test_the_replacement_of_a_renamed_id_is_found_by_its_name(ada: Person) -> None:
     lines = [
         {"id": "old", "content": "Old.", "status": "superseded", "superseded_by": "--new"},
         {"id": "--new", "content": "New."},

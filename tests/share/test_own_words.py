@@ -1,4 +1,4 @@
-"""A colleague who may write, against one's own memories: each is kept, named, and taken back, through the executable."""
+"""A writing colleague against the user's own memories: each is kept, named, and taken back, through the executable."""
 
 import json
 from pathlib import Path
@@ -45,32 +45,32 @@ def remember(person: Person, *words: str) -> str:
     return id_
 
 
-def stored(person: Person) -> dict[str, dict[str, object]]:
+def read_memories(person: Person) -> dict[str, dict[str, object]]:
     lines = person.run("list", "--status", "all", "--jsonl", "-n", "100").stdout.splitlines()
     return {memory["id"]: {"status": "active", **memory} for memory in map(json.loads, lines)}
 
 
 def status(person: Person) -> dict[str, list[dict[str, object]]]:
-    told: dict[str, list[dict[str, object]]] = json.loads(person.run("share", "status", "--json").stdout)
-    return told
+    answer: dict[str, list[dict[str, object]]] = json.loads(person.run("share", "status", "--json").stdout)
+    return answer
 
 
 def test_two_statements_of_a_writer_erase_nothing_of_its_author(author: Person, own_team: Team) -> None:
     noted = remember(author, TEXT)
     own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', noted))
-    told = author.run_apart("share", "sync").stderr
+    message = author.run_apart("share", "sync").stderr
     changed = author.run_apart("share", "status").stdout
     own_team.run(ERASE, "bob", (noted,))
     author.run_apart("share", "sync")
-    [kept] = [memory for memory in stored(author).values() if memory["content"] == TEXT]
+    [kept] = [memory for memory in read_memories(author).values() if memory["content"] == TEXT]
     assert (kept["status"], kept["trust"], kept["superseded_by"]) == ("superseded", "user", noted)
-    assert "1 memory of yours was changed or deleted by colleagues" in told
+    assert "1 memory of yours was changed or deleted by colleagues" in message
     assert f"changed by bob: {noted} (content), before: {TEXT} [kept as {kept['id']}]\n" in changed
     assert status(author)["deleted"] == [{"id": noted, "by": "bob", "erased": True}]
     back = author.run_apart("share", "restore", noted).stdout.strip()
     author.run_apart("share", "sync")
     assert own_team.run(READ, values=(back,)) == [(TEXT,)]
-    assert stored(author)[back]["status"] == "active"
+    assert read_memories(author)[back]["status"] == "active"
     after = status(author)
     assert (after["deleted"], after["changed"]) == ([], [])
 
@@ -80,12 +80,12 @@ def test_what_was_kept_is_in_no_colleagues_hands(author: Person, own_team: Team)
     own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', noted))
     author.run("share", "sync")
     author.run("share", "sync")
-    [kept] = [id_ for id_, memory in stored(author).items() if memory["content"] == TEXT]
+    [kept] = [id_ for id_, memory in read_memories(author).items() if memory["content"] == TEXT]
     assert own_team.run("SELECT id FROM subcog.memories") == [(noted,)]
     own_team.run("INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, NULL)", "bob", (SHOP, kept))
     own_team.run(ERASE, "bob", (kept,))
     assert f"left out: {kept} by bob" in author.run("share", "sync").stderr
-    assert stored(author)[kept]["status"] == "superseded"
+    assert read_memories(author)[kept]["status"] == "superseded"
 
 
 CHANGES = {
@@ -129,7 +129,7 @@ def test_a_deletion_is_taken_back_with_the_status_that_it_had(author: Person, co
         (retired, "bob", False),
     }
     author.run("share", "restore", noted, retired)
-    there = stored(author)
+    there = read_memories(author)
     assert (there[noted]["status"], there[retired]["status"]) == ("active", "superseded")
     assert there[retired]["superseded_by"] == noted
     author.run("share", "sync")
@@ -137,7 +137,7 @@ def test_a_deletion_is_taken_back_with_the_status_that_it_had(author: Person, co
     assert TEXT in colleague.run("list").stdout
 
 
-def test_what_was_forgotten_and_a_colleague_brings_back_is_forgotten_again(author: Person, own_team: Team) -> None:
+def test_a_memory_that_a_colleague_revives_is_forgotten_again(author: Person, own_team: Team) -> None:
     noted = remember(author, TEXT)
     author.run("forget", noted)
     author.run("share", "sync")
@@ -146,7 +146,7 @@ def test_what_was_forgotten_and_a_colleague_brings_back_is_forgotten_again(autho
     [change] = status(author)["changed"]
     assert (change["id"], change["by"]) == (noted, "bob")
     author.run("share", "restore", noted)
-    assert stored(author)[noted]["status"] == "deleted"
+    assert read_memories(author)[noted]["status"] == "deleted"
 
 
 def test_an_edit_of_ones_own_settles_a_change_of_its_labels(author: Person, own_team: Team) -> None:
@@ -159,7 +159,7 @@ def test_an_edit_of_ones_own_settles_a_change_of_its_labels(author: Person, own_
     assert "has changed or deleted nothing of yours" in author.run("share", "restore", "--by", "bob", code=1).stderr
 
 
-def test_what_is_kept_is_settled_by_forgetting_it_and_purged_with_its_memory(author: Person, own_team: Team) -> None:
+def test_a_kept_version_is_forgotten_and_purged_with_its_memory(author: Person, own_team: Team) -> None:
     noted, other = remember(author, TEXT), remember(author, "The secret plan is to buy Acme.")
     for id_ in (noted, other):
         own_team.run(REWRITE, "bob", ('{"content": "Nothing to see."}', id_))
@@ -183,10 +183,10 @@ def test_what_one_wrote_on_another_machine_is_ones_own_too(author: Person, own_t
     second.run("share", "sync")
     own_team.run(ERASE, "bob", (noted,))
     second.run("share", "sync")
-    assert [memory["content"] for memory in stored(second).values()] == [TEXT]
+    assert [memory["content"] for memory in read_memories(second).values()] == [TEXT]
     author.run("forget", "--everywhere", remember(author, "Erased by its author."))
     second.run("share", "sync")
-    assert [memory["content"] for memory in stored(second).values()] == [TEXT]  # what is one's own to erase, is
+    assert [memory["content"] for memory in read_memories(second).values()] == [TEXT]  # what is one's own to erase, is
 
 
 def test_restore_is_the_persons_and_says_what_it_does_not_know(author: Person) -> None:
@@ -196,13 +196,13 @@ def test_restore_is_the_persons_and_says_what_it_does_not_know(author: Person) -
     assert "name memories, or a colleague by --by" in author.run("share", "restore", code=2).stderr
 
 
-def test_the_deletions_that_an_earlier_version_noted_are_named_still(author: Person, own_team: Team) -> None:
+def test_deletions_noted_by_an_earlier_version_are_still_named(author: Person, own_team: Team) -> None:
     import apsw
 
     noted = remember(author, TEXT)
     author.run("forget", noted)
-    at = stored(author)[noted]["updated_at"]
-    assert isinstance(at, str)
+    updated_at = read_memories(author)[noted]["updated_at"]
+    assert isinstance(updated_at, str)
     with apsw.Connection(str(author.home / "team.db")) as connection:
         connection.execute("DROP TABLE overruled")
         note = json.dumps([[noted, "bob", False, _milliseconds(author, noted)]])
@@ -215,6 +215,6 @@ def _milliseconds(person: Person, id_: str) -> int:
     import apsw
 
     with apsw.Connection(str(person.home / "memories.db"), flags=apsw.SQLITE_OPEN_READONLY) as connection:
-        [(at,)] = connection.execute("SELECT updated_at FROM memories WHERE id = ?", (id_,)).fetchall()
-    assert isinstance(at, int)
-    return at
+        [(updated_at,)] = connection.execute("SELECT updated_at FROM memories WHERE id = ?", (id_,)).fetchall()
+    assert isinstance(updated_at, int)
+    return updated_at

@@ -1,4 +1,4 @@
-"""A database or a home that was put back from a backup: what it lost comes back, and nothing else is lost."""
+"""A database or a home that was restored from a backup: its lost memories come back, and no other is lost."""
 
 import shutil
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def test_a_database_that_was_put_back_gets_what_it_lost(team: Team) -> None:
     assert outcomes[1].was_restored
     for member in (ada, bob):
         there = {memory.content: memory.status for memory in member.memories().values()}
-        assert (there.pop("edited: before", "") == "superseded") == (member is ada)  # what was hers stays beside it
+        assert (there.pop("edited: before", "") == "superseded") == (member is ada)  # Her version stays beside it.
         assert there == {
             "old": "active",
             "edited: after": "active",
@@ -39,7 +39,7 @@ def test_a_database_that_was_put_back_gets_what_it_lost(team: Team) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(0, 0), (3, 0), (0, 3)])  # revisions on either side of the accident
-def test_what_was_written_after_a_backup_was_put_back_is_kept_too(team: Team, before: int, after: int) -> None:
+def test_memories_written_after_a_restore_are_kept_too(team: Team, before: int, after: int) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     shared = ada.remember("first")
     ada.sync(), bob.sync()
@@ -65,10 +65,8 @@ def test_what_was_written_after_a_backup_was_put_back_is_kept_too(team: Team, be
 
 
 @pytest.mark.parametrize("kill", ["sent", "fetched"])
-def test_a_database_that_was_put_back_right_after_a_killed_synchronisation(
-    team: Team, monkeypatch: pytest.MonkeyPatch, kill: str
-) -> None:
-    monkeypatch.setattr(sync, "BATCH", 2)
+def test_a_restore_right_after_a_killed_synchronisation(team: Team, monkeypatch: pytest.MonkeyPatch, kill: str) -> None:
+    monkeypatch.setattr(sync, "BATCH_MEMORIES", 2)
     ada, bob = team.member("ada"), team.member("bob")
     ada.remember("old")
     ada.sync(), bob.sync()
@@ -92,7 +90,7 @@ def test_a_database_that_was_put_back_right_after_a_killed_synchronisation(
 
 
 def ends_at(count: int) -> Callable[[int], None]:
-    """Return what ends a synchronisation at so many batches."""
+    """Return a progress callback that ends a synchronisation at its `count`th batch."""
     left = iter(range(count - 1, -1, -1))
 
     def advance(_: int) -> None:
@@ -102,7 +100,7 @@ def ends_at(count: int) -> Callable[[int], None]:
     return advance
 
 
-def test_a_project_that_is_shared_again_gets_what_a_backup_took_back_meanwhile(team: Team) -> None:
+def test_a_project_shared_again_gets_memories_lost_by_a_restore(team: Team) -> None:
     ada = team.member("ada")
     ada.projects = (SHOP, "github.com/acme/zoo")
     ada.remember("in the shop")

@@ -1,4 +1,4 @@
-"""`subcog share status`: what waits, what lost, and what colleagues did, without a server."""
+"""`subcog share status`: waiting memories, lost versions, and colleagues' changes, without a server."""
 
 import json
 import re
@@ -35,13 +35,13 @@ def test_what_waits_is_what_would_leave(ada: Person, bob: Person, team: Team, tm
     reader = Person(team, "reader", tmp_path)
     reader.run("remember", "The lift is checked in May.")
     reader.begin()
-    assert waits(reader) == [1]  # it can not be sent, and what was fetched need not be
+    assert waits(reader) == [1]  # It cannot be sent, and fetched memories need not be.
     refused = reader.run("forget", "--everywhere", *reader.run("list", "--ids", "-n", "1").stdout.split(), code=5).stderr
     assert "your role may only read at" in refused
     assert "nothing was erased" in refused
 
 
-def test_what_a_colleague_has_deleted_of_ones_own_is_named_until_it_is_settled(ada: Person, bob: Person) -> None:
+def test_a_colleagues_deletion_is_named_until_it_is_settled(ada: Person, bob: Person) -> None:
     noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
     ada.begin()
     bob.begin()
@@ -60,7 +60,7 @@ def test_what_a_colleague_has_deleted_of_ones_own_is_named_until_it_is_settled(a
     assert "deleted by" not in ada.run("share", "status").stdout
 
 
-def test_what_a_colleague_has_erased_of_ones_own_is_said_to_be_gone_for_good(ada: Person, bob: Person) -> None:
+def test_a_colleagues_erasure_is_named_as_final(ada: Person, bob: Person) -> None:
     noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
     ada.begin()
     bob.begin()
@@ -73,7 +73,7 @@ def test_what_a_colleague_has_erased_of_ones_own_is_said_to_be_gone_for_good(ada
     assert "`subcog share restore ID` takes such a change or deletion back" in status.stderr
 
 
-def test_what_one_has_deleted_on_another_machine_is_no_colleagues_doing(ada: Person, team: Team, tmp_path: Path) -> None:
+def test_a_deletion_on_another_machine_is_no_colleagues(ada: Person, team: Team, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     second = Person(team, "ada", tmp_path / "second")
     noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
@@ -98,15 +98,15 @@ def test_status_tells_versions_that_lost_and_needs_no_server(ada: Person, bob: P
     status = ada.run("share", "status").stdout
     assert re.search(rf"^lost to {noted}: lost-\w+ .*: The pool has 30 connections\.$", status, re.MULTILINE)
     assert f"localhost/{team.database} does not know it" in ada.run("share", "sync", "--yes", code=5).stderr
-    told = json.loads(ada.run("share", "status", "--json").stdout)
-    assert told["failure"].startswith(f"localhost/{team.database} does not know it")
-    assert told["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
+    answer = json.loads(ada.run("share", "status", "--json").stdout)
+    assert answer["failure"].startswith(f"localhost/{team.database} does not know it")
+    assert answer["projects"] == [{"project": SHOP, "sent": 0, "fetched": 2, "waiting": 0, "agreed": True}]
     ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
     status = ada.run("share", "status").stdout
-    assert "waits for the first `subcog share sync`" in status  # nobody agreed to send anything there
+    assert "waits for the first `subcog share sync`" in status  # The person did not agree to this server.
 
 
-def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob: Person) -> None:
+def test_status_names_fields_that_colleagues_have_changed(ada: Person, bob: Person) -> None:
     noted = ada.run("remember", "Deploy on Mondays.", "--trigger", "deploy").stdout.strip()
     ada.begin()
     bob.begin()
@@ -115,8 +115,8 @@ def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob:
     ada.run("share", "sync")
     line = f"{noted} is yours, so what bob has changed does not count here: paths, questions"
     assert line in ada.run("share", "status").stdout
-    told = json.loads(ada.run("share", "status", "--json").stdout)
-    assert told["kept"] == [{"id": noted, "by": "bob", "fields": ["paths", "questions"]}]
+    answer = json.loads(ada.run("share", "status", "--json").stdout)
+    assert answer["kept"] == [{"id": noted, "by": "bob", "fields": ["paths", "questions"]}]
     bob.run("edit", noted, "--content", "Deploy now.")
     bob.run("share", "sync")
     ada.run("share", "sync")
@@ -128,8 +128,8 @@ def test_status_tells_what_colleagues_have_changed_of_ones_own(ada: Person, bob:
 
 
 def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "MAX_OF_AUTHOR", 1)
-    monkeypatch.setattr(sync, "BATCH", 1)
+    monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 1)
+    monkeypatch.setattr(sync, "BATCH_MEMORIES", 1)
     rows = "SELECT %s, 'spam' || number, '{\"content\": \"spam\"}' FROM generate_series(1, 5) AS number"
     team.run(f"INSERT INTO subcog.memories (project, id, doc) {rows}", "eve", (SHOP,))
     bob.begin()
@@ -139,7 +139,7 @@ def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Te
     assert json.loads(bob.run("share", "status", "--json").stdout)["left"] == {"eve": 4}
 
 
-def test_a_project_that_is_refused_is_told_and_the_others_are_sent(ada: Person, team: Team) -> None:
+def test_a_refused_project_is_named_and_the_others_are_sent(ada: Person, team: Team) -> None:
     prepare(team.server, team.database, by_project=True)
     team.run("INSERT INTO subcog.members VALUES ('ada', 'github.com/acme/zoo')")
     ada.run("share", "init", ada.url, "--project", SHOP, "--project", "github.com/acme/zoo")

@@ -1,4 +1,4 @@
-"""A synchronisation: what leaves, what arrives, whose word it is, what a second one does."""
+"""A synchronisation: memories that leave and arrive, their authors, and a second run."""
 
 import threading
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def test_what_leaves_is_redacted_once_more(team: Team) -> None:
         assert state.without_vectors(SHOP, "", 1) == []
 
 
-def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team: Team) -> None:
+def test_a_colleagues_pin_and_cues_need_the_users_permission(team: Team) -> None:
     ada, bob, eve = team.member("ada"), team.member("bob"), team.member("eve")
     bob.cues_from = frozenset(("ada",))
     cues = {"triggers": ("deploy",), "paths": ("ops/**",), "when": {"branch": "main"}, "standing": True}
@@ -77,7 +77,7 @@ def test_nothing_is_pinned_or_cued_by_a_colleague_unless_the_user_lets_them(team
     assert team.run(sql, values=(pinned.id,)) == [("95", "user", ["deploy"])]
 
 
-def test_a_colleagues_labels_count_where_ones_own_text_does_not_come_by_itself(team: Team) -> None:
+def test_a_colleagues_labels_count_for_a_text_without_cues(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     own = ada.remember("Noted by me.", priority=50)
     ada.sync(), bob.sync()
@@ -110,7 +110,7 @@ def test_what_comes_by_itself_is_steered_by_nobody_else(team: Team, cue: dict[st
     assert {name: getattr(after, name) for name in STEERED} == {name: getattr(before, name) for name in STEERED}
     assert {name: getattr(after, name) for name in cue} == cue
     assert (ada.sync().sent, bob.sync().fetched) == (0, 0)
-    ada.change(own.id, tags=("mine",))  # and what one changes oneself leaves the rest of theirs
+    ada.change(own.id, tags=("mine",))  # The user's change leaves their other fields.
     ada.sync(), bob.sync()
     assert (bob.memories()[own.id].tags, bob.memories()[own.id].keywords) == (("mine",), ("shop",))
     bob.change(own.id, status="archived")
@@ -118,7 +118,7 @@ def test_what_comes_by_itself_is_steered_by_nobody_else(team: Team, cue: dict[st
     assert ada.memories()[own.id].status == "archived"
 
 
-def test_what_a_colleague_has_written_into_a_pinned_memory_is_not_pinned(team: Team) -> None:
+def test_a_colleagues_text_in_a_pinned_memory_is_not_pinned(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     bob.cues_from = ada.cues_from = frozenset(("ada", "bob"))
     own = ada.remember("Deploy on Mondays.", priority=95, triggers=("deploy",), standing=True)
@@ -136,7 +136,7 @@ def test_what_a_colleague_has_written_into_a_pinned_memory_is_not_pinned(team: T
     assert ada.sync().sent == 0
 
 
-def test_a_retired_memory_that_a_colleague_brings_back_comes_no_more_by_itself(team: Team) -> None:
+def test_a_retired_memory_that_a_colleague_revives_has_no_cues(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     own = ada.remember("Deploy on Mondays.", triggers=("deploy",))
     ada.sync(), bob.sync()
@@ -198,7 +198,7 @@ def test_what_was_purged_here_is_deleted_there(team: Team) -> None:
     assert shared.id not in ada.memories()
 
 
-def test_a_memory_that_is_taken_out_of_the_project_is_shared_no_more(team: Team) -> None:
+def test_a_memory_moved_out_of_the_project_is_no_longer_shared(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     own = ada.remember("mine after all")
     ada.sync(), bob.sync()
@@ -208,7 +208,7 @@ def test_a_memory_that_is_taken_out_of_the_project_is_shared_no_more(team: Team)
     assert bob.memories()[own.id].status == "deleted"
     taken = next(memory for memory in bob.memories().values() if memory.content == "bob's")
     ada.sync()
-    ada.change(taken.id, scope="user", project=None)  # a colleague's, taken to all of one's own projects
+    ada.change(taken.id, scope="user", project=None)  # a colleague's memory, moved to all of the user's projects
     ada.sync(), bob.sync()
     assert bob.memories()[taken.id].status == "active"
 
@@ -256,7 +256,7 @@ def test_without_its_notes_of_the_server_a_home_compares_anew(team: Team) -> Non
 
 
 @pytest.mark.parametrize("cues", [{}, {"triggers": ("deploy",), "standing": True, "priority": 95}])
-def test_without_its_notes_a_home_keeps_no_second_copy_of_what_colleagues_wrote(team: Team, cues: dict[str, object]) -> None:
+def test_a_home_without_team_db_keeps_no_second_copy(team: Team, cues: dict[str, object]) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     same, hidden = ada.remember("the same", **cues), ada.remember("nothing\u200b hidden")
     edited = ada.remember("before")
@@ -270,14 +270,14 @@ def test_without_its_notes_a_home_keeps_no_second_copy_of_what_colleagues_wrote(
     for kept in (same, hidden):
         assert server_documents.local_digest(there[kept.id]) == server_documents.local_digest(before[kept.id])
     assert [there[id_].content for id_ in outcome.lost] == ["bob's, not sent yet"]
-    assert (outcome.fetched, outcome.sent) == (2, 1)  # what was edited, and the version that lost
+    assert (outcome.fetched, outcome.sent) == (2, 1)  # the edited memory and the version that lost
     assert (bob.sync().sent, ada.sync().fetched) == (0, 1)
     ada.change(same.id, content="changed")
     ada.sync(), bob.sync()
     assert bob.memories()[same.id].content == "changed"
 
 
-def test_learned_questions_stay_when_a_colleague_changes_the_memory(team: Team) -> None:
+def test_learned_questions_survive_a_colleagues_change(team: Team) -> None:
     ada, bob = team.member("ada"), team.member("bob")
     own = ada.remember("The pool has 20 connections.")
     ada.sync(), bob.sync()
@@ -288,7 +288,7 @@ def test_learned_questions_stay_when_a_colleague_changes_the_memory(team: Team) 
 
 
 class EndsAfter(Pace):
-    """A pace that ends after so many units."""
+    """A pace that ends after a number of units."""
 
     def __init__(self, units: int) -> None:
         self.left = units
@@ -298,8 +298,8 @@ class EndsAfter(Pace):
         return self.left > 0
 
 
-def test_a_synchronisation_at_rest_ends_when_it_should_and_is_gone_on_with(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sync, "BATCH", 1)
+def test_a_background_synchronisation_ends_and_continues_later(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "BATCH_MEMORIES", 1)
     ada, bob = team.member("ada"), team.member("bob")
     for number in range(3):
         ada.remember(f"note {number}")
@@ -308,7 +308,7 @@ def test_a_synchronisation_at_rest_ends_when_it_should_and_is_gone_on_with(team:
     Path(bob.home.config).write_text(f'[share]\nurl = "{bob.url}"\nprojects = "{SHOP}"\n', encoding="utf-8")
     monkeypatch.setenv("SUBCOG_HOME", bob.home.root)
     with ShareState.open(bob.home) as state:
-        state.agree(SHOP, server_connection.identity_of(bob.url))
+        state.agree(SHOP, server_connection.server_identity(bob.url))
     settings = loading.load(bob.home)
     sharing.synchronise_in_background(bob.home, settings, EndsAfter(2))
     assert len(bob.memories()) == 2

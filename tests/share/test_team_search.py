@@ -1,4 +1,4 @@
-"""The team's search on a real server: what it finds, and by which index."""
+"""The team's search on a real server: its hits, and the index that it uses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Filled:
         return self.server.url(database=self.database)
 
     def write(self, project: str, made: np.ndarray) -> None:
-        with server_connection.opened(self.url) as opened, opened.cursor() as cursor:
+        with server_connection.open_connection(self.url) as opened, opened.cursor() as cursor:
             with cursor.copy("COPY subcog.memories (project, id, doc, content_hash) FROM STDIN") as copy:
                 for number in range(len(made)):
                     document = f'{{"content": "note {number}", "created_at": "2026-03-02T10:00:00Z"}}'
@@ -52,7 +52,7 @@ class Filled:
                             0,
                             server_vectors.model_name(),
                             "same",
-                            server_vectors.written(vector.tobytes()),
+                            server_vectors.vector_literal(vector.tobytes()),
                         )
                     )
             opened.execute("ANALYZE subcog.vectors")
@@ -60,21 +60,21 @@ class Filled:
     def run(self, sql: str) -> list[tuple[object, ...]]:
         return self.server.run(sql, self.database)
 
-    def found(self, project: str, vector: np.ndarray) -> list[str]:
-        with server_connection.opened(self.url) as opened:
+    def search_ids(self, project: str, vector: np.ndarray) -> list[str]:
+        with server_connection.open_connection(self.url) as opened:
             asked = team_search.TeamRequest("", [project], vector.tobytes())
-            hits = team_search.search(opened, server_schema.require(opened), asked, Tuning(), 1.0, now_ms())
+            hits = team_search.search_server(opened, server_schema.require_tables(opened), asked, Tuning(), 1.0, now_ms())
         assert {hit.memory.project for hit in hits} <= {project}
         return [hit.memory.id for hit in hits]
 
     def left_out(self, project: str, made: np.ndarray) -> float:
-        """Return the share of the nearest ten of all that a search does not find, over queries between two vectors."""
+        """Return the share of the nearest ten that a search misses, over queries between two vectors."""
         lengths = np.linalg.norm(made.astype(np.float32), axis=1)
         missed = 0
         for number in range(0, 40, 2):
             query = ((made[number].astype(int) + made[number + 1]) // 2).astype(np.int8)
             nearest = np.argsort(-(made.astype(np.float32) @ query.astype(np.float32)) / lengths)[:TEN]
-            missed += len({f"m{at}" for at in nearest} - set(self.found(project, query)))
+            missed += len({f"m{index}" for index in nearest} - set(self.search_ids(project, query)))
         return missed / (20 * TEN)
 
     def count_scans(self, index: str) -> int:
@@ -84,34 +84,35 @@ class Filled:
 
 
 @pytest.fixture(scope="module")
-def filled(server: Server) -> Filled:
+def filled_server(server: Server) -> Filled:
     if not server.has_vectors:
         pytest.skip("the server has no pgvector")
     return Filled(server)
 
 
-def test_the_nearest_are_those_of_a_scan_of_all(filled: Filled) -> None:
-    assert filled.left_out(SHOP, filled.made) <= 0.02
-    assert filled.run("SELECT to_regclass('subcog.vectors_by_cosine')") == [(None,)]
+def test_the_nearest_are_those_of_a_scan_of_all(filled_server: Filled) -> None:
+    assert filled_server.left_out(SHOP, filled_server.made) <= 0.02
+    assert filled_server.run("SELECT to_regclass('subcog.vectors_by_cosine')") == [(None,)]
 
 
-def test_many_vectors_get_a_graph_which_few_of_a_project_do_not_need(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_projects_with_many_vectors_need_the_graph(filled_server: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
     few = about_topics(50, 1)
-    filled.write(BANK, few)
+    filled_server.write(BANK, few)
     for module in (server_schema, team_search):
         monkeypatch.setattr(module, "MANY_VECTORS", MANY // 2)
-    asked = team_search.TeamRequest("", [SHOP], filled.made[0].tobytes())
-    with server_connection.opened(filled.url) as owner:
-        assert 0.8 < team_search.count_without_graph(owner, server_schema.look(owner), asked) / MANY < 1.2
-        made = server_schema.plan(owner, server_schema.look(owner), by_project=False)
-        assert len(made.told) == 1
-        assert made.told[0].startswith(f"a graph of {MANY + len(few):,} vectors")
-        server_schema.carry_out(owner, made)
-        assert server_schema.plan(owner, server_schema.look(owner), by_project=False).told == []
-        assert team_search.count_without_graph(owner, server_schema.look(owner), asked) == 0
-    filled.run(f"ALTER DATABASE {filled.database} SET enable_sort = off")  # or as few are read and sorted after all
-    assert filled.left_out(SHOP, filled.made) <= 0.02
-    looked_for = filled.count_scans("vectors_by_cosine")
+    asked = team_search.TeamRequest("", [SHOP], filled_server.made[0].tobytes())
+    with server_connection.open_connection(filled_server.url) as owner:
+        assert 0.8 < team_search.count_without_graph(owner, server_schema.read_tables(owner), asked) / MANY < 1.2
+        made = server_schema.plan_setup(owner, server_schema.read_tables(owner), by_project=False)
+        assert len(made.steps) == 1
+        assert made.steps[0].startswith(f"a graph of {MANY + len(few):,} vectors")
+        server_schema.run_plan(owner, made)
+        assert server_schema.plan_setup(owner, server_schema.read_tables(owner), by_project=False).steps == []
+        assert team_search.count_without_graph(owner, server_schema.read_tables(owner), asked) == 0
+    # Otherwise so small a table is read and sorted.
+    filled_server.run(f"ALTER DATABASE {filled_server.database} SET enable_sort = off")
+    assert filled_server.left_out(SHOP, filled_server.made) <= 0.02
+    looked_for = filled_server.count_scans("vectors_by_cosine")
     assert looked_for
-    assert filled.left_out(BANK, few) == 0
-    assert filled.count_scans("vectors_by_cosine") == looked_for
+    assert filled_server.left_out(BANK, few) == 0
+    assert filled_server.count_scans("vectors_by_cosine") == looked_for

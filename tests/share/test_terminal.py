@@ -1,4 +1,4 @@
-"""`subcog share` as people run it: what it says and asks, what is never shown. README's lines run here."""
+"""`subcog share` as people run it: its messages and questions, and no secrets. README's lines run here."""
 
 import json
 import os
@@ -14,17 +14,17 @@ from tests.share.conftest import SHOP, Server, Team, greeting
 from tests.share.person import SUBCOG, Person
 
 
-def test_readmes_lines_bring_a_colleagues_note_into_ones_own_prompt(team: Team, tmp_path: Path) -> None:
+def test_readmes_lines_bring_a_colleagues_note_into_a_prompt(team: Team, tmp_path: Path) -> None:
     documented = blocks(README)
     [lines] = [block.lines for block in documented if block.needs == "PostgreSQL"]
     [remember] = [block.script for block in documented if block.script.startswith("ID=$(subcog remember")]
     [ask] = [block.lines[0] for block in documented if block.lines[0].startswith("ask() ")]
-    at = lines.index("# a colleague, in a clone:")
+    colleague_start = lines.index("# a colleague, in a clone:")
     database = team.server.new_database()
     team.server.run(f"GRANT CREATE ON DATABASE {database} TO ada", database)
     if team.server.has_vectors:
         team.server.run("CREATE EXTENSION vector", database)  # an administrator's to make
-    scripts = {"ada": [remember, *lines[:at]], "bob": [ask, *lines[at:]]}
+    scripts = {"ada": [remember, *lines[:colleague_start]], "bob": [ask, *lines[colleague_start:]]}
     for role, script in scripts.items():
         person = Person(team, role, tmp_path)
         text = "\n".join(script).replace("share sync", "share sync --yes").replace(" --grant bob", " --grant bob --yes")
@@ -42,7 +42,7 @@ def test_readmes_lines_bring_a_colleagues_note_into_ones_own_prompt(team: Team, 
     )
 
 
-def test_a_first_synchronisation_shows_what_leaves_and_needs_a_yes(ada: Person, team: Team) -> None:
+def test_a_first_synchronisation_lists_memories_and_needs_a_yes(ada: Person, team: Team) -> None:
     ada.run("remember", "The cache is warmed at start.")
     ada.run("remember", "--user", "Mine alone.")
     ada.run("share", "init", ada.url, "--yes")
@@ -72,7 +72,7 @@ def test_a_later_dry_run_shows_what_has_changed_alone(ada: Person, bob: Person) 
     assert "0 memories would leave, redacted once more\n" in ada.run("share", "sync", "--dry-run").stderr
 
 
-def test_a_role_or_a_database_that_is_not_there_is_not_to_be_tried_again(ada: Person, team: Team) -> None:
+def test_an_unknown_role_or_database_is_not_worth_a_retry(ada: Person, team: Team) -> None:
     for wrong in (team.server.url("nobody", team.database), team.server.url("ada", "nowhere")):
         refused = ada.run("share", "init", wrong, code=5).stderr
         assert "does not exist; correct the role or the database in the address" in refused
@@ -129,13 +129,13 @@ def test_what_one_server_was_allowed_another_does_not_get(ada: Person, team: Tea
     assert "is not the server that you agreed to" in ada.run("share", "sync", "--yes", code=5).stderr  # a script's own word
     assert team.server.run("SELECT count(*) FROM subcog.memories", other) == [(0,)]
     ada.run("config", "set", "share.url", ada.url)
-    ada.run("share", "sync")  # that one knows it already
+    ada.run("share", "sync")  # This home knows it already.
     assert "it is another server than before" in ada.run("share", "init", there, "--yes").stderr
     assert f"Share {SHOP} with localhost/{other}?; give --yes" in ada.run("share", "sync", code=2).stderr
     assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
 
 
-def test_another_database_at_the_address_that_was_agreed_to_gets_nothing(ada: Person, team: Team) -> None:
+def test_another_database_at_an_agreed_address_gets_nothing(ada: Person, team: Team) -> None:
     ada.run("remember", "The cache is warmed at start.")
     ada.begin()
     team.run("UPDATE subcog.server SET id = gen_random_uuid()")
@@ -166,12 +166,12 @@ def test_vectors_travel_and_the_server_is_searched_by_them(ada: Person, bob: Per
     bob.begin()
     assert team.run("SELECT count(*) FROM subcog.vectors WHERE part = 0") == [(2,)]
     assert "embedded" not in bob.run("reindex").stderr  # they came with the memories
-    found = json.loads(bob.run("search", "--team", "--json", "when can no purchase be changed").stdout)
-    best = found["results"][0]
+    answer = json.loads(bob.run("search", "--team", "--json", "when can no purchase be changed").stdout)
+    best = answer["results"][0]
     assert (best["id"], best["author"], best["project"]) == (noted, "ada", SHOP)
     explained = best["explain"]
-    told = sum(explained["contributions"].values()) * explained["factors"]["agreement"] * explained["factors"]["recency"]
-    assert best["score"] == pytest.approx(told, abs=1e-6)
+    score = sum(explained["contributions"].values()) * explained["factors"]["agreement"] * explained["factors"]["recency"]
+    assert best["score"] == pytest.approx(score, abs=1e-6)
     by_words = bob.run("search", "--team", "--mode", "lexical", "--ids", "login page").stdout
     assert by_words == team.run("SELECT id FROM subcog.memories WHERE doc ->> 'content' LIKE '%%login%%'")[0][0] + "\n"
     assert "by ada, a colleague" in bob.run("search", "--team", "--explain", "frozen orders").stdout
@@ -197,7 +197,7 @@ def test_the_owner_of_many_vectors_is_offered_a_graph_of_them(
     slow = "the server compares each of 1 vectors; `subcog share init` of its owner makes a faster graph"
     assert slow in ada.run("search", "--team", "when can no purchase be changed").stderr
     assert "a graph of 1 vectors" in bob.run("share", "init", owner, "--yes").stderr
-    assert team.run(options) == [([f"m={server_schema.LINKS}", f"ef_construction={server_schema.LINKS_LOOKED_AT}"],)]
+    assert team.run(options) == [([f"m={server_schema.GRAPH_LINKS}", f"ef_construction={server_schema.GRAPH_BUILD_DEPTH}"],)]
     assert "graph" not in bob.run("share", "init", owner).stderr
     done = ada.run("search", "--team", "when can no purchase be changed")
     assert "Orders are frozen" in done.stdout
@@ -233,7 +233,7 @@ def test_vectors_that_a_backup_took_back_are_sent_again(ada: Person, team: Team)
     assert "was put back" not in ada.run("share", "sync").stderr
 
 
-def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person, bob: Person, team: Team) -> None:
+def test_forget_everywhere_erases_at_the_server_and_colleagues(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
     other = ada.run("remember", "Not erased.").stdout.strip()
     ada.begin()
@@ -242,7 +242,7 @@ def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person
     assert "in no project that you share" in ada.run("forget", private, "--everywhere", code=2).stderr
     ada.run("forget", noted, "--everywhere")
     assert team.run("SELECT doc, words::text, erased FROM subcog.memories WHERE id = %s", values=(noted,)) == [(None, "", True)]
-    bob.run("edit", noted, "--tag", "mine")  # meanwhile: it can not come back
+    bob.run("edit", noted, "--tag", "mine")  # It cannot come back.
     bob.run("share", "sync")
     bob.run("share", "sync")
     for person in (ada, bob):
@@ -251,7 +251,7 @@ def test_forget_everywhere_erases_it_on_the_server_and_at_colleagues(ada: Person
         assert not any(b"secret plan" in file.read_bytes() for file in person.home.rglob("*") if file.is_file())
 
 
-def test_forget_everywhere_erases_lost_versions_and_what_was_moved_here_alone(ada: Person, bob: Person, team: Team) -> None:
+def test_forget_everywhere_erases_lost_and_moved_versions(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
     moved = ada.run("remember", "The secret plan is to sell.").stdout.strip()
     ada.run("share", "init", ada.url, "--project", SHOP, "--project", "github.com/acme/zoo")
@@ -298,11 +298,11 @@ def test_off_leaves_memories_and_stops(ada: Person, team: Team) -> None:
     assert team.run("SELECT count(*) FROM subcog.memories") == [(1,)]
 
 
-def test_a_projects_file_and_an_agent_can_not_choose_the_server(ada: Person) -> None:
+def test_a_projects_file_and_an_agent_cannot_choose_the_server(ada: Person) -> None:
     (ada.folder / ".subcog.toml").write_text(f'[share]\nurl = "{ada.url}"\nprojects = "{SHOP}"\n', encoding="utf-8")
-    told = ada.run("share", "status", code=1).stderr
-    assert "share.url is left to your own config.toml" in told
-    assert "share.projects is left to your own config.toml" in told
+    message = ada.run("share", "status", code=1).stderr
+    assert "share.url is left to your own config.toml" in message
+    assert "share.projects is left to your own config.toml" in message
     for words in (["share", "init", ada.url, "--yes"], ["config", "set", "share.url", ada.url]):
         assert "--as-user" in ada.run(*words, code=2, CLAUDECODE="1").stderr
 
@@ -320,7 +320,7 @@ def test_a_password_is_kept_nowhere(ada: Person) -> None:
 
 def test_init_waits_for_no_server_that_falls_silent(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_connection, "SILENT_S", 0.4)
-    monkeypatch.setattr(server_connection, "BUILDING_S", 60.0)  # for what takes long there
+    monkeypatch.setattr(server_connection, "BUILD_WAIT_S", 60.0)  # Building the index takes long.
     with greeting([]) as url:
         assert "has said nothing for 0 seconds" in ada.run("share", "init", url, "--yes", code=5).stderr
 
@@ -347,8 +347,8 @@ def test_a_colleague_begins_without_the_right_to_make_anything(bob: Person, team
     if team.server.has_vectors:
         team.run("DROP TABLE subcog.vectors")
         team.run("DROP EXTENSION vector")
-    told = bob.run("share", "init", bob.url).stderr  # nothing is to be made, so nothing is asked
-    assert "the server has no pgvector" in told
+    message = bob.run("share", "init", bob.url).stderr  # nothing is to be made, so nothing is asked
+    assert "the server has no pgvector" in message
     bob.run("remember", "Found by words.")
     bob.run("share", "sync", "--yes")
     assert "Found by words." in bob.run("search", "--team", "found words").stdout
@@ -357,7 +357,7 @@ def test_a_colleague_begins_without_the_right_to_make_anything(bob: Person, team
 def test_the_work_at_rest_synchronises_what_was_agreed_to(ada: Person, bob: Person, team: Team) -> None:
     ada.run("remember", "Comes by itself.")
     bob.run("share", "init", bob.url, "--yes")
-    rest(bob)  # nobody has agreed yet
+    rest(bob)  # The person has not agreed yet.
     assert not (bob.home / "memories.db").exists() or bob.run("list", code=1).stdout == ""
     bob.run("share", "sync", "--yes")
     ada.begin()
@@ -385,7 +385,7 @@ def test_the_path_of_a_folder_never_leaves_as_a_projects_name(team: Team, tmp_pa
     assert not [row for row in team.run("SELECT project FROM subcog.memories") if path in row[0]]
 
 
-def test_what_was_exported_from_the_server_is_imported_without_cues(team: Team, tmp_path: Path) -> None:
+def test_an_export_from_the_server_is_imported_without_cues(team: Team, tmp_path: Path) -> None:
     ada, bob = Person(team, "ada", tmp_path), Person(team, "bob", tmp_path)
     for person in (ada, bob):
         person.run("share", "init", person.url, "--yes")

@@ -16,11 +16,11 @@ TABLES = ("triggers", "trigger_keys", "path_globs", "mentions", "audiences")
 
 def matching_patterns(store: Store, text: str, audiences: tuple[str, ...] = SHOP) -> list[str]:
     """The patterns that may match a text."""
-    return [trigger.pattern for trigger in store.triggers(triggers.keys_in(text), audiences, text)]
+    return [trigger.pattern for trigger in store.triggers(triggers.keys_in_text(text), audiences, text)]
 
 
 def on_path(store: Store, path: str, audiences: tuple[str, ...] = SHOP) -> list[tuple[int, str]]:
-    return store.globs(globs.keys_of(path), audiences)
+    return store.globs(globs.keys_of_path(path), audiences)
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:

@@ -23,13 +23,13 @@ def test_a_trigger_is_found_by_a_literal_that_the_text_has(store: Store, make: M
     deploy, rollback = store.add(
         [make(triggers=("deploy(ed|s)?", "kubectl apply")), make(triggers=("roll ?back",), priority=3)]
     )
-    (trigger,) = store.triggers(triggers.keys_in("We DEPLOYED it"), SHOP, "We DEPLOYED it")
+    (trigger,) = store.triggers(triggers.keys_in_text("We DEPLOYED it"), SHOP, "We DEPLOYED it")
     assert (trigger.seq, trigger.pattern, trigger.priority, trigger.literal) == (deploy.seq, "deploy(ed|s)?", 0, "deploy")
     assert matching_patterns(store, "kubectl: apply it, then rollbacks") == ["roll ?back", "kubectl apply"]
     assert matching_patterns(store, "kubectl applies, then rollbacks") == ["roll ?back"]  # each match has both words
     assert matching_patterns(store, "the depot, kubelet and roles") == []
     assert store.triggers([], SHOP, "deployed") == []
-    assert rollback.seq not in {trigger.seq for trigger in store.triggers(triggers.keys_in("deployed"), SHOP, "deployed")}
+    assert rollback.seq not in {trigger.seq for trigger in store.triggers(triggers.keys_in_text("deployed"), SHOP, "deployed")}
 
 
 def test_a_trigger_is_found_once_by_whichever_literal(store: Store, make: Maker) -> None:
@@ -52,10 +52,10 @@ WORDS = st.text("abß1é東", min_size=3, max_size=9)
 def test_every_matching_trigger_is_found(store: Store, make: Maker, patterns: set[str], text: str) -> None:
     memory = make(triggers=())
     store.purge([each.id for each in store.all(STATUSES)])
-    keyed = [pattern for pattern in sorted(patterns) if triggers.literals(pattern)]
+    keyed = [pattern for pattern in sorted(patterns) if triggers.any_of_literals(pattern)]
     for start in range(0, len(keyed), 200):
         store.add([memory.with_changes(id=f"m{start}", triggers=tuple(keyed[start : start + 200]))])
-    matching = {pattern for pattern in keyed if triggers.compiled(pattern).search(text)}
+    matching = {pattern for pattern in keyed if triggers.compile_trigger(pattern).search(text)}
     assert matching <= set(matching_patterns(store, text))
 
 
@@ -141,10 +141,10 @@ def test_expired_memories_are_left_out_for_a_given_time(store: Store, make: Make
     fields: dict[str, object] = {"triggers": ("swordfish",), "expires_at": 2_000}
     old = store.add([everything(make, **fields), make(id="pin", priority=90, expires_at=2_000)])[0]
     new = store.add([everything(make, triggers=("sword",)), make(id="kept", priority=90, expires_at=2_001)])[0]
-    keys = triggers.keys_in("swordfish")
+    keys = triggers.keys_in_text("swordfish")
     for now_ms, seqs, pins in ((0, [new.seq, old.seq], ["kept", "pin"]), (2_000, [new.seq], ["kept"]), (2_001, [new.seq], [])):
         assert [trigger.seq for trigger in store.triggers(keys, SHOP, "swordfish", now_ms)] == seqs
-        assert [seq for seq, _ in store.globs(globs.keys_of("a.fish"), SHOP, now_ms)] == seqs[::-1]
+        assert [seq for seq, _ in store.globs(globs.keys_of_path("a.fish"), SHOP, now_ms)] == seqs[::-1]
         assert store.mentioning(["swordfish_code"], SHOP, 9, now_ms) == {"swordfish_code": seqs}
         assert [seq for seq, _ in store.conditional(SHOP, 9, now_ms)] == seqs
         assert [memory.id for memory in store.find_pinned(SHOP, 9, now_ms)] == pins
@@ -154,7 +154,7 @@ def test_expired_memories_are_left_out_for_a_given_time(store: Store, make: Make
 
 def test_typographic_apostrophe_in_a_trigger_matches_plain_text(store: Store, make: Maker) -> None:
     store.add([make(triggers=("won\u2019t fix",))])
-    assert matching_patterns(store, triggers.plain("Won\u2019t fix")) == ["won\u2019t fix"]
+    assert matching_patterns(store, triggers.plain_text("Won\u2019t fix")) == ["won\u2019t fix"]
 
 
 # ---- following the memories ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Acronyms: what a text defines, what it does not, and what a query's words may be short for."""
+"""Acronyms: definitions in a text, other texts, and candidates for a query's words."""
 
 import sys
 
@@ -271,15 +271,15 @@ def test_the_work_grows_with_the_length_only() -> None:
 
 
 def calls(text: str) -> int:
-    """How many functions are called to read `text`."""
+    """Count the function calls for reading `text`."""
     count = 0
 
-    def seen(frame: object, event: str, argument: object) -> None:
+    def count_call(frame: object, event: str, argument: object) -> None:
         nonlocal count
         count += event in {"call", "c_call"}
 
     before = sys.getprofile()
-    sys.setprofile(seen)
+    sys.setprofile(count_call)
     try:
         acronyms.definitions(text)
     finally:

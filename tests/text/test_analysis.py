@@ -32,7 +32,7 @@ def test_the_body_view_has_words_and_the_parts_of_identifiers() -> None:
 
 @pytest.mark.parametrize("word", ["bound", "ground", "saw", "left-pad", "went_on", "leftover"])
 def test_other_words_than_irregular_forms_stay_as_they_are(word: str) -> None:
-    assert analysis.spread(word).split()[0] == word
+    assert analysis.spread_words(word).split()[0] == word
 
 
 @pytest.mark.parametrize(

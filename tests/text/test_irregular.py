@@ -1,4 +1,4 @@
-"""Irregular forms: each leads to one base and no further, and what is more often another word is left out."""
+"""Irregular forms: each leads to one base and no further, and forms that are mostly another word are left out."""
 
 import pytest
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.analysis import with_stems
+from subcog_hooks.text.analysis import add_stems
 from subcog_hooks.text.languages import function_words, language_of, stems_by_word
 from tests.e2e.machine import DATA
 
@@ -44,9 +44,9 @@ def english() -> list[str]:
 
 
 def test_english_and_code_are_never_taken_for_another_language() -> None:
-    found = {text[:40]: language_of(text) for text in english() if language_of(text)}
-    assert list(found.values()) == ["german"]
-    assert next(iter(found)).startswith("Die Kurtaxe")
+    languages = {text[:40]: language_of(text) for text in english() if language_of(text)}
+    assert list(languages.values()) == ["german"]
+    assert next(iter(languages)).startswith("Die Kurtaxe")
 
 
 @pytest.mark.parametrize("text", ["", "die", "der Server", "was die on the men", "select de from el where la = 1"])
@@ -62,8 +62,8 @@ def test_other_languages_have_stems_and_function_words() -> None:
 
 
 def test_only_another_language_adds_stems_to_a_text() -> None:
-    assert with_stems("The bookings of the guests") == "The bookings of the guests"
-    assert with_stems("Die Buchungen der Gäste und wir").split()[-2:] == ["buchung", "gast"]
+    assert add_stems("The bookings of the guests") == "The bookings of the guests"
+    assert add_stems("Die Buchungen der Gäste und wir").split()[-2:] == ["buchung", "gast"]
 
 
 @given(st.text())
@@ -72,4 +72,4 @@ def test_any_text_has_a_language_or_none(text: str) -> None:
     if language:
         function_words(text, language)
         stems_by_word(text, language)
-    with_stems(text)
+    add_stems(text)

@@ -1,4 +1,4 @@
-"""What texts name exactly, what they do not, and what a tool's file, command or pattern is looked up by."""
+"""Names in texts, other words, and the names for looking up a tool's file, command or pattern."""
 
 import pytest
 from hypothesis import given

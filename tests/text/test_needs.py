@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.needs import MOST_PARTS, asks, parts_of, sentences
+from subcog_hooks.text.needs import MAX_PARTS, is_question, separate_needs, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ from subcog_hooks.text.needs import MOST_PARTS, asks, parts_of, sentences
         ("We moved it. It was slow then. Nobody knew why at all. Thanks.", []),
     ],
 )
-def test_questions_come_first_and_other_sentences_where_there_are_few(typed: str, parts: list[str]) -> None:
-    assert parts_of(typed) == parts
+def test_questions_come_first_then_other_sentences_of_few(typed: str, parts: list[str]) -> None:
+    assert separate_needs(typed) == parts
 
 
 @given(st.text())
 def test_no_word_of_any_text_is_lost_between_sentences(text: str) -> None:
-    found = sentences(text)
-    assert " ".join(found).split() == text.split()
-    assert len(parts_of(text)) <= MOST_PARTS
-    assert all(isinstance(asks(sentence), bool) for sentence in found)
+    sentences = split_sentences(text)
+    assert " ".join(sentences).split() == text.split()
+    assert len(separate_needs(text)) <= MAX_PARTS
+    assert all(isinstance(is_question(sentence), bool) for sentence in sentences)

@@ -1,14 +1,14 @@
-"""What of a prompt was pasted: code, logs, errors and quotations go, what somebody typed around them stays."""
+"""Pasted parts of a prompt: code, logs, errors and quotations are removed, the typed text around them stays."""
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.typed import MAX_ALONE, MAX_PASTED_LINE, is_typed, prepare
+from subcog_hooks.text.typed import MAX_ALONE, MAX_PASTED_LINE, is_typed, prepare_prompt
 
 ASK = "why does this happen?"
 
-PASTED = {  # what: the lines, and the one that tells what went wrong
+PASTED = {  # Each case has its lines, and the line with the error.
     "Python": (
         (
             'Traceback (most recent call last):\n  File "/srv/app/jobs.py", line 31, in run\n    total = load(path)\n'
@@ -220,40 +220,40 @@ TYPED = (  # prompts that only look like code, a log or a quotation
 def test_what_is_pasted_goes_and_its_telling_line_is_kept(subtests: pytest.Subtests) -> None:
     for kind, (log, error) in PASTED.items():
         with subtests.test(kind=kind):
-            read = prepare(f"{ASK}\n{log}\n\n{ASK}")
+            read = prepare_prompt(f"{ASK}\n{log}\n\n{ASK}")
             assert (read.text, read.error) == (f"{ASK}\n{ASK}", error)
 
 
 def test_a_question_may_stand_directly_below_a_log() -> None:
-    assert [(kind, actual) for kind in PASTED if (actual := prepare(f"{PASTED[kind][0]}\n{ASK}").text) != ASK] == []
+    assert [(kind, actual) for kind in PASTED if (actual := prepare_prompt(f"{PASTED[kind][0]}\n{ASK}").text) != ASK] == []
 
 
 def test_lines_may_end_as_on_windows(subtests: pytest.Subtests) -> None:
     for kind, (log, error) in PASTED.items():
         with subtests.test(kind=kind):
-            read = prepare(f"{ASK}\n{log}".replace("\n", "\r\n"))
+            read = prepare_prompt(f"{ASK}\n{log}".replace("\n", "\r\n"))
             assert (read.text, read.error) == (ASK, error)
 
 
 def test_what_only_looks_like_code_or_a_log_stays(subtests: pytest.Subtests) -> None:
     for prompt in TYPED:
         with subtests.test(prompt=prompt):
-            read = prepare(prompt)
+            read = prepare_prompt(prompt)
             assert (read.text, read.error, read.pasted, is_typed(prompt)) == (prompt, "", 0, True)
 
 
 @given(st.lists(st.sampled_from(TYPED), min_size=1, max_size=12))
 def test_typed_lines_stay_in_any_company(lines: list[str]) -> None:
-    assert prepare("\n\n".join(lines)).text == "\n".join(lines)
+    assert prepare_prompt("\n\n".join(lines)).text == "\n".join(lines)
 
 
 def test_the_telling_line_is_the_first_that_names_the_error() -> None:
     log = "[info] failed once\n[error]: disk is full\n[error]: again"
-    assert prepare(log).error == "[error]: disk is full"
+    assert prepare_prompt(log).error == "[error]: disk is full"
 
 
 def test_a_telling_line_is_cut() -> None:
-    assert len(prepare("Error: " + "x" * 3_000).error) == MAX_PASTED_LINE
+    assert len(prepare_prompt("Error: " + "x" * 3_000).error) == MAX_PASTED_LINE
 
 
 plain_words = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyz\u00e4\u00f6\u00fc"), min_size=2, max_size=9)
@@ -265,28 +265,28 @@ sentences = st.lists(plain_words, min_size=4, max_size=12).map(" ".join)
 @given(st.lists(sentences, min_size=1, max_size=8), st.sampled_from([".", "?", "!", ":", ""]))
 def test_plain_sentences_stay(lines: list[str], end: str) -> None:
     typed = "\n".join(line + end for line in lines)
-    assert prepare(typed).text == typed
+    assert prepare_prompt(typed).text == typed
 
 
 @given(st.sampled_from(sorted(PASTED)), st.lists(sentences, max_size=3), st.lists(sentences, max_size=3))
 def test_sentences_around_a_log_stay_and_the_log_goes(kind: str, above: list[str], below: list[str]) -> None:
     assume(above or below or "\n" in PASTED[kind][0] or PASTED[kind][1])
     prompt = "\n".join([*above, "", PASTED[kind][0], "", *below])
-    assert prepare(prompt).text == "\n".join([*above, *below])
+    assert prepare_prompt(prompt).text == "\n".join([*above, *below])
 
 
 @pytest.mark.parametrize("below", ["???", "what now?", "  please fix it", "we need a cache", "fix the login page", "- fix it"])
 def test_what_somebody_says_directly_below_an_error_stays(below: str) -> None:
-    assert prepare(f"ValueError: no\n{below}").text == below.strip()
+    assert prepare_prompt(f"ValueError: no\n{below}").text == below.strip()
 
 
 @pytest.mark.parametrize("below", ["^^^^^", "  load(path)", "a.b.c = 3", "x0"])
 def test_what_is_no_sentence_directly_below_an_error_goes(below: str) -> None:
-    assert prepare(f"ValueError: no\n{below}").text == ""
+    assert prepare_prompt(f"ValueError: no\n{below}").text == ""
 
 
 def test_an_order_directly_below_an_announced_error_stays() -> None:
-    read = prepare("error: the build fails:\nadd the missing types to core")
+    read = prepare_prompt("error: the build fails:\nadd the missing types to core")
     assert (read.text, read.error) == ("add the missing types to core", "error: the build fails:")
 
 
@@ -305,7 +305,7 @@ def test_the_only_line_was_typed_unless_it_is_an_error(subtests: pytest.Subtests
     ]
     for prompt in cases:
         with subtests.test(prompt=prompt):
-            read = prepare(f"\n{prompt}\n")
+            read = prepare_prompt(f"\n{prompt}\n")
             assert (read.text, read.error, read.pasted) == (prompt, "", 0)
 
 
@@ -317,6 +317,6 @@ def test_the_only_line_was_typed_unless_it_is_an_error(subtests: pytest.Subtests
     ],
 )
 def test_what_tells_an_error_or_is_more_than_a_line_stays_pasted(prompt: str) -> None:
-    read = prepare(prompt)
+    read = prepare_prompt(prompt)
     assert read.text == ""
     assert read.pasted >= 1

@@ -1,4 +1,4 @@
-"""What of a prompt was typed: fenced lines, addresses and what an editor adds go, of a long one the ends are read."""
+"""Typed parts of a prompt: fenced lines, addresses and editors' additions are removed; long prompts keep their ends."""
 
 import unicodedata
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.typed import MAX_TYPED_END, ends_of, is_typed, prepare, runs_between_signs
+from subcog_hooks.text.typed import MAX_TYPED_END, ends_of, is_typed, prepare_prompt, runs_between_signs
 
 ASK = "why does this happen?"
 
@@ -14,7 +14,7 @@ ASK = "why does this happen?"
 def test_letters_are_composed() -> None:
     decomposed = unicodedata.normalize("NFD", "Warum schl\u00e4gt der \u00c5-Test fehl?")
     assert decomposed != unicodedata.normalize("NFC", decomposed)
-    assert prepare(decomposed).text == unicodedata.normalize("NFC", decomposed)
+    assert prepare_prompt(decomposed).text == unicodedata.normalize("NFC", decomposed)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_letters_are_composed() -> None:
     ],
 )
 def test_typographic_signs_become_plain(written: str, plain: str) -> None:
-    assert prepare(written).text == plain
+    assert prepare_prompt(written).text == plain
 
 
 def test_fenced_lines_go(subtests: pytest.Subtests) -> None:
@@ -48,13 +48,13 @@ def test_fenced_lines_go(subtests: pytest.Subtests) -> None:
     ]
     for prompt, typed, pasted in cases:
         with subtests.test(prompt=prompt):
-            read = prepare(prompt)
+            read = prepare_prompt(prompt)
             assert read.text == typed
             assert read.pasted >= pasted
 
 
 def test_marks_of_a_trace_open_no_fence() -> None:
-    assert prepare(f"    ~~~~^^^^\n{ASK}").text == ASK
+    assert prepare_prompt(f"    ~~~~^^^^\n{ASK}").text == ASK
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_marks_of_a_trace_open_no_fence() -> None:
     ],
 )
 def test_addresses_go(prompt: str, typed: str) -> None:
-    assert prepare(prompt).text == typed
+    assert prepare_prompt(prompt).text == typed
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_addresses_go(prompt: str, typed: str) -> None:
     ],
 )
 def test_what_an_editor_or_a_terminal_adds_goes(added: str) -> None:
-    assert prepare(added + ASK).text == ASK
+    assert prepare_prompt(added + ASK).text == ASK
     assert is_typed(added + ASK)
 
 
 def test_an_element_of_an_editor_that_is_not_closed_is_left() -> None:
-    assert prepare(f"{ASK} <ide_selection>why").text == f"{ASK} <ide_selection>why"
+    assert prepare_prompt(f"{ASK} <ide_selection>why").text == f"{ASK} <ide_selection>why"
 
 
 def test_what_nobody_asks_of_the_model_is_not_typed() -> None:
@@ -116,11 +116,11 @@ def test_of_a_long_prompt_head_and_tail_are_read() -> None:
     assert len(kept) == 2 * MAX_TYPED_END + 1
     assert kept.startswith("head word")
     assert kept.endswith("word tail")
-    assert len(prepare(prompt).text) <= len(kept)
+    assert len(prepare_prompt(prompt).text) <= len(kept)
 
 
 def test_blank_ends_of_a_long_prompt_are_no_ends() -> None:
-    assert prepare("\n" * 10**6 + ASK + "\n" * 10**6).text == ASK
+    assert prepare_prompt("\n" * 10**6 + ASK + "\n" * 10**6).text == ASK
 
 
 def test_the_ends_of_the_ends_are_the_ends() -> None:
@@ -142,11 +142,11 @@ CODE = "x = 1\n" * 1_000
     ids=["around it", "opened in what is left out", "closed in what is left out", "twice"],
 )
 def test_a_question_behind_a_fence_survives_any_cut(prompt: str, typed: str) -> None:
-    assert prepare(prompt).text.endswith(typed)
-    assert "x = 1" not in prepare(prompt).text
+    assert prepare_prompt(prompt).text.endswith(typed)
+    assert "x = 1" not in prepare_prompt(prompt).text
 
 
-HARD = {  # what could take a superlinear reader's time
+HARD = {  # texts on which a superlinear reader would take long
     "fences": "```\n" * 250_000,
     "open elements": "<ide_selection>" * 70_000,
     "elements": "<ide_selection></ide_selection>" * 32_000,
@@ -169,7 +169,7 @@ HARD = {  # what could take a superlinear reader's time
 def test_only_the_ends_of_a_long_prompt_are_taken_apart(subtests: pytest.Subtests) -> None:
     for shape, prompt in HARD.items():
         with subtests.test(shape=shape):
-            read = prepare(prompt)
+            read = prepare_prompt(prompt)
             assert len(ends_of(prompt)) <= 2 * MAX_TYPED_END + 1
             assert len(read.text) + len(read.error) <= 3 * len(ends_of(prompt))  # three dots for one sign at most
             assert read.pasted <= len(ends_of(prompt))
@@ -184,8 +184,8 @@ anything = st.text(st.characters(exclude_categories=()))  # surrogates and NUL t
 @example("```")
 @example("\u2028\u2029\x85\x1c")
 def test_any_text_is_prepared(text: str) -> None:
-    read = prepare(text)
-    assert prepare(text).text == read.text
+    read = prepare_prompt(text)
+    assert prepare_prompt(text).text == read.text
     assert read.text == "\n".join(line.strip() for line in read.text.split("\n") if line.strip())
     assert isinstance(is_typed(text), bool)
 
@@ -197,7 +197,7 @@ def test_any_text_is_prepared(text: str) -> None:
     )
 )
 def test_any_mixture_of_marks_is_prepared(parts: list[str]) -> None:
-    assert len(prepare("".join(parts)).text) <= len("".join(parts))
+    assert len(prepare_prompt("".join(parts)).text) <= len("".join(parts))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_any_mixture_of_marks_is_prepared(parts: list[str]) -> None:
     ],
 )
 def test_prose_behind_an_open_fence_was_typed_if_nothing_else(prompt: str, typed: str) -> None:
-    assert prepare(prompt).text == typed
+    assert prepare_prompt(prompt).text == typed
 
 
 def test_the_parts_of_a_text_stand_between_its_signs() -> None:

@@ -78,7 +78,7 @@ def _add_rules(source: RuleSource, location: str, text: str, changed_ms: int, ow
         paths = paths or [folder_glob]
     for pattern in list(paths):
         try:
-            globs.check(pattern)
+            globs.check_glob(pattern)
         except InvalidMemory:
             paths.remove(pattern)
             reading.left_out["is a glob that means nothing here"] += 1

@@ -9,7 +9,7 @@ from subcog_hooks.cli.claude_code import client, hook_entries, skills
 from subcog_hooks.cli.claude_code.client import Plugin
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.redaction.leaks import mask_secrets
 from subcog_hooks.text.sanitise import cut
 
 GOOD, NOTE, BAD = "good", "note", "bad"
@@ -84,7 +84,7 @@ def scope_option(name: str) -> str:
 def command_text(words: tuple[str, ...]) -> str:
     """Return a command for a terminal: one line, without control characters and secrets, of limited length."""
     whole = ["…" if "\n" in word else word for word in words]  # the code for an isolated interpreter
-    return cut(visible(mask(" ".join(whole))), MAX_COMMAND_SHOWN)
+    return cut(visible(mask_secrets(" ".join(whole))), MAX_COMMAND_SHOWN)
 
 
 def _commands(path: str) -> tuple[Mapping[str, list[list[str]]], list[str]]:

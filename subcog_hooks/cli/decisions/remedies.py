@@ -28,7 +28,7 @@ from subcog_hooks.store.project import Project
 from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
 from subcog_hooks.text import needs
-from subcog_hooks.text.typed import asked_in, prepare
+from subcog_hooks.text.typed import prepare_prompt, query_text
 
 BUDGET_MS = 10_000.0  # No prompt waits for this run.
 MIN_KEYWORD = 3  # letters of a keyword
@@ -107,7 +107,7 @@ def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) 
     ]
     if not (memory.questions and added and added[0][2] > 0.0):
         return None
-    text = asked_in(decision.prompt or "")
+    text = query_text(decision.prompt or "")
     encoder = static.StaticEncoder.open()
     try:
         asked, *theirs = map(encoder.vector, (text, *(question.text for question in memory.questions)))
@@ -118,7 +118,7 @@ def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) 
 
 
 def _split(decision: Decision, memory: Memory, index: LexicalIndex) -> tuple[list[Term], list[Term]]:
-    text = "\n".join((asked_in(decision.prompt or ""), *decision.borrowed))
+    text = "\n".join((query_text(decision.prompt or ""), *decision.borrowed))
     return Comparison(query.analyse_query(text, index), index.analysers).split_by(memory, index.analysers)
 
 
@@ -170,11 +170,11 @@ def needs_of(decision: Decision) -> list[str]:
 
     The order is: a follow-up prompt with its borrowed topics, questions, the typed text, other sentences, the failure line.
     """
-    prepared = prepare(decision.prompt or "")
-    typed = asked_in(decision.prompt or "", prepared)
-    parts = needs.parts_of(typed)
+    prepared = prepare_prompt(decision.prompt or "")
+    typed = query_text(decision.prompt or "", prepared)
+    parts = needs.separate_needs(typed)
     borrowed = [" ".join((typed, *decision.borrowed))] if decision.borrowed else []
-    texts = [*borrowed, *filter(needs.asks, parts), typed, *parts, prepared.failure]
+    texts = [*borrowed, *filter(needs.is_question, parts), typed, *parts, prepared.failure]
     return list(dict.fromkeys(_shorten(" ".join(text.split())) for text in texts if text.strip()))
 
 
@@ -210,7 +210,7 @@ def _triggers(memory: Memory, prompt: str, terms: Sequence[Term]) -> Iterator[tu
 
     One English word would match prompts on any subject.
     """
-    plain = triggers.plain(prompt).lower()
+    plain = triggers.plain_text(prompt).lower()
     usable = [term for term in terms if len(term.whole) >= MIN_KEYWORD and _typed_text(term).lower() in plain]
     words = [_typed_text(term).lower() for term in usable]
     for term in [term for term in usable if term.is_identifier][:1]:

@@ -17,7 +17,7 @@ from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Mark, Store
-from subcog_hooks.text.typed import asked_in
+from subcog_hooks.text.typed import query_text
 
 
 def mark_bad(id_: str, decision: str | None) -> None:
@@ -115,7 +115,7 @@ def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
     """Return the weighted terms of a prompt, with the topics that it borrowed from the prompt before."""
     if decision.prompt is None:
         return {}
-    return marks.prompt_terms("\n".join((asked_in(decision.prompt), *decision.borrowed)), context.index_of(store))
+    return marks.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
 
 
 ONLY_PROMPTS = "a memory is missed at a prompt; `subcog why --list` shows them"

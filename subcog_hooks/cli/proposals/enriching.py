@@ -167,7 +167,7 @@ def _is_narrow(glob: str) -> bool:
     if not any(map(str.isalpha, glob)) or globs.is_absolute(glob) or not glob.isprintable():
         return False
     try:
-        globs.check(glob)
+        globs.check_glob(glob)
     except InvalidMemory:
         return False
     return True

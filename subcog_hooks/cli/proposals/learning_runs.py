@@ -22,7 +22,7 @@ from subcog_hooks.learn.storing import LearningOptions, LearningReport
 from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.learn.turn_scores import ALL_KINDS
 from subcog_hooks.learn.turns import TypedTurn
-from subcog_hooks.redaction.redact import describe
+from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.settings.keys import is_ambiguous_name
 from subcog_hooks.store import learned
@@ -334,7 +334,7 @@ def print_report(report: LearningReport, *, dry_run: bool) -> None:
     if report.left_out:
         terminal.say(f"left out {pluralize(report.left_out, 'prompt')}, by {LEFT_OUT}")
     if report.removed:
-        terminal.say(describe(report.removed))
+        terminal.say(describe_removed(report.removed))
     read = f"read {pluralize(report.turns, 'prompt')} of {pluralize(report.read, 'session')}"
     unchanged = f", {report.unchanged} unchanged" if report.unchanged else ""
     kinds = Counter([*(proposal.kind for proposal in report.proposed), *(proposal.kind for proposal in report.fixes)])

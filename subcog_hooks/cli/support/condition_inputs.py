@@ -24,7 +24,7 @@ def parse_conditions(texts: Iterable[str]) -> dict[str, object]:
     """
     given = list(texts)
     objects = [text for text in given if text.lstrip().startswith("{")]
-    when = condition_checks.from_texts([text for text in given if text not in objects])
+    when = condition_checks.parse_conditions([text for text in given if text not in objects])
     for text in objects:
         loaded = _parse_json(text)
         if not loaded:
@@ -33,7 +33,7 @@ def parse_conditions(texts: Iterable[str]) -> dict[str, object]:
             if name in when:
                 raise InvalidMemory(f"when has {name[:80]!r} twice", "give all of it as JSON")
             when[name] = condition
-    condition_checks.check(when)
+    condition_checks.check_conditions(when)
     return when
 
 
@@ -78,7 +78,7 @@ def _short_text(name: str, operator: str, operand: object, quote: str) -> str:
 def _is_read_as(texts: list[str], name: str, condition: object) -> bool:
     """Return whether these texts are read as this condition; 1, 1.0 and true differ."""
     try:
-        return json.dumps(condition_checks.from_texts(texts)) == json.dumps({name: condition})
+        return json.dumps(condition_checks.parse_conditions(texts)) == json.dumps({name: condition})
     except InvalidMemory:
         return False
 
@@ -120,8 +120,8 @@ def _moment_phrase(memory: Memory) -> str:
         moments.append(f"when a prompt or a command matches {_alternatives(memory.triggers)}")
     if memory.paths:
         moments.append(f"when a tool touches {_alternatives(memory.paths)}")
-    if is_standing(memory.standing, memory.content) and (done := actions.governed_by(memory.content)):
-        moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.said, done))))
+    if is_standing(memory.standing, memory.content) and (done := actions.actions_of_rule(memory.content)):
+        moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.describe_action, done))))
     joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
     return joined + (f", only while {when}" if when else "") + expiry
 

@@ -9,7 +9,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.cues import condition_checks, globs
-from subcog_hooks.cues.conditions import KNOWN
+from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import facts
 from subcog_hooks.store import state_values as user_flags
 from subcog_hooks.store.memory import STATUSES
@@ -83,7 +83,7 @@ def files_of(paths: Sequence[str] | None, root: str | None) -> list[str]:
 def _from_root(path: str, root: str | None) -> str:
     if root and path and not path.endswith("/"):
         full = os.path.abspath(path if os.path.exists(path) else os.path.join(root, path))
-        path = globs.relative(full, root) or path
+        path = globs.relative_path(full, root) or path
     return path.replace(os.sep, "/").removeprefix("./")
 
 
@@ -123,7 +123,7 @@ def stated_facts(texts: Iterable[str]) -> dict[str, Value]:
     """
     given: dict[str, Value] = {}
     for text in texts:
-        name, value = condition_checks.fact_from_text(text)
+        name, value = condition_checks.parse_fact(text)
         if name in given:
             raise UsageError(f"{safe(name)} is stated twice", "a fact has one value")
         given[name] = value
@@ -136,7 +136,7 @@ def flag_facts() -> dict[str, Value]:
         return {}
     state = State.open(context.home(), WAIT_MS, terminal.say)
     try:
-        return {name: value for name, value in user_flags.find_flags(state).items() if name not in KNOWN}
+        return {name: value for name, value in user_flags.find_flags(state).items() if name not in FACT_KINDS}
     finally:
         state.close()
 

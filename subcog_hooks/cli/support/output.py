@@ -8,7 +8,7 @@ import time
 from functools import partial
 
 from subcog_hooks.core.control_characters import escape_controls, to_json
-from subcog_hooks.redaction.leaks import mask
+from subcog_hooks.redaction.leaks import mask_secrets
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import one_line
 
@@ -189,7 +189,7 @@ def pluralize(number: int, noun: str, plural: str | None = None) -> str:
 
 def safe(text: str) -> str:
     """Return stored text for a terminal: one line, without control sequences and secrets."""
-    return one_line(mask(text))
+    return one_line(mask_secrets(text))
 
 
 def redact_line(text: str) -> str:

@@ -52,7 +52,7 @@ def find_stale(store: Store, here: Project, max_entries: int = MAX_ENTRIES) -> S
             if _is_exact(glob):
                 missed.pop(memory.id, None)
             else:
-                wanted_globs.setdefault(folder, []).append(_WantedGlob(globs.absolute(glob), memory.id))
+                wanted_globs.setdefault(folder, []).append(_WantedGlob(globs.expand_home(glob), memory.id))
     unknown = _search_folders(wanted_globs, missed, here.root, max_entries)
     return StaleMemories([memory for memory in missed.values() if memory.id not in unknown], len(unknown & missed.keys()))
 
@@ -119,7 +119,7 @@ def _search_folder(folder: str, root: str, wanted: Sequence[_WantedGlob], max_en
     """Return the ids of memories with a file below `folder`, the number of visited entries, and whether all were visited."""
     keyed: dict[str, dict[str, set[str]]] = {}
     for wanted_glob in wanted:
-        keyed.setdefault(globs.key_of(wanted_glob.glob), {}).setdefault(wanted_glob.glob, set()).add(wanted_glob.id)
+        keyed.setdefault(globs.key_of_glob(wanted_glob.glob), {}).setdefault(wanted_glob.glob, set()).add(wanted_glob.id)
     left = {wanted_glob.id for wanted_glob in wanted}
     seen = 0
     is_whole = True
@@ -133,8 +133,8 @@ def _search_folder(folder: str, root: str, wanted: Sequence[_WantedGlob], max_en
         if path.endswith("/"):
             continue
         absolute = path.replace(os.sep, "/")
-        relative = globs.relative(path, root) or absolute
-        for key in globs.keys_of(absolute):
+        relative = globs.relative_path(path, root) or absolute
+        for key in globs.keys_of_path(absolute):
             for glob, ids in keyed.get(key, {}).items():
                 if not ids.isdisjoint(left) and globs.matches(glob, absolute if globs.is_absolute(glob) else relative):
                     left -= ids

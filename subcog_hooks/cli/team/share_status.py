@@ -10,8 +10,8 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
-from subcog_hooks.share.server_schema import KEPT_OWN, LOST
-from subcog_hooks.share.synced import CHANGED, ERASED, NOTHING, Known, Overruling, ShareState
+from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
+from subcog_hooks.share.synced import CHANGED, ERASED, NOTHING_LOOKED_AT, Overruling, ShareState, SyncRecord
 from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, next_change_date, now_ms
 from subcog_hooks.store.store import Store
 
@@ -27,7 +27,7 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whol
     max_shown = sys.maxsize if is_whole else MAX_PREVIEW
     with context.reading() as store, ShareState.open(context.home()) as state:
         for name in projects:
-            on_server = {record.id: record for record in state.every(name)} if name in agreed else {}
+            on_server = {record.id: record for record in state.project_records(name)} if name in agreed else {}
             ready, refused = _documents_to_send(store, name, on_server) if store else ([], [])
             gone_count = _count_gone(store, on_server) if store else 0
             and_gone = (
@@ -47,7 +47,7 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), *, is_whol
 
 
 def _documents_to_send(
-    store: Store, project: str, on_server: Mapping[str, Known]
+    store: Store, project: str, on_server: Mapping[str, SyncRecord]
 ) -> tuple[list[tuple[Memory, server_documents.Document]], list[str]]:
     """Return the memories of a project to send, with their documents, and the problems of the others.
 
@@ -56,33 +56,33 @@ def _documents_to_send(
     ready, refused = [], []
     for memory in store.all(_STATUSES):
         before = on_server.get(memory.id)
-        if not server_documents.may_leave(memory, frozenset((project,))) or (before and _is_settled(memory, before)):
+        if not server_documents.is_shareable(memory, frozenset((project,))) or (before and _is_settled(memory, before)):
             continue
         try:
-            ready.append((memory, server_documents.leaving(memory, before.withheld if before else None)))
+            ready.append((memory, server_documents.document_to_send(memory, before.withheld if before else None)))
         except InvalidMemory as error:
             refused.append(error.message)
     return ready, refused
 
 
-def is_waiting(memory: Memory, before: Known | None, project: str) -> bool:
+def is_waiting(memory: Memory, before: SyncRecord | None, project: str) -> bool:
     """Return whether a memory or its deletion has to be sent. before: the server's record of it."""
-    if server_documents.may_leave(memory, frozenset((project,))):
+    if server_documents.is_shareable(memory, frozenset((project,))):
         return before is None or not _is_settled(memory, before)
     return before is not None and not before.is_deleted and _is_gone(before, memory)
 
 
-def _is_settled(memory: Memory, before: Known) -> bool:
+def _is_settled(memory: Memory, before: SyncRecord) -> bool:
     return before.local == server_documents.local_digest(memory) and not before.missed and not before.sending
 
 
-def _count_gone(store: Store, on_server: Mapping[str, Known]) -> int:
+def _count_gone(store: Store, on_server: Mapping[str, SyncRecord]) -> int:
     shared = [record for record in on_server.values() if not record.is_deleted]
     stored = store.by_ids([record.id for record in shared])
     return sum(_is_gone(record, stored.get(record.id)) for record in shared)
 
 
-def _is_gone(record: Known, memory: Memory | None) -> bool:
+def _is_gone(record: SyncRecord, memory: Memory | None) -> bool:
     if memory is None or memory.status == "deleted":
         return True
     is_elsewhere = memory.scope != "project" or memory.project != record.project
@@ -104,14 +104,14 @@ def count_waiting(projects: Sequence[str], agreed: Sequence[str]) -> dict[str, i
         if store is None:
             return waiting
         for name in projects:
-            revision = state.progress(name)[1] if name in agreed else NOTHING
+            revision = state.progress(name)[1] if name in agreed else NOTHING_LOOKED_AT
             changed = store.changes(revision, store.revision(), 0, COUNT_BATCH)
             while changed:
-                on_server = state.find(name, [memory.id for memory in changed]) if name in agreed else {}
+                on_server = state.records_by_id(name, [memory.id for memory in changed]) if name in agreed else {}
                 waiting[name] += sum(is_waiting(memory, on_server.get(memory.id), name) for memory in changed)
                 changed = store.changes(revision, store.revision(), changed[-1].seq + 1, COUNT_BATCH)
             if name in agreed:
-                purged = state.of_seqs(store.purged_after(revision))
+                purged = state.records_of_seqs(store.purged_after(revision))
                 waiting[name] += sum(record.project == name and not record.is_deleted for record in purged)
     return waiting
 
@@ -119,7 +119,7 @@ def count_waiting(projects: Sequence[str], agreed: Sequence[str]) -> dict[str, i
 def find_lost_versions(projects: Sequence[str]) -> list[Memory]:
     """Return the versions of memories of these projects that lost a conflict, the newest first."""
     with context.reading() as store:
-        versions = store.newest_with_prefix(LOST, MAX_LOST) if store else []
+        versions = store.newest_with_prefix(LOST_PREFIX, MAX_LOST) if store else []
     return [memory for memory in versions if memory.status == "superseded" and memory.project in projects]
 
 
@@ -153,12 +153,12 @@ def _find_own_versions(store: Store, notes: Mapping[str, Overruling]) -> dict[st
 
     It may be a version that lost a conflict, where the other version is known to be a colleague's.
     """
-    versions = [memory for prefix in (KEPT_OWN, LOST) for memory in store.newest_with_prefix(prefix, MAX_KEPT)]
+    versions = [memory for prefix in (KEPT_OWN_PREFIX, LOST_PREFIX) for memory in store.newest_with_prefix(prefix, MAX_KEPT)]
     own = [
         memory
         for memory in versions
         if memory.status == "superseded"
-        and (memory.id.startswith(KEPT_OWN) or (memory.trust != TEAM and memory.superseded_by in notes))
+        and (memory.id.startswith(KEPT_OWN_PREFIX) or (memory.trust != TEAM and memory.superseded_by in notes))
     ]
     own.sort(key=lambda memory: memory.updated_at)
     return {memory.superseded_by: memory for memory in own if memory.superseded_by}
@@ -190,13 +190,13 @@ def _change_of_own(id_: str, note: Overruling | None, memory: Memory | None, kep
 
 def _changed_fields(before: Memory, after: Memory) -> tuple[str, ...]:
     """Return the fields in which two versions differ, except trust, status and time."""
-    old, new = server_documents.with_withheld(before, {}), server_documents.with_withheld(after, {})
+    old, new = server_documents.document_with_withheld(before, {}), server_documents.document_with_withheld(after, {})
     old["project"], new["project"] = before.project, after.project
     names = sorted({*old, *new} - {"updated_at", "trust", "status", "superseded_by"})
     return tuple([name for name in names if (old.get(name) or None) != (new.get(name) or None)])
 
 
-def find_withheld_changes(held: Sequence[Known]) -> list[tuple[str, str, tuple[str, ...]]]:
+def find_withheld_changes(held: Sequence[SyncRecord]) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return one's own memories with colleagues' changes that are not applied: id, colleague, fields."""
     with context.reading() as store:
         stored = store.by_ids([record.id for record in held]) if store and held else {}
@@ -218,7 +218,7 @@ def restore_own(changes: Sequence[OwnChange], store: Store, state: ShareState) -
         restored.append(_add_anew(change, ids, store) if change.kind == ERASED else _put_back(change, store))
         if change.before.id != change.id:
             store.modify([change.before.id], lambda kept: kept.with_changes(status="deleted", updated_at=now_ms()))
-        state.settle([change.id])
+        state.forget_overrulings([change.id])
     return restored
 
 

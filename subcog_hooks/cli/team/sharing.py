@@ -27,7 +27,7 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.settings.defaults import SHARE_URL
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.share import server_connection, server_documents, server_schema, server_vectors
-from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, locked
+from subcog_hooks.share.sync import SYNC_LOCK_WAIT_MS, Sync, SyncOutcome, sync_lock
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.project import resolve_identity
@@ -77,8 +77,8 @@ def connect(
     url: str, wait_s: int = server_connection.CONNECT_WAIT_S
 ) -> Iterator[tuple[server_connection.Connection, server_schema.TeamTables]]:
     """Yield the connection to a server with our tables, and the description of the tables. Raises ConfigError, ServerError."""
-    with server_connection.opened(url, wait_s) as connection, server_connection.translated(url):
-        yield connection, server_schema.require(connection)
+    with server_connection.open_connection(url, wait_s) as connection, server_connection.raise_server_errors(url):
+        yield connection, server_schema.require_tables(connection)
 
 
 def synchronise(
@@ -97,7 +97,7 @@ def synchronise(
     """
     url = url_of(settings)
     with (
-        locked(home, lock_wait_ms),
+        sync_lock(home, lock_wait_ms),
         context.writing() as store,
         ShareState.open(home) as state,
         connect(url, wait_s) as (server, tables),
@@ -130,9 +130,9 @@ def _exchange_vectors(
         with spaces.open_vectors(context.home(), work.store, PACKAGED) as own:
             for project in projects:
                 if arrived := [memory for memory in work.arrived if memory.project == project]:
-                    server_vectors.take(server, tables.vector_schema, project, arrived, own, advance)
+                    server_vectors.receive_vectors(server, tables.vector_schema, project, arrived, own, advance)
                 if tables.may_write and project not in work.outcome.refused:
-                    server_vectors.send(server, tables.vector_type, state, work.store, own, project, advance)
+                    server_vectors.send_vectors(server, tables.vector_type, state, work.store, own, project, advance)
     except ExtensionMissing:
         pass  # `doctor` reports it.
     except (StoreError, ModelError) as error:
@@ -144,7 +144,7 @@ def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
 
     Raises ConfigError for an incomplete address, ServerError without psycopg.
     """
-    agreed = state.agreed(server_connection.identity_of(url_of(settings)))
+    agreed = state.agreed_projects(server_connection.server_identity(url_of(settings)))
     return tuple(name for name in projects_of(settings) if name in agreed)
 
 
@@ -153,11 +153,11 @@ def find_changed_server(state: ShareState, settings: Settings) -> NotAgreedTo | 
     url = url_of(settings)
     agreed = agreed_projects(state, settings)
     new = [name for name in projects_of(settings) if name not in agreed]
-    before = state.agreed_elsewhere(new, server_connection.identity_of(url))
+    before = state.agreed_elsewhere(new, server_connection.server_identity(url))
     if not before:
         return None
     places = " and ".join(before)
-    fact = f"{server_connection.place_of(url)} is not the server that you agreed to share with, which was at {places}"
+    fact = f"{server_connection.server_address(url)} is not the server that you agreed to share with, which was at {places}"
     return NotAgreedTo(fact, CHOOSE_IT)
 
 
@@ -179,20 +179,20 @@ def erase_on_server(memories: Sequence[Memory]) -> None:
     settings = context.settings()
     url, projects = url_of(settings), projects_of(settings)
     with (
-        locked(context.home()),  # A synchronisation under way could send them again.
+        sync_lock(context.home()),  # A synchronisation under way could send them again.
         ShareState.open(context.home()) as state,
         connect(url) as (server, tables),
     ):
         _require_agreed(state, tables, url, [memory.project for memory in memories if memory.project])
         if not tables.may_write:
             hint = "nothing was erased; one who may write erases it everywhere, `subcog forget --purge` erases it here"
-            raise ServerError(f"your role may only read at {server_connection.place_of(url)}", hint)
-        server_documents.erase(server, projects, [memory.id for memory in memories], has_vectors=tables.has_vectors)
+            raise ServerError(f"your role may only read at {server_connection.server_address(url)}", hint)
+        server_documents.erase_memories(server, projects, [memory.id for memory in memories], has_vectors=tables.has_vectors)
 
 
 def _require_agreed(state: ShareState, tables: server_schema.TeamTables, url: str, projects: Sequence[str]) -> None:
-    if not state.is_agreed_to(tables.server, server_connection.identity_of(url), projects):
-        fact = f"the database at {server_connection.place_of(url)} is not the one that you agreed to share with"
+    if not state.is_agreed_to(tables.server, server_connection.server_identity(url), projects):
+        fact = f"the database at {server_connection.server_address(url)} is not the one that you agreed to share with"
         raise NotAgreedTo(fact, CHOOSE_IT)
 
 
@@ -215,7 +215,7 @@ def synchronise_in_background(home: Home, settings: Settings, pace: Pace = FULL_
             return
         try:
             outcome = synchronise(
-                home, settings, projects, wait_s=server_connection.RESTING_WAIT_S, lock_wait_ms=0, advance=advance
+                home, settings, projects, wait_s=server_connection.BACKGROUND_WAIT_S, lock_wait_ms=0, advance=advance
             )
         except ServerError as error:
             record_failure(home, error.message)
@@ -232,23 +232,23 @@ def record_outcome(home: Home, outcome: SyncOutcome) -> str:
     """Record a complete synchronisation for `share status`. Return a text about refused projects, "" for none."""
     refusal = f"your role may write nothing of {', '.join(outcome.refused)} there" if outcome.refused else ""
     with ShareState.open(home) as state:
-        state.note(FAILURE, refusal)
+        state.write_note(FAILURE, refusal)
         if not refusal:
-            state.note(SYNCED, str(now_ms()))
+            state.write_note(SYNCED, str(now_ms()))
         if outcome.left:
             counts = load_left_counts(state)
             counts |= {name: counts.get(name, 0) + count for name, count in outcome.left.items()}
-            state.note(LEFT, json.dumps(counts))
+            state.write_note(LEFT, json.dumps(counts))
     return refusal
 
 
 def record_failure(home: Home, failure: str) -> None:
     """Record why a synchronisation ended early, for `share status`."""
     with ShareState.open(home) as state:
-        state.note(FAILURE, failure)
+        state.write_note(FAILURE, failure)
 
 
 def load_left_counts(state: ShareState) -> dict[str, int]:
     """Return the number of memories left out so far, by the colleague's role."""
-    counts: dict[str, int] = json.loads(state.noted(LEFT) or "{}")
+    counts: dict[str, int] = json.loads(state.read_note(LEFT) or "{}")
     return counts

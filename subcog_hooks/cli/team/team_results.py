@@ -57,7 +57,7 @@ def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
     with sharing.connect(url) as (server, tables):
         alpha, why = _alpha(numbers, query_type)
         started = time.perf_counter()
-        hits = team_search.search(server, tables, request, numbers, alpha, now_ms())
+        hits = team_search.search_server(server, tables, request, numbers, alpha, now_ms())
         elapsed = (time.perf_counter() - started) * 1_000
         compared = team_search.count_without_graph(server, tables, request)
     if note:
