@@ -23,13 +23,13 @@ def main() -> None:
     if command == "hook":
         _run_hook()
     if command == "block" and (prompt := _read_block_words(arguments)):
-        from subcog_hooks.hook import one_prompt
+        from subcog_hooks.hook import block_command
 
-        os._exit(one_prompt.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms
+        os._exit(block_command.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms
     if command == "show" and os.environ.get("CLAUDECODE") == "1":
-        from subcog_hooks.hook import opening
+        from subcog_hooks.hook import show_command
 
-        if (code := opening.print_memories(arguments)) is not None:
+        if (code := show_command.print_memories(arguments)) is not None:
             os._exit(code)
     try:
         if command == "search":

@@ -175,7 +175,7 @@ def _mib_on_disk(folder: str) -> float:
 def opened(root: str) -> Iterator[Sources]:
     """Open what the hook opens."""
     from subcog_hooks.core.paths import Home
-    from subcog_hooks.embed import static
+    from subcog_hooks.embed import query_encoder
     from subcog_hooks.recall import vectors as recall_vectors
     from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.store.index import LexicalIndex
@@ -184,8 +184,8 @@ def opened(root: str) -> Iterator[Sources]:
 
     home = Home(root)
     index = LexicalIndex.open(home)
-    encoder = static.StaticEncoder.open()
-    with Store.reader(home) as store, VectorStore.reader(home, static.SPACE, encoder.dimension) as vectors:
+    encoder = query_encoder.StaticEncoder.open()
+    with Store.reader(home) as store, VectorStore.reader(home, query_encoder.SPACE, encoder.dimension) as vectors:
         yield Sources(index, store, recall_vectors.SearchSpace(vectors, encoder.encode))
 
 

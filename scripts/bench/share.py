@@ -26,8 +26,8 @@ from scripts.bench.figures import parse_positive, quantile
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.bulk import encode_many
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.share import server_connection, server_schema, server_vectors, team_search
 from subcog_hooks.share.sync import Sync

@@ -25,7 +25,7 @@ from subcog_hooks.intent import keywords
 from subcog_hooks.intent.keywords import NAMES, find_cues
 from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import split_prompt
-from subcog_hooks.text.typed import prepare_prompt
+from subcog_hooks.text.typed_prompt import prepare_prompt
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OWN = os.path.join(ROOT, "tests", "data", "intent", "prompts.jsonl")

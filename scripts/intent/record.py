@@ -25,7 +25,7 @@ from subcog_hooks.intent import classifier
 from subcog_hooks.llm import disclosure, providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings import loading
-from subcog_hooks.text.typed import ends_of
+from subcog_hooks.text.typed_prompt import ends_of
 
 ASK_S = 60.0  # for one answer
 MOST_FAILURES = 5  # one after the other: then nobody is there

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.intent import keywords
 from subcog_hooks.recall import channel, pipeline
 from subcog_hooks.recall import vectors as recall_vectors
@@ -24,8 +24,8 @@ from subcog_hooks.recall.hits import Eligibility, Hit
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Store, audiences_of
 from subcog_hooks.store.vector_store import VectorStore
-from subcog_hooks.text.needs import needs_of
-from subcog_hooks.text.typed import query_text
+from subcog_hooks.text.prompt_needs import needs_of
+from subcog_hooks.text.typed_prompt import query_text
 from tests.eval.systems import FROZEN_MS, PATIENCE_MS
 
 DEPTH = 10  # candidates of a prompt, best first by score

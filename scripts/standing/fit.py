@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scripts.tables import write_rows
-from subcog_hooks.text import standing
+from subcog_hooks.text import standing_rules
 
 NOTES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "notes.jsonl")
 PULL = 1.0  # of every weight but the intercept towards 0
@@ -32,8 +32,11 @@ def main() -> None:
     given = asked.parse_args()
     with open(NOTES, encoding="utf-8") as file:
         notes = [json.loads(line) for line in file]
-    pieces = [standing.signs_of(note["text"]) for note in notes]
-    names = [standing.INTERCEPT, *sorted({name for seen in pieces for signs in seen for name in signs} - {standing.INTERCEPT})]
+    pieces = [standing_rules.signs_of(note["text"]) for note in notes]
+    names = [
+        standing_rules.INTERCEPT,
+        *sorted({name for seen in pieces for signs in seen for name in signs} - {standing_rules.INTERCEPT}),
+    ]
     bags = [np.array([[signs.get(name, 0.0) for name in names] for signs in seen]) for seen in pieces]
     labels = np.array([float(note["standing"]) for note in notes])
     projects = np.array([note["project"] for note in notes])
@@ -92,7 +95,7 @@ def report(judged: Floats, labels: Floats) -> None:
 def write(weights: dict[str, float]) -> None:
     """Put the weights into the package's table, in the order of their names."""
     rows = [[name, str(round(float(weight), 2))] for name, weight in weights.items()]
-    write_rows(standing.__file__, "standing_weights.tsv", rows)
+    write_rows(standing_rules.__file__, "standing_weights.tsv", rows)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ import typer
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.commands import COMMANDS
-from subcog_hooks.cli.support import guard
+from subcog_hooks.cli.support import error_guard
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE
-from subcog_hooks.redaction.leaks import mask_secrets
+from subcog_hooks.redaction.masking import mask_secrets
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
 COMPLETION_VARIABLE = "_SUBCOG_COMPLETE"  # click derives this variable from the name; the shell sets it for completion
@@ -86,7 +86,7 @@ def run_command_line() -> None:
     prefer_utf8()
     arguments, flags = _split_common_options(sys.argv[1:])
     terminal.begin_run(quiet="--quiet" in flags)
-    code = guard.guard(lambda: _call_command(arguments), is_debugged="--debug" in flags)
+    code = error_guard.guard(lambda: _call_command(arguments), is_debugged="--debug" in flags)
     if terminal.has_left_work:
         os._exit(code)  # a library that a thread is loading does not survive the teardown
     sys.exit(code)
@@ -129,4 +129,4 @@ def _report_usage_error(message: str, arguments: list[str]) -> None:
     hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
     if message.startswith("No such option"):
         hint = "put -- before a text that begins with a dash, or " + hint
-    guard.complain(mask_secrets(message)[:200].rstrip("."), hint)
+    error_guard.complain(mask_secrets(message)[:200].rstrip("."), hint)

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from subcog_hooks.cli.decisions import trial
-from subcog_hooks.cli.proposals import enriching, enrichment
-from subcog_hooks.cli.proposals.enriching import (
+from subcog_hooks.cli.proposals import enrichment, enrichment_questions
+from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, CallBudget
+from subcog_hooks.cli.proposals.enrichment_questions import (
     CheckedSuggestions,
     Pair,
     batches_of,
@@ -15,7 +16,6 @@ from subcog_hooks.cli.proposals.enriching import (
     find_pairs,
     read_conflicts,
 )
-from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, CallBudget
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE
@@ -126,7 +126,7 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
                     conflict_count += 1
                     _print_conflict(pair)
                     if not dry_run:
-                        enriching.add_suggestion(state, pair.older.id, CONFLICT, pair.newer.id, provider.name)
+                        enrichment_questions.add_suggestion(state, pair.older.id, CONFLICT, pair.newer.id, provider.name)
                 if not dry_run:
                     state_values.note_tried(state, pair.key, pair.digest)
             advance(len(batch))

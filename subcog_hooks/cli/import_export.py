@@ -8,7 +8,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from subcog_hooks.capture import import_files, importing, jsonl
+from subcog_hooks.capture import import_files, import_run, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, commit_reasons
 from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress
@@ -155,7 +155,7 @@ def _report_interruption(store: Store) -> Iterator[None]:
 
 def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
     with progress.track_items("reading", import_files.count_lines(source)) as advance:
-        return importing.import_path(source, store, options, advance)
+        return import_run.import_path(source, store, options, advance)
 
 
 def _index_memories(store: Store, count: int) -> None:

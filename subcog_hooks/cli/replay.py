@@ -13,7 +13,7 @@ from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.support import completion, context
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.core.errors import NoMemory, UsageError
-from subcog_hooks.redaction.leaks import MASK
+from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.store.decision import INJECTED, MAX_PROMPT, SPOKE, Candidate, Decision
 from subcog_hooks.store.memory import Memory
 

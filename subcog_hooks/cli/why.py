@@ -20,7 +20,7 @@ from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Filter, Store, audiences_of
-from subcog_hooks.text.typed import query_text
+from subcog_hooks.text.typed_prompt import query_text
 
 DEFAULT_LIMIT = 20
 

@@ -25,7 +25,7 @@ from subcog_hooks.cues.conditions import (
     is_number,
     is_scalar,
 )
-from subcog_hooks.cues.tools import TOOLS
+from subcog_hooks.cues.tool_names import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from subcog_hooks.embed.layout import PackedEncoder
-from subcog_hooks.embed.static import INT8, MAX_TOKENS, OF_FIRST, OF_SECOND, PACKAGED, token_ids
+from subcog_hooks.embed.query_encoder import INT8, MAX_TOKENS, OF_FIRST, OF_SECOND, PACKAGED, token_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

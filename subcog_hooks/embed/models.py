@@ -7,7 +7,7 @@ import os
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ModelError, UsageError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.embed import static
+from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.space import PACKAGED, Space
 
 TYPE_CHECKING = False
@@ -142,11 +142,11 @@ def vector_makers(space: Space) -> tuple[str, str]:
         checksum = _read_description(space.folder).get("checksum")
         return f"{checksum} {RECIPE}" if checksum else "", ""
     try:
-        encoder = static.StaticEncoder.open(static.PACKAGED)
+        encoder = query_encoder.StaticEncoder.open(query_encoder.PACKAGED)
     except ModelError:  # its user raises it
         return f"{PACKAGED_CHECKSUM} {RECIPE}", ""
     encoder.close()
-    return f"{PACKAGED_CHECKSUM} {RECIPE}", f"{encoder.checksum:08x} {static.MAX_TOKENS} {RECIPE}"
+    return f"{PACKAGED_CHECKSUM} {RECIPE}", f"{encoder.checksum:08x} {query_encoder.MAX_TOKENS} {RECIPE}"
 
 
 def checksum_of(folder: str, names: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 import os
 
-from subcog_hooks.embed import static
+from subcog_hooks.embed import query_encoder
 
 
 class Space:
@@ -21,7 +21,7 @@ class Space:
 
     @property
     def is_packaged(self) -> bool:
-        return self.name == static.SPACE
+        return self.name == query_encoder.SPACE
 
     @property
     def remedy(self) -> str:
@@ -34,7 +34,7 @@ class Space:
 
 
 PACKAGED = Space(
-    static.SPACE,
+    query_encoder.SPACE,
     "sentence-transformers/all-MiniLM-L6-v2",
     384,
     os.path.join(os.path.dirname(os.path.abspath(__file__)), "minilm"),

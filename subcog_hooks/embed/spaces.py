@@ -68,7 +68,7 @@ def provisional_encoder(space: Space) -> Encode:
             from subcog_hooks.embed.bulk import encode_many  # with numpy, 65 ms
 
             return [vector or None for vector in encode_many(texts)]
-        from subcog_hooks.embed.static import StaticEncoder  # most callers have no new texts
+        from subcog_hooks.embed.query_encoder import StaticEncoder  # most callers have no new texts
 
         encoder = StaticEncoder.open()
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from subcog_hooks.core.light_json import quote
-from subcog_hooks.redaction.leaks import mask_secrets
+from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.memory import colleague_in
 from subcog_hooks.text.sanitise import cut, disarm, neutralise, one_line, utf16_units
 

@@ -79,7 +79,7 @@ class BriefScore:
     def kind(self) -> float:
         """The advantage of a rule over a fact. The text decides where neither `standing` nor the namespace does."""
         if self._kind is None:
-            from subcog_hooks.text.standing import certainty_of  # Most namespaces tell the kind.
+            from subcog_hooks.text.standing_rules import certainty_of  # Most namespaces tell the kind.
 
             self._kind = TEXT_WEIGHT * certainty_of(self.memory.content)
         return KIND_WEIGHT * self._kind

@@ -169,10 +169,10 @@ def _render_offer(
 
 def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple[list[Pointer], str]:
     """Return the lines that point at memories, and the command that opens one, "" where the session has had it."""
-    from subcog_hooks.hook import gist, opening
+    from subcog_hooks.hook import gist, show_command
 
     lines = [Pointer(hit.memory.id, gist.gist_of(hit.memory.content, offer.prompt), hit.memory.noted) for hit in hits]
-    return lines, opening.command_of_agent() if is_first else ""
+    return lines, show_command.command_of_agent() if is_first else ""
 
 
 def _block_entry(hit: Hit, now_ms: int, *, tells_relevance: bool) -> Entry:

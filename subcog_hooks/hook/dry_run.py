@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from subcog_hooks.hook import deliver, recalled, record
+from subcog_hooks.hook import deliver, prompt_recall, record
 from subcog_hooks.hook.call import HookCall, close_left_open
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt import decide_prompt
-from subcog_hooks.hook.reading import PromptReading
+from subcog_hooks.hook.prompt_reading import PromptReading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,4 +70,4 @@ def decide_dry(
         return record.decision_of_prompt(reading, verdict)
     finally:  # This process may go on with a hundred more prompts.
         close_left_open()
-        recalled.close_left_open()
+        prompt_recall.close_left_open()

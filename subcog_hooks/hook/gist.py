@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.hook.block import MAX_GIST
-from subcog_hooks.text.needs import split_sentences
+from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.sanitise import utf16_units
 
 TYPE_CHECKING = False

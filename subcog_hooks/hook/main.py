@@ -225,9 +225,9 @@ def _handle_payload(output: Output) -> None:
 
         session.respond(payload, home, output.write, deadline)
     else:
-        from subcog_hooks.hook import bookkeeping
+        from subcog_hooks.hook import end_events
 
-        bookkeeping.note_session_activity(payload, home, deadline)
+        end_events.note_session_activity(payload, home, deadline)
 
 
 def _read_payload() -> bytes | None:

@@ -9,7 +9,7 @@ from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.redaction.leaks import mask_secrets
+from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import LexicalIndex

@@ -5,12 +5,12 @@ from __future__ import annotations
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.hook.reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
+from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.intent import detector
 from subcog_hooks.store import ledger, state_values
 from subcog_hooks.store.decision import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
-from subcog_hooks.text import typed
+from subcog_hooks.text import typed_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _silence_reason(reading: PromptReading) -> str:
         return OFF
     if state_values.is_paused(reading.call.state, reading.call.now_ms):
         return PAUSED
-    return "" if typed.is_typed(reading.prompt) else NOT_TYPED  # Last, since only this outcome allows a stored text.
+    return "" if typed_prompt.is_typed(reading.prompt) else NOT_TYPED  # Last, since only this outcome allows a stored text.
 
 
 def _decide_by_words(reading: PromptReading) -> Verdict:
@@ -137,9 +137,9 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
         remarks = [matches.note] if matches is not None and matches.note else []
         outcome = REPEATED if matches else INTENT
         return Verdict(outcome, detected=detected, examined=examined, borrowed=reading.borrowed, remarks=remarks)
-    from subcog_hooks.hook import recalled  # 10 ms, and most prompts have ended above.
+    from subcog_hooks.hook import prompt_recall  # 10 ms, and most prompts have ended above.
 
-    return recalled.decide_by_recall(reading) if is_asked else recalled.decide_by_cues(reading)
+    return prompt_recall.decide_by_recall(reading) if is_asked else prompt_recall.decide_by_cues(reading)
 
 
 def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics: int) -> bool:

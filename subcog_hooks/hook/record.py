@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.choose import Judgement
-    from subcog_hooks.hook.reading import PromptReading
+    from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.intent.detector import Examined
     from subcog_hooks.recall.hits import Hit
@@ -165,8 +165,8 @@ def storable_prompt(prompt: str) -> str | None:
     True
     """
     from subcog_hooks.llm import disclosure  # Some users store no prompts.
-    from subcog_hooks.redaction.leaks import mask_secrets
-    from subcog_hooks.text.typed import ends_of
+    from subcog_hooks.redaction.masking import mask_secrets
+    from subcog_hooks.text.typed_prompt import ends_of
 
     if len(prompt) > MAX_MASKED:
         return None

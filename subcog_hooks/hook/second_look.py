@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import ConfigError, ProviderError, StoreBusy, Subc
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook import choose, detached, recalled
+from subcog_hooks.hook import choose, detached, prompt_recall
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.record import candidates
@@ -25,7 +25,7 @@ from subcog_hooks.llm.question import SHORT_ANSWER, Question
 from subcog_hooks.recall import neural_relevance, pipeline, tuning
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
-from subcog_hooks.redaction.leaks import mask_secrets
+from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import LEARN, NEVER
 from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
@@ -283,7 +283,7 @@ def judge_look(task: Task, call: HookCall, hits: Sequence[Hit], numbers: tuning.
     settings = call.settings
     pipeline.weigh_for_prompt(hits, Intent(task.type, task.confidence), task.position, numbers)
     neural_relevance.reweigh_hits(hits)
-    recalled.discount_absent(hits, call)
+    prompt_recall.discount_absent(hits, call)
     ordered = pipeline.sort_by_relevance(hits)
     threshold = look_threshold(task, call)
     ranking = rank_hits(task.search_text, [hit for hit in ordered if _is_new(hit, call)], call)

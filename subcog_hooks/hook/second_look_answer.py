@@ -6,7 +6,7 @@ It is dropped after a change of topic, or where the session has read the memory'
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.cues.tools import READING
+from subcog_hooks.cues.tool_names import READING
 from subcog_hooks.hook import choose
 from subcog_hooks.hook.verdict import Offer
 from subcog_hooks.recall.hits import Hit
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.hook.reading import PromptReading
+    from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.second_looks import WaitingAnswer

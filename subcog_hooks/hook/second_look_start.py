@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.hook.reading import PromptReading
+    from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.loading import Settings

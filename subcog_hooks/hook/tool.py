@@ -6,7 +6,7 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.cues import globs
-from subcog_hooks.cues.tools import READING, SEARCHES, TOOLS
+from subcog_hooks.cues.tool_names import READING, SEARCHES, TOOLS
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import TOOL_EVENT, session_of, text_of
 from subcog_hooks.recall.hits import ACTION, MENTION, PATH, PATTERN, STATE
@@ -243,7 +243,7 @@ class ToolSearch:
         memories = self._eligible_memories(closest, closest if self._target.owner else ())
         if not memories:
             return []
-        from subcog_hooks.text.standing import is_standing
+        from subcog_hooks.text.standing_rules import is_standing
 
         return [memory for memory in memories if names_of[memory.seq] > 1 or is_standing(memory.standing, memory.content)][:1]
 
@@ -353,12 +353,12 @@ def _looks_like_opening(payload: dict[str, object]) -> bool:
 
 def _allow_opening(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
     """Let the agent open the session's memories, without a question to the person. Return whether the command may run."""
-    from subcog_hooks.hook import opening  # Few commands open memories.
+    from subcog_hooks.hook import show_command  # Few commands open memories.
 
     tool_input = payload["tool_input"]
-    if not isinstance(tool_input, dict) or not opening.may_run_command(text_of(tool_input, "command"), call):
+    if not isinstance(tool_input, dict) or not show_command.may_run_command(text_of(tool_input, "command"), call):
         return False
-    write(opening.permission_output())
+    write(show_command.permission_output())
     return True
 
 

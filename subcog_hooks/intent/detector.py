@@ -15,7 +15,7 @@ from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.store import metrics
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.text.typed import ends_of
+from subcog_hooks.text.typed_prompt import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from subcog_hooks.core.tables import read_rows, read_weights
 from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.intent.matcher import END, QUESTION, Matcher, count_words, split_prompt
 from subcog_hooks.text import vocabulary
-from subcog_hooks.text.typed import Prompt, is_latin, is_typed, prepare_prompt, runs_between_signs
+from subcog_hooks.text.typed_prompt import Prompt, is_latin, is_typed, prepare_prompt, runs_between_signs
 from subcog_hooks.text.vocabulary import FILLERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.text.typed import Prompt
+    from subcog_hooks.text.typed_prompt import Prompt
 
 LENGTHS = (  # (limit of different words in the prompt, name)
     *((3, "1 or 2 words"), (5, "3 or 4 words"), (8, "5 to 7 words"), (13, "8 to 12 words"), (21, "13 to 20 words")),

@@ -15,7 +15,7 @@ from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.answer_texts import is_plain, list_texts, select_questions
 from subcog_hooks.llm.question import Question
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.text.typed import prepare_prompt
+from subcog_hooks.text.typed_prompt import prepare_prompt
 
 MAX_SENT = 24_000  # characters of a session, for its most promising turns
 MAX_TURN_SENT = 1_500

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from subcog_hooks.core.deadline import FULL_PACE
-from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

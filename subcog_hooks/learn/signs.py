@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.learn.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TypedTurn
-from subcog_hooks.text.needs import split_sentences
-from subcog_hooks.text.typed import prepare_prompt
+from subcog_hooks.text.prompt_needs import split_sentences
+from subcog_hooks.text.typed_prompt import prepare_prompt
 
 MAX_SENTENCES = 60  # sentences of a turn
 MIN_SENTENCE_WORDS = 2  # words of a sentence that can be proposed

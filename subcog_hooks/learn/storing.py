@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from subcog_hooks.capture import importing
+from subcog_hooks.capture import import_run
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit
@@ -94,7 +94,7 @@ def store_new(
         for proposal in new_proposals.values()
     ]
     rows = [(location, row) for location, row in rows if not (store and store.by_hash(row.memory.content_hash))]
-    imported = importing.import_reading(
+    imported = import_run.import_reading(
         rows, lambda _: False, frozenset(), store, ImportOptions(dry_run=options.dry_run), lambda _: None
     )
     report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from subcog_hooks.learn.turns import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
 from subcog_hooks.redaction.redact import redact
-from subcog_hooks.text.typed import FENCES
+from subcog_hooks.text.typed_prompt import FENCES
 
 Row = Mapping[str, object]
 

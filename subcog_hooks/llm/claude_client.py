@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from subcog_hooks.core import child_environment
 from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
 from subcog_hooks.core.paths import Home
-from subcog_hooks.llm.lifeline import ENDING_S, NOT_RUN, Lifeline
+from subcog_hooks.llm.child_process import ENDING_S, NOT_RUN, Lifeline
 
 if TYPE_CHECKING:
     from subcog_hooks.llm.question import Question

@@ -9,7 +9,7 @@ one of 25 real prompts loads them.
 from itertools import pairwise
 
 from subcog_hooks.redaction import prefixes
-from subcog_hooks.redaction.leaks import MASK, mask_secrets
+from subcog_hooks.redaction.masking import MASK, mask_secrets
 from subcog_hooks.redaction.prefixes import MAX_WHOLE_WORD, SENTENCE_WORDS
 from subcog_hooks.redaction.randomness import (
     MAX_WORD_LETTERS,

@@ -13,7 +13,7 @@ from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, QUESTIONS, SEMANT
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.recall.vectors import SearchSpace, Semantic
 from subcog_hooks.text import analysis
-from subcog_hooks.text.typed import ends_of
+from subcog_hooks.text.typed_prompt import ends_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

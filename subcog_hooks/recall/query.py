@@ -9,7 +9,7 @@ from math import log
 
 from subcog_hooks.store.index import ASKED, LABELS, LexicalIndex
 from subcog_hooks.text import analysis, languages
-from subcog_hooks.text.typed import ends_of
+from subcog_hooks.text.typed_prompt import ends_of
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False

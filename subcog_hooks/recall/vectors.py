@@ -9,7 +9,7 @@ from math import sqrt
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.store.store import Filter
-from subcog_hooks.text.typed import is_latin
+from subcog_hooks.text.typed_prompt import is_latin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from subcog_hooks.core.quiet_imports import defer_import
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import everyday, nearby, patterns, prefixes, secret_values
 from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned
-from subcog_hooks.redaction.leaks import remove_private
+from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.public_forms import find_public
 from subcog_hooks.redaction.secret_values import JUDGES_BY_KIND, MARKER, is_token, is_written_out
 

@@ -105,10 +105,7 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
     sources.update({name: f"{os.path.basename(home.config)} line {line}" for name, line in own.lines.items()})
     problems += own.problems
     if any(name.startswith(PREFIXES) for name in os.environ):
-        from subcog_hooks.settings import (
-            project_limits,
-            variables,  # few environments have any
-        )
+        from subcog_hooks.settings import project_limits, variables
 
         by_variables = variables.read_variables(os.environ)
         in_files = Settings(values).__getitem__

@@ -319,7 +319,7 @@ def _clean_message(message: str) -> str:
     >>> _clean_message("connection failed\\n  password=hunter2 at postgresql://ada:hunter2@db/team")
     'connection failed password=[redacted] at postgresql://ada:[redacted]@db/team'
     """
-    from subcog_hooks.redaction.leaks import mask_secrets
+    from subcog_hooks.redaction.masking import mask_secrets
 
     line = _PASSWORD.sub(r"\1=[redacted]", " ".join(message.split()))
     return mask_secrets(_LOGIN.sub(r"\1:[redacted]@", line))[:MAX_MESSAGE]

@@ -232,7 +232,7 @@ def _indexed_names(content: str, standing: bool | None) -> tuple[str, ...]:
     names, governed = mentions(content), actions_of_rule(content)
     if not governed:  # most notes name no action
         return names
-    from subcog_hooks.text.standing import is_standing
+    from subcog_hooks.text.standing_rules import is_standing
 
     return (*names, *governed) if is_standing(standing, content) else names
 

@@ -135,7 +135,7 @@ class Memory:
 
     `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` lists the names). `questions` are
     questions that it answers, in other words than its own. `standing`: whether it holds in every session, None where nobody has
-    set it; then `text.standing` estimates it. `seq` is the store's row number (0 before it is stored), which the caches use as
+    set it; then `text.standing_rules` estimates it. `seq` is the store's row number (0 before it is stored), which the caches use as
     their key.
     """
 
@@ -344,11 +344,7 @@ _checked_triggers: set[str] = set()  # valid triggers: an import checks each twi
 
 
 def _check_cues(memory: Memory) -> None:
-    from subcog_hooks.cues import (
-        condition_checks,
-        globs,
-        triggers,  # off the hook's path: only writers validate
-    )
+    from subcog_hooks.cues import condition_checks, globs, triggers
 
     for trigger in memory.triggers:
         if trigger not in _checked_triggers:

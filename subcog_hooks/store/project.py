@@ -189,7 +189,7 @@ def _without_secrets(path: str) -> str:
     """Return the path of a remote with `[redacted]` in place of a token that some hosts put there."""
     if all(len(part) < _SHORTEST_TOKEN for part in path.split("/")):
         return path
-    from subcog_hooks.redaction.leaks import mask_secrets  # only for parts as long as a token
+    from subcog_hooks.redaction.masking import mask_secrets  # only for parts as long as a token
 
     return mask_secrets(path)
 

@@ -5,7 +5,7 @@ The names of both sides must be equal texts, so both are made here. Plain words,
 
 from __future__ import annotations
 
-from subcog_hooks.text.familiar import (
+from subcog_hooks.text.familiar_names import (
     BUILTINS,
     COMMONPLACE,
     ENDINGS,

@@ -16,7 +16,7 @@ import pytest
 
 from subcog_hooks.cli.support import searching, sources
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import layout, static
+from subcog_hooks.embed import layout, query_encoder
 from subcog_hooks.store import vector_store, vector_sync
 from subcog_hooks.store.vector_file import vectors_path
 from tests.cli.conftest import Result, Run
@@ -91,9 +91,9 @@ def with_vectors_cut_short(path: str) -> None:
 def test_vectors_that_can_not_be_read_leave_the_answer_to_words(
     with_memories: Run, home: Home, damage: Callable[[str], None]
 ) -> None:
-    damage(vectors_path(home, static.SPACE))
+    damage(vectors_path(home, query_encoder.SPACE))
     note = assert_words_answered(with_memories(*FAST))
-    assert vectors_path(home, static.SPACE) in note
+    assert vectors_path(home, query_encoder.SPACE) in note
     assert note.count("\n") == 0
     done = with_memories("search", QUERY, "--fast", "--ids")
     assert (done.code, done.out.split()[0], done.err.splitlines()[0]) == (0, "bill", note)
@@ -106,7 +106,7 @@ def test_vectors_that_nobody_may_read_leave_the_answer_to_words(
     for name in ("reader", "writer"):
         patient = getattr(vector_store.VectorStore, name)
         monkeypatch.setattr(vector_store.VectorStore, name, staticmethod(functools.partial(patient, busy_ms=20)))
-    with hold_lock(vectors_path(home, static.SPACE)):
+    with hold_lock(vectors_path(home, query_encoder.SPACE)):
         assert assert_words_answered(with_memories(*FAST))
     assert answer(with_memories(*FAST))["degraded"] is False
 
@@ -121,19 +121,19 @@ def test_vectors_that_were_deleted_are_made_anew_by_the_search(with_memories: Ru
 
 def test_without_the_encoder_words_answer(with_memories: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     packed = layout.PackedEncoder
-    monkeypatch.setattr(static, "PackedEncoder", lambda _: packed(str(tmp_path / "nowhere.bin")))
+    monkeypatch.setattr(query_encoder, "PackedEncoder", lambda _: packed(str(tmp_path / "nowhere.bin")))
     assert "nowhere.bin" in assert_words_answered(with_memories(*FAST))
 
 
 def test_an_impossible_search_by_meaning_is_answered_by_words(with_memories: Run, home: Home) -> None:
-    as_a_folder(vectors_path(home, static.SPACE))
+    as_a_folder(vectors_path(home, query_encoder.SPACE))
     assert_words_answered(with_memories(*FAST, "--mode", "semantic"))
     by_words = answer(with_memories(*FAST, "--mode", "lexical"))
     assert (by_words["degraded"], by_words["note"]) == (False, None)
 
 
 def test_where_meaning_has_no_share_its_absence_is_no_loss(with_memories: Run, home: Home) -> None:
-    as_a_folder(vectors_path(home, static.SPACE))
+    as_a_folder(vectors_path(home, query_encoder.SPACE))
     with_memories("config", "set", "fusion.preset", "lexical-only")
     record = answer(with_memories(*FAST))
     assert (record["results"][0]["id"], record["degraded"], record["note"]) == ("bill", False, None)
@@ -142,7 +142,7 @@ def test_where_meaning_has_no_share_its_absence_is_no_loss(with_memories: Run, h
 
 
 def test_a_batch_says_once_what_was_missing(with_memories: Run, home: Home) -> None:
-    as_a_folder(vectors_path(home, static.SPACE))
+    as_a_folder(vectors_path(home, query_encoder.SPACE))
     rows = "\n".join(json.dumps({"id": i, "query": QUERY}) for i in range(3)).encode()
     done = with_memories("search", "--batch", "-", "--fast", "--explain", stdin=rows)
     assert (done.code, done.out.count("\n"), done.err.count("\n")) == (0, 3, 1)

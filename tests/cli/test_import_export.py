@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture import importing
+from subcog_hooks.capture import import_run
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.core.paths import Home
 from tests.cli.conftest import Run
@@ -222,7 +222,7 @@ def test_standard_input_can_be_imported(subcog: Run, monkeypatch: pytest.MonkeyP
     with open(path, encoding="utf-8") as file:
         monkeypatch.setattr("subcog_hooks.capture.import_files.sys.stdin", file)
         monkeypatch.setattr("tests.cli.conftest.sys.stdin", file)
-        importing.import_path("-", None, ImportOptions(dry_run=True), lambda _: None)
+        import_run.import_path("-", None, ImportOptions(dry_run=True), lambda _: None)
 
 
 def test_a_file_of_another_kind_is_refused_by_its_name(subcog: Run) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.cli import app, light_search
-from subcog_hooks.cli.support import guard, search_options, searching
+from subcog_hooks.cli.support import error_guard, search_options, searching
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import StoreError
 from tests.cli.conftest import Run
@@ -100,7 +100,7 @@ def test_what_was_printed_before_a_failure_is_handed_over(capfd: pytest.CaptureF
         terminal.raw("the first row\n")
         raise StoreError("the disk is gone", "look for it")
 
-    assert guard.guard(print_and_fail, is_debugged=False) == 3
+    assert error_guard.guard(print_and_fail, is_debugged=False) == 3
     assert capfd.readouterr().out == "the first row\n"
 
 

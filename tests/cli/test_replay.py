@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.cli.replay import MIN_DIFFERENCE
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
-from subcog_hooks.hook.reading import PromptReading
+from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.store.decision import BELOW, SPOKE
 from subcog_hooks.store.state import State

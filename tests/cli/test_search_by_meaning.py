@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import static
+from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.vector_file import vectors_path
@@ -84,11 +84,11 @@ def test_words_alone_do_not_find_it(without_words: Run) -> None:
 
 
 def test_a_lexical_search_loads_no_model_and_makes_no_vectors(with_memories: Run, home: Home) -> None:
-    os.unlink(vectors_path(home, static.SPACE))
+    os.unlink(vectors_path(home, query_encoder.SPACE))
     answer = search_json(with_memories("search", "months.csv", "--mode", "lexical", "--json"))
     assert [(hit["id"], hit["found_by"], list(hit["scores"])) for hit in answer["results"]] == [("words", WORDS, WORDS)]
     assert (answer["strategies_matched"], answer["degraded"]) == (WORDS, False)
-    assert not os.path.exists(vectors_path(home, static.SPACE))
+    assert not os.path.exists(vectors_path(home, query_encoder.SPACE))
 
 
 def test_what_both_sides_find_has_both_ranks_and_scores(with_memories: Run) -> None:
@@ -264,7 +264,7 @@ def test_what_is_wrong_in_a_projects_file_is_said_once(
 
 def test_the_next_search_rebuilds_a_useless_vector_file(without_words: Run, home: Home) -> None:
     for damage in (b"", b"garbage" * 2_000):
-        Path(vectors_path(home, static.SPACE)).write_bytes(damage)
+        Path(vectors_path(home, query_encoder.SPACE)).write_bytes(damage)
         answer = search_json(without_words("search", PARAPHRASE, "--fast", "--json"))
         assert ([hit["id"] for hit in answer["results"]], answer["degraded"]) == ([ANSWER], False)
 
@@ -272,9 +272,9 @@ def test_the_next_search_rebuilds_a_useless_vector_file(without_words: Run, home
 def test_vectors_that_lag_are_brought_up_to_date_by_the_search(
     with_memories: Run, monkeypatch: pytest.MonkeyPatch, home: Home
 ) -> None:
-    os.unlink(vectors_path(home, static.SPACE))
+    os.unlink(vectors_path(home, query_encoder.SPACE))
     with_memories("forget", "words")
-    os.unlink(vectors_path(home, static.SPACE))
+    os.unlink(vectors_path(home, query_encoder.SPACE))
     assert ids(with_memories("search", PARAPHRASE, "--fast", "--ids")) == [ANSWER]
 
 

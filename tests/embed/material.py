@@ -12,8 +12,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from subcog_hooks.embed import layout
+from subcog_hooks.embed.query_encoder import SPECIAL
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.static import SPECIAL
 
 TOKENIZER_JSON = Path(PACKAGED.folder) / "tokenizer.json"
 DIMENSION = 384

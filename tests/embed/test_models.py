@@ -13,7 +13,7 @@ import pytest
 
 from subcog_hooks.core.errors import ModelError, UsageError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import models, pull, static
+from subcog_hooks.embed import models, pull, query_encoder
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import loading
@@ -72,7 +72,7 @@ def test_vector_makers_change_with_the_files_and_the_recipe(home: Home, folder: 
 
 
 def test_an_unreadable_encoder_leaves_its_maker_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "PACKAGED", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(query_encoder, "PACKAGED", str(tmp_path / "nowhere"))
     assert models.vector_makers(PACKAGED) == (f"{models.PACKAGED_CHECKSUM} {models.RECIPE}", "")
 
 

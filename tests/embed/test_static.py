@@ -14,7 +14,7 @@ import pytest
 
 from subcog_hooks.embed import layout
 from subcog_hooks.embed.bulk import encode_many
-from subcog_hooks.embed.static import MAX_TOKENS, StaticEncoder
+from subcog_hooks.embed.query_encoder import MAX_TOKENS, StaticEncoder
 from tests.embed import material
 
 Recipe = Callable[[str], np.ndarray[tuple[int], np.dtype[np.float32]]]
@@ -186,7 +186,7 @@ def test_encoding_ascii_loads_only_its_own_modules(path: str) -> None:
     code = f"""
 import sys
 bare = set(sys.modules)
-from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder
 assert StaticEncoder.open({path!r}).encode("how do we handle deadlocks?")
 print(sorted(set(sys.modules) - bare))
 """

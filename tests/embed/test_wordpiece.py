@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.embed import layout, static
+from subcog_hooks.embed import layout, query_encoder
 from tests.embed import material
 
 TOKENIZER = material.library()
 TEXT = st.text(st.characters(codec="utf-8"))
-MIXED = st.lists(TEXT | st.sampled_from([*static.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
+MIXED = st.lists(TEXT | st.sampled_from([*query_encoder.SPECIAL, "##", "[", "e\u0301", "東", "don't"])).map("".join)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def differing(texts: list[str], packed_encoder: layout.PackedEncoder) -> list[st
     return [
         text
         for text, expected in zip(texts, encoded, strict=True)
-        if static.token_ids(text, packed_encoder.match) != expected.ids
+        if query_encoder.token_ids(text, packed_encoder.match) != expected.ids
     ]
 
 
@@ -60,7 +60,7 @@ def test_thousands_of_texts_tokenise_as_in_the_library(packed_encoder: layout.Pa
 
 @given(MIXED)
 def test_any_text_gives_what_the_library_gives(packed_encoder: layout.PackedEncoder, text: str) -> None:
-    assert static.token_ids(text, packed_encoder.match) == of_library(text)
+    assert query_encoder.token_ids(text, packed_encoder.match) == of_library(text)
 
 
 def test_words_are_lower_case_and_split_at_signs() -> None:
@@ -74,24 +74,24 @@ def test_words_are_lower_case_and_split_at_signs() -> None:
         ("a\u2028b\u3000c", ["a", "b", "c"]),
         ("≠", ["="]),
     ]
-    assert [(text, actual) for text, words in cases if (actual := static.split_words(text)) != words] == []
+    assert [(text, actual) for text, words in cases if (actual := query_encoder.split_words(text)) != words] == []
 
 
 def test_special_tokens_are_found_only_as_they_are_written(packed_encoder: layout.PackedEncoder) -> None:
     ids = material.vocabulary()
-    assert static.token_ids("un[MASK]able", packed_encoder.match) == [ids["un"], ids["[MASK]"], ids["able"]]
-    assert static.token_ids("[mask]", packed_encoder.match) == [ids["["], ids["mask"], ids["]"]]
+    assert query_encoder.token_ids("un[MASK]able", packed_encoder.match) == [ids["un"], ids["[MASK]"], ids["able"]]
+    assert query_encoder.token_ids("[mask]", packed_encoder.match) == [ids["["], ids["mask"], ids["]"]]
 
 
 def test_a_word_above_a_hundred_characters_is_unknown(packed_encoder: layout.PackedEncoder) -> None:
     unknown = [material.vocabulary()["[UNK]"]]
-    assert static.token_ids("a" * 101, packed_encoder.match) == unknown == of_library("a" * 101)
-    assert static.token_ids("a" * 100, packed_encoder.match) == of_library("a" * 100) != unknown
+    assert query_encoder.token_ids("a" * 101, packed_encoder.match) == unknown == of_library("a" * 101)
+    assert query_encoder.token_ids("a" * 100, packed_encoder.match) == of_library("a" * 100) != unknown
 
 
 @given(text=MIXED, limit=st.integers(0, 20))
 def test_a_limit_gives_the_first_ids(packed_encoder: layout.PackedEncoder, text: str, limit: int) -> None:
-    assert static.token_ids(text, packed_encoder.match, limit) == of_library(text)[:limit]
+    assert query_encoder.token_ids(text, packed_encoder.match, limit) == of_library(text)[:limit]
 
 
 def test_words_that_are_known_need_no_vocabulary(packed_encoder: layout.PackedEncoder) -> None:
@@ -99,8 +99,8 @@ def test_words_that_are_known_need_no_vocabulary(packed_encoder: layout.PackedEn
         raise AssertionError(piece)
 
     ids_by_word: dict[str, list[int]] = {}
-    first = static.token_ids("tenants and migrations", packed_encoder.match, ids_by_word=ids_by_word)
-    assert static.token_ids("migrations and tenants", fail_if_asked, ids_by_word=ids_by_word) == [
+    first = query_encoder.token_ids("tenants and migrations", packed_encoder.match, ids_by_word=ids_by_word)
+    assert query_encoder.token_ids("migrations and tenants", fail_if_asked, ids_by_word=ids_by_word) == [
         *first[2:],
         first[1],
         first[0],
@@ -108,7 +108,7 @@ def test_words_that_are_known_need_no_vocabulary(packed_encoder: layout.PackedEn
 
 
 def test_lone_surrogates_count_for_nothing(packed_encoder: layout.PackedEncoder) -> None:
-    assert static.token_ids("tab\ud800le \udfff [MA\ud800SK]", packed_encoder.match) == of_library("table [MA\x00SK]")
+    assert query_encoder.token_ids("tab\ud800le \udfff [MA\ud800SK]", packed_encoder.match) == of_library("table [MA\x00SK]")
 
 
 def test_half_a_million_characters_give_what_the_library_gives(
@@ -137,16 +137,16 @@ def test_half_a_million_characters_give_what_the_library_gives(
     for piece in cases:
         with subtests.test(piece=piece):
             text = piece * (500_000 // len(piece))
-            assert static.token_ids(text, packed_encoder.match, 256) == of_library(text[:20_000])[:256]
+            assert query_encoder.token_ids(text, packed_encoder.match, 256) == of_library(text[:20_000])[:256]
 
 
 def test_texts_are_cut_into_stretches_only_where_words_end(packed_encoder: layout.PackedEncoder) -> None:
     texts = ["".join(material.texts(seed, 400)) for seed in range(2, 4)]
-    assert min(map(len, texts)) > 2 * static._STRETCH
+    assert min(map(len, texts)) > 2 * query_encoder._STRETCH
     assert not differing(texts, packed_encoder)
 
 
 def test_an_ascii_text_loads_no_unicode_tables() -> None:
-    code = "import sys; from subcog_hooks.embed import static; static.split_words('plain'); print('unicodedata' in sys.modules)"
+    code = "import sys; from subcog_hooks.embed import query_encoder; query_encoder.split_words('plain'); print('unicodedata' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, check=True)
     assert done.stdout.strip() == b"False"

@@ -10,7 +10,7 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.cues.tools import TOOLS
+from subcog_hooks.cues.tool_names import TOOLS
 from subcog_hooks.hook import tool
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.proposals import enriching
+from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, prompt, second_look, tool
@@ -316,8 +316,8 @@ def speak_again(home: Home) -> None:
     configure(home, "")
 
 
-@pytest.mark.parametrize("shown_of", [second_look.masked_excerpt, enriching.disclosed_text])
-@pytest.mark.parametrize("max_chars", [second_look.MAX_EXCERPT, enriching.MAX_TEXT])
+@pytest.mark.parametrize("shown_of", [second_look.masked_excerpt, enrichment_questions.disclosed_text])
+@pytest.mark.parametrize("max_chars", [second_look.MAX_EXCERPT, enrichment_questions.MAX_TEXT])
 def test_a_model_is_shown_no_half_of_a_secret(make: Maker, max_chars: int, shown_of: Callable[[Memory], str | None]) -> None:
     url = "postgres://admin:Sup3rSecretPw9911@db.example.com/prod"
     for cut in range(len(url)):

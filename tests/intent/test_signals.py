@@ -11,7 +11,7 @@ from subcog_hooks.intent.keywords import NAMES
 from subcog_hooks.intent.kinds import NONE, SEEKING, TYPES
 from subcog_hooks.intent.matcher import GAP, split_prompt
 from subcog_hooks.text import vocabulary
-from subcog_hooks.text.typed import prepare_prompt
+from subcog_hooks.text.typed_prompt import prepare_prompt
 from tests.intent.signal_examples import signal_examples
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.disclosure import disclosable_text as may_be_shown
-from subcog_hooks.redaction.leaks import MASK
+from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Value
 from subcog_hooks.store.state import State

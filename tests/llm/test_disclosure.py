@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.llm.disclosure import disclosable_text, may_hold_secret
-from subcog_hooks.redaction.leaks import MASK
+from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.redaction.redact import redact
 from tests.redaction import test_leaks as leaks
 from tests.redaction import test_redact as secrets

@@ -11,7 +11,7 @@ from subcog_hooks.recall import query, search, words
 from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.hits import HIGH, LOW, MEDIUM, NO_RESULTS, SPECULATIVE, VERY_HIGH
 from subcog_hooks.store.store import Filter, Store
-from subcog_hooks.text.typed import ends_of
+from subcog_hooks.text.typed_prompt import ends_of
 from tests.recall.shelf import ENOUGH, Shelf, memory, recall_for
 
 CONFIDENCES = (VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS)

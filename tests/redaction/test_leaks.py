@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.redaction.leaks import mask_secrets, remove_private
+from subcog_hooks.redaction.masking import mask_secrets, remove_private
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 4
 AWS = "AK" + "IA" + "Q7RZ2MXW4TLN6PVB"
@@ -97,7 +97,7 @@ def test_masking_twice_is_masking_once(text: str) -> None:
 
 def test_importing_it_loads_nothing_else() -> None:
     program = (
-        "import sys; import subcog_hooks.redaction.prefixes; before = set(sys.modules); import subcog_hooks.redaction.leaks;"
+        "import sys; import subcog_hooks.redaction.prefixes; before = set(sys.modules); import subcog_hooks.redaction.masking;"
         "print(sorted(set(sys.modules) - before), 're' in sys.modules, 'typing' in sys.modules)"
     )
     done = subprocess.run(
@@ -107,7 +107,7 @@ def test_importing_it_loads_nothing_else() -> None:
         check=True,
     )
 
-    assert done.stdout.strip() == "['subcog_hooks.redaction.leaks'] False False"
+    assert done.stdout.strip() == "['subcog_hooks.redaction.masking'] False False"
 
 
 def project() -> str:

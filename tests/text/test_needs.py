@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.needs import MAX_PARTS, is_question, separate_needs, split_sentences
+from subcog_hooks.text.prompt_needs import MAX_PARTS, is_question, separate_needs, split_sentences
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.typed import MAX_ALONE, MAX_PASTED_LINE, is_typed, prepare_prompt
+from subcog_hooks.text.typed_prompt import MAX_ALONE, MAX_PASTED_LINE, is_typed, prepare_prompt
 
 ASK = "why does this happen?"
 

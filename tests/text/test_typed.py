@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from subcog_hooks.text.typed import MAX_TYPED_END, ends_of, is_typed, prepare_prompt, runs_between_signs
+from subcog_hooks.text.typed_prompt import MAX_TYPED_END, ends_of, is_typed, prepare_prompt, runs_between_signs
 
 ASK = "why does this happen?"
 

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 from subcog_hooks.core import child_environment
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
-from subcog_hooks.llm.lifeline import NOT_RUN, Lifeline
+from subcog_hooks.llm.child_process import NOT_RUN, Lifeline
 from subcog_hooks.store import project
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 import hashlib
 import os
 
-from subcog_hooks.capture import importing
+from subcog_hooks.capture import import_run
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import claude_memory
 from subcog_hooks.capture.sources.source_reading import SourceReading
@@ -39,7 +39,7 @@ def import_changed(home: Home) -> ImportReport | None:
     _apply_agent_setting(reading)
     with context.writing() as store:
         options = ImportOptions()
-        report = importing.import_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
+        report = import_run.import_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
             context.update_index_and_vectors(store)
     _write_stamp(home, stamp)

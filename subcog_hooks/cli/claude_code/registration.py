@@ -9,7 +9,7 @@ from subcog_hooks.cli.claude_code import client, hook_entries, skills
 from subcog_hooks.cli.claude_code.client import Plugin
 from subcog_hooks.cli.support.output import visible
 from subcog_hooks.core.errors import ConfigError
-from subcog_hooks.redaction.leaks import mask_secrets
+from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
 
 GOOD, NOTE, BAD = "good", "note", "bad"

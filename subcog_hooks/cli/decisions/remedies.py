@@ -14,7 +14,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import triggers
-from subcog_hooks.embed import static
+from subcog_hooks.embed import query_encoder
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.recall import asked_like, logit, query
 from subcog_hooks.recall.query import Term
@@ -27,8 +27,8 @@ from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, MAX_QUESTIONS, Answ
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
-from subcog_hooks.text import needs
-from subcog_hooks.text.typed import prepare_prompt, query_text
+from subcog_hooks.text import prompt_needs
+from subcog_hooks.text.typed_prompt import prepare_prompt, query_text
 
 BUDGET_MS = 10_000.0  # No prompt waits for this run.
 MIN_KEYWORD = 3  # letters of a keyword
@@ -108,7 +108,7 @@ def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) 
     if not (memory.questions and added and added[0][2] > 0.0):
         return None
     text = query_text(decision.prompt or "")
-    encoder = static.StaticEncoder.open()
+    encoder = query_encoder.StaticEncoder.open()
     try:
         asked, *theirs = map(encoder.vector, (text, *(question.text for question in memory.questions)))
     finally:
@@ -172,9 +172,9 @@ def needs_of(decision: Decision) -> list[str]:
     """
     prepared = prepare_prompt(decision.prompt or "")
     typed = query_text(decision.prompt or "", prepared)
-    parts = needs.separate_needs(typed)
+    parts = prompt_needs.separate_needs(typed)
     borrowed = [" ".join((typed, *decision.borrowed))] if decision.borrowed else []
-    texts = [*borrowed, *filter(needs.is_question, parts), typed, *parts, prepared.failure]
+    texts = [*borrowed, *filter(prompt_needs.is_question, parts), typed, *parts, prepared.failure]
     return list(dict.fromkeys(_shorten(" ".join(text.split())) for text in texts if text.strip()))
 
 

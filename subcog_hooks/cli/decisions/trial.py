@@ -13,8 +13,8 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.recall import pipeline, tuning
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Request, Sources

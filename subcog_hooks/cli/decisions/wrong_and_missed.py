@@ -17,7 +17,7 @@ from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Mark, Store
-from subcog_hooks.text.typed import query_text
+from subcog_hooks.text.typed_prompt import query_text
 
 
 def mark_bad(id_: str, decision: str | None) -> None:

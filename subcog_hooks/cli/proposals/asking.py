@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from subcog_hooks.cli.proposals import learning_runs as transcripts
-from subcog_hooks.cli.proposals.enriching import with_written
 from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, CallBudget, open_state
+from subcog_hooks.cli.proposals.enrichment_questions import with_written
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import similar_to
 from subcog_hooks.cli.support.output import pluralize, safe, terminal

@@ -32,8 +32,8 @@ from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.text import needs
-from subcog_hooks.text.typed import query_text
+from subcog_hooks.text import prompt_needs
+from subcog_hooks.text.typed_prompt import query_text
 
 SUBMITTED = (TYPED, QUEUED, ACCEPTED)  # the hook sees these turns, but no answer to a tool call
 DECIDING_MS = 10_000.0  # No prompt waits for this run.
@@ -252,13 +252,13 @@ def _question_in(prompt: str) -> str:
     """Return the questions of a prompt, "" without a distinctive one."""
     text = query_text(redact(prompt).text)
     return " ".join(
-        part for part in needs.split_sentences(text) if len(part.split()) >= MIN_QUESTION_WORDS and _is_question(part)
+        part for part in prompt_needs.split_sentences(text) if len(part.split()) >= MIN_QUESTION_WORDS and _is_question(part)
     )
 
 
 def _is_question(part: str) -> bool:
     """Return whether a sentence asks. "Do it when …" and "when it is done, …" ask only with a question mark."""
-    return needs.is_question(part) and ("?" in part or part.split(None, 1)[0].lower() in _ASKING_WORDS)
+    return prompt_needs.is_question(part) and ("?" in part or part.split(None, 1)[0].lower() in _ASKING_WORDS)
 
 
 def _copy_flags(home: Home, state: State) -> None:

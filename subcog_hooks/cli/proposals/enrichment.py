@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from subcog_hooks.cli.decisions import trial
-from subcog_hooks.cli.proposals import enriching
-from subcog_hooks.cli.proposals.enriching import CheckedSuggestions
+from subcog_hooks.cli.proposals import enrichment_questions
+from subcog_hooks.cli.proposals.enrichment_questions import CheckedSuggestions
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes
 from subcog_hooks.core.deadline import FULL_PACE, Pace
@@ -86,18 +86,18 @@ def find_without_questions(store: Store, state: State, limit: int) -> list[Memor
 
 def batches_of(memories: Sequence[Memory]) -> list[Batch]:
     """Return the texts of memories in batches of one call, without texts that may hold a secret."""
-    texts = [(memory, text) for memory in memories if (text := enriching.disclosed_text(memory)) is not None]
-    return [texts[start : start + enriching.BATCH] for start in range(0, len(texts), enriching.BATCH)]
+    texts = [(memory, text) for memory in memories if (text := enrichment_questions.disclosed_text(memory)) is not None]
+    return [texts[start : start + enrichment_questions.BATCH] for start in range(0, len(texts), enrichment_questions.BATCH)]
 
 
 def ask_about(batch: Batch, provider: providers.Provider, copy: trial.Trial) -> Iterator[CheckedSuggestions]:
     """Yield a model's valid suggestions for each memory. Raises ProviderError, StoreError."""
-    question = enriching.question_about([text for _, text in batch])
-    answer = enriching.read_answer(providers.ask_provider(provider, question, CALL_S), len(batch))
+    question = enrichment_questions.question_about([text for _, text in batch])
+    answer = enrichment_questions.read_answer(providers.ask_provider(provider, question, CALL_S), len(batch))
     if answer is None:
         raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
     for (memory, _), written in zip(batch, answer, strict=True):
-        yield enriching.check_all(memory, written, copy)
+        yield enrichment_questions.check_all(memory, written, copy)
 
 
 def store_suggestions(checked: CheckedSuggestions, by: str, state: State) -> None:
@@ -110,7 +110,7 @@ def store_suggestions(checked: CheckedSuggestions, by: str, state: State) -> Non
         with context.writing() as store:
             _store_questions(checked, store)
     for field, value in checked.proposed:
-        enriching.add_suggestion(state, memory.id, field, value, by)
+        enrichment_questions.add_suggestion(state, memory.id, field, value, by)
     state_values.note_tried(state, memory.id, memory.content_hash)
 
 
@@ -118,7 +118,7 @@ def _store_questions(checked: CheckedSuggestions, store: Store) -> None:
     def add_questions(stored: Memory) -> Memory:
         if stored.content_hash != checked.memory.content_hash or stored.status != "active":
             return stored  # It has changed meanwhile.
-        return apply_changes(stored, {"questions": enriching.with_written(stored, checked.kept)})
+        return apply_changes(stored, {"questions": enrichment_questions.with_written(stored, checked.kept)})
 
     amend(store.get(checked.memory.id), add_questions, store, [])
     context.update_index_and_vectors(store)

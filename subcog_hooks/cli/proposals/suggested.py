@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.proposals import teaching
-from subcog_hooks.cli.proposals.enriching import YES
+from subcog_hooks.cli.proposals.enrichment_questions import YES
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes
 from subcog_hooks.cli.support.output import redact_line, safe

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from subcog_hooks.cli.decisions import lookup, remedies, trial, usage
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.decisions.trial import Trial
-from subcog_hooks.cli.proposals import enriching
+from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.support import context
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm.answer_texts import SHORTEST_QUESTION, is_plain
-from subcog_hooks.redaction.leaks import MASK
+from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
 from subcog_hooks.store import decision_log, hook_traces, suggestions
 from subcog_hooks.store.decision import FOUND, HANDED_OVER, INJECTED, MODEL_CHOICE, Candidate, Decision
@@ -162,13 +162,17 @@ def _teach(home: Home, state: State, pace: Pace) -> str:
             lesson = trials.find_lesson(memory, [sighting.prompt for sighting in sightings if sighting.prompt.id not in taught])
             if lesson and lesson.served:
                 learn_question(memory.id, lesson.text, lesson.prompt.id, state)
-                enriching.record_change(state, memory.id, QUESTION, str(lesson.position), SUGGESTED_BY, lesson.prompt.id)
+                enrichment_questions.record_change(
+                    state, memory.id, QUESTION, str(lesson.position), SUGGESTED_BY, lesson.prompt.id
+                )
                 taught.add(lesson.prompt.id)
                 for prompt in lesson.served:
                     suggestions.remove_of_prompt(state, memory.id, prompt.id)
             elif lesson:
                 copy.change(memory.id, {"questions": memory.questions})  # The next memories are tried without it.
-                enriching.add_suggestion(state, memory.id, QUESTION, str(lesson.position), SUGGESTED_BY, lesson.prompt.id)
+                enrichment_questions.add_suggestion(
+                    state, memory.id, QUESTION, str(lesson.position), SUGGESTED_BY, lesson.prompt.id
+                )
                 suggested += 1
     suggestions.note_taught_stamp(state, checksum)
     return _summary(len(taught), suggested)
@@ -245,7 +249,7 @@ class _QuestionTrials:
         for position, text in enumerate(remedies.needs_of(prompt)[:MAX_NEEDS]):
             if len(text) < SHORTEST_QUESTION or not is_plain(text):
                 continue
-            holds = bool(enriching.check_questions(memory, [text], self._copy, LEARNED).kept)
+            holds = bool(enrichment_questions.check_questions(memory, [text], self._copy, LEARNED).kept)
             if holds and self._comes(memory, prompt, self._copy.home):
                 served = [other for other in others if self._comes(memory, other, self._copy.home)]
                 if any(other.session != prompt.session for other in served):

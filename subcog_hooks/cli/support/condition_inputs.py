@@ -9,7 +9,7 @@ from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import EQ, GLOB, GTE, IN, LTE, NOT
 from subcog_hooks.store.memory import PENDING, Memory
 from subcog_hooks.text import actions
-from subcog_hooks.text.standing import is_standing
+from subcog_hooks.text.standing_rules import is_standing
 
 _SIGN_OF = {EQ: "=", IN: "=", GTE: ">=", LTE: "<=", GLOB: "~", NOT: "!="}
 

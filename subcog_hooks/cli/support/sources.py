@@ -11,8 +11,8 @@ from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.embed import models
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.embed.static import StaticEncoder
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import tuning
 from subcog_hooks.recall import vectors as recall_vectors

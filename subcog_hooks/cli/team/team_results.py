@@ -8,7 +8,7 @@ from subcog_hooks.cli.support.search_options import SearchOptions
 from subcog_hooks.cli.team import sharing
 from subcog_hooks.core.control_characters import to_json
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
-from subcog_hooks.embed.static import StaticEncoder
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import tuning
 from subcog_hooks.recall.fusion import adaptive_alpha

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from subcog_hooks.cli.proposals import enriching
-from subcog_hooks.cli.proposals.enriching import ModelSuggestions, read_answer
+from subcog_hooks.cli.proposals import enrichment_questions
+from subcog_hooks.cli.proposals.enrichment_questions import ModelSuggestions, read_answer
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.suggestions import GLOB, KEYWORD, STANDING
 
@@ -47,7 +47,7 @@ def test_a_malformed_answer_is_none(subtests: pytest.Subtests) -> None:
     for text in cases:
         with subtests.test(text=text):
             assert read_answer(text, 3) is None
-            assert enriching.read_conflicts(text, 3) is None
+            assert enrichment_questions.read_conflicts(text, 3) is None
 
 
 def test_a_thousand_notes_give_no_more_than_were_sent() -> None:
@@ -59,22 +59,22 @@ def test_a_thousand_notes_give_no_more_than_were_sent() -> None:
 def test_proposals_are_few_new_and_without_secrets() -> None:
     memory = Memory(id="a", content="The crane is inspected on Mondays.", keywords=("hoist",), paths=("ops/**",))
     words = ["Crane", "hoist", "x", TOKEN, "lift\x07ing", "lifting gear"]
-    for start in range(0, len(words), enriching.MAX_KEYWORDS):
-        written = ModelSuggestions([], words[start : start + enriching.MAX_KEYWORDS], [], None)
-        assert set(enriching._other_changes(memory, written)) <= {(KEYWORD, "lifting gear")}
+    for start in range(0, len(words), enrichment_questions.MAX_KEYWORDS):
+        written = ModelSuggestions([], words[start : start + enrichment_questions.MAX_KEYWORDS], [], None)
+        assert set(enrichment_questions._other_changes(memory, written)) <= {(KEYWORD, "lifting gear")}
     globs = ["ops/**", "**", "/etc/**", "~/x", "a/[", "*.tf", "cranes/**"]
     for glob in globs:
-        assert set(enriching._other_changes(memory, ModelSuggestions([], [], [glob], None))) <= {
+        assert set(enrichment_questions._other_changes(memory, ModelSuggestions([], [], [glob], None))) <= {
             (GLOB, "*.tf"),
             (GLOB, "cranes/**"),
         }
     many = ModelSuggestions([], [], [f"a{number}/**" for number in range(99)], None)
-    assert len(list(enriching._other_changes(memory, many))) == 2
+    assert len(list(enrichment_questions._other_changes(memory, many))) == 2
 
 
 @pytest.mark.parametrize(("stored", "standing", "is_news"), [(None, True, True), (None, False, False), (False, True, False)])
 def test_standing_is_proposed_where_unset_and_new(stored: bool | None, standing: bool, is_news: bool) -> None:
     memory = Memory(id="a", content="The crane was inspected on 3 May.", standing=stored)
     assert ([STANDING] if is_news else []) == [
-        field for field, _ in enriching._other_changes(memory, ModelSuggestions([], [], [], standing))
+        field for field, _ in enrichment_questions._other_changes(memory, ModelSuggestions([], [], [], standing))
     ]

@@ -4,7 +4,7 @@ import pytest
 
 from subcog_hooks.cli.proposals.teaching import CHOSEN, USED, find_sightings
 from subcog_hooks.hook.payload import PROMPT_EVENT, TOOL_EVENT
-from subcog_hooks.redaction.leaks import MASK
+from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.store.decision import (
     BELOW,
     FOUND,

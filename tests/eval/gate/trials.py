@@ -16,12 +16,12 @@ from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
+from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.embed.static import StaticEncoder
-from subcog_hooks.hook import deliver, recalled
+from subcog_hooks.hook import deliver, prompt_recall
 from subcog_hooks.hook import prompt as hook
 from subcog_hooks.hook.call import HookCall
-from subcog_hooks.hook.reading import PromptReading
+from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.recall import pipeline, tuning, vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.fusion import FAVOURED_FACTOR
@@ -147,7 +147,7 @@ class Hook:
             return answer
 
         with (
-            patch.object(recalled, "_open_sources", lambda _: sources),
+            patch.object(prompt_recall, "_open_sources", lambda _: sources),
             patch.object(pipeline, "recall_for_prompt", kept),
         ):
             yield

@@ -14,7 +14,7 @@ from subcog_hooks.core.homes import find_home
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt import decide_prompt
-from subcog_hooks.hook.reading import PromptReading
+from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.store.decision import OFF, PAUSED
 
 TYPE_CHECKING = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core.errors import StoreError, SubcogError
-from subcog_hooks.embed import static
+from subcog_hooks.embed import query_encoder
 from subcog_hooks.hook import choose
-from subcog_hooks.hook.reading import SETTLE_MS
+from subcog_hooks.hook.prompt_reading import SETTLE_MS
 from subcog_hooks.hook.verdict import Offer, Verdict, bars_from_settings
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.recall import pipeline, tuning
@@ -15,7 +15,7 @@ from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
-from subcog_hooks.redaction.leaks import mask_secrets
+from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.decision import INTENT, LLM, RECALL
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import is_loaded_by_client
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from subcog_hooks.hook.call import HookCall
-    from subcog_hooks.hook.reading import PromptReading
+    from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.intent.detector import Examined
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.loading import Settings
@@ -39,7 +39,7 @@ RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less
 AFTERWARDS_MS = 200.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
 VETO = "the LLM is sure that memories would not help"
 
-_left_open: list[VectorStore | static.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
+_left_open: list[VectorStore | query_encoder.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
 
 
 def close_left_open() -> None:
@@ -241,12 +241,12 @@ def _open_sources(call: HookCall) -> Sources:
     numbers = tuning.tuning_from_settings(call.settings)
     index = LexicalIndex.open(call.home)
     store = call.store
-    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, static.SPACE)):
+    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, query_encoder.SPACE)):
         return Sources(index, store, None, numbers)
     try:
-        encoder = static.StaticEncoder.open()
+        encoder = query_encoder.StaticEncoder.open()
         _left_open.append(encoder)
-        vectors = VectorStore.reader(call.home, static.SPACE, encoder.dimension, VECTORS_WAIT_MS)
+        vectors = VectorStore.reader(call.home, query_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
     except ExtensionMissing:
         return Sources(index, store, None, numbers)
     except SubcogError as error:

@@ -18,7 +18,7 @@ from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import MAX_QUESTIONS, MODEL, AnsweredQuestion, IdMaker, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.suggestions import GLOB, KEYWORD, STANDING, Suggestion
-from subcog_hooks.text.standing import is_standing
+from subcog_hooks.text.standing_rules import is_standing
 
 BATCH = 8  # memories in one call
 MAX_TEXT = 1_500  # characters of a memory that are sent

@@ -7,7 +7,7 @@ from subcog_hooks.intent.kinds import MAX_TOPICS
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.settings.defaults import EVERYTHING
 from subcog_hooks.store import sessions
-from subcog_hooks.text.typed import query_text
+from subcog_hooks.text.typed_prompt import query_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class PromptReading:
             return []
         if not prepared.error and not any(end in prepared.text for end in _INNER_ENDS):
             return []
-        from subcog_hooks.text.needs import needs_of  # The import takes .2 ms, and many prompts are one sentence.
+        from subcog_hooks.text.prompt_needs import needs_of  # The import takes .2 ms, and many prompts are one sentence.
 
         return needs_of(prepared)
 

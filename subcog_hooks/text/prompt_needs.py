@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subcog_hooks.text.typed import Prompt
+    from subcog_hooks.text.typed_prompt import Prompt
 
 # Each need is searched by itself, at the cost of the whole prompt. With two, three or four needs, as many development prompts
 # are answered (with two, one of 96 more, and one more wrongly), and as many of people's histories.
