@@ -1,88 +1,14 @@
-"""`subcog at-rest`: the list of background jobs, and when each is due."""
-
-import os
+"""`subcog at-rest`: the process that does the background jobs. `jobs.job_list` has the list."""
 
 import typer
 
 from subcog_hooks.cli.jobs import background_jobs
-from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
+from subcog_hooks.cli.jobs.job_list import JOBS
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.core import log
-from subcog_hooks.core.errors import StoreError, SubcogError
+from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import background
 from subcog_hooks.hook.session import BACKGROUND_COMMAND
-from subcog_hooks.settings.defaults import (
-    BACKGROUND_LLM,
-    ENRICH,
-    LEARNED_IN_BACKGROUND,
-    LLM_LEARNS,
-    NO_LLM,
-    NOT_LEARNED,
-    NOTES_SETTING,
-    SESSIONS_SETTING,
-    SHARE_IN_BACKGROUND,
-    SHARE_URL,
-)
-from subcog_hooks.settings.loading import Settings
-from subcog_hooks.store import state_values, suggestions
-from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Store
-
-DUE_CHECK_WAIT_MS = 50.0
-
-
-def has_due_lessons(home: Home) -> bool:
-    """Return whether second looks, or questions learned from prompts, have to be checked again."""
-    if not os.path.exists(home.state_db):
-        return False
-    try:
-        state = State.open(home, DUE_CHECK_WAIT_MS)
-    except StoreError:
-        return False
-    try:
-        return _has_lessons_in(home, state)
-    except StoreError:
-        return False
-    finally:
-        state.close()
-
-
-def _has_lessons_in(home: Home, state: State) -> bool:
-    if suggestions.is_teaching_due(state, now_ms()):
-        return True
-    if suggestions.has_taught(state) or _has_learned_questions(home):
-        return not suggestions.has_taught(state)
-    suggestions.take_teaching(state, now_ms())  # all memories were checked, once for this state
-    return False
-
-
-def _has_learned_questions(home: Home) -> bool:
-    """Return whether memories have questions from records. Their state may be gone."""
-    if not os.path.exists(home.memories_db):
-        return False
-    with Store.reader(home) as store:
-        return bool(store.with_recorded_questions())
-
-
-def has_unasked_changes(home: Home) -> bool:
-    """Return whether the store has changed since a model was last asked about all memories."""
-    if not os.path.exists(home.memories_db):
-        return False
-    try:
-        with Store.reader(home) as store:
-            revision = store.revision()
-        state = State.open(home, DUE_CHECK_WAIT_MS)
-    except StoreError:
-        return False
-    try:
-        return state_values.find_asked_revision(state) != revision
-    finally:
-        state.close()
-
-
-MINUTE_S, HOUR_S = 60.0, 3_600.0
 
 
 def register(app: typer.Typer) -> None:
@@ -103,87 +29,3 @@ def run_background_jobs() -> None:
 def start_if_due(home: Home) -> bool:
     """Start the process at the end of a command if a job is due. Return whether it was started."""
     return background_jobs.start_if_due(home, JOBS)
-
-
-def _always(_: Home) -> bool:
-    return True
-
-
-def _always_wanted(_: Settings) -> bool:
-    return True
-
-
-def _wants_notes(settings: Settings) -> bool:
-    return bool(settings[NOTES_SETTING])
-
-
-def _wants_sessions(settings: Settings) -> bool:
-    return settings[SESSIONS_SETTING] != NOT_LEARNED
-
-
-def _wants_synchronising(settings: Settings) -> bool:
-    return bool(settings[SHARE_URL] and settings[SHARE_IN_BACKGROUND])
-
-
-def _wants_questions(settings: Settings) -> bool:
-    return bool(settings[ENRICH]) and settings[BACKGROUND_LLM] != NO_LLM
-
-
-def _wants_model_proposals(settings: Settings) -> bool:
-    is_asked = bool(settings[LLM_LEARNS]) and settings[BACKGROUND_LLM] != NO_LLM
-    return is_asked and settings[SESSIONS_SETTING] == LEARNED_IN_BACKGROUND
-
-
-def _import_notes(home: Home, breath: JobPace) -> str:
-    # Each job imports its own modules: a command that ends needs none of them.
-    from subcog_hooks.cli.claude_code import claude_notes
-
-    return claude_notes.import_in_background(home, breath)
-
-
-def _learn_sessions(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.proposals import learning_runs
-
-    return learning_runs.learn_in_background(home, breath)
-
-
-def _ask_model(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.proposals import asking
-
-    return asking.ask_in_background(home, breath)
-
-
-def _teach_questions(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.proposals import teaching
-
-    return teaching.teach_in_background(home, breath)
-
-
-def _write_questions(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.proposals import enrichment
-
-    return enrichment.enrich_in_background(home, breath)
-
-
-def _synchronise_team(home: Home, breath: JobPace) -> str:
-    from subcog_hooks.cli.team import sharing
-
-    sharing.synchronise_in_background(home, context.settings(), breath)
-    return ""  # `share status` shows the result
-
-
-def _embed_memories(home: Home, breath: JobPace) -> str:
-    count = background.embed_all_pending(home, breath)
-    return f"{count:,} {'memory or question' if count == 1 else 'memories and questions'} embedded" if count else ""
-
-
-JOBS = (  # in the order of their runs: the last one embeds the memories that the others store
-    Job("Claude Code's notes", 10 * MINUTE_S, 10 * MINUTE_S, _wants_notes, _always, _import_notes),
-    Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
-    # After the job that needs no model: its proposals in the person's own words come first.
-    Job("sessions by a model", 6 * HOUR_S, HOUR_S, _wants_model_proposals, _always, _ask_model),
-    Job("learned questions", 0.0, MINUTE_S, _always_wanted, has_due_lessons, _teach_questions),
-    Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
-    Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),
-    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories),
-)

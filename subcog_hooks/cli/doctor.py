@@ -10,10 +10,9 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.claude_code import client, registration
 from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.jobs import background_jobs, job_list
 from subcog_hooks.cli.support import context, editor, stale_files, trial_folders
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
@@ -226,7 +225,7 @@ def _check_index(home: Home, store: Store, findings: Findings) -> None:
 
 def _check_background_jobs(home: Home, settings: loading.Settings, findings: Findings) -> None:
     record = job_record.read_record(home)
-    for job in at_rest.JOBS:
+    for job in job_list.JOBS:
         if not job.is_wanted(settings):
             continue
         last = record.runs.get(job.name)

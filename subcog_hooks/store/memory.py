@@ -135,7 +135,7 @@ class Memory:
 
     `when` maps the names of facts to conditions on them (S3's state_conditions; `conditions` lists the names). `questions` are
     questions that it answers, in other words than its own. `standing`: whether it holds in every session, None where nobody has
-    set it; then `text.standing_rules` estimates it. `seq` is the store's row number (0 before it is stored), which the caches use as
+    set it; else `standing_rules` estimates it. `seq` is the store's row number (0 before it is stored), which the caches use as
     their key.
     """
 

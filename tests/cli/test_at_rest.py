@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from subcog_hooks.cli import at_rest
-from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.jobs import background_jobs, job_list
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import ConfigError
@@ -233,7 +233,7 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     Path(home.config).write_text(
         '[llm]\nat_rest = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "small"\nenrich = true\ncalls_a_day = 0\n'
     )
-    job = next(job for job in at_rest.JOBS if job.name == "questions by a model")
+    job = next(job for job in job_list.JOBS if job.name == "questions by a model")
     work = Work(3, lambda breath: job.run(home, breath))
     background_jobs.run_due_jobs(home, [work.job._replace(name=job.name)])
     assert work.runs == 1

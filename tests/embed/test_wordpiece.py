@@ -147,6 +147,7 @@ def test_texts_are_cut_into_stretches_only_where_words_end(packed_encoder: layou
 
 
 def test_an_ascii_text_loads_no_unicode_tables() -> None:
-    code = "import sys; from subcog_hooks.embed import query_encoder; query_encoder.split_words('plain'); print('unicodedata' in sys.modules)"
+    code = "import sys; from subcog_hooks.embed.query_encoder import split_words; split_words('plain text');"
+    code += "print('unicodedata' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, check=True)
     assert done.stdout.strip() == b"False"

@@ -142,11 +142,14 @@ def _search_folder(folder: str, root: str, wanted: Sequence[_WantedGlob], max_en
 
 
 def _entries(folder: str) -> Iterator[str]:
-    """Yield all files below a folder, and its folders with a trailing slash; upper levels first, each folder once."""
-    waiting = deque([folder])
+    """Yield all files below a folder, and its folders with a trailing slash; upper levels first, each folder once.
+
+    Linked folders come last: a folder inside the tree is visited under its own path, not under a link's.
+    """
+    waiting, linked = deque([folder]), deque[str]()
     visited: set[tuple[int, int]] = set()
-    while waiting:
-        here = waiting.popleft()
+    while waiting or linked:
+        here = (waiting or linked).popleft()
         try:
             status = os.stat(here)
             if (status.st_dev, status.st_ino) in visited:
@@ -156,7 +159,7 @@ def _entries(folder: str) -> Iterator[str]:
                 for entry in sorted(entries, key=lambda item: item.name):
                     if entry.is_dir():
                         if entry.name != SKIPPED:
-                            waiting.append(entry.path)
+                            (linked if entry.is_symlink() else waiting).append(entry.path)
                             yield entry.path + "/"
                     else:
                         yield entry.path
