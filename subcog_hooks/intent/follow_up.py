@@ -83,8 +83,8 @@ def borrowed_topics(topics: Sequence[str], earlier: LastPrompt) -> tuple[str, ..
 def follow_up_confidence(own: float, earlier: LastPrompt, min_confidence: float) -> float:
     """Return the probability that memories help with a follow-up: the earlier prompt's, if that was enough.
 
-    >>> from subcog_hooks.store.sessions import Earlier
-    >>> follow_up_confidence(0.3, Earlier(("relay",), 0.8), 0.5), follow_up_confidence(0.3, Earlier(("relay",), 0.4), 0.5)
+    >>> from subcog_hooks.store.sessions import LastPrompt
+    >>> follow_up_confidence(0.3, LastPrompt(("relay",), 0.8), 0.5), follow_up_confidence(0.3, LastPrompt(("relay",), 0.4), 0.5)
     (0.8, 0.3)
     """
     return max(own, earlier.confidence) if earlier.confidence >= min_confidence else own

@@ -97,9 +97,7 @@ def test_the_order_of_insertion_does_not_show(tied: Machine, subcog_command: str
         assert every(other, "--fast", "--mode", mode) == every(tied, "--fast", "--mode", mode)
 
 
-def test_the_order_does_not_show_in_a_store_that_has_grown_bit_by_bit(
-    tied: Machine, subcog_command: str, tmp_path: Path
-) -> None:
+def test_a_store_grown_bit_by_bit_keeps_the_order(tied: Machine, subcog_command: str, tmp_path: Path) -> None:
     other = Machine(subcog_command, tmp_path / "other")
     rows = in_another_order([*ROWS, *TIES])
     for start in range(0, len(rows), 18):
