@@ -146,7 +146,7 @@ def _replay_against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -
     with context.reading() as store:
         if store is not None:
             context.index_of(store)  # a hook without an index is silent
-            names = {name for turn in turns if (project := places.project_of(turn.folder)) for name in project.names}
+            names = {name for turn in turns if (project := places.included_project_of(turn.folder)) for name in project.names}
             memories = {memory.id: memory for memory in store.select(Filter(audiences=audiences_of(*sorted(names))))}
     return _replay_turns(turns, ReplayStore(context.home()), memories, places)
 

@@ -12,4 +12,4 @@ class Command(NamedTuple):
     summary: str
 
 
-COMMANDS = {name: Command(module, summary) for name, module, summary in read_rows(__file__, "commands.tsv")}
+COMMANDS = {name: Command(module, summary.removeprefix("-")) for name, module, summary in read_rows(__file__, "commands.tsv")}

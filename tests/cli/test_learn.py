@@ -145,7 +145,7 @@ def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, ho
 
 
 def test_a_long_session_is_read_whole_also_by_a_dry_run(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "MOST_TURNS", 3)  # that are read at a time
+    monkeypatch.setattr(transcript, "MAX_TURNS", 3)  # that are read at a time
     session(sessions, "one", *(f"hello {number}" for number in range(7)), RULE, "hello", STAGING)
     dry = subcog("learn", "--dry-run")
     assert "read 10 prompts of 1 session; would propose 2" in dry.err

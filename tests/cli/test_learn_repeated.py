@@ -121,7 +121,7 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
         state = State.open(home, 1_000)
 
         read = reader(sessions, store, state)
-        for step in ("raise_repeated", "note_turns_compared"):  # it is killed before and after the comparison
+        for step in ("propose_repeated", "note_turns_compared"):  # it is killed before and after the comparison
             with monkeypatch.context() as patch:
                 patch.setattr(comparing if step == "propose_repeated" else learned, step, stop)
                 with pytest.raises(KeyboardInterrupt):
@@ -200,7 +200,7 @@ def test_an_erased_memory_does_not_return_after_a_cut_short_run(
     files, _ = support.find_idle_transcripts(None, None)
 
     with support.open_store_and_state(dry_run=False) as (store, state), monkeypatch.context() as patch:
-        patch.setattr(comparing, "raise_repeated", stop)  # killed between reading and comparing
+        patch.setattr(comparing, "propose_repeated", stop)  # killed between reading and comparing
         with pytest.raises(KeyboardInterrupt):
             learning.learn(files, store, state, LearningOptions(), lambda _: None)
     subcog("learn")

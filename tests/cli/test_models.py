@@ -296,7 +296,7 @@ def test_without_sqlite_vec_there_is_one_line_and_words_alone(
     def missing(_: object) -> None:
         raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
 
-    monkeypatch.setattr("subcog_hooks.store.vector_file.load", missing)
+    monkeypatch.setattr("subcog_hooks.store.vector_file.load_extension", missing)
     done = with_memories("reindex")
     assert done.code == 0
     assert done.err.count("sqlite-vec is not installed; search is by words alone; pip install sqlite-vec") == 1

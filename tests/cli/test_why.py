@@ -186,7 +186,7 @@ def test_any_record_can_be_shown_and_does_nothing(
     outcome: str, candidates: list[outcomes.Candidate], at_ms: int, texts: dict[str, str], stages: list[tuple[str, float]]
 ) -> None:
     shown = io.StringIO()
-    decision = decided("d\x1b", outcome, candidates, at=at_ms, stages=stages, **texts)
+    decision = decided("d\x1b", outcome, candidates, at_ms=at_ms, stages=stages, **texts)
     Console(file=shown, width=60).print(decision_view(decision, ViewData({}, is_explained=True)), soft_wrap=True)
     print(decision_line(decision), file=shown)
     assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.getvalue())
@@ -305,7 +305,13 @@ def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home
 
 
 def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
-    keep(home, decided("1ab", at=NOW + 1), decided("1ac", at=NOW + 2), decided("1a", at=NOW + 3), decided("2b", at=NOW + 4))
+    keep(
+        home,
+        decided("1ab", at_ms=NOW + 1),
+        decided("1ac", at_ms=NOW + 2),
+        decided("1a", at_ms=NOW + 3),
+        decided("2b", at_ms=NOW + 4),
+    )
     for name, id_ in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
         assert json.loads(subcog("why", name, "--json").out)["id"] == id_
     done = subcog("why", "1")
@@ -377,7 +383,7 @@ def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:
 
 def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
     bars = outcomes.Thresholds(0.6, 0.5, 6, 2000, needed=1.2)
-    decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], bars=bars)
+    decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], thresholds=bars)
     assert [would_speak(decision, bar) for bar in (0.25, 0.3)] == [True, False]
     assert "or a memory of more than 1; the best reached 0.55" in sentence(
         decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], thresholds=bars, intent=UNSURE)

@@ -42,7 +42,7 @@ def test_a_link_out_of_the_folder_is_named_and_not_followed(bare: Machine, notes
 def test_a_pipe_in_the_folder_is_named_and_not_waited_for(bare: Machine, notes: Path) -> None:
     os.mkfifo(notes / "pipe.md")
     done = bare.run("import", str(notes))
-    assert (done.code, b"pipe.md: can not be read: it is not a regular file" in done.stderr) == (2, True)
+    assert (done.code, b"pipe.md: cannot be read: it is not a regular file" in done.stderr) == (2, True)
     assert b"Ellida" in bare.run("export").stdout
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import subcog_hooks
 from subcog_hooks.hook import block as module
 from subcog_hooks.hook.block import HARD_CAP_UNITS, MIN_TEXT_UNITS, Entry, Pointer, RenderedBlock, render_block, to_hook_output
-from tests.hook.test_sanitise import ANY_TEXT, tags_in
+from tests.text.test_sanitise import ANY_TEXT, tags_in
 
 HOWTO = {"intent": "howto"}
 BEGIN = '<subcog-memories source="the user\'s own notes, recalled by subcog" intent="howto">'

@@ -217,7 +217,7 @@ def test_a_failed_record_loses_no_answer_and_no_ledger(make_call: Opened, home: 
     def fail(*_: object) -> NoReturn:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(decision_log, "keep", fail)
+    monkeypatch.setattr(decision_log, "keep_decision", fail)
     call = make_call()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
     assert ledger.find_given(call.state, "s") == {"anchor"}

@@ -16,7 +16,7 @@ def run(variable: bytes, folder: bytes, *arguments: str) -> subprocess.Completed
     environment = {name: value for name, value in os.environb.items() if name != b"SUBCOG_HOME"} | {variable: folder}
     command = [sys.executable, "-m", "subcog_hooks", *arguments]
     return subprocess.run(
-        command, input=PROMPT, env=environment, cwd=Path(__file__).parents[1], capture_output=True, timeout=60, check=False
+        command, input=PROMPT, env=environment, cwd=Path(__file__).parents[2], capture_output=True, timeout=60, check=False
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from subcog_hooks.core import database
 from subcog_hooks.core.errors import StoreError, StoreTooNew, StoreTooOld
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 FULL = """
 import os, sys

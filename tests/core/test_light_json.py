@@ -54,7 +54,7 @@ def test_text_that_is_not_one_document_is_refused(subtests: pytest.Subtests) -> 
 
 @pytest.mark.parametrize("text", ["{", '{"a":', '{"a": "b', "hello"])
 def test_a_cut_document_is_refused_without_the_json_module(text: str) -> None:
-    root = str(Path(__file__).parent.parent)
+    root = str(Path(__file__).parents[2])
     code = f"""
 import sys; sys.path.insert(0, {root!r})
 from subcog_hooks.core import light_json
