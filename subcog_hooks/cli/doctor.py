@@ -2,14 +2,16 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
 
+from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import client, registration
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs, job_list
@@ -51,6 +53,7 @@ from subcog_hooks.store.store import Filter, Store, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
+NO_QUESTION = "ok"  # a prompt that needs no memory
 PROMPT_WORDS = 40  # words of the newest memory in the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
 MAX_NEAREST = 3  # memories named when the hook is silent
@@ -63,8 +66,10 @@ _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
 
 @dataclass(slots=True)
 class Findings:
-    """The findings of `doctor`: prints each as it comes, and keeps the first exit code."""
+    """The findings of `doctor`: prints each as it comes, or collects them, and keeps the first exit code."""
 
+    is_collected: bool = False  # for `--json`
+    rows: list[dict[str, str]] = field(default_factory=list)
     exit_code: int = 0
     is_silenced: bool = False  # a pause or a setting silences the hook, not the prompt
 
@@ -79,6 +84,9 @@ class Findings:
         self._line(_BAD, "red", text)
 
     def _line(self, word: str, style: str, text: str) -> None:
+        if self.is_collected:
+            self.rows.append({"level": word.lower(), "text": escape_controls(text).replace(os.path.expanduser("~"), "~")})
+            return
         terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""))
 
 
@@ -94,6 +102,9 @@ def doctor(
         bool,
         typer.Option("--memories", help="Look at the memories instead, and name each that could be tidied up, with a command."),
     ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for a report of a fault: no memories, no prompts.")
+    ] = False,
 ) -> None:
     """Check the store, the index, models, permissions, settings and the hook, and show the hook's answer to a prompt.
 
@@ -104,14 +115,14 @@ def doctor(
 
     Example: subcog doctor --prompt "how do we log in?"
     """
+    if (memories or as_json) and (prompt or (memories and as_json)):
+        raise UsageError("--memories, --json and --prompt exclude each other", "give one of them")
     if memories:
-        if prompt:
-            raise UsageError("--memories and --prompt exclude each other", "give one of them")
         from subcog_hooks.cli.support import inventory  # only `--memories` needs it
 
         inventory.print_findings()
         return
-    findings = Findings()
+    findings = Findings(is_collected=as_json)
     home = context.home()
     _check_home(home, findings)
     _check_leftovers(home, findings)
@@ -133,16 +144,33 @@ def doctor(
     _check_left_processes(findings)
     _check_second_looks(home, settings, findings)
     command = _check_registration(findings)
-    if trial:
+    if as_json:
+        _try_hook(command or client.executable(), NO_QUESTION, findings, has_llm=has_llm)
+        _print_report(findings)
+    elif trial:
         spoke = _try_hook(command or client.executable(), trial, findings, has_llm=has_llm)
         if not spoke and not findings.is_silenced:
             _explain_silence(home, trial)
     else:
         terminal.say('no prompt to try: `subcog doctor --prompt "…"` runs the hook')
-    if os.path.exists(log.log_path(home)):
+    if os.path.exists(log.log_path(home)) and not as_json:
         terminal.say(f"the hooks' log is {log.log_path(home)}")
     if findings.exit_code:
         raise typer.Exit(findings.exit_code)
+
+
+def _print_report(findings: Findings) -> None:
+    """Print the findings with the versions of subcog, Python and the system."""
+    terminal.json(
+        {
+            "version": __version__,
+            "python": platform.python_version(),
+            "system": f"{platform.system()} {platform.machine()}",
+            "exit_code": findings.exit_code,
+            "findings": findings.rows,
+        },
+        indent=1,
+    )
 
 
 def _check_home(home: Home, findings: Findings) -> None:
@@ -539,6 +567,8 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
             f"the hook ended with {completed.returncode}: {completed.stderr.decode('utf-8', 'replace')[:300]}", EXIT_CONFIG
         )
     findings.good(f"hook ran in {took_ms:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))
+    if findings.is_collected:
+        return bool(completed.stdout)
     terminal.say("its exact output:" if completed.stdout else "it printed nothing")
     sys.stdout.flush()
     sys.stdout.buffer.write(completed.stdout)

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import hook_entries
 from subcog_hooks.cli.support import stale_files
 from subcog_hooks.core.paths import Home
@@ -61,6 +62,21 @@ def test_what_it_tries_is_no_prompt_of_the_users(with_hook: Run) -> None:
     assert with_hook("why").code == 1
     record = json.loads(with_hook("stats", "--json").out)
     assert (record["prompts"], sum(record["subcog_hook_decisions_total"].values())) == (0, 0)
+
+
+def test_json_holds_the_findings_and_no_memory(with_hook: Run) -> None:
+    with_hook("remember", "The lighthouse keeper signs releases on Friday")
+    done = with_hook("doctor", "--json")
+    report = json.loads(done.out)
+    assert (report["version"], report["exit_code"]) == (__version__, done.code)
+    assert {"ok"} <= {finding["level"] for finding in report["findings"]} <= {"ok", "note", "bad"}
+    assert any(finding["text"].startswith("store sound: ") for finding in report["findings"])
+    assert "lighthouse" not in done.out
+    assert str(Path.home()) not in done.out
+
+
+def test_json_takes_no_prompt(subcog: Run) -> None:
+    assert subcog("doctor", "--json", "--prompt", "how do we release?").code == 2
 
 
 def test_a_prompt_that_nothing_answers_prints_nothing(with_hook: Run) -> None:
