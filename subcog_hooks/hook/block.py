@@ -107,7 +107,7 @@ def render_block(
     command: str = "",
     hard_cap: int = HARD_CAP_UNITS,
 ) -> RenderedBlock:
-    """Return the block of DESIGN section 8 with the first of `entries` that fit into `max_units` UTF-16 units.
+    """Return the block with the first of `entries` that fit into `max_units` UTF-16 units.
 
     attributes: of the block; their values are cut to the alphabet of ids. An entry is whole if it fits its fair share of the
     room, otherwise cut with " …". An entry with less than MIN_TEXT_UNITS is left out, unless it is the first. hard_cap: units

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
 
 # Milliseconds of the whole process, by event: the limit for waits, and the limit for own work, which a busy machine may slow
-# down (DESIGN sections 2 and 10). Other events get no answer.
+# down. Other events get no answer.
 BUDGETS_MS = {
     "UserPromptSubmit": (200.0, 1_000.0),
     "SessionStart": (200.0, 1_000.0),

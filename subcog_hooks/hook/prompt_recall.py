@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
 
 VECTORS_WAIT_MS = 20.0  # Recall works by words where another process has locked the vectors longer.
-AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics (DESIGN section 6).
+AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics.
 RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less, only cues bring memories.
 AFTERWARDS_MS = 200.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
 VETO = "the LLM is sure that memories would not help"

@@ -1,4 +1,4 @@
-"""From a prompt to its intent: the keywords as the floor, an LLM as the ceiling, one deadline (S0, DESIGN section 6).
+"""From a prompt to its intent: the keywords as the floor, an LLM as the ceiling, one deadline (S0).
 
 `begin_detection` reads the words and starts the call, if one is needed. The caller can work meanwhile. `settle` waits within
 the deadline and merges. The modules for an LLM are imported only before asking it.

@@ -56,7 +56,7 @@ ORIGINS = (PERSON, AGENT, MODEL, LEARNED)  # of a question
 MAX_AUTHOR = 40  # characters of a colleague's name
 FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # ms: the years 1 to 9999, the range of ISO 8601
 MAX_SKEW_MS = 60_000  # ms; the tolerance for several changes in one millisecond, and for clocks
-PINNING_PRIORITY = 90  # higher priorities pin a memory; only the user may set them (DESIGN 7.9)
+PINNING_PRIORITY = 90  # higher priorities pin a memory; only the user may set them
 MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 
 _ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")

@@ -53,7 +53,7 @@ STANDARD = {
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
 OF_SETTINGS = {"settings.defaults", "settings.loading"}
-# Own modules that a process loads, and their lines: most of its cost (DESIGN section 3).
+# Own modules that a process loads, and their lines: most of its cost.
 BUDGETS = {
     "speaking prompt": (85, 15_500),
     "silent prompt": (55, 9_500),
