@@ -50,18 +50,6 @@ def read_cut_offs(home: Home, now_ms: int) -> list[CutOff]:
     return sorted(cut_offs, key=lambda cut_off: -cut_off.at_ms)
 
 
-def forget_cut_offs(home: Home) -> None:
-    """Delete the file of cut-off runs. Raises StoreError."""
-    import os
-
-    try:
-        os.unlink(home.cut_offs)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise StoreError(f"{home.cut_offs} cannot be deleted: {error.strerror}", "delete it") from None
-
-
 MAX_CALL_BYTES = 128 * 1024  # bytes of each file; the hook starts a new one at a quarter of this
 _BEFORE = ".before"
 _LEFT = "left"  # not a tool: marks that a session has changed its topic

@@ -98,13 +98,6 @@ def days_since_last(state: State, session: str, project: str, now_ms: int) -> fl
     return None if last_at is None else max(0.0, (now_ms - int(last_at)) / _DAY_MS)
 
 
-def copy_sessions(source: State, target: State) -> None:
-    """Copy the sessions and the user's flags from one state to another."""
-    for table, marks in (("sessions", "?, ?, ?, ?, ?, ?, ?, ?"), ("user_flags", "?, ?")):
-        for row in source.run(f"SELECT * FROM {table}"):  # noqa: S608 - the tables' own names
-            target.run(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - as above
-
-
 # the UTF-16 units given to a session
 
 
