@@ -23,9 +23,9 @@ def main() -> None:
     if command == "hook":
         _run_hook()
     if command == "block" and (prompt := _read_block_words(arguments)):
-        from subcog_hooks.hook import block_command
+        from subcog_hooks.hook import dry_run
 
-        os._exit(block_command.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms
+        os._exit(dry_run.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms
     if command == "show" and os.environ.get("CLAUDECODE") == "1":
         from subcog_hooks.hook import show_command
 
@@ -36,7 +36,7 @@ def main() -> None:
             from subcog_hooks.cli import light_search
 
             light_search.answer_and_exit(arguments)
-        from subcog_hooks.cli.app import run_command_line  # typer and rich take 120 ms to load
+        from subcog_hooks.cli.commands import run_command_line  # typer and rich take 120 ms to load
 
         run_command_line()
     except KeyboardInterrupt:

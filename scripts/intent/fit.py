@@ -22,9 +22,8 @@ from scipy.optimize import minimize
 from scripts.tables import write_rows
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.keywords import NAMES, find_cues
+from subcog_hooks.intent.keywords import NAMES, find_cues, split_prompt
 from subcog_hooks.intent.kinds import MAX_CONFIDENCE, NONE, SEEKING, TYPES
-from subcog_hooks.intent.matcher import split_prompt
 from subcog_hooks.text.typed_prompt import prepare_prompt
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scripts.tables import write_rows
-from subcog_hooks.learn import learning, signs, storing, transcript, transcript_files, turn_scores
-from subcog_hooks.learn.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
+from subcog_hooks.learn import learning, proposals, signs, transcript, transcript_files, turn_scores
+from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, TYPED, Before, TypedTurn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -381,7 +381,7 @@ def write_proposals(path: str, examples: Sequence[Example], fits: Mapping[str, t
         for person in sorted({example.person for example in examples if example.path}):
             paths = dict.fromkeys(example.path for example in examples if example.person == person)
             files = [entry for entry in map(transcript_files.transcript_at, paths) if entry]
-            options = storing.LearningOptions(dry_run=True, fit=fits[person])
+            options = proposals.LearningOptions(dry_run=True, fit=fits[person])
             report = learning.learn(files, None, None, options, lambda _: None)
             for entry in report.proposed:
                 file.write(json.dumps(entry.line()) + "\n")

@@ -22,7 +22,7 @@ from scripts.relevance.fit import DIGITS, INTERCEPT, ROOT, write_column
 from scripts.relevance.histories import Played, play
 from scripts.relevance.logistic import Floats
 from subcog_hooks.intent import keywords
-from subcog_hooks.recall import logit, notes, relevance
+from subcog_hooks.recall import logit, relevance
 from subcog_hooks.recall.hits import BEGUN
 
 FITTED, REPORTED = "A", "B"
@@ -50,7 +50,7 @@ def candidates_of(prompts: Sequence[Played]) -> Candidates:
     for number, prompt in enumerate(prompts):
         confidence = keywords.read_prompt(prompt.prompt).intent.confidence
         for hit in prompt.hits:
-            if not notes.is_note(hit.memory, hit.terms):
+            if not relevance.is_note(hit.memory, hit.terms):
                 continue
             known = {name: value for name, value, _ in hit.terms} | {
                 "intent": confidence,

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from subcog_hooks.core.control_characters import to_json
 from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.core.log import to_json
 from subcog_hooks.store import questions
 from subcog_hooks.store.memory import (
     DEFAULT_NAMESPACE,

@@ -14,9 +14,9 @@ from subcog_hooks.cli.support import author, context, progress
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.cli.support.page import write_page
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
-from subcog_hooks.learn import history, learning, transcript
+from subcog_hooks.learn import learning, transcript, transcript_files
+from subcog_hooks.learn.signs import TypedTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
-from subcog_hooks.learn.turns import TypedTurn
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Filter, audiences_of
 
@@ -70,7 +70,7 @@ def audit(
         raise NoMemory("there are no memories to replay against", "--learned replays against what `learn` would propose")
     all_files = sessions.find_all_transcripts(transcripts)
     recent_files = [file for file in all_files if file.latest >= since_ms]
-    history_file = history.history_path(claude_notes.config_folder()) if transcripts is None else ""
+    history_file = transcript_files.history_path(claude_notes.config_folder()) if transcripts is None else ""
     _announce_sources(all_files if learned else recent_files, transcripts or sessions.clients_folder(), history_file)
     typed_turns = _read_typed_turns(recent_files, history_file, since_ms)
     if not typed_turns.turns:
@@ -129,11 +129,11 @@ def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_
     typed = list(turns.values())
     if history_file and os.path.isfile(history_file):
         try:
-            rows, damaged_rows = history.read_history(history_file)
+            rows, damaged_rows = transcript_files.read_history(history_file)
         except OSError as error:
             terminal.say(f"{safe(history_file)} cannot be read: {error.strerror}")
         else:
-            typed += history.drop_read_prompts(rows, typed)
+            typed += transcript_files.drop_read_prompts(rows, typed)
             damaged += damaged_rows
     return TypedTurns(
         sorted((turn for turn in typed if turn.at_ms >= since_ms), key=lambda turn: (turn.at_ms, turn.offset)), damaged

@@ -7,7 +7,7 @@ import typer
 
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
-from subcog_hooks.hook import block_command
+from subcog_hooks.hook import dry_run
 
 
 def register(app: typer.Typer) -> None:
@@ -26,9 +26,7 @@ def block(
 
     Example: subcog block "How long before they expire are tokens refreshed?"
     """
-    answer = block_command.block_for_prompt(
-        block_command.read_stdin() if prompt == block_command.STDIN else prompt, os.getcwd(), terminal.say
-    )
+    answer = dry_run.block_for_prompt(dry_run.read_stdin() if prompt == dry_run.STDIN else prompt, os.getcwd(), terminal.say)
     if answer is None:
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    terminal.raw(block_command.block_to_json(answer) if as_json else answer.verdict.text + "\n")
+    terminal.raw(dry_run.block_to_json(answer) if as_json else answer.verdict.text + "\n")

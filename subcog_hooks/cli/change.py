@@ -9,9 +9,8 @@ from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
-from subcog_hooks.cli.support.amendment import amend, apply_changes, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, similar_to
 from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.erasure import erase
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.redaction.redact import describe_removed

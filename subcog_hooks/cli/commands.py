@@ -1,8 +1,20 @@
-"""The commands of the terminal: a table of names, modules and summaries, so that no command loads the others."""
+"""The commands of the terminal: a table of names, modules and summaries, and the typer application that joins them."""
 
-from typing import NamedTuple
+import gc
+import importlib
+import inspect
+import os
+import sys
+from typing import Annotated, NamedTuple
 
+import typer
+
+from subcog_hooks import __version__
+from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support.output import prefer_utf8, terminal
+from subcog_hooks.core.errors import EXIT_USAGE
 from subcog_hooks.core.tables import read_rows
+from subcog_hooks.redaction.masking import mask_secrets
 
 
 class Command(NamedTuple):
@@ -13,3 +25,119 @@ class Command(NamedTuple):
 
 
 COMMANDS = {name: Command(module, summary.removeprefix("-")) for name, module, summary in read_rows(__file__, "commands.tsv")}
+
+
+MAX_HELP_COLUMNS = 100  # longer lines are hard to read
+COMPLETION_VARIABLE = "_SUBCOG_COMPLETE"  # click derives this variable from the name; the shell sets it for completion
+COMMON_OPTIONS = ("--quiet", "--debug")  # accepted before and after the command's name
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        terminal.result(f"subcog {__version__}")
+        raise typer.Exit
+
+
+def _accept_common_options(
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the result only, no remarks.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when a command fails.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take the options of every command, so that typer lists them; `run_command_line` has acted on them before."""
+
+
+def build_app(command: str = "") -> typer.Typer:
+    """Return the application: with the module of a known command, else with the names and summaries of all commands."""
+    app = typer.Typer(
+        name="subcog",
+        help="Long-term memory for coding agents. You store notes with `remember` or `import`. When you prompt the agent, "
+        "the hook gives it the few notes that help.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP_COLUMNS},
+    )
+    app.callback()(_accept_common_options)
+    if command in COMMANDS:
+        importlib.import_module(f"subcog_hooks.cli.{COMMANDS[command].module}").register(app)
+        set_summaries(app)
+    else:
+        for name, (_, summary) in COMMANDS.items():
+            app.command(name, short_help=summary, hidden=not summary)(_accept_common_options)
+    return app
+
+
+def set_summaries(app: typer.Typer) -> None:
+    """Give each command below `app` its first sentence as the summary in the list of commands."""
+    for command in app.registered_commands:
+        command.short_help = first_sentence(command.help or inspect.getdoc(command.callback) or "")
+    for group in app.registered_groups:
+        inner = group.typer_instance
+        if inner is not None:
+            group.short_help = first_sentence(str(inner.info.help))
+            set_summaries(inner)
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a help text, on one line.
+
+    >>> first_sentence("Forget memories.\\n\\nExample: subcog forget 1m7x59")
+    'Forget memories.'
+    >>> first_sentence("Show a file such as a.toml\\nin full. It may be long.")
+    'Show a file such as a.toml in full.'
+    """
+    line = " ".join(text.partition("\n\n")[0].split())
+    first, stop, _ = line.partition(". ")
+    return first + stop.strip()
+
+
+def run_command_line() -> None:
+    """Run the command line in sys.argv and end the process with its exit code."""
+    prefer_utf8()
+    arguments, flags = _split_common_options(sys.argv[1:])
+    terminal.begin_run(quiet="--quiet" in flags)
+    code = context.guard(lambda: _call_command(arguments), is_debugged="--debug" in flags)
+    if terminal.has_left_work:
+        os._exit(code)  # a library that a thread is loading does not survive the teardown
+    sys.exit(code)
+
+
+def _call_command(arguments: list[str]) -> int:
+    """Run the command that the arguments name, and return its exit code. Raises the command's own errors."""
+    try:
+        app = build_app(_command_name(arguments))
+        gc.enable()  # `__main__` has switched it off while modules are loaded
+        code = app(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except typer.TyperException as error:
+        _report_usage_error(error.format_message(), arguments)
+        return EXIT_USAGE
+    return code if isinstance(code, int) else 0
+
+
+def _command_name(arguments: list[str]) -> str:
+    """Return the name of the command that is called, or that the shell completes."""
+    if COMPLETION_VARIABLE in os.environ:
+        line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+        arguments = line.split()[1:]
+    return next((word for word in arguments if not word.startswith("-")), "")
+
+
+def _split_common_options(arguments: list[str]) -> tuple[list[str], set[str]]:
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    flags = {argument for argument in arguments[:end] if argument in COMMON_OPTIONS}
+    return [argument for argument in arguments[:end] if argument not in COMMON_OPTIONS] + arguments[end:], flags
+
+
+def _report_usage_error(message: str, arguments: list[str]) -> None:
+    """Print typer's error, or the help of a group that was called without a command."""
+    if message.startswith("Usage:"):
+        terminal.result(message)
+        return
+    command = _command_name(arguments)
+    hint = "see `subcog --help`" if "command" in message or not command else f"see `subcog {command} --help`"
+    if message.startswith("No such option"):
+        hint = "put -- before a text that begins with a dash, or " + hint
+    context.complain(mask_secrets(message)[:200].rstrip("."), hint)

@@ -72,9 +72,9 @@ def list_() -> None:
     settings = context.settings()
     rows = [(key, _format_value(settings[key.name]) or NOT_SET, settings.source_of(key.name)) for key in KEYS.values()]
     if terminal.is_drawn:
-        from subcog_hooks.cli.support import views  # it loads rich
+        from subcog_hooks.cli.support import results  # it loads rich
 
-        terminal.page(views.settings_table(rows))
+        terminal.page(results.settings_table(rows))
         return
     for key, value, source in rows:
         terminal.result(f"{key.name} = {value}{source and f'  # {source}'}")

@@ -12,14 +12,13 @@ from typing import Annotated
 import typer
 
 from subcog_hooks import __version__
-from subcog_hooks.cli.claude_code import client, registration
+from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs, job_list
 from subcog_hooks.cli.support import context, editor, stale_files, trial_folders
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
-from subcog_hooks.core.control_characters import escape_controls
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import (
     EXIT_CONFIG,
@@ -33,6 +32,7 @@ from subcog_hooks.core.errors import (
     StoreTooNew,
     UsageError,
 )
+from subcog_hooks.core.log import escape_controls
 from subcog_hooks.core.paths import Home, is_open_to_others
 from subcog_hooks.embed import background, catch_up, models, spaces
 from subcog_hooks.embed.space import Space
@@ -145,10 +145,10 @@ def doctor(
     _check_second_looks(home, settings, findings)
     command = _check_registration(findings)
     if as_json:
-        _try_hook(command or client.executable(), NO_QUESTION, findings, has_llm=has_llm)
+        _try_hook(command or registration.executable(), NO_QUESTION, findings, has_llm=has_llm)
         _print_report(findings)
     elif trial:
-        spoke = _try_hook(command or client.executable(), trial, findings, has_llm=has_llm)
+        spoke = _try_hook(command or registration.executable(), trial, findings, has_llm=has_llm)
         if not spoke and not findings.is_silenced:
             _explain_silence(home, trial)
     else:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.decisions import trial
+from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment, enrichment_questions
 from subcog_hooks.cli.proposals.enrichment import CALL_S, CALLS_SETTING, CallBudget
 from subcog_hooks.cli.proposals.enrichment_questions import (
@@ -87,7 +87,7 @@ def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: St
         raise typer.Exit(EXIT_NOTHING_FOUND)
     _announce_calls(provider, pluralize(count, "memory", "memories"), len(batches))
     calls = CallBudget(provider, state, context.settings())
-    with trial.open_trial() as copy, progress.track_items("asking", count) as advance:
+    with remedies.open_trial() as copy, progress.track_items("asking", count) as advance:
         for batch in batches:
             if not _may_ask(calls):
                 break
@@ -105,7 +105,7 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
     """
     pairs: list[Pair] = []
     if memories:
-        with trial.open_trial() as copy:
+        with remedies.open_trial() as copy:
             pairs = find_pairs(memories, copy, state)
     if not pairs:
         terminal.say("there are no two memories to compare")

@@ -10,9 +10,9 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.support import context, inputs, sources
+from subcog_hooks.cli.support import context, inputs, searching
 from subcog_hooks.cli.support.output import DIM, pluralize, safe, terminal
-from subcog_hooks.cli.support.views import plain_table
+from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.recall.candidates import Request, Sources
@@ -119,7 +119,7 @@ def evaluate(
         _require_findable(rows, store)
         notes: dict[str, None] = {}
         # SEMANTIC also with fusion.alpha = 0: the sweep tries other values
-        with sources.open_sources(store, settings, SEMANTIC, fast=fast) as opened:
+        with searching.open_sources(store, settings, SEMANTIC, fast=fast) as opened:
             means = _compute_means([_rank_ids(row, opened, settings, notes) for row in rows], rows)
             by_alpha = _sweep_alphas(rows, opened, settings) if opened.space is not None else {}
     for note in notes:
@@ -174,7 +174,7 @@ def _rank_ids(query: JudgedQuery, opened: Sources, settings: Settings, notes: di
     """Return the ids that a query finds, best first. Adds the remarks of a degraded search to `notes`."""
     scope = Filter(audiences=audiences_of(resolve_identity(query.project)) if query.project else None)
     deadline = Deadline(float(settings["search.timeout_ms"]))
-    answer = sources.search_sources(Request(query.query, scope, is_typed=True), opened, deadline, DEPTH)
+    answer = searching.search_sources(Request(query.query, scope, is_typed=True), opened, deadline, DEPTH)
     if notes is not None and answer.is_degraded and answer.note:
         notes[answer.note] = None
     return [hit.memory.id for hit in answer.hits]

@@ -8,9 +8,9 @@ from typing import Annotated, TextIO
 
 import typer
 
-from subcog_hooks.capture import import_files, import_run, jsonl
+from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
-from subcog_hooks.capture.sources import catalogue, commit_reasons
+from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
@@ -83,7 +83,7 @@ def import_(
     reading = import_from.read_source(origin, source, since) if origin else None
     if reading is None:
         here = context.here()
-        import_files.check_source(source or "", here.root if here else None)
+        importing.check_source(source or "", here.root if here else None)
     if dry_run:
         with context.reading() as store:
             report = (
@@ -113,8 +113,8 @@ def import_(
 def _check_options(source: str | None, origin: str | None, since: str | None, trust: str, *, is_for_all: bool) -> None:
     if source is None and origin is None:
         raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
-    if since is not None and origin != commit_reasons.GIT:
-        raise UsageError("--since is about commits", f"give it with --from {commit_reasons.GIT}")
+    if since is not None and origin != git_history.GIT:
+        raise UsageError("--since is about commits", f"give it with --from {git_history.GIT}")
     if origin is not None and (is_for_all or trust == USER):
         raise UsageError(
             "--user and --trust user are for Markdown and JSONL", "leave them out: a source says whose its memories are"
@@ -154,8 +154,8 @@ def _report_interruption(store: Store) -> Iterator[None]:
 
 
 def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
-    with progress.track_items("reading", import_files.count_lines(source)) as advance:
-        return import_run.import_path(source, store, options, advance)
+    with progress.track_items("reading", importing.count_lines(source)) as advance:
+        return importing.import_path(source, store, options, advance)
 
 
 def _index_memories(store: Store, count: int) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from subcog_hooks.cli.claude_code import claude_notes, client, hook_entries, registration, skills
+from subcog_hooks.cli.claude_code import claude_notes, hook_entries, registration, skills
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.support import context, embedding
 from subcog_hooks.cli.support.output import pluralize, terminal, visible
@@ -61,7 +61,7 @@ def init(
     """
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
-    plugin = next((plugin.id for plugin in client.plugins() if plugin.runs_where(scope)), None)
+    plugin = next((plugin.id for plugin in registration.list_plugins() if plugin.runs_where(scope)), None)
     if plugin is not None and not beside_plugin:
         if not dry_run:
             _prepare_home()
@@ -74,8 +74,8 @@ def init(
             _ask_for_notes()
             _ask_for_sessions()
         return
-    before = client.read_settings(path)
-    command = ["subcog"] if project else client.hook_command()  # a shared file names nobody's own folders
+    before = registration.read_settings(path)
+    command = ["subcog"] if project else registration.hook_command()  # a shared file names nobody's own folders
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
@@ -127,7 +127,7 @@ def uninstall(
     """
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
-    before = client.read_settings(path)
+    before = registration.read_settings(path)
     try:
         after = hook_entries.remove_hook(before) if before is not None else before
     except (ValueError, RecursionError) as error:
@@ -151,10 +151,10 @@ def uninstall(
 
 def _write_skills(scope: str, *, dry_run: bool) -> None:
     """Write our skills into the client's folder beside these settings. Raises ConfigError, UsageError."""
-    folder = client.skills_folder(scope)
+    folder = registration.skills_folder(scope)
     if folder is None:
         return
-    program = "subcog" if scope == client.PROJECT else skills.command_of(client.executable())
+    program = "subcog" if scope == registration.PROJECT else skills.command_of(registration.executable())
     all_skills = _find_skills(folder, program, scope)
     written = [skill for skill in all_skills if skill.state in (skills.MISSING, skills.OLDER)]
     if written and not dry_run:
@@ -171,7 +171,7 @@ def _write_skills(scope: str, *, dry_run: bool) -> None:
 
 def _remove_skills(scope: str, *, dry_run: bool) -> bool:
     """Remove our skills beside these settings. Return whether there were any. Raises ConfigError, UsageError."""
-    folder = client.skills_folder(scope)
+    folder = registration.skills_folder(scope)
     all_skills = _find_skills(folder, "subcog", scope) if folder else []
     removed = [skill for skill in all_skills if skill.state in (skills.SAME, skills.OLDER)]
     if removed:
@@ -187,10 +187,10 @@ def _remove_skills(scope: str, *, dry_run: bool) -> bool:
 
 def _find_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
     """Return our skills in a folder. In a repository, none of them may lead out of it."""
-    if scope == client.PROJECT:
-        client.refuse_link_out(folder)
+    if scope == registration.PROJECT:
+        registration.refuse_link_out(folder)
         for name in skills.SKILLS:
-            client.refuse_link_out(skills.path_of(name, folder))
+            registration.refuse_link_out(skills.path_of(name, folder))
     return skills.find_skills(folder, program)
 
 
@@ -198,16 +198,16 @@ def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:
     """Return the name of the settings that the options choose. Raises UsageError."""
     if sum((user, project, local)) > 1:
         raise UsageError("--user, --project and --local exclude each other", "give one of them")
-    return client.PROJECT if project else client.LOCAL if local else client.USER
+    return registration.PROJECT if project else registration.LOCAL if local else registration.USER
 
 
 def _settings_file(scope: str) -> str:
     """Return the path of these settings. Raises UsageError, also if it leads out of the repository."""
-    files = client.settings_files()
+    files = registration.settings_files()
     if scope not in files:
         raise UsageError("this folder is in no repository", "go to the project, or use --user")
-    if scope != client.USER:
-        client.refuse_link_out(files[scope])
+    if scope != registration.USER:
+        registration.refuse_link_out(files[scope])
     return files[scope]
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from subcog_hooks.cli.decisions.lookup import bar_text
 from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
-from subcog_hooks.cli.support.views import plain_table
+from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.hook import choose
 from subcog_hooks.intent import detector

@@ -7,13 +7,12 @@ import typer
 
 from subcog_hooks.cli.proposals import asking, learning_runs
 from subcog_hooks.cli.support import author, context, embedding, progress
-from subcog_hooks.cli.support.erasure import erase
+from subcog_hooks.cli.support.amendment import erase
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ProviderError, UsageError
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn.fixes import FixProposal
-from subcog_hooks.learn.proposals import Proposal, WrittenProposal, is_from_session
-from subcog_hooks.learn.storing import LearningOptions
+from subcog_hooks.learn.proposals import LearningOptions, Proposal, WrittenProposal, is_from_session
 from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from subcog_hooks.cli.support import error_guard, results, searching
+from subcog_hooks.cli.support import context, results, searching
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.cli.support.search_options import END, QUIET, SearchOptions, parse_command_line
 
@@ -22,7 +22,7 @@ def answer_search(options: SearchOptions, *, is_quiet: bool) -> int:
     def show(page: results.ResultPage) -> None:
         results.print_results(page, options.shape, is_explained=options.explain)
 
-    return error_guard.guard(lambda: searching.run_search(options, show), is_debugged=False)
+    return context.guard(lambda: searching.run_search(options, show), is_debugged=False)
 
 
 def answer_and_exit(words: Sequence[str]) -> None:

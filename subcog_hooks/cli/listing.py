@@ -109,10 +109,10 @@ def list_(
     elif ids:
         terminal.raw("".join(memory.id + "\n" for memory in memories))
     elif terminal.is_drawn and memories:
-        from subcog_hooks.cli.support import views
+        from subcog_hooks.cli.support import results
 
         terminal.page(
-            views.memories_view(memories, _PREVIEW_CHARACTERS, list(map(_certainty_text, memories)) if standing else ())
+            results.memories_view(memories, _PREVIEW_CHARACTERS, list(map(_certainty_text, memories)) if standing else ())
         )
     else:
         for memory in memories:

@@ -8,12 +8,12 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from subcog_hooks.cli.decisions import arithmetic
+from subcog_hooks.cli.decisions import decision_view
 from subcog_hooks.cli.support import context, inventory
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
 from subcog_hooks.cli.support.page import Column, Moment, Page, write_page
-from subcog_hooks.cli.support.views import plain_table
+from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
 from subcog_hooks.text.sanitise import cut
@@ -95,7 +95,7 @@ def _report_view(contents: Inventory) -> RenderableType:
         table.add_row(name, value)
     if growth := contents.growth():
         table.add_row(
-            "by month", f"{arithmetic.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}"
+            "by month", f"{decision_view.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}"
         )
     parts: list[RenderableType] = [table, "", _group_table("project", contents.by_project()), ""]
     parts.append(_group_table("namespace", contents.by_namespace()))

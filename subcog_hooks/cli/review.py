@@ -13,7 +13,7 @@ from subcog_hooks.cli.proposals.waiting import Settlement
 from subcog_hooks.cli.support import author, completion, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_changes, similar_to
 from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.keyboard import next_key, single_keys, whole_lines
+from subcog_hooks.cli.support.inputs import next_key, single_keys, whole_lines
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, owner_label, redact_line, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
 from subcog_hooks.learn.proposals import is_from_session

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.live import Live
 
-from subcog_hooks.cli.support import completion, results, searching, views
+from subcog_hooks.cli.support import completion, results, searching
 from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.results import first_screen
 from subcog_hooks.cli.support.search_options import LIST, NUMBER, ONLY_TERMINAL, OPTIONS, SHAPE, SWITCH, Option, SearchOptions
-from subcog_hooks.cli.support.views import first_screen
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.recall.hits import VERY_HIGH
 
@@ -42,7 +42,7 @@ def search(**values: Any) -> None:
 
     def show(page: results.ResultPage) -> None:
         if options.shape == results.TABLE:
-            views.print_answer(page, is_explained=options.explain)
+            results.print_answer(page, is_explained=options.explain)
         else:
             results.print_results(page, options.shape, is_explained=options.explain)
 
@@ -84,5 +84,5 @@ def _show_word_hits(look: searching.StoreSearch) -> Iterator[None]:
     if not first.hits or first.stage != VERY_HIGH:
         yield
         return
-    with Live(first_screen(views.answer_view(first)), console=terminal.out, transient=True, auto_refresh=False):
+    with Live(first_screen(results.answer_view(first)), console=terminal.out, transient=True, auto_refresh=False):
         yield

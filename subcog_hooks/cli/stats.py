@@ -10,13 +10,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from subcog_hooks.cli.decisions import arithmetic, usage
+from subcog_hooks.cli.decisions import decision_view, usage
 from subcog_hooks.cli.decisions.decision_view import GONE
 from subcog_hooks.cli.decisions.lookup import MAX_CHARS, local_time
 from subcog_hooks.cli.decisions.usage import ChannelShare, Usage
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
-from subcog_hooks.cli.support.views import plain_table
+from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
@@ -337,7 +337,7 @@ def _describe_memory(head: str, id_: str, memory: Memory | None) -> Text:
 
 
 def _sparkline(values: Sequence[float | None]) -> str:
-    return arithmetic.sparkline(values) if any(value is not None for value in values) else ""
+    return decision_view.sparkline(values) if any(value is not None for value in values) else ""
 
 
 def _mean_text(value: float | None) -> str:

@@ -13,7 +13,7 @@ from subcog_hooks.cli.support import completion, context, results
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import decision_log, hook_traces, ledger
+from subcog_hooks.store import decision_log, hook_traces, sessions
 from subcog_hooks.store.decision import GIVEN, Decision
 from subcog_hooks.store.hook_traces import CutOff
 from subcog_hooks.store.index import LexicalIndex
@@ -116,9 +116,9 @@ def why(
             return
         selected = lookup.find_decision(state, decision)
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        decision_by_id = {id_: ledger.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
+        decision_by_id = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
         look = decision_log.find_second_look(state, selected)
-        opened = ledger.find_opened(state, selected.id)
+        opened = sessions.find_opened(state, selected.id)
         if as_json:
             record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
                 {"second_look": lookup.decision_fields(look)} if look else {}

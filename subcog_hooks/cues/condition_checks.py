@@ -20,12 +20,12 @@ from subcog_hooks.cues.conditions import (
     NUMBER,
     PATH,
     TEXT,
+    TOOLS,
     TRUTH,
     WHOLE,
     is_number,
     is_scalar,
 )
-from subcog_hooks.cues.tool_names import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,8 +1,4 @@
-"""Conditions on the state of a session: whether they hold, by facts that are passed in. Pure.
-
-`when` maps names to conditions, and all of them must hold. A condition is a value (the fact is equal), a list (the fact is in
-it), or operators by name, which must all hold: eq, in, gte, lte, glob, and not, whose condition has the same forms.
-"""
+"""The tools of the client that a hook handles: conditions may name them, and the client calls the hook for them."""
 
 from __future__ import annotations
 
@@ -16,6 +12,11 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Scalar: TypeAlias = bool | int | float | str
+
+TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash", "Grep", "Glob")
+READING = "Read"  # It shows the model a file.
+SEARCHES = ("Grep", "Glob")  # They search files, and touch a file only if their path names it.
+
 
 MAX_TEXT = 1_000  # characters of a value
 MAX_DEPTH = 4  # conditions nested by `not`

@@ -16,7 +16,7 @@ from _bisect import insort_right  # `bisect` adds 200 lines of Python around it.
 from math import log
 
 from subcog_hooks.hook.block import HARD_CAP_UNITS, Entry, content_units, frame_units, head_units
-from subcog_hooks.store import ledger, project
+from subcog_hooks.store import project, sessions
 from subcog_hooks.store.memory import AGENT
 
 TYPE_CHECKING = False
@@ -119,7 +119,7 @@ def score_memories(call: HookCall) -> list[BriefScore]:
 
     Memories with triggers, paths or conditions are left out: their cues bring them.
     """
-    demand = ledger.find_near(call.state, call.project, MAX_SEARCHED)
+    demand = sessions.find_near(call.state, call.project, MAX_SEARCHED)
     memories = call.store.outlines(call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
     for memory in memories:
         memory.created_at = min(memory.created_at, call.now_ms)  # A memory dated ahead counts as new today.

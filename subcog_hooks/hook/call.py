@@ -7,7 +7,7 @@ import os
 from subcog_hooks.core.errors import StoreCorrupt
 from subcog_hooks.hook.payload import TRIAL, session_of, text_of
 from subcog_hooks.settings import loading
-from subcog_hooks.store import ledger, project
+from subcog_hooks.store import project, sessions
 from subcog_hooks.store.decision import OPEN, START
 from subcog_hooks.store.memory import IdMaker, now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
@@ -144,7 +144,7 @@ class HookCall:
         """Return the ids of the memories that the session has been given. Raises StoreError."""
         if self._given is not None:
             return self._given
-        return ledger.find_given(self.state, self.session) if self.session else set()
+        return sessions.find_given(self.state, self.session) if self.session else set()
 
     def facts(self) -> dict[str, Scalar]:
         """Return the facts for conditions, as of the first use. Raises StoreError."""

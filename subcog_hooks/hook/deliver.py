@@ -11,7 +11,7 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.hook.block import NOTHING_RENDERED, Entry, Pointer, RenderedBlock, render_block, to_hook_output
 from subcog_hooks.hook.call import PRINT_MS
 from subcog_hooks.hook.verdict import injected_judgements, pointer_judgements
-from subcog_hooks.store import ledger, sessions
+from subcog_hooks.store import sessions
 from subcog_hooks.store.decision import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
 
 TYPE_CHECKING = False
@@ -85,7 +85,7 @@ def _outcome_of_block(block: RenderedBlock, offer: Offer, judgements: Sequence[J
 
 def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
     """Return the ids of the session's earlier lines, if the offer may have lines. Raises StoreError."""
-    return ledger.find_pointed(call.state, call.session) if offer.pointer_bar and call.session else set()
+    return sessions.find_pointed(call.state, call.session) if offer.pointer_bar and call.session else set()
 
 
 def _units_left(call: HookCall, *, is_brief: bool) -> int:
@@ -127,9 +127,9 @@ def _commit_ledger(
             if when_given:
                 when_given(block.ids)
             if block.ids:
-                ledger.record_given(call.state, call.session, block.ids, call.now_ms, call.id)
+                sessions.record_given(call.state, call.session, block.ids, call.now_ms, call.id)
             if block.pointed:
-                ledger.record_pointed(call.state, call.session, block.pointed, call.now_ms, call.id)
+                sessions.record_pointed(call.state, call.session, block.pointed, call.now_ms, call.id)
             if not is_repeat:
                 sessions.add_units(call.state, call.session, call.project, block.units, call.now_ms)
         call.state.commit()

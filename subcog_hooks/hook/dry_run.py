@@ -1,19 +1,27 @@
-"""Decide on a prompt as the hook would now, without handing over, storing or counting anything."""
+"""Decide on a prompt as the hook would now, without handing over, storing or counting: `subcog block`, `doctor`, `replay`."""
 
 from __future__ import annotations
 
+import os
+
+from subcog_hooks.core.deadline import Deadline
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, EXIT_STORE, SubcogError
+from subcog_hooks.core.homes import find_home
 from subcog_hooks.hook import deliver, prompt_recall, record
-from subcog_hooks.hook.call import HookCall, close_left_open
+from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt import decide_prompt
 from subcog_hooks.hook.prompt_reading import PromptReading
+from subcog_hooks.store.decision import OFF, PAUSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from subcog_hooks.core.deadline import Deadline
+    from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
+    from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.settings.loading import Settings
     from subcog_hooks.store.decision import Decision
     from subcog_hooks.store.project import Project
@@ -71,3 +79,112 @@ def decide_dry(
     finally:  # This process may go on with a hundred more prompts.
         close_left_open()
         prompt_recall.close_left_open()
+
+
+STDIN = "-"  # This prompt stands for standard input.
+MAX_PROMPT = 16 * 1024 * 1024  # bytes
+PROMPT_WAIT_MS, PROMPT_WORK_MS = 200.0, 1_000.0  # The hook has the same limits for waits and for its own work.
+_SWITCHED_OFF = {
+    PAUSED: "the hook is paused; `subcog resume` ends it",
+    OFF: "the hook is switched off by a setting; see `subcog config list`",
+}
+_READ_BYTES = 1 << 16
+
+
+class PromptBlock:
+    """The block that the hook would hand over with a prompt. relevances: by id, of all hits."""
+
+    __slots__ = ("relevances", "verdict")
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self.relevances = {judgement.hit.memory.id: round(judgement.hit.relevance, 4) for judgement in verdict.judgements}
+
+    def to_json(self) -> Json:
+        """Return an object with the block, its UTF-16 units, its memories, and the memories that its lines point at."""
+        memories, lines = self._describe_ids(self.verdict.ids), self._describe_ids(self.verdict.pointed)
+        return {"text": self.verdict.text, "characters": self.verdict.units, "memories": memories, "lines": lines}
+
+    def _describe_ids(self, ids: Sequence[str]) -> list[Json]:
+        return [{"id": id_, "relevance": self.relevances[id_]} for id_ in ids]
+
+
+def block_for_prompt(prompt: str, folder: str, say: Callable[[str], None]) -> PromptBlock | None:
+    """Return the block that the hook would hand over with a prompt in this folder; None for no block.
+
+    say: takes remarks, a line at a time. Raises StoreError, and any error that stops the hook.
+    """
+    home, ignored = find_home(folder)
+    if ignored:
+        say(ignored)
+    home.pause_background_jobs()
+    blocks: list[PromptBlock | None] = []
+    with_sound_state(home, lambda: blocks.append(_preview_block(prompt, folder, home, say)))
+    return blocks[-1]
+
+
+def _preview_block(prompt: str, folder: str, home: Home, say: Callable[[str], None]) -> PromptBlock | None:
+    payload = {"session_id": "", "cwd": folder, "hook_event_name": PROMPT_EVENT, "prompt": prompt}
+    call = open_call(payload, home, Deadline(PROMPT_WAIT_MS, 0.0, PROMPT_WORK_MS))
+    if call is None:
+        return None
+    verdict = decide_prompt(PromptReading(call, is_alone=True))
+    for line in (*verdict.remarks, _SWITCHED_OFF.get(verdict.outcome, "")):
+        if line:
+            say(line)
+    if verdict.error is not None:
+        raise verdict.error
+    if verdict.offer is None:
+        return None
+    from subcog_hooks.hook import deliver  # Most prompts have ended before.
+
+    deliver.preview_delivery(call, verdict)
+    return PromptBlock(verdict) if verdict.text else None
+
+
+def print_block_for_prompt(prompt: str, as_json: bool, is_quiet: bool) -> int:
+    """Answer `subcog block` on this process's streams. Return the exit code; never raises. prompt: or STDIN."""
+    try:
+        text = read_stdin() if prompt == STDIN else prompt
+        block = block_for_prompt(text, os.getcwd(), _ignore_message if is_quiet else _print_stderr)
+        if block is not None:
+            _print_stdout(block_to_json(block) if as_json else block.verdict.text + "\n")
+    except BrokenPipeError:
+        return 0  # The reader has seen enough.
+    except Exception as error:  # noqa: BLE001 - any error becomes one line, as in the terminal
+        _print_stderr(str(error) if isinstance(error, SubcogError | OSError) else f"{type(error).__name__}: {error}")
+        return error.exit_code if isinstance(error, SubcogError) else EXIT_STORE
+    return 0 if block else EXIT_NOTHING_FOUND
+
+
+def block_to_json(block: PromptBlock) -> str:
+    """Return the block as a line of ASCII JSON."""
+    from subcog_hooks.core import light_json  # Only --json needs it.
+
+    return light_json.dumps(block.to_json()) + "\n"
+
+
+def read_stdin() -> str:
+    """Return the prompt on standard input. Raises OSError where it cannot be read."""
+    chunks: list[bytes] = []
+    left = MAX_PROMPT
+    while left > 0 and (chunk := os.read(0, min(_READ_BYTES, left))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+
+
+def _print_stderr(message: str) -> None:
+    from subcog_hooks.core.log import escape_controls  # Messages are rare.
+
+    os.write(2, f"subcog: {escape_controls(message)}\n".encode("utf-8", "replace"))
+
+
+def _ignore_message(_: str) -> None:
+    pass
+
+
+def _print_stdout(text: str) -> None:
+    output = text.encode("utf-8", "replace")
+    while output:
+        output = output[os.write(1, output) :]

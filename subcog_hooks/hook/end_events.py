@@ -37,9 +37,9 @@ def note_session_activity(payload: dict[str, object], home: Home, deadline: Dead
         return
     sessions.note_activity(state, session, now_ms())
     if text_of(payload, "hook_event_name") == END_EVENT:
-        from subcog_hooks.store import ledger  # A session ends once.
+        from subcog_hooks.store import sessions  # A session ends once.
 
-        if ledger.has_second_look(state, session):
+        if sessions.has_second_look(state, session):
             from subcog_hooks.store import second_looks
 
             second_looks.drop_session_looks(state, session, "the session has ended")

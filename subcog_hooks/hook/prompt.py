@@ -8,7 +8,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.intent import detector
-from subcog_hooks.store import ledger, state_values
+from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.decision import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
 from subcog_hooks.text import typed_prompt
 
@@ -44,7 +44,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
 
 
 def _add_late_answer(reading: PromptReading, verdict: Verdict) -> LateAnswer | None:
-    if not ledger.has_second_look(reading.call.state, reading.call.session):
+    if not sessions.has_second_look(reading.call.state, reading.call.session):
         return None
     from subcog_hooks.hook import second_look_answer  # Few prompts follow a second look.
 

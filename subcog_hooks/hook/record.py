@@ -84,10 +84,8 @@ def _record_prompt_in_transaction(reading: PromptReading, verdict: Verdict) -> N
         verdict.detected.learn(state, keeps_answers=reading.keeps_texts)
     sessions.note_prompt(state, call.session, call.project, call.now_ms)
     if verdict.judgements:
-        from subcog_hooks.store import ledger  # Many prompts have no hits.
-
         near = [(judgement.hit.memory.id, _relevance_without_position(judgement.hit)) for judgement in verdict.judgements]
-        ledger.note_near(state, call.project, near, call.now_ms)
+        sessions.note_near(state, call.project, near, call.now_ms)
     if not reading.keeps_texts and decision_log.may_hold_prompt_texts(state):
         decision_log.forget_some_prompt_texts(state)
     try:

@@ -6,7 +6,7 @@ It is dropped after a change of topic, or where the session has read the memory'
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
-from subcog_hooks.cues.tool_names import READING
+from subcog_hooks.cues.conditions import READING
 from subcog_hooks.hook import choose
 from subcog_hooks.hook.verdict import Offer
 from subcog_hooks.recall.hits import Hit

@@ -12,7 +12,7 @@ from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
-from subcog_hooks.store import ledger, sessions, state_values
+from subcog_hooks.store import sessions, state_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _offer_memories(call: HookCall, memories: Mapping[str, Sequence[Memory]], so
 
 def _record_start(call: HookCall, source: str) -> None:
     sessions.begin_session(call.state, call.session, call.project, source, call.now_ms)
-    ledger.prune_near(call.state)
+    sessions.prune_near(call.state)
 
 
 def silence_reason(call: HookCall) -> str:
@@ -189,8 +189,8 @@ def _forget_given(call: HookCall) -> list[str]:
     """Forget the given memories of a compacted session, and return the latest ids. Raises StoreError."""
     if not call.session:
         return []
-    used = ledger.find_last_given(call.state, call.session, MAX_USED)
-    ledger.forget_session(call.state, call.session)
+    used = sessions.find_last_given(call.state, call.session, MAX_USED)
+    sessions.forget_session(call.state, call.session)
     sessions.forget_units(call.state, call.session)
     return used
 

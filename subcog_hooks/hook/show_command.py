@@ -44,11 +44,11 @@ def may_run_command(command: str, call: HookCall) -> bool:
     if not own or not (_resolves_to_own(program, own) if program == PROGRAM else program == own):
         return False
     from subcog_hooks.core.child_environment import LEADING_PYTHON  # Few calls open a memory.
-    from subcog_hooks.store import ledger
+    from subcog_hooks.store import sessions
 
     if any(name in os.environ for name in LEADING_PYTHON):  # The script's interpreter would run foreign code.
         return False
-    return set(ids) <= call.given_ids() | ledger.find_pointed(call.state, call.session)
+    return set(ids) <= call.given_ids() | sessions.find_pointed(call.state, call.session)
 
 
 def permission_output() -> bytes:
@@ -111,7 +111,7 @@ def print_memories(words: Sequence[str]) -> int | None:
 
 def _open_memories(ids: Sequence[str]) -> list[Memory]:
     """Return the memories of these ids, noted as opened; none unless all may be handed over here. Raises StoreError."""
-    from subcog_hooks.store import ledger, metrics, project
+    from subcog_hooks.store import metrics, project, sessions
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State
     from subcog_hooks.store.store import Store, audience_of, audiences_of
@@ -126,16 +126,16 @@ def _open_memories(ids: Sequence[str]) -> list[Memory]:
         memory_of = store.by_ids(ids)
     state = State.open(home, OPENING_WAIT_MS)
     try:
-        session_ids = ledger.find_given(state, session) | ledger.find_pointed(state, session)
+        session_ids = sessions.find_given(state, session) | sessions.find_pointed(state, session)
         memories = [memory for id_ in ids if (memory := memory_of.get(id_)) is not None and memory.is_live(now)]
         if len(memories) < len(ids):
             return []
         if not all(memory.id in session_ids or audience_of(memory.scope, memory.project) in audiences for memory in memories):
             return []
         state.begin(OPENING_WAIT_MS)
-        if opened := ledger.note_opened(state, session, ids, now):
+        if opened := sessions.note_opened(state, session, ids, now):
             metrics.increase_counter(state, metrics.OPENED, by=len(opened))
-            ledger.record_given(state, session, opened, now, "")
+            sessions.record_given(state, session, opened, now, "")
         state.commit()
     finally:
         state.close()

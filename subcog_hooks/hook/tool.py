@@ -6,11 +6,11 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.cues import globs
-from subcog_hooks.cues.tool_names import READING, SEARCHES, TOOLS
+from subcog_hooks.cues.conditions import READING, SEARCHES, TOOLS
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import TOOL_EVENT, session_of, text_of
 from subcog_hooks.recall.hits import ACTION, MENTION, PATH, PATTERN, STATE
-from subcog_hooks.store import ledger, project, state_values
+from subcog_hooks.store import project, sessions, state_values
 from subcog_hooks.store.decision import REPEATED, SPENT
 from subcog_hooks.store.memory import now_ms
 
@@ -367,7 +367,7 @@ def _find_late_answer(call: HookCall, touched_file: str) -> LateAnswer | None:
 
     touched_file: the file that the call puts before the model. A subagent gets no answer: the session would not see it.
     """
-    if not ledger.has_second_look(call.state, call.session) or text_of(call.payload, "agent_id"):
+    if not sessions.has_second_look(call.state, call.session) or text_of(call.payload, "agent_id"):
         return None
     from subcog_hooks.hook import second_look_answer  # Few prompts have a second look.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.intent.detector import NOTHING_SURELY
-from subcog_hooks.intent.matcher import END, QUESTION
+from subcog_hooks.intent.keywords import END, QUESTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ blanks and looked up in tables. Regular expressions would cost the hook 3 ms to 
 """
 
 from subcog_hooks.core.tables import read_words
-from subcog_hooks.text.quotes import lines_outside_code, quoted_phrases
+from subcog_hooks.text.prompt_needs import lines_outside_code, quoted_phrases
 from subcog_hooks.text.vocabulary import SMALL_WORDS
 
 EXACT_QUOTE = "exact_quote"  # "not a conventional company"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from subcog_hooks.intent.keywords import is_file
+from subcog_hooks.intent.keywords import END, QUESTION, is_file
 from subcog_hooks.intent.kinds import MAX_TOPICS
-from subcog_hooks.intent.matcher import END, QUESTION
 from subcog_hooks.text.vocabulary import ACKNOWLEDGED, CLASSES, FILLERS
 
 TYPE_CHECKING = False

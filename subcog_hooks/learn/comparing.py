@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.learn import fixes, proposals, repetition, transcript, transcript_files
-from subcog_hooks.learn.storing import LearningOptions, LearningReport, store_new
+from subcog_hooks.learn.proposals import LearningOptions, LearningReport, store_new
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT
 from subcog_hooks.store import learned
 from subcog_hooks.store.memory import PENDING

@@ -9,10 +9,10 @@ from __future__ import annotations
 from subcog_hooks.core.deadline import FULL_PACE
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.learn import comparing, fixes, proposals, transcript, transcript_files
-from subcog_hooks.learn.storing import LearningOptions, LearningReport, store_new
+from subcog_hooks.learn.proposals import LearningOptions, LearningReport, store_new
+from subcog_hooks.learn.signs import ACCEPTED, ANSWER
 from subcog_hooks.learn.transcript_files import SessionFolders
 from subcog_hooks.learn.turn_scores import ANSWER_BAR, COMMAND_KIND, REPEATED_BAR, Fit
-from subcog_hooks.learn.turns import ACCEPTED, ANSWER
 from subcog_hooks.store import learned
 
 TYPE_CHECKING = False
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Pace
     from subcog_hooks.learn.proposals import Proposal
+    from subcog_hooks.learn.signs import TypedTurn
     from subcog_hooks.learn.transcript_files import TranscriptFile
-    from subcog_hooks.learn.turns import TypedTurn
     from subcog_hooks.store.state import State
     from subcog_hooks.store.store import Store
 

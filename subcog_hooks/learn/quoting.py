@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from subcog_hooks.learn.signs import ACCEPTED, TypedTurn
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, TURN_KINDS, Fit, judge_turn
-from subcog_hooks.learn.turns import ACCEPTED, TypedTurn
 from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.answer_texts import is_plain, list_texts, select_questions
 from subcog_hooks.llm.question import Question

@@ -1,17 +1,64 @@
-"""Signs that a sentence of a typed turn is worth remembering or not: its form, and the events before its turn.
-
-No sign depends on a subject. `signs.tsv` has the patterns of sentences. Pure.
-"""
+"""A typed turn, the events before it in its session, and the signs that it is worth remembering."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 
+from subcog_hooks.capture.compose import replace_surrogates
 from subcog_hooks.core.tables import read_rows
-from subcog_hooks.learn.turns import ANSWER, CALL_FAILED, CALL_REFUSED, TypedTurn
 from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.typed_prompt import prepare_prompt
+
+TYPED, QUEUED, ANSWER, NOTE, ACCEPTED = "typed", "queued", "answer", "note", "accepted"  # the kinds of turns
+CALL_FAILED, CALL_REFUSED = "failed", "refused"  # outcomes of the tool call before a turn
+
+
+@dataclass(slots=True)
+class Before:
+    """The events between a turn and the turn before.
+
+    tool, path, command: the last tool call and its arguments, "" for none; outcome: CALL_FAILED, CALL_REFUSED or ""; changed: a
+    call changed a file; asked: the agent's last words were a question.
+    """
+
+    tool: str = ""
+    path: str = ""
+    command: str = ""
+    outcome: str = ""
+    changed: bool = field(default=False, kw_only=True)
+    asked: bool = field(default=False, kw_only=True)
+
+
+@dataclass(slots=True)
+class TypedTurn:
+    """A turn that the person typed.
+
+    kind: how it was entered; uuid: of its row, "" if rows have none; session: its id; at_ms: milliseconds since the epoch, 0
+    for unknown; folder: the session's; position: the number of turns before it; offset: of its row, bytes from the beginning.
+    Lone surrogates in text, session and folder become U+FFFD.
+    """
+
+    text: str
+    before: Before
+    _: KW_ONLY
+    kind: str = TYPED
+    uuid: str = ""
+    session: str = ""
+    at_ms: int = 0
+    folder: str = ""
+    branch: str = ""
+    position: int = 0
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        self.text = replace_surrogates(self.text)
+        self.session = replace_surrogates(self.session)
+        self.folder = replace_surrogates(self.folder)
+
+    def with_text(self, text: str) -> TypedTurn:
+        return replace(self, text=text)
+
 
 MAX_SENTENCES = 60  # sentences of a turn
 MIN_SENTENCE_WORDS = 2  # words of a sentence that can be proposed

@@ -6,7 +6,7 @@ New clients say so in the row (`origin`, `promptSource`); for old ones its field
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from subcog_hooks.learn.turns import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
+from subcog_hooks.learn.signs import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed_prompt import FENCES
 

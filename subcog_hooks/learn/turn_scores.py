@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from math import exp
 
 from subcog_hooks.core.tables import read_weights
-from subcog_hooks.learn.signs import Sentence, read_sentences, strip_bullet
-from subcog_hooks.learn.turns import CALL_REFUSED, NOTE, TypedTurn
+from subcog_hooks.learn.signs import CALL_REFUSED, NOTE, Sentence, TypedTurn, read_sentences, strip_bullet
 from subcog_hooks.text.typed_prompt import is_typed
 
 TYPE_CHECKING = False

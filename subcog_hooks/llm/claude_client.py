@@ -1,11 +1,8 @@
-"""The user's own Claude Code as a language model: its print mode, called once, without any extensions.
-
-A login there replaces a key. A call takes a second and more, so it suits background work, never a prompt. The flags are from
-`claude --help` of 2.1.197 and 2.1.329; `--bare`, which starts faster, reads no login.
-"""
+"""The user's own Claude Code as a language model: a child process that answers one question."""
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import signal
@@ -13,15 +10,128 @@ import subprocess
 import sys
 import tempfile
 import threading
-from typing import IO, TYPE_CHECKING, Any
+import time
+from typing import IO, Any
 
 from subcog_hooks.core import child_environment
 from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
 from subcog_hooks.core.paths import Home
-from subcog_hooks.llm.child_process import ENDING_S, NOT_RUN, Lifeline
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import IO, Self
+
     from subcog_hooks.llm.question import Question
+
+NOT_RUN = 126  # the exit code for a client that cannot be run, as in a shell
+ENDING_S = 2.0  # for the client's remaining processes to end; some milliseconds are usual
+MARK = "SUBCOG_LIFELINE"  # the variable with this program's process id, which marks the client's processes
+_BETWEEN_S = 0.01  # between two looks at the remaining processes
+_ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
+
+
+class Lifeline:
+    """A pipe that ends when this process does, for a `with` block as long as the client."""
+
+    __slots__ = ("_reads", "_writes")
+
+    _reads: int
+    _writes: IO[bytes]
+
+    def __enter__(self) -> Self:
+        self._reads, writes = os.pipe()
+        self._writes = open(writes, "wb", 0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._reads)
+        self.cut()
+
+    def cut(self) -> None:
+        """End the client with all of its processes. Any thread may call it, and more than once."""
+        self._writes.close()
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The descriptors that the program has to inherit."""
+        return () if os.name == "nt" else (self._reads,)
+
+    def words_for(self, words: Sequence[str]) -> list[str]:
+        """Return the command line that runs these words as the leader of a process group, and ends them with us."""
+        if os.name == "nt":
+            return [*words]
+        return [sys.executable, "-I", "-S", os.path.abspath(__file__), str(self._reads), *words]
+
+
+def _end_with_pipe(lifeline: int) -> None:
+    """End the client and our process group, ourselves included, once nobody holds the other end of the pipe."""
+    while os.read(lifeline, 1):
+        pass
+    _end_descendants()
+    os.killpg(0, signal.SIGKILL)
+
+
+def _adopt_orphans() -> None:
+    """Take over each descendant that loses its parent, where the system can."""
+    if sys.platform != "linux":
+        return
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        pass  # an orphan gets another parent, and `doctor` names it
+
+
+def _end_descendants() -> None:
+    """End all descendants, also new ones. Only Linux lists them."""
+    give_up_at = time.monotonic() + ENDING_S
+    while (descendants := _find_descendants()) and time.monotonic() < give_up_at:
+        for process in descendants:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except OSError:
+                continue  # it has ended by itself, or has taken the rights of another user
+        time.sleep(_BETWEEN_S)
+
+
+def _find_descendants() -> set[int]:
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        try:
+            with open(f"/proc/{int(name)}/stat", "rb") as file:
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
+        except (OSError, ValueError):
+            continue  # the process has ended, or it is no process
+        if state not in b"ZX":
+            parents[int(name)] = int(parent)
+    descendants: set[int] = set()
+    nearest = {os.getpid()}
+    while nearest:
+        nearest = {process for process, parent in parents.items() if parent in nearest}
+        descendants |= nearest
+    return descendants
+
+
+def main() -> int:
+    """Run the command line behind the pipe's descriptor, and return its exit code in a shell's form."""
+    lifeline, words = int(sys.argv[1]), sys.argv[2:]
+    os.set_inheritable(lifeline, False)
+    _adopt_orphans()
+    try:
+        client = os.posix_spawn(words[0], words, {**os.environ, MARK: str(os.getpid())})
+    except OSError:
+        return NOT_RUN
+    _thread.start_new_thread(_end_with_pipe, (lifeline,))
+    code = os.waitstatus_to_exitcode(os.waitpid(client, 0)[1])
+    _end_descendants()
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    os._exit(main())
+
 
 PROGRAM = "claude"
 CLAUDE_MODEL = "haiku"

@@ -8,12 +8,13 @@ one of 25 real prompts loads them.
 
 from itertools import pairwise
 
-from subcog_hooks.redaction import prefixes
+from subcog_hooks.redaction import randomness
 from subcog_hooks.redaction.masking import MASK, mask_secrets
-from subcog_hooks.redaction.prefixes import MAX_WHOLE_WORD, SENTENCE_WORDS
 from subcog_hooks.redaction.randomness import (
+    MAX_WHOLE_WORD,
     MAX_WORD_LETTERS,
     MIN_JUDGED,
+    SENTENCE_WORDS,
     is_hexadecimal,
     is_unlike_words,
     looks_random,
@@ -59,7 +60,7 @@ _PREFIXES = frozenset(
 )
 _MIN_BEHIND = 8  # characters of a token behind its prefix: words and names may have the prefix, too
 # Prefixes of tokens and of names; the text behind them decides. They are grouped by a sign, because most texts have few signs.
-_OTHER_PREFIXES = prefixes.PREFIXES - _PREFIXES
+_OTHER_PREFIXES = randomness.PREFIXES - _PREFIXES
 _OTHERS_BY_SIGN = [(sign, [prefix for prefix in _OTHER_PREFIXES if sign in prefix]) for sign in "_-."]
 _OTHERS_BY_SIGN.append(("", [*_OTHER_PREFIXES.difference(*(with_sign for _, with_sign in _OTHERS_BY_SIGN))]))
 _LONGEST_TOKEN = 60  # characters of a token
@@ -98,7 +99,7 @@ _ELSEWHERE = (
 )
 # Words beside which `redact` finds everyday secrets. Tools and PINs have checks of their own.
 _APART = ("tool", "pin")
-_BESIDE = tuple(word for kind, words in prefixes.SECRET_NOUNS.items() if kind not in _APART for word in words)
+_BESIDE = tuple(word for kind, words in randomness.SECRET_NOUNS.items() if kind not in _APART for word in words)
 _BEFORE, _BEHIND = 120, 300  # characters around such a word in which a value may stand
 _QUOTES_BEFORE = ('"', "`", "“", "„", "«", "‹", " '", "='", ":'", "('")
 _EDGES = ".,:;!?()[]{}'\"`*“”„«»"

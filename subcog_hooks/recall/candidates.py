@@ -335,9 +335,7 @@ def gather_candidates(request: Request, sources: Sources, deadline: Deadline, de
         except SubcogError as error:
             candidates.failures.append(f"{SEMANTIC}: {error.message}")
     if by_words and any(term.is_identifier for term in parsed_query.terms):
-        from subcog_hooks.recall import identifiers  # few queries name an identifier
-
-        candidates.identifiers, candidates.sole = identifiers.find_holders(parsed_query, index, scope)
+        candidates.identifiers, candidates.sole = labels.find_holders(parsed_query, index, scope)
     if by_meaning and sources.note:
         candidates.failures.append(sources.note)
     return candidates

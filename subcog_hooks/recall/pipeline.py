@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from subcog_hooks.recall import diversity, fusion, logit, notes, ranking, relevance, words
+from subcog_hooks.recall import diversity, fusion, logit, ranking, relevance, words
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.hits import IDENTIFIER, PATTERN, SEMANTIC, STATE, Answer, Hit
 from subcog_hooks.store.memory import Memory, now_ms
@@ -105,9 +105,9 @@ def recall_for_parts(
 
 def _discount_siblings(answer: Answer, sources: Sources) -> None:
     if answer.identifiers:
-        from subcog_hooks.recall import identifiers  # few queries name an identifier
+        from subcog_hooks.recall import labels  # few queries name an identifier
 
-        identifiers.discount_siblings(answer.hits, answer.identifiers, sources.texts)
+        labels.discount_siblings(answer.hits, answer.identifiers, sources.texts)
 
 
 def _add_exact_matches(hits: list[Hit], exact: ExactMatches, candidates: Candidates, unwanted: set[int]) -> list[Hit]:
@@ -135,8 +135,8 @@ def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, prompt_number: int, tu
     prompt_number: of the prompt in its session, from 1. It does not change hits of triggers and conditions.
     """
     for hit in hits:
-        if not hit.is_exact and notes.is_note(hit.memory, hit.terms):
-            hit.terms = notes.weigh_note(hit.terms, intent.confidence, prompt_number)
+        if not hit.is_exact and relevance.is_note(hit.memory, hit.terms):
+            hit.terms = relevance.weigh_note(hit.terms, intent.confidence, prompt_number)
         else:
             hit.terms = relevance.with_intent(hit.terms, intent.confidence)
             if not hit.is_exact:
@@ -279,9 +279,9 @@ def _memories_by_score(
     ages = store.ages(list(scores))
     aged = {seq: ranking.apply_recency(scores[seq], created_at, now_ms, tuning) for seq, (created_at, _) in ages.items()}
     if sole:
-        from subcog_hooks.recall import identifiers  # few queries name an identifier
+        from subcog_hooks.recall import labels  # few queries name an identifier
 
-        for seq, score in identifiers.lift_scores(sole, {seq: score for seq, (score, _) in aged.items()}).items():
+        for seq, score in labels.lift_scores(sole, {seq: score for seq, (score, _) in aged.items()}).items():
             aged[seq] = (score, aged[seq][1])
     placed = [(-score, -ages[seq][0], ages[seq][1], seq, factor) for seq, (score, factor) in aged.items()]
     placed.sort()

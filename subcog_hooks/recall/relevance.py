@@ -1,8 +1,8 @@
-"""The probability that a memory answers a query: a logistic model of evidence that means the same in every store.
+"""The probability that a short note of the project helps with a prompt. Pure. `relevance` models other memories.
 
-The evidence is the query's terms in the memory, its nearness, its lead over other memories and its kind. The prompt's intent
-adds to it. Absolute BM25 scores and cosines differ from store to store. So they are taken relative to a full match, the
-runner-up and the tenth.
+A note says one thing in one sentence. Its lead over others tells little, and its missing terms even less. Its nearness and the
+prompt's number in the session tell most. Weighed like a section of documentation, a note came with one of twenty prompts that
+it would have helped. That was measured on the histories of twelve people.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from itertools import pairwise
 from math import log
 
 from subcog_hooks.core.tables import read_rows
+from subcog_hooks.recall import logit
+from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
 from subcog_hooks.text import analysis, languages
 
@@ -22,6 +24,43 @@ if TYPE_CHECKING:
     from subcog_hooks.store.memory import Memory
 
     Evidence = dict[str, float]  # by name
+
+LONGEST_NOTE = 40  # words; most notes of two invented projects have 36, half of documentation's sections 53 or more
+_MEANING_EVIDENCE = "margin"  # only memories compared by meaning have this evidence
+
+
+def is_note(memory: Memory, terms: Terms) -> bool:
+    """Return whether a memory is a short note of its project that was compared by meaning.
+
+    Notes for all projects do not count: no history tells how often they help. Lines of a change log do not count either.
+    """
+    if memory.scope != "project" or memory.namespace.lower() in CHRONICLES or len(memory.content.split()) > LONGEST_NOTE:
+        return False
+    return any(name == _MEANING_EVIDENCE for name, _, _ in terms) or model_weights(terms) is OF_NOTES
+
+
+def weigh_note(terms: Terms, confidence: float, prompt_number: int) -> Terms:
+    """Return the terms of a note with the weights for notes.
+
+    terms: weighed by relevance; confidence: of the prompt's intent; prompt_number: of the prompt in its session, from 1.
+
+    >>> near = (("closeness", 0.5, 0.5), ("margin", 0.1, 0.5))
+    >>> [logit.probability(weigh_note(near, 0.9, number)) for number in (1, 2, 4)]
+    [0.3051, 0.1366, 0.0836]
+    """
+    values = {name: value for name, value, _ in terms} | {
+        "intercept": 1.0,
+        "intent": confidence,
+        BEGUN: logit.session_progress(prompt_number),
+    }
+    weighed: Terms = tuple([(name, values[name], weight * values[name]) for name, weight in OF_NOTES.items() if name in values])
+    if logit.KEYWORD in values:
+        weighed = logit.with_keyword(weighed, values[logit.KEYWORD])
+    for name, value, adds in terms:
+        if name == logit.ASKED_LIKE and adds > 0.0:  # a question unlike the prompt does not count against a note
+            weighed = (*weighed, (name, value, adds))
+    return logit.with_sibling(weighed) if logit.SIBLING in values else weighed
+
 
 _ROWS = read_rows(__file__, "relevance.tsv")
 WITH_MEANING, WORDS_ALONE, OF_NOTES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.cues import conditions
-from subcog_hooks.recall import exact, pipeline, query, spelling, vectors, words
+from subcog_hooks.recall import exact, pipeline, query, vectors, words
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness
 from subcog_hooks.recall.hits import LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
@@ -37,7 +37,7 @@ def suggest_words(request: Request, index: LexicalIndex) -> list[str]:
     for term in query.analyse_query(request.text, index).terms:
         if term.whole in STOP:
             continue
-        nearest = spelling.similar_words(term.whole, index, MAX_EDITS, within)
+        nearest = query.similar_words(term.whole, index, MAX_EDITS, within)
         if len(term.whole) >= SHARED_LETTERS:
             beginning = term.whole[:SHARED_LETTERS]
             nearest += [tag for tag, _ in index.tags_with(beginning, MAX_READ_WORDS, within)]

@@ -16,7 +16,7 @@ import re2
 
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import secret_values
-from subcog_hooks.redaction.prefixes import MAX_WHOLE_WORD, SECRET_NOUNS
+from subcog_hooks.redaction.randomness import MAX_WHOLE_WORD, SECRET_NOUNS
 from subcog_hooks.redaction.secret_values import MARKER, is_seed
 
 if TYPE_CHECKING:

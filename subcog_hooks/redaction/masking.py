@@ -4,7 +4,7 @@ The first pass is `redact`, before a memory is stored. This pass is on the hook'
 holds one of the literals that every pattern here requires.
 """
 
-from subcog_hooks.redaction.prefixes import UNMISTAKABLE
+from subcog_hooks.redaction.randomness import UNMISTAKABLE
 
 MASK = "[redacted]"
 

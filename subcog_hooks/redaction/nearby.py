@@ -1,15 +1,47 @@
-"""Random-looking secrets: next to a name such as `token`, or long enough on their own.
+"""Forms that look random and are public: public keys, certificates, fingerprints, names of classes.
 
-Frequent values of notes are spared: hashes, commit ids and UUIDs have one case, identifiers and paths are made of words.
+Facts from the formats' own documentation. Only a guess gives way to them: a vendor's token stays a secret wherever it stands.
 """
+
+from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
+import re2
+
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction.randomness import is_hexadecimal, is_unlike_words, looks_random, mixes_cases_and_digits
 from subcog_hooks.redaction.secret_values import is_made_of_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_JWK = re2.compile(r"\{[^{}]*\"kty\"[^{}]*\}")
+_PRIVATE_PART = re.compile(r"\"(?:d|k|p|q|dp|dq|qi)\"")
+
+
+def find_public(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield start and end of public values in a text of ASCII, one byte for each character.
+
+    >>> [(start, end) for start, end in find_public(b"push with ssh-ed25519 AAAAC3Nz ada@host")]
+    [(10, 30)]
+    """
+    for match in _public_forms().finditer(data):
+        yield match.span()
+    for match in _JWK.finditer(data):
+        if not _PRIVATE_PART.search(match[0].decode("ascii")):
+            yield match.span()
+
+
+@cache
+def _public_forms() -> re2._Regexp:
+    return re2.compile("|".join(f"(?:{form})" for (form,) in read_rows(__file__, "public_forms.tsv")))
+
 
 MIN_NAMED = 10  # characters of a random value beside a name; generated passwords have 12
 MIN_NAMED_ONE_CASE = 20  # characters of one case beside a name; words and numbers look like shorter ones

@@ -16,10 +16,10 @@ import re2
 
 from subcog_hooks.core.quiet_imports import defer_import
 from subcog_hooks.core.tables import read_rows
-from subcog_hooks.redaction import everyday, nearby, patterns, prefixes, secret_values
-from subcog_hooks.redaction.assignments import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned
+from subcog_hooks.redaction import everyday, nearby, patterns, randomness, secret_values
 from subcog_hooks.redaction.masking import remove_private
-from subcog_hooks.redaction.public_forms import find_public
+from subcog_hooks.redaction.nearby import find_public
+from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned
 from subcog_hooks.redaction.secret_values import JUDGES_BY_KIND, MARKER, is_token, is_written_out
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
 
 # A prefix alone is the last resort: any other rule has a better name for the secret.
 _PREFIX_RULES = (
-    ("vendor token", _prefix_pattern(prefixes.list_prefixes(prefixes.OPAQUE), _OPAQUE), 1),
-    ("vendor token", _prefix_pattern(prefixes.list_prefixes(prefixes.WIDE), _WIDE), 1),
+    ("vendor token", _prefix_pattern(randomness.list_prefixes(randomness.OPAQUE), _OPAQUE), 1),
+    ("vendor token", _prefix_pattern(randomness.list_prefixes(randomness.WIDE), _WIDE), 1),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import re2
 
-from subcog_hooks.redaction import prefixes
+from subcog_hooks.redaction import randomness
 from subcog_hooks.redaction.randomness import MAX_WORD_LETTERS, is_unlike_words, looks_random, mixes_cases_and_digits
 
 MARKER = "[redacted: "  # begins the text that replaces a secret
@@ -264,7 +264,7 @@ def is_card(value: str) -> bool:
 def is_seed(value: str) -> bool:
     """Return whether the words of `value` are a wallet's phrase: no word of ordinary sentences is among them."""
     words = re.findall(r"[^\W\d_]+", value)
-    return len(words) in range(12, 25) and prefixes.SENTENCE_WORDS.isdisjoint(map(str.lower, words)) and len(set(words)) > 6
+    return len(words) in range(12, 25) and randomness.SENTENCE_WORDS.isdisjoint(map(str.lower, words)) and len(set(words)) > 6
 
 
 def is_no_address(value: str) -> bool:
@@ -309,7 +309,7 @@ def is_bare(value: str) -> bool:
     return is_value(value[:MAX_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
 
 
-_PREFIXES = tuple(sorted(prefixes.PREFIXES, key=len, reverse=True))
+_PREFIXES = tuple(sorted(randomness.PREFIXES, key=len, reverse=True))
 _PORT = re.compile(r"\d{1,5}(?:[/?#].*)?", re.DOTALL)
 
 
@@ -320,7 +320,7 @@ def _is_vendor_token(value: str) -> bool:
     """
     prefix = next((prefix for prefix in _PREFIXES if value.startswith(prefix)), "")
     rest = value[len(prefix) : MAX_VALUE]
-    if prefix in prefixes.UNMISTAKABLE:
+    if prefix in randomness.UNMISTAKABLE:
         return is_token(value) and (_has_digit(rest) or mixes_cases(rest)) and not is_made_of_words(rest)
     return is_token(value) and (looks_random(rest) or is_unlike_words(rest))
 

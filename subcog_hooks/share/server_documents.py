@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_memory
-from subcog_hooks.core.control_characters import to_json
 from subcog_hooks.core.errors import InvalidMemory, UsageError
+from subcog_hooks.core.log import to_json
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX, MAX_DOCUMENT

@@ -1,14 +1,88 @@
-"""The needs of a prompt: its questions among sentences that only describe a situation. Pure, without regular expressions.
-
-The whole typed text is the first need. A question among other sentences is a need by itself, so that "I am back at the ticket
-from yesterday" costs it nothing. Among few sentences, a sentence that is no question may be one, too.
-"""
+"""The needs of a prompt: its questions among sentences that only describe, and the phrases it quotes. Pure."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subcog_hooks.text.typed_prompt import Prompt
+
+# Opening marks with their closing marks; an apostrophe is mostly no quote.
+QUOTES = {'"': '"', "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb", "\u300c": "\u300d", "\u300e": "\u300f"}
+_MARKS = frozenset(QUOTES) | frozenset("".join(QUOTES.values()))
+_JSON_VALUE = tuple('"[{0123456789-')
+_FENCE = "```"
+
+
+def quoted_phrases(text: str) -> list[str]:
+    """Return the texts in balanced double quotes, straight or typographic, in order.
+
+    Each has a word of two letters or more.
+
+    A pair is balanced within its line; of nested ones the outer counts. A straight mark opens only where a word begins and
+    closes only where one ends, so an inch is no quote. Strings of code are syntax and no phrases: fences, backticks, arguments
+    directly behind `(` or `=`, and JSON have none.
+
+    >>> quoted_phrases('who said "not a conventional company" of the 27" screen?')
+    ['not a conventional company']
+    >>> quoted_phrases("don't; 'single'; “typographic ones”"), quoted_phrases('printf("hello there"); name = "Ada"')
+    (['typographic ones'], [])
+    """
+    if text.isascii() and '"' not in text:
+        return []
+    return [phrase for line in lines_outside_code(text) for phrase in _phrases_of(line)]
+
+
+def lines_outside_code(text: str) -> list[str]:
+    """Return the lines of a text outside fences of code."""
+    lines = text.splitlines()
+    if _FENCE not in text:
+        return lines
+    outside = []
+    fenced = False
+    for line in lines:
+        if line.lstrip().startswith(_FENCE):
+            fenced ^= line.count(_FENCE) % 2 == 1  # A fence that closes in its own line opens nothing.
+        elif not fenced:
+            outside.append(line)
+    return outside
+
+
+def _phrases_of(line: str) -> list[str]:
+    if _MARKS.isdisjoint(line):
+        return []
+    pairs: list[tuple[int, int]] = []
+    opened: dict[str, int] = {}  # opening mark -> its latest position
+    position = -1
+    while (position := position + 1) < len(line):
+        mark = line[position]
+        if mark == "`":
+            position = max(position, line.find("`", position + 1))
+        if mark not in _MARKS:
+            continue
+        before, after = line[position - 1 : position], line[position + 1 : position + 2]
+        straight = mark == '"'
+        start = max([opened_at for opener, opened_at in opened.items() if mark in QUOTES[opener]], default=-1)
+        if start >= 0 and not (straight and (before.isspace() or before == "\\" or after.isalnum())):
+            opened = {opener: opened_at for opener, opened_at in opened.items() if opened_at < start}
+            while pairs and pairs[-1][0] > start:  # They are nested in this pair.
+                pairs.pop()
+            pairs.append((start, position))
+        elif mark in QUOTES and not (straight and (before.isalnum() or before == "\\" or after.isspace())):
+            opened[mark] = position
+    return [line[start + 1 : end].strip() for start, end in pairs if _is_phrase(line, start, end)]
+
+
+def _is_phrase(line: str, start: int, end: int) -> bool:
+    letters = "".join([c if c.isalpha() else " " for c in line[start + 1 : end]])
+    if not any(len(word) > 1 for word in letters.split()):
+        return False
+    before, after = line[max(0, start - 3) : start].rstrip(), line[end + 1 : end + 4]
+    if before.endswith("(") and (before[-2:-1].isalnum() or before[-2:-1] == "_"):
+        return False
+    if before.endswith(("=", "{", "[", '":')) or after.startswith(("}", "]")):
+        return False
+    return not (after.startswith(":") and after[1:].lstrip().startswith(_JSON_VALUE))
+
 
 # Each need is searched by itself, at the cost of the whole prompt. With two, three or four needs, as many development prompts
 # are answered (with two, one of 96 more, and one more wrongly), and as many of people's histories.

@@ -4,8 +4,16 @@ Every step is linear in the text that is read: its head and tail, and a count of
 expressions: importing them would take longer than the whole detection.
 """
 
-from subcog_hooks.text.failures import choose_error_line, error_message
-from subcog_hooks.text.pasted import DIFFS, continues_pasted, is_command, is_output, is_pasted, is_prose
+from subcog_hooks.text.pasted import (
+    DIFFS,
+    choose_error_line,
+    continues_pasted,
+    error_message,
+    is_command,
+    is_output,
+    is_pasted,
+    is_prose,
+)
 
 LATIN_END = "\u0250"  # the first letter behind Latin Extended-B
 EMOJI = "\ufe0f"  # the mark that turns the sign before it into an emoji

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from subcog_hooks import cli
-from subcog_hooks.cli import app
+from subcog_hooks.cli import commands
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
@@ -46,7 +46,7 @@ def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
         with monkeypatch.context() as patched:
             patched.setattr(os, "_exit", sys.exit)  # so a command ends whose model is late
             with pytest.raises(SystemExit) as ended:
-                app.run_command_line()
+                commands.run_command_line()
         out, err = capsys.readouterr()
         code = ended.value.code
         assert isinstance(code, int)

@@ -7,8 +7,7 @@ import sys
 import pytest
 import typer
 
-from subcog_hooks.cli.app import first_sentence
-from subcog_hooks.cli.commands import COMMANDS
+from subcog_hooks.cli.commands import COMMANDS, first_sentence
 from tests.cli.conftest import modules_of_commands, whole_application
 
 
@@ -33,7 +32,7 @@ def test_the_table_names_the_module_of_each_command(subtests: pytest.Subtests) -
 def test_a_command_loads_its_own_module_alone() -> None:
     script = (
         "import sys; sys.argv = ['subcog', 'help']\n"
-        "from subcog_hooks.cli.app import run_command_line\n"
+        "from subcog_hooks.cli.commands import run_command_line\n"
         "try: run_command_line()\n"
         "finally: sys.stderr.write(' '.join(m for m in sys.modules if m.startswith('subcog_hooks.cli.')))"
     )

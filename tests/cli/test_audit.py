@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.learn import history
+from subcog_hooks.learn import transcript_files
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, Run
@@ -23,7 +23,9 @@ AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
 
 def write_prompt_list(tmp_path: Path, *rows: dict[str, object]) -> None:
     (tmp_path / "claude").mkdir(exist_ok=True)
-    (tmp_path / "claude" / history.HISTORY).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (tmp_path / "claude" / transcript_files.HISTORY).write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
 
 
 def run_audit(subcog: Run, *options: str) -> dict[str, Any]:
@@ -227,7 +229,7 @@ def test_an_agent_does_not_read_all_sessions(subcog: Run, sessions: Path, monkey
 def test_a_damaged_list_costs_its_lines(subcog: Run, ask: Ask, tmp_path: Path) -> None:
     ask.remember(login=LOGIN)
     write_prompt_list(tmp_path, {"display": ASKED, "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
-    with (tmp_path / "claude" / history.HISTORY).open("a", encoding="utf-8") as file:
+    with (tmp_path / "claude" / transcript_files.HISTORY).open("a", encoding="utf-8") as file:
         file.write('{"display": "half of a\n[]\n{"display": 7}\n')
     done = subcog("audit", "--json")
     assert json.loads(done.out)["spoke"] == 1

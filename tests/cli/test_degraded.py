@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from subcog_hooks.cli.support import searching, sources
+from subcog_hooks.cli.support import searching
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import layout, query_encoder
 from subcog_hooks.store import vector_store, vector_sync
@@ -162,7 +162,7 @@ def test_channels_out_of_time_are_named_and_words_still_answer(with_memories: Ru
 
 def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with_memories("config", "set", "search.timeout_ms", "300")
-    opened = sources.open_sources
+    opened = searching.open_sources
 
     @contextmanager
     def made_slowly(*arguments: Any, **options: Any) -> Iterator[object]:
@@ -172,7 +172,7 @@ def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: 
                 pass
             yield sources_
 
-    monkeypatch.setattr(sources, "open_sources", made_slowly)
+    monkeypatch.setattr(searching, "open_sources", made_slowly)
     record = answer(with_memories(*FAST))
     assert (record["degraded"], record["note"]) == (False, None)
 
@@ -182,6 +182,6 @@ def test_where_meaning_has_no_share_no_model_is_loaded(
     with_memories: Run, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
 ) -> None:
     with_memories("config", "set", *setting)
-    monkeypatch.setattr(sources, "_open_space", lambda *_, **__: pytest.fail("a model was loaded"))
+    monkeypatch.setattr(searching, "_open_space", lambda *_, **__: pytest.fail("a model was loaded"))
     record = answer(with_memories("search", QUERY, "--json"))
     assert (record["results"][0]["id"], record["degraded"]) == ("bill", False)

@@ -9,7 +9,7 @@ import pytest
 from subcog_hooks.cli.support import hygiene
 from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, NearPair, Use, compare_pairs, find_unused
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.ledger import HandOvers
+from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
 from tests.conftest import Maker

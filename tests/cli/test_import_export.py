@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.capture import import_run
+from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.core.paths import Home
 from tests.cli.conftest import Run
@@ -220,9 +220,9 @@ def test_reindex_builds_the_index_from_the_store(subcog: Run, tmp_path: Path) ->
 def test_standard_input_can_be_imported(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write([{"id": "a", "content": "x"}])
     with open(path, encoding="utf-8") as file:
-        monkeypatch.setattr("subcog_hooks.capture.import_files.sys.stdin", file)
+        monkeypatch.setattr("subcog_hooks.capture.importing.sys.stdin", file)
         monkeypatch.setattr("tests.cli.conftest.sys.stdin", file)
-        import_run.import_path("-", None, ImportOptions(dry_run=True), lambda _: None)
+        importing.import_path("-", None, ImportOptions(dry_run=True), lambda _: None)
 
 
 def test_a_file_of_another_kind_is_refused_by_its_name(subcog: Run) -> None:

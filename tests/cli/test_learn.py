@@ -13,7 +13,7 @@ from subcog_hooks.core.deadline import FULL_PACE, Deadline, Pace
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.learn import learning, transcript, transcript_files
-from subcog_hooks.learn.storing import LearningOptions
+from subcog_hooks.learn.proposals import LearningOptions
 from subcog_hooks.store import learned
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store

@@ -9,9 +9,9 @@ import pytest
 from subcog_hooks.cli.proposals import learning_runs as support
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import comparing, learning, transcript_files
-from subcog_hooks.learn.storing import LearningOptions
+from subcog_hooks.learn.proposals import LearningOptions
+from subcog_hooks.learn.signs import ANSWER
 from subcog_hooks.learn.turn_scores import CALIBRATIONS, WEIGHTS, Fit
-from subcog_hooks.learn.turns import ANSWER
 from subcog_hooks.store import learned
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store

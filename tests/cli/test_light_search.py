@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli import app, light_search
-from subcog_hooks.cli.support import error_guard, search_options, searching
+from subcog_hooks.cli import commands, light_search
+from subcog_hooks.cli.support import context, search_options, searching
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import StoreError
 from tests.cli.conftest import Run
@@ -54,7 +54,7 @@ def as_typer_reads(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[st
         return 0
 
     monkeypatch.setattr(searching, "run_search", take)
-    assert app.build_app("search")(args=["search", *words], prog_name="subcog", standalone_mode=False) in (0, None)
+    assert commands.build_app("search")(args=["search", *words], prog_name="subcog", standalone_mode=False) in (0, None)
     return values_of(read[0])
 
 
@@ -100,7 +100,7 @@ def test_what_was_printed_before_a_failure_is_handed_over(capfd: pytest.CaptureF
         terminal.raw("the first row\n")
         raise StoreError("the disk is gone", "look for it")
 
-    assert error_guard.guard(print_and_fail, is_debugged=False) == 3
+    assert context.guard(print_and_fail, is_debugged=False) == 3
     assert capfd.readouterr().out == "the first row\n"
 
 

@@ -12,9 +12,9 @@ import pytest
 from subcog_hooks.cli.support.hygiene import YEAR_MS, Use
 from subcog_hooks.cli.support.inventory import Inventory
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import ledger
-from subcog_hooks.store.ledger import HandOvers
+from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Run
@@ -46,7 +46,7 @@ def filled_home(home: Home, make: Maker) -> Home:
         )
     state = State.open(home, 1_000)
     for session in ("s1", "s2"):
-        ledger.record_given(state, session, ["one"], LATELY, "d")
+        sessions.record_given(state, session, ["one"], LATELY, "d")
     state.close()
     return home
 

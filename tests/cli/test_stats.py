@@ -372,7 +372,7 @@ def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
 
 @pytest.mark.usefixtures("with_decisions")
 def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.cli.app.prefer_utf8", lambda: None)
+    monkeypatch.setattr("subcog_hooks.cli.commands.prefer_utf8", lambda: None)
     monkeypatch.setattr(terminal, "has_blocks", False)
     out = subcog("stats").out
     assert out.isascii()

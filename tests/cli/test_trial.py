@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from subcog_hooks.cli.decisions import trial
+from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.core.paths import Home
 from tests.cli.conftest import Run
 
@@ -20,7 +20,7 @@ def test_a_copy_is_removed_though_its_index_still_writes(home: Home, subcog: Run
             except FileNotFoundError:
                 return
 
-    with trial.open_trial() as begun:
+    with remedies.open_trial() as begun:
         index = os.path.join(begun.home.index, os.listdir(begun.home.index)[0])
         folder = index if os.path.isdir(index) else begun.home.index
         writer = threading.Thread(target=write, args=(folder,))

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
 
-from subcog_hooks.cli.decisions.arithmetic import MAX_EXPLAINED
-from subcog_hooks.cli.decisions.decision_view import ViewData, decision_view
+from subcog_hooks.cli.decisions.decision_view import MAX_EXPLAINED, ViewData, decision_view
 from subcog_hooks.cli.decisions.lookup import decision_line, sentence, would_speak
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.relevance import NAMES
 from subcog_hooks.store import decision as outcomes
-from subcog_hooks.store import ledger
+from subcog_hooks.store import sessions
 from subcog_hooks.store.decision import Candidate
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
@@ -102,7 +101,7 @@ def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, mon
 def test_what_was_given_before_names_the_decision_that_gave_it(subcog: Run, home: Home) -> None:
     keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.GIVEN), candidate("m2", 0.6, outcomes.GIVEN)]))
     state = State.open(home, 1_000)
-    ledger.record_given(state, "s", ["m1"], now_ms(), "d1")
+    sessions.record_given(state, "s", ["m1"], now_ms(), "d1")
     state.close()
     lines = subcog("why").out.splitlines()
     assert "almost: m1 with 0.70, given in this session before, with d1" in lines

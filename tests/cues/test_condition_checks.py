@@ -5,8 +5,7 @@ import pytest
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.condition_checks import MAX_CONDITIONS, MAX_VALUES
-from subcog_hooks.cues.conditions import MAX_TEXT
-from subcog_hooks.cues.tool_names import TOOLS
+from subcog_hooks.cues.conditions import MAX_TEXT, TOOLS
 
 
 def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Subtests) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.learn import history, transcript, transcript_files
-from subcog_hooks.learn.turns import ANSWER, CALL_REFUSED, QUEUED, TYPED
+from subcog_hooks.learn import transcript, transcript_files
+from subcog_hooks.learn.signs import ANSWER, CALL_REFUSED, QUEUED, TYPED
 from tests.e2e.claude_client import VERSIONS, Sandbox, conversation
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.typing_client import ALLOWED, typing
@@ -82,9 +82,9 @@ def test_exactly_the_typed_words_are_read(client: str, model: str, sandbox: Sand
     ]
     assert (turns[2].before.tool, turns[2].before.outcome) == ("Bash", CALL_REFUSED)
     assert {os.path.realpath(turn.folder) for turn in turns} == {os.path.realpath(sandbox.project)}
-    listed, damaged = history.read_history(history.history_path(str(sandbox.config)))
+    listed, damaged = transcript_files.read_history(transcript_files.history_path(str(sandbox.config)))
     assert ([turn.text for turn in listed][:2], damaged) == (["always use tabs", "use redis for that"], 0)
-    assert history.drop_read_prompts(listed, turns) == []
+    assert transcript_files.drop_read_prompts(listed, turns) == []
 
 
 def test_of_a_session_in_print_mode_nothing_is_taken_for_typed(client: str, model: str, sandbox: Sandbox) -> None:
@@ -94,4 +94,4 @@ def test_of_a_session_in_print_mode_nothing_is_taken_for_typed(client: str, mode
         talk.say("and never use spaces")
     (path,) = transcripts(sandbox)
     assert transcript.read_transcript(path).turns == []
-    assert not os.path.exists(history.history_path(str(sandbox.config)))
+    assert not os.path.exists(transcript_files.history_path(str(sandbox.config)))

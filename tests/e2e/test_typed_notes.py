@@ -155,6 +155,6 @@ def test_a_note_for_which_there_is_no_home_is_stopped(attended: Machine) -> None
 
 @posix
 def test_a_note_to_a_broken_installation_is_stopped(attended: Machine) -> None:
-    folder = half_written.installation(attended.root / "site", "hook/note_storing.py")
+    folder = half_written.installation(attended.root / "site", "hook/typed_note.py")
     done = attended.start(half_written.registered(attended, folder), attended.asking(f"remember: {NOTE}"))
     assert "SyntaxError" in refusal_of(done)

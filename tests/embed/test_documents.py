@@ -17,9 +17,8 @@ from tokenizers import Tokenizer
 
 from subcog_hooks.core.errors import ModelError
 from subcog_hooks.core.quiet_imports import import_text_embedding
-from subcog_hooks.embed import packaged
-from subcog_hooks.embed.documents import CHARACTERS_PER_TOKEN, DocumentEmbedder, quantise
-from subcog_hooks.embed.packaged import PackagedModel
+from subcog_hooks.embed import documents
+from subcog_hooks.embed.documents import CHARACTERS_PER_TOKEN, DocumentEmbedder, PackagedModel, quantise
 from subcog_hooks.embed.space import Space
 from tests.embed.conftest import SPACE, Counting
 
@@ -62,7 +61,7 @@ def test_a_question_lies_near_its_answer(embedder: Counting) -> None:
 
 
 def test_no_weights_overflow_on_processors_without_vnni() -> None:
-    with open(os.path.join(SPACE.folder, packaged.MODEL), "rb") as file:
+    with open(os.path.join(SPACE.folder, documents.MODEL), "rb") as file:
         model = file.read()
     (graph,) = fields_of(model, 7)
     kinds = [kind for weight in fields_of(graph, 5) for kind in fields_of(weight, 2)]
@@ -270,7 +269,7 @@ def test_embedding_opens_no_socket_and_writes_no_file(tmp_path: Path) -> None:
 
 def test_the_packaged_model_is_loaded_once_for_equal_files(tmp_path: Path) -> None:
     folder = shutil.copytree(SPACE.folder, tmp_path / "model")
-    first = packaged.load_packaged(str(folder))
-    assert packaged.load_packaged(str(folder)) is first
-    os.utime(folder / packaged.TOKENIZER, (1, 1))
-    assert packaged.load_packaged(str(folder)) is not first
+    first = documents.load_packaged(str(folder))
+    assert documents.load_packaged(str(folder)) is first
+    os.utime(folder / documents.TOKENIZER, (1, 1))
+    assert documents.load_packaged(str(folder)) is not first

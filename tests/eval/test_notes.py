@@ -12,7 +12,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt as hook_prompt
-from subcog_hooks.recall import notes
+from subcog_hooks.recall import relevance
 from tests.eval.collection import rows
 from tests.eval.test_sessions import SESSIONS, begin_project, come_to_session
 from tests.hook.recorded import printed_ids
@@ -55,7 +55,7 @@ def _told(home: Home, work: Path, number: int, prompt: str) -> list[str]:
 @pytest.mark.parametrize("name", LEAST)
 def test_notes_come_with_the_prompts_that_need_them(name: str, tmp_path: Path) -> None:
     met, useful, spoken = given_with_prompts(name, tmp_path / "as notes")
-    with patch.object(notes, "LONGEST_NOTE", 0):
+    with patch.object(relevance, "LONGEST_NOTE", 0):
         before, *_ = given_with_prompts(name, tmp_path / "as sections")
     print(f"{name}: {met:.3f} of the wanted came, {before:.3f} weighed as sections; {useful:.3f} of use; spoke to {spoken:.3f}")
     assert met >= LEAST[name]

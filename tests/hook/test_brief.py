@@ -14,7 +14,7 @@ from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.block import HARD_CAP_UNITS
 from subcog_hooks.hook.call import HookCall
 from subcog_hooks.settings.loading import Settings
-from subcog_hooks.store import ledger, project, sessions
+from subcog_hooks.store import project, sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import utf16_units
@@ -157,10 +157,10 @@ def test_memories_of_earlier_prompts_come_before_newer_ones(store: Store, make: 
     state = State.open(home, 1_000)
     state.begin()
     for _ in range(3):
-        ledger.note_near(state, "", [("f005", 0.9), ("f200", 0.01)], 1)
-    ledger.note_near(state, "github.com/acme/shop", [("f006", 0.9)], 1)
+        sessions.note_near(state, "", [("f005", 0.9), ("f200", 0.01)], 1)
+    sessions.note_near(state, "github.com/acme/shop", [("f006", 0.9)], 1)
     state.commit()
-    assert ledger.find_near(state, "", 10) == {"f005": pytest.approx(2.7)}
+    assert sessions.find_near(state, "", 10) == {"f005": pytest.approx(2.7)}
     state.close()
     weights = {score.memory.id: score for score in _rank_all(home)}
     assert weights["f005"].demand > 0.5
@@ -242,7 +242,7 @@ def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Hom
         payload: dict[str, object] = {"prompt": asked, "session_id": session, "cwd": HERE}
         prompts.respond(payload, home, lambda _: None, Deadline(60_000))
     state = State.open(home, 1_000)
-    assert ledger.find_near(state, "", 3)["barge"] > 1.0
+    assert sessions.find_near(state, "", 3)["barge"] > 1.0
     state.close()
 
 
@@ -286,16 +286,16 @@ def test_prompts_do_not_repeat_it_and_clear_and_compact_do(store: Store, make: M
     assert "barge" in printed_ids(begin("compact"))
     assert "barge" in printed_ids(begin("clear", "after-clear"))
     state = State.open(home, 1_000)
-    assert "barge" in ledger.find_given(state, "s")
+    assert "barge" in sessions.find_given(state, "s")
     state.close()
 
 
 def test_old_rows_are_pruned(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "MAX_ROWS", 10)
+    monkeypatch.setattr(sessions, "MAX_ROWS", 10)
     home.create()
     state = State.open(home, 1_000)
     for now_ms in range(12):
-        ledger.note_near(state, "", [(f"m{now_ms}", 0.5)], now_ms)
-    ledger.prune_near(state)
-    assert set(ledger.find_near(state, "", 99)) == {f"m{now_ms}" for now_ms in range(6, 12)}
+        sessions.note_near(state, "", [(f"m{now_ms}", 0.5)], now_ms)
+    sessions.prune_near(state)
+    assert set(sessions.find_near(state, "", 99)) == {f"m{now_ms}" for now_ms in range(6, 12)}
     state.close()

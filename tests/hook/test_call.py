@@ -9,7 +9,7 @@ from subcog_hooks.core.errors import StoreCorrupt, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import call
 from subcog_hooks.hook.payload import MAX_SESSION, TRIAL
-from subcog_hooks.store import ledger
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
@@ -56,8 +56,8 @@ def test_a_trial_is_told_by_its_session(home: Home, store: Store) -> None:
 
 def test_given_ids_are_those_of_the_session(home: Home, store: Store) -> None:
     hook_call = make_call(home, session_id="s")
-    ledger.record_given(hook_call.state, "s", ("m",), hook_call.now_ms, "d")
-    ledger.record_given(hook_call.state, "", ("n",), hook_call.now_ms, "d")
+    sessions.record_given(hook_call.state, "s", ("m",), hook_call.now_ms, "d")
+    sessions.record_given(hook_call.state, "", ("n",), hook_call.now_ms, "d")
     assert hook_call.given_ids() == {"m"}
     assert make_call(home).given_ids() == set()
 

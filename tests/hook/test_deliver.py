@@ -16,7 +16,7 @@ from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
 from subcog_hooks.settings.loading import load
-from subcog_hooks.store import decision_log, ledger, sessions
+from subcog_hooks.store import decision_log, sessions
 from subcog_hooks.store.decision import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPENT, SPOKE
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
@@ -67,7 +67,7 @@ def hand_over(call: HookCall, exact: ExactMatches, on: OfferTerms) -> list[str]:
 def test_what_passes_is_printed_kept_in_the_ledger_and_recorded(make_call: Opened, home: Home) -> None:
     call = make_call()
     assert hand_over(call, exact_of("anchor", "buoy"), terms()) == ["anchor", "buoy"]
-    assert ledger.find_given(call.state, "s") == {"anchor", "buoy"}
+    assert sessions.find_given(call.state, "s") == {"anchor", "buoy"}
     (decision,) = decisions(home)
     assert (decision.outcome, decision.reason, decision.event, decision.session) == (SPOKE, "Edit", EVENT, "s")
     assert (decision.strategies, decision.note, decision.prompt) == ((PATH,), "some were left out", None)
@@ -77,13 +77,13 @@ def test_what_passes_is_printed_kept_in_the_ledger_and_recorded(make_call: Opene
         3,
         2_000,
     )
-    assert ledger.find_giving_decision(call.state, "s", "buoy") == decision.id
+    assert sessions.find_giving_decision(call.state, "s", "buoy") == decision.id
     assert decision.units > 100
 
 
 def test_each_candidate_is_told_what_it_lacked(make_call: Opened, home: Home) -> None:
     call = make_call()
-    ledger.record_given(call.state, "s", ("given",), 1, "d")
+    sessions.record_given(call.state, "s", ("given",), 1, "d")
     exact = exact_of("given", "anchor", "buoy", "crane")
     exact.channels[MENTION] = (Memory(id="named", content="x", seq=1),)
     assert hand_over(call, exact, terms(0.7, max_memories=2)) == ["anchor", "buoy"]
@@ -179,7 +179,7 @@ def test_a_ledger_that_can_not_be_locked_costs_its_entry_alone(make_call: Opened
     other.begin()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
     other.commit()
-    assert ledger.find_given(call.state, "s") == set()
+    assert sessions.find_given(call.state, "s") == set()
     assert "handed over without the ledger: " in Path(home.log, "hook.log").read_text()
 
 
@@ -187,7 +187,7 @@ def test_where_no_time_is_left_nothing_is_printed_and_it_is_told(make_call: Open
     call = make_call(budget_ms=1)
     assert deliver(call, exact_of("anchor"), terms(), lambda _: pytest.fail("spoke")) == ()
     assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(OUT_OF_TIME, ())]
-    assert ledger.find_given(call.state, "s") == set()
+    assert sessions.find_given(call.state, "s") == set()
 
 
 @pytest.mark.parametrize("error", [TimeoutError("the deadline has passed"), BrokenPipeError()])
@@ -205,7 +205,7 @@ def test_a_failed_ledger_write_is_logged(make_call: Opened, home: Home, monkeypa
     def fail(*_: object) -> NoReturn:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(ledger, "record_given", fail)
+    monkeypatch.setattr(sessions, "record_given", fail)
     call = make_call()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
     assert "the ledger was not kept: the disk is full" in Path(home.log, "hook.log").read_text()
@@ -220,7 +220,7 @@ def test_a_failed_record_loses_no_answer_and_no_ledger(make_call: Opened, home: 
     monkeypatch.setattr(decision_log, "keep_decision", fail)
     call = make_call()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
-    assert ledger.find_given(call.state, "s") == {"anchor"}
+    assert sessions.find_given(call.state, "s") == {"anchor"}
     assert "a decision was not recorded: the disk is full" in Path(home.log, "hook.log").read_text()
 
 
@@ -229,12 +229,12 @@ def test_the_answer_is_written_before_the_ledger_is_kept(make_call: Opened, home
     other = State.open(home, 100)
 
     def write(_: bytes) -> None:
-        assert ledger.find_given(other, "s") == set()
+        assert sessions.find_given(other, "s") == set()
         with pytest.raises(StoreBusy):
             other.begin()
 
     assert deliver(make_call(), exact_of("anchor"), terms(), write) == ("anchor",)
-    assert ledger.find_given(other, "s") == {"anchor"}
+    assert sessions.find_given(other, "s") == {"anchor"}
 
 
 def test_what_no_relevance_suffices_for_is_told_as_such(make_call: Opened, home: Home) -> None:

@@ -8,7 +8,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import end_events, main
 from subcog_hooks.hook.payload import TRIAL
-from subcog_hooks.store import ledger, sessions
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 
 
@@ -19,7 +19,7 @@ def state(home: Home) -> State:
     state = State.open(home, 1_000)
     sessions.begin_session(state, "s", "shop", "startup", 1_000)
     sessions.note_prompt(state, "s", "shop", 2_000)
-    ledger.record_given(state, "s", ("m",), 2_000, "d")
+    sessions.record_given(state, "s", ("m",), 2_000, "d")
     return state
 
 
@@ -29,7 +29,7 @@ def test_it_is_noted_that_a_session_was_at_work(home: Home, state: State) -> Non
     assert session is not None
     assert session.last_at > 1_000_000_000_000
     assert (session.started_at, session.prompts, session.source, session.project) == (1_000, 1, "startup", "shop")
-    assert ledger.find_given(state, "s") == {"m"}
+    assert sessions.find_given(state, "s") == {"m"}
 
 
 @pytest.mark.parametrize("session", ["unknown", "", None, 3, f"{TRIAL}1"])

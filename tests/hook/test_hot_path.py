@@ -320,4 +320,4 @@ def test_the_hook_that_starts_a_second_look_loads_no_model(home: Home) -> None:
     done = run(payload("Why does the login of the lighthouse use a lamp?"))
     assert "hook.second_look_start" in done.own
     assert not {"numpy", "onnxruntime", "tokenizers", "subprocess"} & done.modules
-    assert not {"hook.second_look", "embed.documents", "embed.packaged"} & done.own
+    assert not {"hook.second_look", "embed.documents"} & done.own

@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver, prompt, prompt_recall, record
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import decision_log, ledger, metrics, state_values
+from subcog_hooks.store import decision_log, metrics, sessions, state_values
 from subcog_hooks.store.decision import (
     BELOW,
     COUNT,
@@ -253,7 +253,7 @@ def test_an_answer_that_nobody_took_was_not_given(home: Home, lighthouse: None, 
     with pytest.raises(type(error)):
         prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, refuse, Deadline(5_000))
     assert [(decision.outcome, decision.injected) for decision in decisions(home)] == [(why, ())]
-    assert ledger.find_given(State.open(home, 1_000), "s") == set()
+    assert sessions.find_given(State.open(home, 1_000), "s") == set()
 
 
 def test_a_failed_record_loses_neither_answer_nor_ledger(home: Home, lighthouse: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def test_a_failed_record_loses_neither_answer_nor_ledger(home: Home, lighthouse:
     printed: list[bytes] = []
     prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, printed.append, Deadline(5_000))
     assert len(printed) == 1
-    assert ledger.find_given(State.open(home, 1_000), "s")
+    assert sessions.find_given(State.open(home, 1_000), "s")
     assert "a decision was not recorded: RuntimeError: no record" in Path(home.log, "hook.log").read_text()
 
 

@@ -11,7 +11,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.payload import TRIAL
-from subcog_hooks.store import ledger, sessions, state_values
+from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.decision import OUT_OF_TIME, SPOKE
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.sessions import LastPrompt
@@ -58,7 +58,7 @@ def state(home: Home) -> State:
 
 def give(state: State, session: str, *ids: str) -> None:
     for number, id_ in enumerate(ids, 1):
-        ledger.record_given(state, session, (id_,), now_ms() - 1_000 + number, "d")
+        sessions.record_given(state, session, (id_,), now_ms() - 1_000 + number, "d")
 
 
 # ---- what a session begins with -------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def test_a_start_prints_pinned_memories_and_true_conditions(start: Start) -> Non
 
 def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state: State, home: Home) -> None:
     start()
-    assert ledger.find_given(state, "s") == {"pinned", "branch"}
+    assert sessions.find_given(state, "s") == {"pinned", "branch"}
     (decision,) = decisions(home)
     assert (decision.outcome, decision.event, decision.reason) == (SPOKE, "SessionStart", "startup")
     assert (decision.prompt, decision.strategies) == (None, ("pinned", "state"))
@@ -231,7 +231,7 @@ def test_a_compaction_brings_the_latest_memories_again(start: Start, state: Stat
     start()
     give(state, "s", "other-branch", "plain")
     assert printed_ids(start("compact")) == ["pinned", "branch", "plain"]  # it is no longer on the other branch
-    assert ledger.find_given(state, "s") == {"pinned", "branch", "plain"}
+    assert sessions.find_given(state, "s") == {"pinned", "branch", "plain"}
 
 
 def test_a_compaction_brings_six_and_forgets_the_others(start: Start, state: State, store: Store, make: Maker) -> None:
@@ -240,8 +240,8 @@ def test_a_compaction_brings_six_and_forgets_the_others(start: Start, state: Sta
     give(state, "s", *words)
     give(state, "another", "anchor")
     assert printed_ids(start("compact")) == ["pinned", "branch", "gull", "ferry", "engine", "dock", "crane", "buoy"]
-    assert ledger.find_given(state, "s") == {"pinned", "branch", *words[1:]}
-    assert ledger.find_given(state, "another") == {"anchor"}
+    assert sessions.find_given(state, "s") == {"pinned", "branch", *words[1:]}
+    assert sessions.find_given(state, "another") == {"anchor"}
 
 
 def test_a_compaction_brings_only_eligible_memories(start: Start, state: State, store: Store, make: Maker) -> None:
@@ -263,21 +263,21 @@ def test_a_compaction_resets_the_ledger_also_of_a_silent_session(start: Start, s
     configure(home, switch)
     give(state, "s", "plain")
     assert start("compact") == []
-    assert ledger.find_given(state, "s") == set()
+    assert sessions.find_given(state, "s") == set()
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork", "", None, 3, "COMPACT"])
 def test_whatever_else_starts_a_session_leaves_its_ledger(start: Start, state: State, source: object) -> None:
     give(state, "s", "plain")
     assert "plain" not in printed_ids(start(source))
-    assert "plain" in ledger.find_given(state, "s")
+    assert "plain" in sessions.find_given(state, "s")
 
 
 @pytest.mark.parametrize("session", ["", None, 3])
 def test_without_a_session_there_is_nothing_to_forget(start: Start, state: State, session: object) -> None:
     give(state, "s", "plain")
     start("compact", session)
-    assert ledger.find_given(state, "s") == {"plain"}
+    assert sessions.find_given(state, "s") == {"plain"}
 
 
 def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, state: State) -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.cues.tool_names import TOOLS
+from subcog_hooks.cues.conditions import TOOLS
 from subcog_hooks.hook import tool
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall.hits import MENTION, PATH, PATTERN
-from subcog_hooks.store import ledger, sessions, state_values
+from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.decision import SPOKE
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -383,7 +383,7 @@ def test_a_decision_names_tool_and_channels_but_no_file(call: Call, remember: Ca
     assert (decision.outcome, decision.event, decision.reason, decision.prompt) == (SPOKE, "PreToolUse", "Bash", None)
     assert set(decision.candidates[0].ranks) == {MENTION, PATTERN}
     assert "xyzzy" not in decision.to_text()
-    assert ledger.find_giving_decision(State.open(home, 1_000), "s", "lint") == decision.id
+    assert sessions.find_giving_decision(State.open(home, 1_000), "s", "lint") == decision.id
 
 
 def test_a_call_that_nothing_is_remembered_of_leaves_no_trace(call: Call, remember: Callable[..., None], home: Home) -> None:

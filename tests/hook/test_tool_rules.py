@@ -11,7 +11,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import tool as hook_tool
 from subcog_hooks.recall.hits import ACTION, MENTION
-from subcog_hooks.store import ledger
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.text import actions
@@ -142,7 +142,7 @@ def test_the_fitting_rule_comes_even_after_the_brief(call: Call, remember: Remem
     state = State.open(home, 1_000)
     state.begin()
     for id_ in texts:
-        ledger.record_given(state, "s", (id_,), 1, "d1")
+        sessions.record_given(state, "s", (id_,), 1, "d1")
     state.commit()
     state.close()
     remember("other", "Never commit on a Friday.")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import ledger
+from subcog_hooks.store import sessions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
@@ -53,7 +53,7 @@ def test_of_two_processes_at_once_each_memory_comes_from_one(home: Home, lightho
         if sum(output.count(b"[learnings ") for output in printed) == 3:
             break
     text = b"".join(printed)
-    given = ledger.find_given(State.open(home, 1_000), "s")
+    given = sessions.find_given(State.open(home, 1_000), "s")
     assert sorted(text.count(f" {id_}, relevance".encode()) for id_ in given) == [1, 1, 1]
     injected = [id_ for decision in decisions(home) for id_ in decision.injected]
     assert sorted(injected) == sorted(given)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent import keywords
-from subcog_hooks.intent.matcher import END, GAP, MAX_GAP, QUESTION, Matcher, count_words, split_prompt
+from subcog_hooks.intent.keywords import END, GAP, MAX_GAP, QUESTION, Matcher, count_words, split_prompt
 from subcog_hooks.text import vocabulary
 from tests.intent.signal_examples import signal_examples
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.intent.query_type import CONCEPTUAL, ENTITY, EXACT_QUOTE, EXPLORATORY, FACTUAL, classify_query
-from subcog_hooks.text.quotes import quoted_phrases
+from subcog_hooks.text.prompt_needs import quoted_phrases
 
 IN_ORDER = (EXACT_QUOTE, ENTITY, CONCEPTUAL, FACTUAL, EXPLORATORY)
 
@@ -312,5 +312,5 @@ def test_it_loads_only_quotes_and_the_vocabulary() -> None:
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ast.literal_eval(loaded.stdout) == [
         *("subcog_hooks.core", "subcog_hooks.core.tables", "subcog_hooks.intent.query_type"),
-        *("subcog_hooks.text", "subcog_hooks.text.quotes", "subcog_hooks.text.vocabulary"),
+        *("subcog_hooks.text", "subcog_hooks.text.prompt_needs", "subcog_hooks.text.vocabulary"),
     ]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.learn import transcript, transcript_rows
-from subcog_hooks.learn.turns import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED
+from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED
 from tests.transcripts import Writer
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from scripts.learn import fit
 from subcog_hooks.learn import signs
+from subcog_hooks.learn.signs import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
 from subcog_hooks.learn.turn_scores import ANSWER_BAR, CALIBRATIONS, PACKAGED_FIT, REPEATED_BAR, WEIGHTS, Fit, judge_turn
-from subcog_hooks.learn.turns import ANSWER, CALL_REFUSED, NOTE, TYPED, Before, TypedTurn
 
 ROOT = Path(__file__).parents[2]
 

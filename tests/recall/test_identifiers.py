@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.recall import exact, identifiers, pipeline, query
+from subcog_hooks.recall import exact, labels, pipeline, query
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.hits import IDENTIFIER, Eligibility, Hit
 from subcog_hooks.recall.logit import SIBLING
@@ -185,7 +185,7 @@ def test_a_memory_with_two_rare_identifiers_takes_one_place(near: Shelf) -> None
     near.fill()
     index = near.index()
     asked = query.analyse_query("Are XQA_PORT and XQA_HOST read at the gate?", index)
-    named, sole = identifiers.find_holders(asked, index, Filter())
+    named, sole = labels.find_holders(asked, index, Filter())
     assert (sorted(named), len(sole)) == (["xqa_host", "xqa_port"], 1)
 
 

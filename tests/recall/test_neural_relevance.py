@@ -6,7 +6,7 @@ import pytest
 
 from subcog_hooks.recall import logit, neural_relevance, relevance
 from subcog_hooks.recall.hits import Hit
-from subcog_hooks.recall.notes import weigh_note
+from subcog_hooks.recall.relevance import weigh_note
 from subcog_hooks.store.memory import Memory
 
 EVIDENCE = {name: 0.5 for name in relevance.WITH_MEANING if name != "intercept"}

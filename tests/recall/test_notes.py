@@ -3,10 +3,9 @@
 import pytest
 
 from subcog_hooks.intent.kinds import Intent
-from subcog_hooks.recall import logit, notes, pipeline, relevance
+from subcog_hooks.recall import logit, pipeline, relevance
 from subcog_hooks.recall.hits import BEGUN, Hit
-from subcog_hooks.recall.notes import LONGEST_NOTE, is_note
-from subcog_hooks.recall.relevance import OF_NOTES
+from subcog_hooks.recall.relevance import LONGEST_NOTE, OF_NOTES, is_note
 from subcog_hooks.store.memory import Memory
 from tests.recall.shelf import Shelf, memory, recall_for, tuning_of
 
@@ -77,7 +76,7 @@ def test_nearer_notes_and_surer_prompts_weigh_more(shelf: Shelf) -> None:
 
 @pytest.mark.parametrize("name", [evidence for evidence in OF_NOTES if evidence not in ("intercept", "intent", "begun")])
 def test_each_evidence_of_a_note_changes_its_relevance(name: str) -> None:
-    with_it, without = (notes.weigh_note((*COMPARED, (name, value, 0.0)), 0.9, 1) for value in (1.0, 0.0))
+    with_it, without = (relevance.weigh_note((*COMPARED, (name, value, 0.0)), 0.9, 1) for value in (1.0, 0.0))
     difference = sum(adds for _, _, adds in with_it) - sum(adds for _, _, adds in without)
     assert difference == pytest.approx(OF_NOTES[name])
     assert difference != 0.0
@@ -95,16 +94,16 @@ def test_weighing_twice_changes_nothing(shelf: Shelf) -> None:
 
 
 def test_a_named_keyword_reduces_the_doubt() -> None:
-    plain = notes.weigh_note(COMPARED, 0.9, 1)
-    named = notes.weigh_note((*COMPARED, (logit.KEYWORD, 0.8, 3.0)), 0.9, 1)
+    plain = relevance.weigh_note(COMPARED, 0.9, 1)
+    named = relevance.weigh_note((*COMPARED, (logit.KEYWORD, 0.8, 3.0)), 0.9, 1)
     doubt = 1.0 - logit.probability(plain)
     assert logit.probability(named) == pytest.approx(1.0 - doubt * (1.0 - logit.KEYWORD_SHARE * 0.8), abs=2e-4)
 
 
 def test_a_question_helps_a_note_and_never_harms_it() -> None:
-    plain = logit.probability(notes.weigh_note(COMPARED, 0.9, 1))
+    plain = logit.probability(relevance.weigh_note(COMPARED, 0.9, 1))
     liked, disliked = (
-        logit.probability(notes.weigh_note((*COMPARED, (logit.ASKED_LIKE, like, adds)), 0.9, 1))
+        logit.probability(relevance.weigh_note((*COMPARED, (logit.ASKED_LIKE, like, adds)), 0.9, 1))
         for like, adds in ((0.7, 1.4), (0.2, -3.6))
     )
     assert liked > plain == disliked
@@ -112,5 +111,5 @@ def test_a_question_helps_a_note_and_never_harms_it() -> None:
 
 def test_the_sibling_of_what_is_asked_for_is_out_of_the_question() -> None:
     near = (("closeness", 2.0, 2.0), ("margin", 0.1, 0.5), (logit.SIBLING, 1.0, -3.0))
-    assert logit.probability(notes.weigh_note(near, 0.9, 1)) < 0.05
-    assert BEGUN in {name for name, _, _ in notes.weigh_note(near, 0.9, 5)}
+    assert logit.probability(relevance.weigh_note(near, 0.9, 1)) < 0.05
+    assert BEGUN in {name for name, _, _ in relevance.weigh_note(near, 0.9, 5)}

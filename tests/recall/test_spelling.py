@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.spelling import edit_distance, nearest_word, similar_words
+from subcog_hooks.recall.query import edit_distance, nearest_word, similar_words
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.store import Filter, audiences_of
 from tests.recall.shelf import Shelf

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks.cli import app
+from subcog_hooks.cli import commands
 from tests.share.conftest import SHOP, Team
 
 SUBCOG = str(Path(sysconfig.get_path("scripts")) / "subcog")
@@ -46,7 +46,7 @@ class Person:
                 patch.setenv(name, value)
             patch.setattr(sys, "argv", ["subcog", *words])
             with pytest.raises(SystemExit) as ended:
-                app.run_command_line()
+                commands.run_command_line()
         done = Done(out.getvalue(), err.getvalue())
         assert ended.value.code == code, done.stderr
         return done

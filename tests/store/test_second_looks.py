@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import decision_log, ledger, metrics, second_looks
+from subcog_hooks.store import decision_log, metrics, second_looks, sessions
 from subcog_hooks.store.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.store.second_looks import LOOK_MS, LOST, MAX_RUNNING, WAITS_MS, Finding
 from subcog_hooks.store.state import State
@@ -95,9 +95,9 @@ def test_answer_waits_for_its_session_for_a_while(state: State) -> None:
     waiting = second_looks.find_waiting_answer(state, "s", NOW)
     assert waiting is not None
     assert [(finding.id, finding.relevance) for finding in waiting.findings] == [("m1", 0.5), ("m2", 0.3)]
-    assert ledger.has_second_look(state, "s")
-    assert not ledger.has_second_look(state, "t")
-    assert not ledger.has_second_look(state, "")
+    assert sessions.has_second_look(state, "s")
+    assert not sessions.has_second_look(state, "t")
+    assert not sessions.has_second_look(state, "")
 
 
 def test_handed_over_answer_is_gone_and_recorded(state: State) -> None:

@@ -8,7 +8,7 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import decision_log, ledger, sessions, state_values, suggestions
+from subcog_hooks.store import decision_log, sessions, state_values, suggestions
 from subcog_hooks.store.decision import Candidate, Decision, PromptIntent
 from subcog_hooks.store.decision_log import MAX_DECISIONS, PRUNED_AT_ONCE
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
@@ -27,26 +27,26 @@ def state(home: Home) -> State:
 
 def test_a_session_knows_what_it_was_given_and_others_do_not(state: State) -> None:
     state.begin()
-    ledger.record_given(state, "one", ("a", "b"), 1000, "d1")
+    sessions.record_given(state, "one", ("a", "b"), 1000, "d1")
     state.commit()
-    assert ledger.find_given(state, "one") == {"a", "b"}
-    assert ledger.find_given(state, "two") == set()
+    assert sessions.find_given(state, "one") == {"a", "b"}
+    assert sessions.find_given(state, "two") == set()
 
 
 @pytest.mark.parametrize("jump", [1_000 * DAY, -1_000 * DAY])
 def test_ledger_survives_a_clock_that_jumps_and_returns(state: State, jump: int) -> None:
     now = 20_000 * DAY
     for time_ms, memory in ((now, "before"), (now + jump, "meanwhile"), (now + 1, "after")):
-        ledger.record_given(state, "one", (memory,), time_ms, "d1")
-    assert ledger.find_given(state, "one") == {"before", "meanwhile", "after"}
-    assert ledger.find_last_given(state, "one", 1) == ["after"]
+        sessions.record_given(state, "one", (memory,), time_ms, "d1")
+    assert sessions.find_given(state, "one") == {"before", "meanwhile", "after"}
+    assert sessions.find_last_given(state, "one", 1) == ["after"]
 
 
 def test_oldest_entries_go_after_a_clock_that_was_ahead(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "MAX_ENTRIES", 4)
+    monkeypatch.setattr(sessions, "MAX_ENTRIES", 4)
     for number, time_ms in enumerate((1_000, 2_000, 9_000_000, 9_000_001, 3_000, 4_000)):
-        ledger.record_given(state, f"s{number}", ("a",), time_ms, "d1")
-    assert [number for number in range(6) if ledger.find_given(state, f"s{number}")] == [2, 3, 4, 5]
+        sessions.record_given(state, f"s{number}", ("a",), time_ms, "d1")
+    assert [number for number in range(6) if sessions.find_given(state, f"s{number}")] == [2, 3, 4, 5]
 
 
 def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home: Home) -> None:
@@ -56,31 +56,31 @@ def test_a_second_hook_waits_for_the_first_one_of_its_session(state: State, home
 
 
 def test_a_session_that_was_compacted_hears_everything_again(state: State) -> None:
-    ledger.record_given(state, "one", ("a",), 1000, "d1")
-    ledger.record_given(state, "two", ("a",), 1000, "d2")
-    ledger.forget_session(state, "one")
-    assert (ledger.find_given(state, "one"), ledger.find_given(state, "two")) == (set(), {"a"})
+    sessions.record_given(state, "one", ("a",), 1000, "d1")
+    sessions.record_given(state, "two", ("a",), 1000, "d2")
+    sessions.forget_session(state, "one")
+    assert (sessions.find_given(state, "one"), sessions.find_given(state, "two")) == (set(), {"a"})
 
 
 def test_ledger_has_the_decision_that_gave_a_memory(state: State, home: Home) -> None:
-    ledger.record_given(state, "one", ("a", "b"), 1000, "d1")
+    sessions.record_given(state, "one", ("a", "b"), 1000, "d1")
     rows = apsw.Connection(home.state_db).execute("SELECT memory, decision FROM ledger ORDER BY memory").fetchall()
     assert rows == [("a", "d1"), ("b", "d1")]
 
 
 def test_the_ledger_is_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.store.ledger.MAX_ENTRIES", 3)
+    monkeypatch.setattr("subcog_hooks.store.sessions.MAX_ENTRIES", 3)
     for number in range(5):
-        ledger.record_given(state, "one", (f"m{number}",), 1000 + number, "d")
-    assert ledger.find_given(state, "one") == {"m2", "m3", "m4"}
+        sessions.record_given(state, "one", (f"m{number}",), 1000 + number, "d")
+    assert sessions.find_given(state, "one") == {"m2", "m3", "m4"}
 
 
 def test_what_was_begun_can_be_left_undone(state: State) -> None:
     state.roll_back()  # where nothing was
     state.begin()
-    ledger.record_given(state, "one", ("a",), 1000, "d1")
+    sessions.record_given(state, "one", ("a",), 1000, "d1")
     state.roll_back()
-    assert ledger.find_given(state, "one") == set()
+    assert sessions.find_given(state, "one") == set()
     state.begin()
 
 
@@ -286,7 +286,7 @@ def test_hooks_that_never_close_leave_a_short_log_behind(state: State, home: Hom
     kept = []
     for i in range(3 * LONG_WAL):
         state.begin()
-        ledger.record_given(state, f"session {i}", ("a",), i, "d1")
+        sessions.record_given(state, f"session {i}", ("a",), i, "d1")
         state.commit()
         kept.append(state)  # a hook never closes it, because it ends by os._exit
         state = State.open(home, 100)
@@ -302,11 +302,11 @@ def test_a_state_of_another_program_is_not_trusted(home: Home) -> None:
 
 
 def test_a_state_from_before_0_1_0_is_put_aside(home: Home, state: State) -> None:
-    ledger.record_given(state, "one", ("a",), 1, "d1")
+    sessions.record_given(state, "one", ("a",), 1, "d1")
     state.run("PRAGMA user_version = 10")
     state.close()
     messages: list[str] = []
-    assert ledger.find_given(State.open(home, 100, messages.append), "one") == set()
+    assert sessions.find_given(State.open(home, 100, messages.append), "one") == set()
     assert messages == [f"{home.state_db} is of a version before 0.1.0; {ASIDE}"]
     assert os.path.exists(f"{home.state_db}.damaged")
 

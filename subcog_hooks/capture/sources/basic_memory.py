@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from subcog_hooks.capture import markdown
-from subcog_hooks.capture.import_files import find_markdown_files
+from subcog_hooks.capture.importing import find_markdown_files
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular

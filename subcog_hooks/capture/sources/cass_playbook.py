@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 
 from subcog_hooks.capture import markdown
-from subcog_hooks.capture.import_files import MAX_MARKDOWN
+from subcog_hooks.capture.importing import MAX_MARKDOWN
 from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular

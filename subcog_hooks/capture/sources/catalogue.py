@@ -10,7 +10,6 @@ from subcog_hooks.capture.sources import (
     claude_mem,
     claude_memory,
     codex_memory,
-    commit_reasons,
     decision_records,
     git_history,
     mcp_memory,
@@ -82,8 +81,8 @@ def _rule_source(name: str) -> Source:
 def _read_commits(path: str | None, context: SourceContext) -> SourceReading:
     if path:
         raise UsageError("the history is read where it stands", "leave SOURCE out, and go to the project")
-    here = context.project(commit_reasons.GIT)
-    return commit_reasons.read_reasons(git_history.list_commits(here.root, context.since, context.environment), here.identity)
+    here = context.project(git_history.GIT)
+    return git_history.read_reasons(git_history.list_commits(here.root, context.since, context.environment), here.identity)
 
 
 def _describe_basic_memory(context: SourceContext) -> str:
@@ -111,7 +110,7 @@ SOURCES: dict[str, Source] = {
         lambda path, context: decision_records.read_decision_records(context.project(decision_records.ADR), path),
         lambda context: ", ".join(decision_records.find_record_folders(context.here.root)) if context.here else "",
     ),
-    commit_reasons.GIT: Source(
+    git_history.GIT: Source(
         _read_commits,
         lambda context: context.here.root if context.here and git_history.has_commits(context.here.root) else "",
     ),

@@ -6,7 +6,7 @@ They are read as by `subcog import FOLDER`, with the same status, date and ids, 
 import os
 from collections.abc import Iterator
 
-from subcog_hooks.capture import import_files, markdown
+from subcog_hooks.capture import importing, markdown
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
@@ -67,8 +67,8 @@ def read_decision_records(here: Project, only: str | None = None) -> SourceReadi
         if inside is folder and not only:
             reading.left_out["is a link out of the repository"] += 1
             continue
-        for file in import_files.find_markdown_files(folder):
-            location = import_files.name_in_sources(file, here.root)
+        for file in importing.find_markdown_files(folder):
+            location = importing.name_in_sources(file, here.root)
             if leads_out(file, inside):
                 reading.left_out["is a link out of the repository"] += 1
             elif location not in reading.files and (text_and_time := read_source_text(file, reading)):

@@ -6,8 +6,8 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field
 
-from subcog_hooks.capture import import_files, markdown
-from subcog_hooks.capture.import_files import MAX_MARKDOWN, MAX_MARKDOWN_LINES
+from subcog_hooks.capture import importing, markdown
+from subcog_hooks.capture.importing import MAX_MARKDOWN, MAX_MARKDOWN_LINES
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users_own
 from subcog_hooks.core.errors import UsageError
@@ -130,7 +130,7 @@ class SourceReading:
     def add_file(self, location: str, text: str, changed_ms: int, owner: str | None) -> None:
         """Add a Markdown file by its headings, with the ids of `subcog import FILE`, so each section is stored once."""
         self.files.add(location)
-        for row in import_files.section_rows(text, location, changed_ms, owner):
+        for row in importing.section_rows(text, location, changed_ms, owner):
             self.rows.append((location, row))
             self.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
 

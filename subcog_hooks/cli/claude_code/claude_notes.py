@@ -3,11 +3,11 @@
 import hashlib
 import os
 
-from subcog_hooks.capture import import_run
+from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import claude_memory
 from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.cli.claude_code import client
+from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.core import child_environment
 from subcog_hooks.core.deadline import Pace
@@ -39,7 +39,7 @@ def import_changed(home: Home) -> ImportReport | None:
     _apply_agent_setting(reading)
     with context.writing() as store:
         options = ImportOptions()
-        report = import_run.import_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
+        report = importing.import_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
             context.update_index_and_vectors(store)
     _write_stamp(home, stamp)
@@ -60,7 +60,7 @@ def config_folder() -> str:
     """Return the client's folder. Raises ConfigError where a repository sets it: it could be any folder."""
     if CONFIG_FOLDER in os.environ and (setter := child_environment.find_setter(CONFIG_FOLDER)):
         raise ConfigError(f"{CONFIG_FOLDER} is set by {setter}", "a repository does not say where your notes are")
-    return client.config_folder()
+    return registration.config_folder()
 
 
 def count_notes() -> tuple[int, int, int]:

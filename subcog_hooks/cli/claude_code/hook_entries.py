@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from subcog_hooks.cues.tool_names import TOOLS
+from subcog_hooks.cues.conditions import TOOLS
 
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"

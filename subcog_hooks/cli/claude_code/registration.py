@@ -1,16 +1,205 @@
-"""Reports for `doctor` which settings and plugins run the hook, and which command it may try."""
+"""Claude Code: where its settings lie, its version, and the hook registered there or by a plugin."""
 
+import json
 import os
 import shutil
-from collections.abc import Mapping
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from subcog_hooks.cli.claude_code import client, hook_entries, skills
-from subcog_hooks.cli.claude_code.client import Plugin
+import subcog_hooks
+from subcog_hooks.cli.claude_code import hook_entries, skills
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import visible
-from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.accepted_homes import is_inside
+from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
+
+USER, PROJECT, LOCAL = "user", "project", "local"  # options for settings files; in the client a later one wins
+MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on larger files
+PLUGIN = "subcog"
+TRIAL = """import os, sys
+sys.path.append({folder!r})
+import apsw, re2, sqlite_vec, tantivy, subcog_hooks
+print(os.path.samefile(subcog_hooks.__file__, {file!r}))"""
+TRIAL_S = 20.0
+
+
+class Plugin(NamedTuple):
+    """Our plugin in the client's files.
+
+    id: `NAME@MARKETPLACE`; version: "" where it is not installed; switches: by settings file, whether it enables the plugin.
+    """
+
+    id: str
+    version: str
+    switches: Mapping[str, bool]
+
+    @property
+    def enabled_by(self) -> str | None:
+        """Return the settings that enable it here; None when it is disabled."""
+        name = next((name for name in (LOCAL, PROJECT, USER) if name in self.switches), None)
+        return name if name is not None and self.switches[name] else None
+
+    def runs_where(self, name: str) -> bool:
+        """Return whether it runs wherever settings of this name hold. For the user's, a repository's switch does not count."""
+        return self.switches.get(USER, False) if name == USER else self.enabled_by is not None
+
+
+def settings_files() -> dict[str, str]:
+    """Return the paths of Claude Code's settings by option; a project's only inside of one."""
+    files = {USER: os.path.join(config_folder(), "settings.json")}
+    project = context.here()
+    if project is None:
+        return files
+    files[PROJECT] = os.path.join(project.root, ".claude", "settings.json")
+    files[LOCAL] = os.path.join(project.root, ".claude", "settings.local.json")
+    return files
+
+
+def skills_folder(name: str) -> str | None:
+    """Return the folder of Claude Code's skills beside these settings; None where there is none."""
+    files = settings_files()
+    if name == LOCAL or name not in files:
+        return None
+    return os.path.join(os.path.dirname(files[name]), "skills")
+
+
+def is_users_own(path: str) -> bool:
+    """Return whether a settings file is the user's own. A file in the current repository may be the repository's."""
+    project = context.here()
+    return path == settings_files()[USER] and (project is None or not is_inside(path, project.root))
+
+
+def refuse_link_out(path: str) -> None:
+    """Raise UsageError for settings of the current project that are a link out of it, or into `.git`."""
+    project = context.here()
+    if project is None:
+        return
+    if is_inside(path, project.root) and not is_inside(path, os.path.join(project.root, ".git")):
+        return
+    raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), "replace the link by a file")
+
+
+def read_settings(path: str) -> str | None:
+    """Return a settings file unchanged, line ends included; None when there is none. Raises ConfigError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))  # never blocks
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ConfigError(f"{path} is no regular file", "replace it")
+            data = file.read(MAX_SETTINGS + 1)
+        if len(data) > MAX_SETTINGS:
+            raise ConfigError(f"{path} is larger than {MAX_SETTINGS >> 20} MB", "correct it by hand")
+        return data.decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}", "correct it by hand") from error
+
+
+def list_plugins() -> list[Plugin]:
+    """Return our plugin, once for each marketplace that it is installed or enabled from.
+
+    A switch alone starts nothing: a repository can name a plugin of a marketplace that the user never added.
+    """
+    folder = os.path.join(config_folder(), "plugins")
+    installed = _as_object(_read_object(os.path.join(folder, "installed_plugins.json")).get("plugins"))
+    marketplaces = _read_object(os.path.join(folder, "known_marketplaces.json"))
+    switches: dict[str, dict[str, bool]] = {id_: {} for id_ in installed if _is_ours(id_)}
+    for name, path in settings_files().items():
+        for id_, value in _as_object(_read_object(path).get("enabledPlugins")).items():
+            if _is_ours(id_) and (id_ in installed or id_.partition("@")[2] in marketplaces):
+                switches.setdefault(id_, {})[name] = bool(value)
+    return [Plugin(id_, _version(installed.get(id_)), switches[id_]) for id_ in sorted(switches)]
+
+
+def resolve_command(words: Sequence[str]) -> list[str] | None:
+    """Return a command with the full path of its program; None where the program is missing.
+
+    A relative path is rejected, as a repository could supply the file.
+    """
+    program = words[0]
+    if os.path.isabs(program):
+        path = program if shutil.which(program) else None
+    else:
+        path = find_program(program) if os.path.basename(program) == program else None
+    return [path, *words[1:]] if path else None
+
+
+def executable() -> list[str]:
+    """Return the command of this installation, as words: the console script's full path, else the interpreter's."""
+    script = os.path.abspath(sys.argv[0])
+    name = os.path.basename(script).lower()
+    if name in ("subcog", "subcog.exe") and os.path.isfile(script):
+        return [script]
+    beside = find_program("subcog", [os.path.dirname(sys.executable)])
+    return [beside] if beside else [sys.executable, "-P", "-m", "subcog_hooks"]  # -P: do not import from the current folder
+
+
+def hook_command() -> list[str]:
+    """Return the command of this installation's hook, without the word `hook`.
+
+    An isolated interpreter starts some milliseconds sooner than the console script, and heeds no variables. Where it would miss
+    libraries, as in an editable installation, the script is used.
+    """
+    script = executable()
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(subcog_hooks.__file__)))
+    if len(script) > 1 or not _runs_isolated(folder):
+        return script
+    return hook_entries.isolated_command(sys.executable, folder, script[0])
+
+
+def _runs_isolated(folder: str) -> bool:
+    command = [sys.executable, *hook_entries.ISOLATED, TRIAL.format(folder=folder, file=subcog_hooks.__file__)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=TRIAL_S, stdin=subprocess.DEVNULL, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0 and done.stdout.strip() == b"True"
+
+
+def find_program(name: str, folders: Sequence[str] | None = None) -> str | None:
+    """Return the full path of a program in `folders`, else on the PATH; never in the current folder, as Windows would."""
+    for folder in filter(os.path.isabs, os.get_exec_path() if folders is None else folders):
+        for file in (f"{name}.exe", name) if os.name == "nt" else (name,):
+            path = os.path.join(folder, file)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                return path
+    return None
+
+
+def config_folder() -> str:
+    """Return the client's own folder."""
+    return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+
+
+def _is_ours(id_: str) -> bool:
+    return id_.partition("@")[0] == PLUGIN
+
+
+def _version(entries: object) -> str:
+    """Return the version of a plugin's first installation; all scopes have the same version."""
+    first = entries[0] if isinstance(entries, list) and entries else entries
+    version = _as_object(first).get("version")
+    return version if isinstance(version, str) else ""
+
+
+def _read_object(path: str) -> Mapping[str, object]:
+    """Return the object in a client's file; an empty one for an unreadable file, which the client ignores, too."""
+    try:
+        text = read_settings(path)
+        return _as_object(json.loads((text or "{}").removeprefix("\ufeff")))
+    except (ConfigError, ValueError, RecursionError):
+        return {}
+
+
+def _as_object(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
 
 GOOD, NOTE, BAD = "good", "note", "bad"
 MAX_COMMAND_SHOWN = 200  # characters of a command
@@ -37,7 +226,7 @@ def inspect_registration() -> Registration:
     running: list[str] = []  # settings that run the hook
     is_broken = False
     seen: set[str] = set()  # A repository may contain the user's own settings folder.
-    for name, path in client.settings_files().items():
+    for name, path in settings_files().items():
         if os.path.realpath(path) in seen:
             continue
         seen.add(os.path.realpath(path))
@@ -49,8 +238,8 @@ def inspect_registration() -> Registration:
         for words in dict.fromkeys(tuple(words) for ours in commands.values() for words in ours):
             remarks.append(_judge_command(name, path, words))
             is_broken = is_broken or remarks[-1].kind == BAD
-            resolved = client.resolve_command(words)
-            if resolved and client.is_users_own(path):
+            resolved = resolve_command(words)
+            if resolved and is_users_own(path):
                 command = command or resolved[: resolved.index("hook")]
         if commands:
             running.append(name)
@@ -58,7 +247,7 @@ def inspect_registration() -> Registration:
                 events = ", ".join(missing)
                 adds = f"`subcog init{scope_option(name)}` adds that"
                 remarks.append(Remark(NOTE, f"the {name} settings do not run it for all of {events}; {adds}"))
-    plugins = client.plugins()
+    plugins = list_plugins()
     remarks += _judge_plugins(plugins, running)
     remarks += _judge_skills()
     if running and (remark := path_remark()):
@@ -70,7 +259,7 @@ def inspect_registration() -> Registration:
 
 def path_remark() -> str:
     """Return a remark where the PATH does not lead to this installation, with the command for agents; "" otherwise."""
-    command = skills.command_of(client.executable())
+    command = skills.command_of(executable())
     if command == "subcog":
         return ""
     return f"subcog is not on the PATH: agents open memories by `{command_text((command,))} show ID`; pipx or uv puts it there"
@@ -78,7 +267,7 @@ def path_remark() -> str:
 
 def scope_option(name: str) -> str:
     """Return the option of `subcog init` and `uninstall` for these settings."""
-    return "" if name == client.USER else f" --{name}"
+    return "" if name == USER else f" --{name}"
 
 
 def command_text(words: tuple[str, ...]) -> str:
@@ -91,7 +280,7 @@ def _commands(path: str) -> tuple[Mapping[str, list[list[str]]], list[str]]:
     """Return the commands of our hook in a settings file by event, and the events without. Raises ConfigError, and
     ValueError or RecursionError for JSON that is wrong or nested too deeply.
     """
-    text = client.read_settings(path)
+    text = read_settings(path)
     if text is None:
         return {}, []
     return hook_entries.registered_commands(text), hook_entries.find_unserved_events(text)
@@ -100,7 +289,7 @@ def _commands(path: str) -> tuple[Mapping[str, list[list[str]]], list[str]]:
 def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
     """Judge a command of a settings file. Only our own executable and commands in the user's settings are ever run."""
     hook = f"hook in the {name} settings: {command_text(words)}"
-    program, resolved = words[0], client.resolve_command(words)
+    program, resolved = words[0], resolve_command(words)
     if resolved is None and shutil.which(program) is None:
         missing = (
             f"{visible(path)} runs {command_text((program,))}, which is not there; run `subcog init{scope_option(name)}` again"
@@ -111,16 +300,16 @@ def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
         fact = f"{visible(path)} names {command_text((places[0],))}, where subcog is no more"
         moved = f"{fact}; run `subcog init{scope_option(name)}` again"
         return Remark(NOTE if os.path.isfile(places[1]) else BAD, moved)
-    if resolved is not None and (client.is_users_own(path) or _is_this_installation(resolved)):
+    if resolved is not None and (is_users_own(path) or _is_this_installation(resolved)):
         return Remark(GOOD, hook)
-    if client.is_users_own(path):
+    if is_users_own(path):
         return Remark(NOTE, f"{hook}; not run, because its path begins in the folder at hand; run `subcog init` again")
     not_run = f"{hook}; not run, because the repository names it: doctor tries this installation"
     return Remark(GOOD if words == ("subcog", "hook") else NOTE, not_run)
 
 
 def _is_this_installation(words: list[str]) -> bool:
-    for program, *arguments in (client.executable(), client.hook_command()):
+    for program, *arguments in (executable(), hook_command()):
         if os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]:
             return True
     return False
@@ -139,7 +328,7 @@ def _judge_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
         remarks.append(
             Remark(GOOD, f"{name}, enabled in the {plugin.enabled_by} settings: it runs `subcog hook` from the PATH")
         )
-        if client.find_program("subcog") is None:
+        if find_program("subcog") is None:
             advice = "install subcog with pipx or uv, or use `subcog init` instead"
             remarks.append(Remark(BAD, f"`subcog` is not on the PATH, where the plugin looks for it; {advice}"))
         for settings in running:
@@ -149,8 +338,8 @@ def _judge_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
 
 
 def _judge_skills() -> list[Remark]:
-    folder = client.skills_folder(client.USER)
-    installed = skills.find_skills(folder, skills.command_of(client.executable())) if folder else []
+    folder = skills_folder(USER)
+    installed = skills.find_skills(folder, skills.command_of(executable())) if folder else []
     names = {
         state: [skill.name for skill in installed if skill.state == state]
         for state in (skills.SAME, skills.OLDER, skills.CHANGED)

@@ -1,34 +1,126 @@
-"""Finds remedies that make a memory come to a prompt: a question, keywords or triggers, tried on a copy of the store."""
+"""A throw-away copy of the store, for trying a change before it is recommended."""
 
 import operator
+import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import re2
 
-from subcog_hooks.cli.decisions import trial
-from subcog_hooks.cli.decisions.trial import Trial
-from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support import context, trial_folders
+from subcog_hooks.cli.support.amendment import amend, apply_changes
+from subcog_hooks.core import database
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.core.errors import InvalidMemory, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import triggers
-from subcog_hooks.embed import query_encoder
+from subcog_hooks.embed import query_encoder, spaces
+from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
-from subcog_hooks.recall import asked_like, logit, query
+from subcog_hooks.recall import asked_like, logit, pipeline, query, tuning
+from subcog_hooks.recall import vectors as recall_vectors
+from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.query import Term
 from subcog_hooks.recall.relevance import AskedTerms as Comparison
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.loading import Settings
+from subcog_hooks.store import index_sync
 from subcog_hooks.store.decision import INJECTED, Candidate, Decision
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, Memory
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.text import prompt_needs
 from subcog_hooks.text.typed_prompt import prepare_prompt, query_text
+
+MAX_BYTES = 400_000_000  # of store and index: about 200,000 memories, copied in one or two seconds
+SEARCH_MS = 10_000.0  # No prompt waits for this search.
+_DATABASE = ".db"
+_PROCESS_FILES = ("-wal", "-shm", ".lock")  # files of the processes that have the store open
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A copy of the home's store and index. home: the folder of the copy."""
+
+    home: Home
+
+    def change(self, id_: str, changes: Mapping[str, object]) -> None:
+        """Change the fields of a memory in the copy and update its index. Raises SubcogError."""
+        self.change_all([id_], changes)
+
+    def find(self, texts: Sequence[str], scope: Filter, limit: int) -> list[list[Memory]]:
+        """Return the hits of the hook's recall in the copy for each text, the best first. Raises StoreError."""
+        if not texts:
+            return []
+        numbers = tuning.tuning_from_settings(context.settings())
+        with Store.reader(self.home) as store:
+            space = self._space(store)
+            try:
+                sources = Sources(LexicalIndex.open(self.home), store, space, numbers)
+                answers = [pipeline.search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts]
+            finally:
+                if space:
+                    space.vectors.close()
+        return [[hit.memory for hit in answer.hits] for answer in answers]
+
+    def _space(self, store: Store) -> recall_vectors.SearchSpace | None:
+        """Return the vectors of the copy with the static encoder, None without sqlite-vec."""
+        try:
+            vectors = spaces.open_vectors(self.home, store, PACKAGED)
+        except ExtensionMissing:
+            return None
+        return recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(StaticEncoder.open().encode))
+
+    def change_all(self, ids: Iterable[str], changes: Mapping[str, object]) -> None:
+        """Change the fields of memories in the copy and update its index. Raises SubcogError."""
+        with Store.writer(self.home) as store:
+            for id_ in ids:
+                amend(store.get(id_), lambda stored: apply_changes(stored, changes), store, [])
+            update_copy(self.home, store)
+
+
+def update_copy(home: Home, store: Store) -> None:
+    """Bring the index and the vectors of a copy up to date. Raises SubcogError."""
+    index_sync.bring_up_to_date(home, store)
+    try:
+        spaces.open_vectors(home, store, PACKAGED).close()
+    except ExtensionMissing:
+        pass  # As in the hook, words alone decide then.
+
+
+@contextmanager
+def open_trial() -> Iterator[Trial]:
+    """Copy the store for a trial, and remove the copy at the end. Raises StoreError, OSError."""
+    home = context.home()
+    if _size(home) > MAX_BYTES:
+        raise StoreError(f"a store of more than {MAX_BYTES // 1_000_000} MB is not copied for a trial")
+    with trial_folders.hold_folder(home) as folder:
+        copy = Home(folder)
+        database.copy_database(home.memories_db, copy.memories_db)
+        for parent, _, files in os.walk(home.index):
+            target = os.path.normpath(os.path.join(copy.index, os.path.relpath(parent, home.index)))
+            os.mkdir(target)  # Not `makedirs`: a missing parent means that a purge has ended the trial.
+            for name in files:
+                if name.endswith(_DATABASE):
+                    database.copy_database(os.path.join(parent, name), os.path.join(target, name))
+                elif not name.endswith(_PROCESS_FILES):
+                    shutil.copyfile(os.path.join(parent, name), os.path.join(target, name))
+        yield Trial(copy)
+
+
+def _size(home: Home) -> int:
+    files = [home.memories_db, *(os.path.join(parent, name) for parent, _, names in os.walk(home.index) for name in names)]
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+
 
 BUDGET_MS = 10_000.0  # No prompt waits for this run.
 MIN_KEYWORD = 3  # letters of a keyword
@@ -133,7 +225,7 @@ def find_remedies(rerun: Rerun, decision: Decision, memory: Memory, index: Lexic
     """
     has, lacks = _split(decision, memory, index)
     remedies: list[Remedy] = []
-    with trial.open_trial() as copy:
+    with open_trial() as copy:
         if learned := find_question(copy, rerun, decision, memory):
             remedies.append(Remedy(f"subcog why --missed {memory.id} {decision.id}", learned.relevance))
         for option, field, ideas in (

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from subcog_hooks.cli.decisions import decision_view, lookup, remedies, trial
-from subcog_hooks.cli.decisions.remedies import LearnedQuestion, Rerun
-from subcog_hooks.cli.decisions.trial import Trial
+from subcog_hooks.cli.decisions import decision_view, lookup, remedies
+from subcog_hooks.cli.decisions.remedies import LearnedQuestion, Rerun, Trial
 from subcog_hooks.cli.support import author, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_changes
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
@@ -169,7 +168,7 @@ def _find_learned_question(
     if _brings(now, memory) or not lookup.may_come(candidate) or lookup.why_not_found(memory, missed):
         terminal.page(decision_view.missed_view(missed, now, memory, words, None))
         return None
-    with trial.open_trial() as copy:
+    with remedies.open_trial() as copy:
         learned = remedies.find_question(copy, rerun, missed, memory)
         others = list(_find_others(copy, missed, memory, state)) if learned else []
     tried_remedies = remedies.find_remedies(rerun, missed, memory, index) if dry_run or not learned else None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psutil
 
 from subcog_hooks.hook import detached
-from subcog_hooks.llm import child_process
+from subcog_hooks.llm import claude_client
 
 MINUTE_S = 60.0
 LOWEST_PRIORITY = "19"  # the highest nice value of a session
@@ -131,7 +131,7 @@ def find_leftover_processes() -> Iterator[LeftoverProcess]:
     """Yield this user's processes whose client has ended."""
     for process in psutil.process_iter():
         try:
-            client = process.environ().get(child_process.MARK, "")
+            client = process.environ().get(claude_client.MARK, "")
             if client.isdecimal() and not _is_lifeline(int(client)) and not _is_lifeline(process.pid):
                 yield LeftoverProcess(process.pid, process.name())
         except (psutil.Error, OSError):
@@ -141,6 +141,6 @@ def find_leftover_processes() -> Iterator[LeftoverProcess]:
 def _is_lifeline(number: int) -> bool:
     """Return whether a process with this number is the helper that ends a client together with us."""
     try:
-        return os.path.abspath(child_process.__file__) in psutil.Process(number).cmdline()
+        return os.path.abspath(claude_client.__file__) in psutil.Process(number).cmdline()
     except psutil.NoSuchProcess:
         return False

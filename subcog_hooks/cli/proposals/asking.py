@@ -18,10 +18,9 @@ from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.learn import learning, quoting, repetition, storing, transcript, transcript_files
-from subcog_hooks.learn.proposals import WrittenProposal, is_from_session
+from subcog_hooks.learn import learning, proposals, quoting, repetition, transcript, transcript_files
+from subcog_hooks.learn.proposals import LearningOptions, LearningReport, WrittenProposal, is_from_session
 from subcog_hooks.learn.quoting import ShownTurn
-from subcog_hooks.learn.storing import LearningOptions, LearningReport
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
@@ -172,7 +171,7 @@ def _store_or_join(
                 _add_questions(store, repeat, proposal)
         else:
             report.repeated += 1
-    report.proposed += storing.store_new(new, store, options, places, report.stored)
+    report.proposed += proposals.store_new(new, store, options, places, report.stored)
 
 
 def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> dict[str, Memory]:

@@ -10,7 +10,7 @@ from subcog_hooks.cli.decisions.decision_view import GONE
 from subcog_hooks.cli.proposals.auditing import Audit, Replayed
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe
 from subcog_hooks.cli.support.page import Column, Moment, Page
-from subcog_hooks.cli.support.views import plain_table
+from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.learn.repetition import RepeatedMeaning
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import Memory

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from subcog_hooks.cli.decisions import trial
+from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
@@ -20,9 +20,9 @@ from subcog_hooks.hook.record import UNREAD
 from subcog_hooks.learn import proposals, repetition
 from subcog_hooks.learn.proposals import Proposal
 from subcog_hooks.learn.repetition import RepeatedMeaning, Utterance
+from subcog_hooks.learn.signs import ACCEPTED, QUEUED, TYPED, TypedTurn
 from subcog_hooks.learn.transcript_files import IDLE_MS, SessionFolders
 from subcog_hooks.learn.turn_scores import CORRECTION, REPEATED_BAR
-from subcog_hooks.learn.turns import ACCEPTED, QUEUED, TYPED, TypedTurn
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.loading import Settings
@@ -133,7 +133,7 @@ class GrowingStore(ReplayStore):
             return
         with Store.writer(self.home) as store:
             store.add(kept)
-            trial.update_copy(self.home, store)
+            remedies.update_copy(self.home, store)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from subcog_hooks.cli.decisions import trial
+from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.proposals.enrichment_questions import CheckedSuggestions
 from subcog_hooks.cli.support import context
@@ -90,7 +90,7 @@ def batches_of(memories: Sequence[Memory]) -> list[Batch]:
     return [texts[start : start + enrichment_questions.BATCH] for start in range(0, len(texts), enrichment_questions.BATCH)]
 
 
-def ask_about(batch: Batch, provider: providers.Provider, copy: trial.Trial) -> Iterator[CheckedSuggestions]:
+def ask_about(batch: Batch, provider: providers.Provider, copy: remedies.Trial) -> Iterator[CheckedSuggestions]:
     """Yield a model's valid suggestions for each memory. Raises ProviderError, StoreError."""
     question = enrichment_questions.question_about([text for _, text in batch])
     answer = enrichment_questions.read_answer(providers.ask_provider(provider, question, CALL_S), len(batch))
@@ -144,7 +144,7 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         calls = CallBudget(provider, state, settings)
         if not calls.may_begin(pace):
             return ""
-        with trial.open_trial() as copy:
+        with remedies.open_trial() as copy:
             for batch in batches:
                 if not pace.goes_on() or not calls.take(pace):
                     break

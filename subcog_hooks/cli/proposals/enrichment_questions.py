@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from subcog_hooks.capture.duplicates import word_share
-from subcog_hooks.cli.decisions.trial import Trial
+from subcog_hooks.cli.decisions.remedies import Trial
 from subcog_hooks.cli.support import context
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs

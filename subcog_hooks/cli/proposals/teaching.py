@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from subcog_hooks.cli.decisions import lookup, remedies, trial, usage
-from subcog_hooks.cli.decisions.remedies import Rerun
-from subcog_hooks.cli.decisions.trial import Trial
+from subcog_hooks.cli.decisions import lookup, remedies, usage
+from subcog_hooks.cli.decisions.remedies import Rerun, Trial
 from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.support import context
 from subcog_hooks.core.deadline import FULL_PACE, Pace
@@ -154,7 +153,7 @@ def _teach(home: Home, state: State, pace: Pace) -> str:
         return ""
     suggested = 0
     taught: set[str] = set()
-    with trial.open_trial() as copy:
+    with remedies.open_trial() as copy:
         trials = _QuestionTrials(home, copy, recorded, state)
         for memory, sightings in by_memory:
             if not pace.goes_on():

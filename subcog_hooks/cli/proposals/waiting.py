@@ -8,7 +8,7 @@ from typing import NamedTuple
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
-from subcog_hooks.cli.decisions import lookup, trial
+from subcog_hooks.cli.decisions import lookup, remedies
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.support import author, context
@@ -105,7 +105,7 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
     Return the number of prompts, and by memory id the prompts that it would have come to. Raises StoreError, OSError.
     """
     served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
-    with lookup.open_state() as state, trial.open_trial() as copy:
+    with lookup.open_state() as state, remedies.open_trial() as copy:
         prompts = decision_log.find_latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
         by_text = {
             prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None
@@ -119,7 +119,7 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
     return len(tried), served
 
 
-def _ids_given(prompt: Decision, prompts: Sequence[Decision], copy: trial.Trial, state: State) -> set[str]:
+def _ids_given(prompt: Decision, prompts: Sequence[Decision], copy: remedies.Trial, state: State) -> set[str]:
     rerun = Rerun(prompt, set(), lookup.position_among(prompts, prompt), state)
     return {candidate.id for candidate in rerun.decide(copy.home).candidates if candidate.outcome == INJECTED}
 

@@ -1,17 +1,32 @@
-"""Amendments of a stored memory, and the remark about similar ones."""
+"""Changes of stored memories: amendments with a remark about similar ones, and erasure for good."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate, find_near_duplicates
 from subcog_hooks.capture.import_changes import keeps_file_fields
-from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support import context, editor, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import InvalidMemory, StoreError
-from subcog_hooks.store import questions
+from subcog_hooks.store import index_sync, questions
 from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, next_change_date
 from subcog_hooks.store.store import Store
+from subcog_hooks.store.vector_store import VectorStore
+
+
+def erase(store: Store, memories: Sequence[Memory]) -> None:
+    """Erase memories from the store, its log, the index, the vectors, trial copies and edited texts. Raises StoreError."""
+    home = context.home()
+    store.purge([memory.id for memory in memories])
+    with ExitStack() as cleanup:  # Each step runs even if another fails, the last one first.
+        cleanup.callback(trial_folders.remove_all, home)
+        cleanup.callback(editor.remove_edits, home, [memory.id for memory in memories])
+        cleanup.callback(store.overwrite_log)
+        cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
+        cleanup.callback(context.update_index_and_vectors, store)
+        index_sync.rebuild_index(home, store, keep_predecessor=False)  # The old index still has the words.
 
 
 def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:

@@ -1,12 +1,25 @@
-"""The context of a command: the home, the store, its index and vectors, the settings, the current project."""
+"""The context of a command: its settings, its home and project; and its failures, each as one line and an exit code."""
+
+from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from subcog_hooks.cli.support import trial_folders
-from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.core.errors import ConfigError, ModelError, NoMemory, StoreBusy, StoreCorrupt, StoreError, UsageError
+from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, safe, terminal
+from subcog_hooks.core.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_STORE,
+    ConfigError,
+    ModelError,
+    NoMemory,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    SubcogError,
+    UsageError,
+)
 from subcog_hooks.core.homes import IN_AN_AGENT, find_home
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
@@ -18,6 +31,59 @@ from subcog_hooks.store.memory import NAMESPACES, Memory
 from subcog_hooks.store.store import Filter, Store, audience_of, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
+    """Run a command, flush its output and return its exit code. Never raises.
+
+    is_debugged: a failure also prints its traceback.
+    """
+    try:
+        code = work()
+        terminal.flush()
+    except KeyboardInterrupt:
+        _flush_output()
+        terminal.complain("interrupted")
+        return EXIT_INTERRUPTED
+    except (ReaderGone, BrokenPipeError):  # The reader has closed the pipe: `subcog list | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except OutputFailed as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        complain(f"the output cannot be written: {error}", "what was to be stored is stored")
+        return EXIT_STORE
+    except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
+        _flush_output()
+        if is_debugged:
+            _show_traceback()
+        if isinstance(error, SubcogError):
+            complain(error.message, error.hint)
+            return error.exit_code
+        complain(f"{type(error).__name__}: {error}", "run it again with --debug and report it")
+        return EXIT_STORE
+    return code
+
+
+def complain(message: str, hint: str) -> None:
+    """Print an error and its remedy in one line."""
+    terminal.complain(" ".join(f"subcog: {message}{'; ' if hint else ''}{hint}".split()), style="red")
+
+
+def _flush_output() -> None:
+    with suppress(ReaderGone, OutputFailed):
+        terminal.flush()
+
+
+def _show_traceback() -> None:
+    import traceback  # 40 ms, and rarely wanted
+
+    for line in traceback.format_exc().splitlines():
+        terminal.complain(line)
+
 
 MIN_SIMILARITY = 0.75  # `difflib` ratio: a namespace at least this similar counts as a misspelling
 

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 
-from subcog_hooks.capture import import_run
+from subcog_hooks.capture import importing
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
@@ -57,7 +57,7 @@ def import_source(reading: SourceReading, store: Store | None, options: ImportOp
     if not reading.rows and not reading.left_out and not (store and _has_any(reading, store)):
         raise UsageError("nothing is found there", "`subcog import --from list` says what there is")
     with progress.track_items("reading", len(reading.rows)) as advance:
-        return import_run.import_reading(reading.rows, reading.has_lost, reading.files, store, options, advance)
+        return importing.import_reading(reading.rows, reading.has_lost, reading.files, store, options, advance)
 
 
 def _has_any(reading: SourceReading, store: Store) -> bool:

@@ -11,7 +11,7 @@ from subcog_hooks.cli.support.hygiene import YEAR_MS, Inspection, StoreFinding, 
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.core.errors import ModelError, NoMemory, StoreError
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import ledger
+from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import PENDING, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -160,7 +160,7 @@ def load_use() -> Use:
         return Use({}, None)
     state = State.open(home, STATE_WAIT, terminal.say)
     try:
-        return Use(ledger.count_hand_overs(state), ledger.find_first_given(state))
+        return Use(sessions.count_hand_overs(state), sessions.find_first_given(state))
     finally:
         state.close()
 

@@ -7,7 +7,7 @@ import sys
 import time
 from functools import partial
 
-from subcog_hooks.core.control_characters import escape_controls, to_json
+from subcog_hooks.core.log import escape_controls, to_json
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import one_line

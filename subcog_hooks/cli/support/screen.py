@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from subcog_hooks.core.control_characters import escape_controls
+from subcog_hooks.core.log import escape_controls
 
 
 class Screen(Console):

@@ -1,24 +1,37 @@
-"""Runs `subcog search`, for a person or a script, without typer and rich."""
+"""A search for the terminal: its query and filters, and the sources it reads: store, index and vectors."""
 
 from __future__ import annotations
 
+import _thread
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 
 from subcog_hooks.capture.jsonl import parse_time
-from subcog_hooks.cli.support import context, inputs, results, sources
+from subcog_hooks.cli.support import context, inputs, results
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, StoreError, UsageError
+from subcog_hooks.embed import models
+from subcog_hooks.embed.query_encoder import StaticEncoder
+from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.intent.query_type import classify_query
-from subcog_hooks.recall.candidates import MODES, Request
+from subcog_hooks.recall import search as recall_search
+from subcog_hooks.recall import tuning
+from subcog_hooks.recall import vectors as recall_vectors
+from subcog_hooks.recall.candidates import HYBRID, MODES, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, Answer
+from subcog_hooks.settings.loading import Settings
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_store import VectorStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from subcog_hooks.cli.support.model_rank import ModelRanking
@@ -26,6 +39,150 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
 
     Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
+
+LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
+Encode = Callable[[str], bytes]  # text to vector
+
+
+class ModelLoading:
+    """The time for loading a neural model. max_ms: limit; taken_ms: time used so far."""
+
+    __slots__ = ("max_ms", "taken_ms")
+
+    def __init__(self, search_ms: float) -> None:
+        self.max_ms = LOADING_SHARE * search_ms
+        self.taken_ms = 0.0
+
+
+@contextmanager
+def open_sources(
+    store: Store, settings: Settings, mode: str = HYBRID, *, fast: bool, loading: ModelLoading | None = None
+) -> Iterator[Sources]:
+    """Yield the sources of a search, brought up to date.
+
+    fast: embed the query as the hook does, with the static encoder. Otherwise a neural model embeds it; `loading` limits the
+    wait. The user's model is tried first, then the packaged model, then the static encoder. The answer notes a missing model.
+    """
+    index = context.index_of(store)
+    numbers = tuning.tuning_from_settings(settings)
+    if mode == LEXICAL or (mode == HYBRID and numbers.alpha == 0.0):  # Vectors with no weight need no model.
+        yield Sources(index, store, None, numbers)
+        return
+    space, note = _open_space(store, settings, fast=fast, loading=loading)
+    if space is None:
+        yield Sources(index, store, None, numbers, note)
+        return
+    with space.vectors:
+        yield Sources(index, store, space, numbers, note)
+
+
+def _open_space(
+    store: Store, settings: Settings, *, fast: bool, loading: ModelLoading | None
+) -> tuple[recall_vectors.SearchSpace | None, str | None]:
+    """Return the best available space, and a note where a better one was not available."""
+    missed: list[str] = []
+    openers: list[Callable[[], recall_vectors.SearchSpace]] = []
+    if not fast:
+        try:
+            chosen = models.find_space(context.home(), str(settings[models.SETTING]))
+        except ModelError as error:
+            missed.append(error.message)
+            chosen = PACKAGED
+        openers = [partial(_open_neural, store, candidate, loading) for candidate in dict.fromkeys((chosen, PACKAGED))]
+    openers.append(partial(_open_static, store))
+    for open_space in openers:
+        try:
+            space = open_space()
+            return space, missed[0] if missed else _lag_note(space.vectors, store)
+        except ExtensionMissing as error:  # no other model can do without it
+            return None, error.message
+        except (StoreError, ModelError) as error:
+            missed.append(error.message)
+    return None, f"found by words alone: {missed[-1]}"
+
+
+def _lag_note(vectors: VectorStore, store: Store) -> str | None:
+    if vectors.watermark() >= store.revision():
+        return None
+    return "the vectors have not followed yet; the newest memories are found by words alone"
+
+
+def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
+    """Return a space whose query is embedded by its neural model, which is loaded last.
+
+    Raises StoreError and ModelError, for the user's model also while some memories are not embedded in it.
+    """
+    if lacking := models.missing_files(space):
+        raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
+    vectors = context.vectors_of(store, space)
+    try:
+        final, pending = vectors.counts()
+        if pending and not space.is_packaged:  # In the packaged space the other memories have provisional vectors.
+            raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
+        encode = _load_query_encoder(space) if loading is None else _load_in_time(space, loading)
+        return recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encode) if space.is_packaged else encode)
+    except BaseException:
+        vectors.close()
+        raise
+
+
+def _load_in_time(space: Space, loading: ModelLoading) -> Encode:
+    """Return the function that embeds a query. Raises ModelError also where loading exceeds its time.
+
+    Loading then goes on in a thread, and the process must not wait for it.
+    """
+    loaded: list[Encode] = []
+    failed: list[Exception] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def load() -> None:
+        try:
+            loaded.append(_load_query_encoder(space))
+        except Exception as error:  # noqa: BLE001 - the waiting thread raises it
+            failed.append(error)
+        finally:
+            done.release()
+
+    started = time.perf_counter()
+    terminal.has_left_work = True  # until loading is over, so Ctrl-C can end the process
+    _thread.start_new_thread(load, ())
+    is_loaded = done.acquire(timeout=max(0.0, loading.max_ms - loading.taken_ms) / 1000.0)
+    loading.taken_ms += (time.perf_counter() - started) * 1000.0
+    if not is_loaded:
+        raise ModelError(f"the model {space.model} took too long to load; `search.timeout_ms` gives it more time")
+    terminal.has_left_work = False
+    if failed:
+        raise failed[0]
+    return loaded[0]
+
+
+def _load_query_encoder(space: Space) -> Encode:
+    from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
+
+    try:
+        return DocumentEmbedder(space).query
+    except ModelError as error:
+        raise ModelError(f"the model {space.model} cannot be loaded (`subcog doctor` says why)") from error
+
+
+def _open_static(store: Store) -> recall_vectors.SearchSpace:
+    encoder = StaticEncoder.open()
+    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), recall_vectors.latin_only(encoder.encode))
+
+
+def search_sources(request: Request, recall_sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+    """Return a page of hits, after a rebuild where the index turns out to be damaged. Raises StoreError."""
+    try:
+        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
+    except IndexUnusable:
+        recall_sources.index = index_sync.rebuild_index(context.home(), recall_sources.store)
+        answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
+    if recall_sources.index.watermark() < recall_sources.store.revision():
+        lag = "the index is being written by another process; the newest memories may be missing"
+        answer.note = "; ".join(filter(None, (answer.note, lag)))
+        answer.is_degraded = True
+    return answer
 
 
 class StoreSearch:
@@ -42,10 +199,10 @@ class StoreSearch:
 
     def answer(self, *, fast: bool) -> Answer:
         """Return the page. fast: without the neural model; the time to load it counts. Raises StoreError."""
-        loading = sources.ModelLoading(_search_ms(self._settings))
-        with sources.open_sources(self._store, self._settings, self.request.mode, fast=fast, loading=loading) as recall_sources:
+        loading = ModelLoading(_search_ms(self._settings))
+        with open_sources(self._store, self._settings, self.request.mode, fast=fast, loading=loading) as recall_sources:
             deadline = Deadline(_search_ms(self._settings) - loading.taken_ms)
-            return sources.search_sources(self.request, recall_sources, deadline, self.count, self.offset)
+            return search_sources(self.request, recall_sources, deadline, self.count, self.offset)
 
     def by_words(self) -> Answer:
         """Return the same page from the words alone, in a few milliseconds. Raises StoreError."""
@@ -165,7 +322,7 @@ def _run_batch(source: str, template: Request, store: Store | None, settings: Se
     wanted = template.scope
     rows = list(inputs.read_rows(source, "query", "project"))
     notes: dict[str, None] = {}
-    with sources.open_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as recall_sources:
+    with open_sources(store, settings, template.mode, fast=fast) if store else nullcontext() as recall_sources:
         for key, text, owner in rows:
             scope = Filter(
                 audiences=audiences_of(resolve_identity(owner)) if owner else None,
@@ -178,7 +335,7 @@ def _run_batch(source: str, template: Request, store: Store | None, settings: Se
             )
             request = template.about(text, scope)
             answer = (
-                sources.search_sources(request, recall_sources, Deadline(_search_ms(settings)), count)
+                search_sources(request, recall_sources, Deadline(_search_ms(settings)), count)
                 if recall_sources
                 else Answer([], ())
             )

@@ -6,8 +6,8 @@ from subcog_hooks.cli.support import context, inputs, results
 from subcog_hooks.cli.support.output import DIM, day, safe, terminal
 from subcog_hooks.cli.support.search_options import SearchOptions
 from subcog_hooks.cli.team import sharing
-from subcog_hooks.core.control_characters import to_json
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
+from subcog_hooks.core.log import to_json
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import tuning
@@ -154,7 +154,7 @@ def _result_row(hit: TeamHit, *, explain: bool) -> dict[str, object]:
 
 def _print_hits(hits: list[TeamHit], options: SearchOptions, read_as: str, offset: int) -> None:
     if hits and terminal.is_drawn and not options.explain:
-        from subcog_hooks.cli.support.views import memories_view  # rich, needed on a terminal only
+        from subcog_hooks.cli.support.results import memories_view  # rich, needed on a terminal only
 
         labels = [_label(hit).replace("_", " ") for hit in hits]
         terminal.draw(memories_view([hit.memory for hit in hits], PREVIEW_OF_TEAM, labels))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.claude_code import client
+from subcog_hooks.cli.claude_code import registration
 from tests.e2e.machine import posix
 
 PLUGIN = "subcog@subcog"
@@ -61,7 +61,7 @@ def test_last_settings_that_name_the_plugin_decide(
 ) -> None:
     write_plugin_records(tmp_path, {"version": 2, "plugins": {PLUGIN: [ENTRY], "other@subcog": [ENTRY]}}, {"subcog": {}})
     write_switches(tmp_path, repository, **switches)
-    (plugin,) = client.plugins()
+    (plugin,) = registration.list_plugins()
     assert (plugin.id, plugin.version, plugin.enabled_by) == (PLUGIN, "0.1.0", enabled_by)
     assert plugin.runs_where("user") is runs_for_the_user
     assert plugin.runs_where("project") is (enabled_by is not None)
@@ -70,13 +70,13 @@ def test_last_settings_that_name_the_plugin_decide(
 def test_plugin_of_an_added_marketplace_runs_uninstalled(tmp_path: Path, repository: Path) -> None:
     write_plugin_records(tmp_path, {"version": 2, "plugins": {}}, {"subcog": {}})
     write_switches(tmp_path, repository, project=True)
-    assert client.plugins() == [client.Plugin(PLUGIN, "", {"project": True})]
+    assert registration.list_plugins() == [registration.Plugin(PLUGIN, "", {"project": True})]
 
 
 def test_plugin_of_an_unknown_marketplace_is_none(tmp_path: Path, repository: Path) -> None:
     write_plugin_records(tmp_path, {"version": 2, "plugins": {}}, {"other": {}})
     write_switches(tmp_path, repository, project=True)
-    assert client.plugins() == []
+    assert registration.list_plugins() == []
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_plugin_of_an_unknown_marketplace_is_none(tmp_path: Path, repository: Pa
 def test_malformed_client_files_are_ignored(tmp_path: Path, repository: Path, content: object) -> None:
     write_plugin_records(tmp_path, content, content)
     (tmp_path / "claude" / "settings.json").write_text("[" * 100_000)
-    assert [plugin.version for plugin in client.plugins()] in ([], [""])
+    assert [plugin.version for plugin in registration.list_plugins()] in ([], [""])
 
 
 @posix
@@ -95,11 +95,14 @@ def test_programs_are_found_in_absolute_path_folders_only(repository: Path, monk
         (folder / "subcog").write_text("")
         (folder / "subcog").chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin"]))
-    assert client.find_program("subcog") is None
-    assert client.resolve_command(["subcog", "hook"]) is None
+    assert registration.find_program("subcog") is None
+    assert registration.resolve_command(["subcog", "hook"]) is None
     monkeypatch.setenv("PATH", os.pathsep.join([".", str(repository / "own")]))
-    assert client.resolve_command(["subcog", "hook"]) == [str(repository / "own" / "subcog"), "hook"]
-    assert client.resolve_command(["bin/subcog", "hook"]) is None
-    assert client.resolve_command([str(repository / "bin" / "subcog"), "hook"]) == [str(repository / "bin" / "subcog"), "hook"]
+    assert registration.resolve_command(["subcog", "hook"]) == [str(repository / "own" / "subcog"), "hook"]
+    assert registration.resolve_command(["bin/subcog", "hook"]) is None
+    assert registration.resolve_command([str(repository / "bin" / "subcog"), "hook"]) == [
+        str(repository / "bin" / "subcog"),
+        "hook",
+    ]
     (repository / "own" / "subcog").chmod(0o644)
-    assert client.resolve_command(["subcog", "hook"]) is None
+    assert registration.resolve_command(["subcog", "hook"]) is None
