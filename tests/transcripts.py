@@ -66,12 +66,7 @@ class Writer:
 
 
 def session(
-    sessions: Path,
-    name: str,
-    *typed: str,
-    folder: str = "/home/dev/shop",
-    day: str = "2026-03-02",
-    answer: str = "ok",
+    sessions: Path, name: str, *typed: str, folder: str = "/home/dev/shop", day: str = "2026-03-02", answer: str = "ok"
 ) -> Writer:
     """Write the transcript of a session in which these prompts were typed, each with the same answer."""
     written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", folder=folder, session=name, day=day)

@@ -55,11 +55,7 @@ def install_subcog(folder: str) -> Subcog:
     show_progress("installing into a virtual environment")
     python = os.path.join(folder, "venv", "bin", "python")
     pip = [python, "-m", "pip", "install", "--quiet"]
-    for command in (
-        [sys.executable, "-m", "venv", os.path.join(folder, "venv")],
-        [*pip, "--upgrade", "pip"],
-        [*pip, ROOT],
-    ):
+    for command in ([sys.executable, "-m", "venv", os.path.join(folder, "venv")], [*pip, "--upgrade", "pip"], [*pip, ROOT]):
         done = subprocess.run(command, env=child_environment(), cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Failed(f"{' '.join(command)} failed: {(done.stderr or done.stdout).strip()[-2000:]}")

@@ -120,10 +120,7 @@ class Shelf:
         sources = Sources(self._index, self._store, self._space if by_meaning else None)
         with _without(hidden):
             answer = pipeline.recall_for_prompt(
-                query_text(case.prompt),
-                sources,
-                Eligibility(audiences_of(), FROZEN_MS),
-                Deadline(PATIENCE_MS),
+                query_text(case.prompt), sources, Eligibility(audiences_of(), FROZEN_MS), Deadline(PATIENCE_MS)
             )
         if answer.is_degraded:
             raise RuntimeError(f"{case.prompt[:80]}: {answer.note}")

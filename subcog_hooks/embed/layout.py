@@ -211,12 +211,7 @@ def check_encoder(path: str) -> None:
 
 
 def write_encoder(
-    path: str,
-    vocabulary: dict[str, int],
-    tokens: Rows,
-    token_scale: Scales,
-    bigrams: Rows,
-    bigram_scale: Scales,
+    path: str, vocabulary: dict[str, int], tokens: Rows, token_scale: Scales, bigrams: Rows, bigram_scale: Scales
 ) -> None:
     """Pack an encoder into the file `path`, which is replaced.
 

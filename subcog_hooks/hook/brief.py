@@ -252,10 +252,4 @@ def _word_overlap(words: frozenset[str], others: frozenset[str]) -> float:
 
 def score_parts(score: BriefScore) -> Mapping[str, float]:
     """Return the parts of a score, by the names that `subcog brief --json` prints."""
-    return {
-        "sought": score.demand,
-        "kind": score.kind,
-        "age": score.age,
-        "branch": score.branch,
-        "trust": score.trust,
-    }
+    return {"sought": score.demand, "kind": score.kind, "age": score.age, "branch": score.branch, "trust": score.trust}

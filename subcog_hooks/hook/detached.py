@@ -62,10 +62,7 @@ def _pipe_with(content: bytes) -> int:
 
 def _start_by_spawn(command: list[str], environment: dict[str, str], home: Home, reads: int) -> None:
     folder = os.getcwd() if os.access(".", os.R_OK) else "/"
-    streams = [
-        (os.POSIX_SPAWN_DUP2, reads, 0),
-        *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (1, 2)),
-    ]
+    streams = [(os.POSIX_SPAWN_DUP2, reads, 0), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (1, 2))]
     os.chdir(home.root)  # The process must not hold the folder of the session.
     try:
         os.posix_spawn(sys.executable, command, environment, file_actions=streams, setsid=True)

@@ -30,17 +30,7 @@ class PromptReading:
     prompt; cue_matches: memories by triggers and conditions, None where the store has neither.
     """
 
-    __slots__ = (
-        "_earlier",
-        "_is_alone",
-        "_own_topics",
-        "_position",
-        "borrowed",
-        "call",
-        "cue_matches",
-        "detected",
-        "prompt",
-    )
+    __slots__ = ("_earlier", "_is_alone", "_own_topics", "_position", "borrowed", "call", "cue_matches", "detected", "prompt")
 
     detected: Detection
 

@@ -138,13 +138,7 @@ def _may_ask_provider(provider: providers.Provider, call: HookCall) -> bool:
 
 
 def ask_for_numbers(
-    provider: providers.Provider,
-    system: str,
-    title: str,
-    asked: str,
-    notes: Sequence[str],
-    timeout_s: float,
-    max_numbers: int,
+    provider: providers.Provider, system: str, title: str, asked: str, notes: Sequence[str], timeout_s: float, max_numbers: int
 ) -> list[int]:
     """Return the numbers of the notes that a model names, the best first. Raises ProviderError.
 

@@ -142,12 +142,7 @@ def preview_start(call: HookCall) -> Verdict:
 
 
 def _hand_over(
-    call: HookCall,
-    memories: Mapping[str, Sequence[Memory]],
-    source: str,
-    write: Callable[[bytes], None],
-    *,
-    is_repeat: bool,
+    call: HookCall, memories: Mapping[str, Sequence[Memory]], source: str, write: Callable[[bytes], None], *, is_repeat: bool
 ) -> tuple[str, ...]:
     """Hand the memories over, record it, and return the printed ids. Raises StoreError."""
     from subcog_hooks.hook import record  # Some sessions begin with nothing.

@@ -139,10 +139,7 @@ MAX_ANSWER = 4_000_000  # bytes of output: an answer has some thousand
 MAX_COMPLAINT = 4_000  # bytes of its error output
 ANSWER_PIECE = 65_536  # bytes read at once
 READING_S = 1.0  # for reading its output after its end
-FLAGS = (
-    *("-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence"),
-    *("--output-format", "json"),
-)
+FLAGS = (*("-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence"), *("--output-format", "json"))
 
 
 def find_program(named: str) -> str:

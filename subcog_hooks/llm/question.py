@@ -20,13 +20,7 @@ class Question:
     __slots__ = ("longest", "name", "purpose", "schema", "system", "user")
 
     def __init__(
-        self,
-        system: str,
-        user: str,
-        name: str,
-        purpose: str,
-        schema: Mapping[str, object],
-        longest: int = SHORT_ANSWER,
+        self, system: str, user: str, name: str, purpose: str, schema: Mapping[str, object], longest: int = SHORT_ANSWER
     ) -> None:
         self.longest = longest
         self.system = system

@@ -103,12 +103,7 @@ class Query:
 
 
 def analyse_query(
-    text: str,
-    index: LexicalIndex,
-    limit: int = MAX_TERMS,
-    *,
-    within: tantivy.Query | None = None,
-    correct: bool = False,
+    text: str, index: LexicalIndex, limit: int = MAX_TERMS, *, within: tantivy.Query | None = None, correct: bool = False
 ) -> Query:
     """Return the query of a text for the memories of `index`.
 

@@ -296,12 +296,7 @@ class SetupPlan:
 
 
 def plan_setup(
-    connection: Connection,
-    tables: TeamTables,
-    *,
-    by_project: bool,
-    writers: Sequence[str] = (),
-    readers: Sequence[str] = (),
+    connection: Connection, tables: TeamTables, *, by_project: bool, writers: Sequence[str] = (), readers: Sequence[str] = ()
 ) -> SetupPlan:
     """Return the steps that the server still needs. Raises ServerError for tables of another version.
 

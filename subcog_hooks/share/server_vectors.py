@@ -58,13 +58,7 @@ def model_name() -> str:
 
 
 def send_vectors(
-    connection: Connection,
-    type_: str,
-    state: ShareState,
-    store: Store,
-    vectors: VectorStore,
-    project: str,
-    progress: Progress,
+    connection: Connection, type_: str, state: ShareState, store: Store, vectors: VectorStore, project: str, progress: Progress
 ) -> int:
     """Send the final vectors of memories that were sent from here, and return the number of these memories.
 
@@ -131,12 +125,7 @@ def vector_literal(vector: bytes) -> str:
 
 
 def receive_vectors(
-    connection: Connection,
-    schema: str,
-    project: str,
-    arrived: Sequence[Memory],
-    vectors: VectorStore,
-    progress: Progress,
+    connection: Connection, schema: str, project: str, arrived: Sequence[Memory], vectors: VectorStore, progress: Progress
 ) -> int:
     """Store the server's vectors of memories that came from it. Return how many memories had some.
 

@@ -135,12 +135,7 @@ class Thresholds:
     __slots__ = ("max_characters", "max_memories", "min_confidence", "min_relevance", "needed")
 
     def __init__(
-        self,
-        min_relevance: float,
-        min_confidence: float,
-        max_memories: int,
-        max_characters: int,
-        needed: float | None = None,
+        self, min_relevance: float, min_confidence: float, max_memories: int, max_characters: int, needed: float | None = None
     ) -> None:
         """needed: None for the setting `min_relevance`."""
         self.min_relevance = min_relevance

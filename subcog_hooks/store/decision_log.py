@@ -20,8 +20,7 @@ _FLAG = "keeps_prompts"  # set where texts of prompts may remain; its number is 
 def note_kept_prompt_text(state: State) -> None:
     """Set the flag that state.db holds texts of prompts."""
     state.run(
-        "INSERT INTO flags VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET until = NULL WHERE until IS NOT NULL",
-        (_FLAG,),
+        "INSERT INTO flags VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET until = NULL WHERE until IS NOT NULL", (_FLAG,)
     )
 
 

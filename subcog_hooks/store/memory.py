@@ -300,8 +300,7 @@ def check_memory(memory: Memory) -> Memory:
         )
     if not memory.namespace or len(memory.namespace) > 64 or not set(memory.namespace) <= _NAMESPACE_CHARACTERS:
         raise InvalidMemory(
-            f"namespace is {memory.namespace!r}",
-            "use up to 64 of a-z 0-9 . _ -, for instance " + ", ".join(NAMESPACES[:3]),
+            f"namespace is {memory.namespace!r}", "use up to 64 of a-z 0-9 . _ -, for instance " + ", ".join(NAMESPACES[:3])
         )
     _check_choice("scope", memory.scope, SCOPES)
     _check_choice("status", memory.status, STATUSES)

@@ -49,8 +49,7 @@ class Histogram:
 def increase_counter(state: State, name: str, labels: str = "", by: float = 1.0) -> None:
     """Add to a counter. Raises StoreError."""
     state.run(
-        "INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value",
-        (name, labels, by),
+        "INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value", (name, labels, by)
     )
 
 

@@ -34,15 +34,7 @@ class Outline:
     __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "standing", "trust")
 
     def __init__(
-        self,
-        id: str,
-        content: str,
-        namespace: str,
-        scope: str,
-        created_at: int,
-        trust: str,
-        source: str,
-        standing: int | None,
+        self, id: str, content: str, namespace: str, scope: str, created_at: int, trust: str, source: str, standing: int | None
     ) -> None:
         self.id = id
         self.content = content

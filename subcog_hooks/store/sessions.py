@@ -153,8 +153,7 @@ class LastPrompt:
 def find_last_prompt(state: State, session: str, now_ms: int) -> LastPrompt | None:
     """Return the last prompt of this session, None where it is unknown or older than TOPICS_MS."""
     rows = state.run(
-        "SELECT topics, confidence FROM topics WHERE session = ? AND at BETWEEN ? AND ?",
-        (session, now_ms - TOPICS_MS, now_ms),
+        "SELECT topics, confidence FROM topics WHERE session = ? AND at BETWEEN ? AND ?", (session, now_ms - TOPICS_MS, now_ms)
     )
     if not rows:
         return None

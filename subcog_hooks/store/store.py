@@ -223,8 +223,7 @@ class Store:
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Return ids that begin with `prefix`."""
         rows = self._execute(
-            "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
-            (prefix, prefix + "\U0010ffff", limit),
+            "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (prefix, prefix + "\U0010ffff", limit)
         )
         return [row[0] for row in rows]
 

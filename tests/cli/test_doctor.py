@@ -44,9 +44,7 @@ def test_a_new_home_has_nothing_wrong(subcog: Run) -> None:
     assert "BAD" not in done.out
 
 
-def test_a_sound_home_is_shown_with_the_hooks_exact_output(
-    with_hook: Run,
-) -> None:
+def test_a_sound_home_is_shown_with_the_hooks_exact_output(with_hook: Run) -> None:
     done = with_hook("doctor")
     assert done.code == 0
     assert "store sound: 1 active" in done.out

@@ -96,12 +96,7 @@ def observe(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], value
     written: list[bytes] = []
     payload: dict[str, object] = {"prompt": PROMPT, "session_id": "", "cwd": str(home.root)}
     prompt.respond(payload, home, written.append, Deadline(20_000))
-    return {
-        "type": record["intent_type"],
-        "llm_status": record["llm_status"],
-        "asked": asked,
-        "hook": b"".join(written),
-    }
+    return {"type": record["intent_type"], "llm_status": record["llm_status"], "asked": asked, "hook": b"".join(written)}
 
 
 @pytest.fixture

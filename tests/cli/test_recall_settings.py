@@ -135,11 +135,7 @@ def observe(subcog: Run, case: Case) -> Any:
     """Return the part `case.shows` of the answer."""
     answer = json.loads(subcog("search", case.query, "--fast", "--json", "--state", "tide=low").out)
     results = answer["results"]
-    return {
-        **answer,
-        "ids": [hit["id"] for hit in results],
-        "scores": [hit["score"] for hit in results],
-    }[case.shows]
+    return {**answer, "ids": [hit["id"] for hit in results], "scores": [hit["score"] for hit in results]}[case.shows]
 
 
 @pytest.mark.usefixtures("usual_settings")

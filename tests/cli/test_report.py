@@ -57,10 +57,7 @@ def test_memories_are_counted_by_project_and_namespace(subcog: Run, filled_home:
         {"name": "github.com/acme/shop", "active": 2, "waiting": 0, "given": 1},
         {"name": "user", "active": 1, "waiting": 1, "given": 0},
     ]
-    assert [(group["name"], group["active"]) for group in record["namespaces"]] == [
-        ("learnings", 2),
-        ("decisions", 1),
-    ]
+    assert [(group["name"], group["active"]) for group in record["namespaces"]] == [("learnings", 2), ("decisions", 1)]
     assert (record["memories"], record["active"], record["waiting"]) == (5, 3, ["maybe"])
 
 

@@ -308,11 +308,7 @@ def test_it_says_how_many_mattered_later_in_their_session(
         respond[event](payload, home, printed.append, Deadline(60_000))
         return printed
 
-    respond = {
-        "SessionStart": hook_session.respond,
-        "UserPromptSubmit": prompt.respond,
-        "PreToolUse": tool.respond,
-    }
+    respond = {"SessionStart": hook_session.respond, "UserPromptSubmit": prompt.respond, "PreToolUse": tool.respond}
     for session in ("a", "b"):
         assert hear(session, "SessionStart", source="startup")
     assert json.loads(subcog("stats", "--json").out)["channels"]["brief"] == {"injected": 44, "used": 0, "bad": 0}

@@ -16,10 +16,7 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
         ({"branch": ["main", 7]}, "when has 'branch': one of 7; expected a text"),
         ({"branch": []}, "when has 'branch': one of a list; expected a list of 1 to 200 values"),
         ({"branch": {"gte": 3}}, "when has 'branch': gte; it is a text, which is not more or less than another"),
-        (
-            {"branch": {"like": "x"}},
-            "when has 'branch': the operator 'like'; expected one of eq, in, gte, lte, glob, not",
-        ),
+        ({"branch": {"like": "x"}}, "when has 'branch': the operator 'like'; expected one of eq, in, gte, lte, glob, not"),
         ({"branch": {"not": {"glob": 7}}}, "when has 'branch': glob 7; expected a pattern of 1 to 1,000 characters"),
         ({"source": "reboot"}, "when has 'source': 'reboot'; expected one of startup, resume, clear, compact"),
         ({"source": {"glob": "s*"}}, "when has 'source': glob; expected one of startup, resume, clear, compact"),
@@ -36,17 +33,11 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
             {"tool": {"not": ["Bash", "Shell"]}},
             "when has 'tool': one of 'Shell'; expected one of Edit, Write, MultiEdit, NotebookEdit, Read, Bash, Grep, Glob",
         ),
-        (
-            {"tool": {"glob": "mcp*"}},
-            "when has 'tool': glob 'mcp*'; expected to match one of " + ", ".join(TOOLS),
-        ),
+        ({"tool": {"glob": "mcp*"}}, "when has 'tool': glob 'mcp*'; expected to match one of " + ", ".join(TOOLS)),
         ({"permission_mode": "acceptedits"}, "when has 'permission_mode': 'acceptedits'; expected acceptEdits: case counts"),
         ({"cwd": "src"}, "when has 'cwd': 'src'; expected the full path, for instance /srv/shop"),
         ({"cwd": ["/srv", "~/work"]}, "when has 'cwd': one of '~/work'; expected the full path, for instance /srv/shop"),
-        (
-            {"cwd": {"glob": "src/*"}},
-            "when has 'cwd': glob 'src/*'; expected the full path, beginning with / or ~/",
-        ),
+        ({"cwd": {"glob": "src/*"}}, "when has 'cwd': glob 'src/*'; expected the full path, beginning with / or ~/"),
     ]
     for when, message in cases:
         with subtests.test(when=when):

@@ -227,10 +227,7 @@ def test_what_a_repeat_brings_is_counted_among_the_places() -> None:
     assert [
         re2_syntax.count_positions(pattern)
         for pattern in ("abc", "(a|bc){3}", "((a{4})b){0,5}", "a+", "\\Qab\\E", "foo)", "*a")
-    ] == [
-        *(3, 9, 25, 1, 2),
-        *(re2_syntax.MANY, re2_syntax.MANY),
-    ]
+    ] == [*(3, 9, 25, 1, 2), *(re2_syntax.MANY, re2_syntax.MANY)]
     assert [re2_syntax.count_choices(pattern) for pattern in ("abc", "a{2}", "foo(?=bar)", ".[ab]")] == [
         0,
         re2_syntax.MANY,

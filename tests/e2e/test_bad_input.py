@@ -8,17 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.machine import (
-    ANSWER,
-    QUESTION,
-    Done,
-    Machine,
-    assert_harmless,
-    assert_silent,
-    ids_in,
-    linux,
-    posix,
-)
+from tests.e2e.machine import ANSWER, QUESTION, Done, Machine, assert_harmless, assert_silent, ids_in, linux, posix
 
 # ---- bad input ------------------------------------------------------------------------------------------------------------
 
@@ -115,9 +105,7 @@ def test_byte_order_mark_before_the_payload_is_read_over(machine: Machine) -> No
 
 
 @pytest.mark.parametrize(
-    "options",
-    [("--version",), ("--no-such-option",), ("--json", "x"), ("extra", "words"), ("--",), ("--debug",)],
-    ids=" ".join,
+    "options", [("--version",), ("--no-such-option",), ("--json", "x"), ("extra", "words"), ("--",), ("--debug",)], ids=" ".join
 )
 def test_unknown_options_of_the_hook_do_no_harm(machine: Machine, options: tuple[str, ...]) -> None:
     assert_harmless(machine.hook(machine.asking(), *options))

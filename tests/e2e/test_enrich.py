@@ -78,10 +78,7 @@ def test_what_is_written_brings_its_memory_and_says_who_wrote_it(asking: Machine
     done = asking.run("enrich")
     assert done.code == 0, done.stderr
     assert b"openai (small) is sent the texts of 5 memories, in 1 call" in done.stderr
-    assert questions(asking) == {
-        CRANE: [{"text": ABOUT_CRANE, "by": "model"}],
-        ROPE: [{"text": ABOUT_ROPE, "by": "model"}],
-    }
+    assert questions(asking) == {CRANE: [{"text": ABOUT_CRANE, "by": "model"}], ROPE: [{"text": ABOUT_ROPE, "by": "model"}]}
     assert len(asking.recall(ASKED)) == 1
     sent = json.dumps([request.json for request in server.requests])
     assert all(text in sent for text in (CRANE, ROPE, *FILLERS))
@@ -201,8 +198,7 @@ def test_the_days_calls_are_limited_and_resumed(asking: Machine, server: LlmServ
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"no JSON", b'{"choices": [{"message": {"content": "{}"}}]}', b'{"choices": [{"message": {"content": "[[[["}}]}'],
+    "body", [b"no JSON", b'{"choices": [{"message": {"content": "{}"}}]}', b'{"choices": [{"message": {"content": "[[[["}}]}']
 )
 def test_an_answer_of_another_form_stores_nothing(asking: Machine, server: LlmServer, body: bytes) -> None:
     server.play(lambda handler: handler.answer(200, body))

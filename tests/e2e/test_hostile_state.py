@@ -58,11 +58,7 @@ def remove(path: Path, *suffixes: str) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-UNUSABLE: dict[str, Callable[[Path], None]] = {
-    "too new": make_too_new,
-    "foreign": make_foreign,
-    "folder": make_folder,
-}
+UNUSABLE: dict[str, Callable[[Path], None]] = {"too new": make_too_new, "foreign": make_foreign, "folder": make_folder}
 
 
 @pytest.mark.parametrize("kind", UNUSABLE)

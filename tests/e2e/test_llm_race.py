@@ -23,17 +23,7 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.metrics import Counter
 from subcog_hooks.store.state import State
 from tests import llm_server
-from tests.e2e.machine import (
-    ANSWER,
-    QUESTION,
-    RELATED,
-    Done,
-    Machine,
-    assert_harmless,
-    assert_silent,
-    context_of,
-    ids_in,
-)
+from tests.e2e.machine import ANSWER, QUESTION, RELATED, Done, Machine, assert_harmless, assert_silent, context_of, ids_in
 from tests.llm_server import Behaviour, LlmServer, fails, says
 
 BUDGET_S = 0.2

@@ -11,17 +11,7 @@ import pytest
 
 from subcog_hooks.cli.claude_code import hook_entries
 from subcog_hooks.cli.claude_code.hook_entries import EVENTS
-from tests.e2e.machine import (
-    ANSWER,
-    NO_BRIEF,
-    REMOTE,
-    Done,
-    Machine,
-    assert_one_line_error,
-    context_of,
-    ids_in,
-    posix,
-)
+from tests.e2e.machine import ANSWER, NO_BRIEF, REMOTE, Done, Machine, assert_one_line_error, context_of, ids_in, posix
 from tests.e2e.screen import OnTerminal
 
 NOT_RUN = "not run, because the repository names it: doctor tries this installation"

@@ -17,18 +17,7 @@ from subcog_hooks.store import second_looks, vector_file
 from subcog_hooks.store.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.store.decision_log import LOOK_EVENT
 from subcog_hooks.store.state import State
-from tests.e2e.machine import (
-    ANSWER,
-    ATTEMPTS,
-    DATA,
-    NO_BRIEF,
-    QUESTION,
-    Machine,
-    assert_silent,
-    ids_in,
-    linux,
-    wait_until,
-)
+from tests.e2e.machine import ANSWER, ATTEMPTS, DATA, NO_BRIEF, QUESTION, Machine, assert_silent, ids_in, linux, wait_until
 from tests.llm_server import Behaviour, Handler, LlmServer, fails, garbage, hangs_up, never, resets, says_text
 
 LATE = "own-payroll"

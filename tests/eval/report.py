@@ -176,8 +176,7 @@ def _place(row: dict[str, Any]) -> str:
 
 def _gate(rows: Rows) -> str:
     return _table(
-        list(rows[0]),
-        [[_interval(value) if isinstance(value, dict) else str(value) for value in row.values()] for row in rows],
+        list(rows[0]), [[_interval(value) if isinstance(value, dict) else str(value) for value in row.values()] for row in rows]
     )
 
 

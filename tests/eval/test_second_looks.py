@@ -34,9 +34,7 @@ def own(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict
         return [(row, player.prompt(row["prompt"], str(row["id"]))) for row in rows(OWN / "typed.jsonl")]
 
 
-def test_it_loses_no_answer_and_starts_for_none_answered(
-    own: list[tuple[dict[str, Any], Shown]],
-) -> None:
+def test_it_loses_no_answer_and_starts_for_none_answered(own: list[tuple[dict[str, Any], Shown]]) -> None:
     print(measured(own))
     assert not [row["id"] for row, shown in own if shown.first and shown.has_started]
     first, both = shares([(row, shown.first) for row, shown in own]), shares([(row, shown.all) for row, shown in own])

@@ -47,10 +47,7 @@ def units(text: str) -> int:
 
 
 def test_a_block_is_written_exactly_as_designed() -> None:
-    entries = [
-        Entry("decisions", MARCH_2, "a1b2c3d4e5f6", PKCE),
-        Entry("learnings", MAY_11, "b7c8d9e0f1a2", FLAKY),
-    ]
+    entries = [Entry("decisions", MARCH_2, "a1b2c3d4e5f6", PKCE), Entry("learnings", MAY_11, "b7c8d9e0f1a2", FLAKY)]
     rendered = render_block(entries, attributes=HOWTO, max_units=2_000)
     assert rendered.text == (
         f"{BEGIN}\n[decisions 2026-03-02 a1b2c3d4e5f6] {PKCE}\n[learnings 2026-05-11 b7c8d9e0f1a2] {FLAKY}\n{END}"
@@ -319,18 +316,7 @@ def test_rendering_loads_no_heavy_module() -> None:
     finished = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
     loaded = set(finished.stdout.split())
     assert "subcog_hooks.hook.block" in loaded
-    heavy = {
-        "re",
-        "typing",
-        "json",
-        "dataclasses",
-        "enum",
-        "unicodedata",
-        "functools",
-        "collections",
-        "pathlib",
-        "html",
-    }
+    heavy = {"re", "typing", "json", "dataclasses", "enum", "unicodedata", "functools", "collections", "pathlib", "html"}
     assert loaded & heavy == set()
 
 

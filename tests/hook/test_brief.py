@@ -33,12 +33,7 @@ def begin(home: Home) -> Begin:
 
     def begin_session(source: str = "startup", session: str = "s", cwd: str = HERE) -> list[bytes]:
         printed: list[bytes] = []
-        payload: dict[str, object] = {
-            "source": source,
-            "session_id": session,
-            "cwd": cwd,
-            "hook_event_name": "SessionStart",
-        }
+        payload: dict[str, object] = {"source": source, "session_id": session, "cwd": cwd, "hook_event_name": "SessionStart"}
         hook_session.respond(payload, home, printed.append, Deadline(60_000))
         return printed
 

@@ -166,8 +166,7 @@ def test_triggers_that_were_not_tried_are_told(ask: Ask, home: Home, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
-    [(ORDER + " [nomem]", NOMEM), ("/force push", NOT_TYPED), ("<task-notification>force push", NOT_TYPED)],
+    ("text", "why"), [(ORDER + " [nomem]", NOMEM), ("/force push", NOT_TYPED), ("<task-notification>force push", NOT_TYPED)]
 )
 def test_a_silenced_or_untyped_prompt_triggers_nothing(ask: Ask, home: Home, text: str, why: str) -> None:
     assert ask(text) == []

@@ -61,8 +61,7 @@ def test_words_that_only_point_are_no_topics() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "earlier", "confidence"),
-    [(0.3, 0.8, 0.8), (0.9, 0.8, 0.9), (0.3, 0.5, 0.5), (0.3, 0.49, 0.3), (0.7, 0.4, 0.7)],
+    ("own", "earlier", "confidence"), [(0.3, 0.8, 0.8), (0.9, 0.8, 0.9), (0.3, 0.5, 0.5), (0.3, 0.49, 0.3), (0.7, 0.4, 0.7)]
 )
 def test_is_as_sure_as_the_prompt_before_if_that_was_sure_enough(own: float, earlier: float, confidence: float) -> None:
     assert follow_up_confidence(own, LastPrompt(("relay",), earlier), 0.5) == confidence

@@ -63,12 +63,7 @@ SOME, FEW, SURE = 0.7, 0.6, 0.8
     ],
 )
 def test_the_table_of_s0(
-    theirs: tuple[str, ...] | None,
-    ours: tuple[str, ...],
-    confidence: float,
-    topics: tuple[str, ...],
-    expected: float,
-    row: str,
+    theirs: tuple[str, ...] | None, ours: tuple[str, ...], confidence: float, topics: tuple[str, ...], expected: float, row: str
 ) -> None:
     answer = None if theirs is None else Classification(HOWTO, SOME, theirs)
     result = merge_intents(Intent(HOWTO, confidence, ours), answer, attempted=True, min_confidence=MIN)

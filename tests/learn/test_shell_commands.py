@@ -35,12 +35,7 @@ def test_a_fix_names_only_the_changed_words() -> None:
             ("npm install", "npm install --legacy-peer-deps"),
         ),
         ("jest --no-cache", "jest --runInBand", "", ("jest --no-cache", "jest --runInBand")),
-        (
-            "npm run build",
-            "NODE_ENV=test npm run build 2>&1",
-            "",
-            ("npm run build", "NODE_ENV=test npm run build"),
-        ),
+        ("npm run build", "NODE_ENV=test npm run build 2>&1", "", ("npm run build", "NODE_ENV=test npm run build")),
         (
             "./gradlew build",
             "export JAVA_HOME=$(/usr/libexec/java_home -v 17) && ./gradlew build",

@@ -14,8 +14,7 @@ TYPES = (EXACT_QUOTE, ENTITY, CONCEPTUAL, FACTUAL, EXPLORATORY)
 
 
 @pytest.mark.parametrize(
-    ("corpus", "share"),
-    [(0, 0.5), (499, 0.5), (500, 0.7), (4_999, 0.7), (5_000, 0.8), (1_000_000, 0.8), (None, 0.5)],
+    ("corpus", "share"), [(0, 0.5), (499, 0.5), (500, 0.7), (4_999, 0.7), (5_000, 0.8), (1_000_000, 0.8), (None, 0.5)]
 )
 def test_the_corpus_asks_for_what_s2_says(corpus: int | None, share: float) -> None:
     of_type = 0.5  # what a factual query asks for

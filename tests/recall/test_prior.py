@@ -36,12 +36,7 @@ def test_of_equal_memories_the_suiting_namespace_comes_first(home: Home, store: 
     assert order(1.0, intent) == order(FAVOURED_FACTOR, "none") == order(FAVOURED_FACTOR, "general") == ["a", "b"]
 
 
-@given(
-    st.floats(0.0, 1.0),
-    st.floats(0.0, 1.0),
-    st.sampled_from(sorted(FAVOURED)),
-    st.floats(1.0, 1.9),
-)
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.sampled_from(sorted(FAVOURED)), st.floats(1.0, 1.9))
 def test_it_never_overcomes_twice_the_relevance(relevance: float, other: float, intent: str, factor: float) -> None:
     lifted = combined_relevance(relevance, namespace_prior(FAVOURED[intent][0], intent, factor))
     assert relevance - 1e-4 <= lifted <= 1.0

@@ -209,9 +209,7 @@ pytestmark = [  # A killed process leaves its connection open.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 STEPS = st.lists(
-    st.tuples(st.sampled_from(KINDS), st.integers(0, 1), st.integers(0, 3), st.integers(0, 1_000_000)),
-    min_size=20,
-    max_size=40,
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 1), st.integers(0, 3), st.integers(0, 1_000_000)), min_size=20, max_size=40
 )
 
 

@@ -12,14 +12,8 @@ from subcog_hooks.text.prompt_needs import MAX_PARTS, is_question, separate_need
     [
         ("How are the keys rotated?", []),
         ("Why? Because.", []),
-        (
-            "I am back at the ticket from yesterday. How are the keys rotated?",
-            ["How are the keys rotated?"],
-        ),
-        (
-            "See v1.2 of src/a.py first\nis there a lint rule for it",
-            ["is there a lint rule for it"],
-        ),
+        ("I am back at the ticket from yesterday. How are the keys rotated?", ["How are the keys rotated?"]),
+        ("See v1.2 of src/a.py first\nis there a lint rule for it", ["is there a lint rule for it"]),
         ("We moved it. It was slow. Nobody knew. Who owns the queue now? Thanks.", ["Who owns the queue now?"]),
         ("We moved it. It was slow then. Nobody knew why at all. Thanks.", []),
     ],

@@ -19,8 +19,7 @@ HARNESS = (
 )
 ROLES = "assistant|human|private|system|user"
 TAG = re.compile(
-    rf"<\s*[/\\]*\s*(?:{HARNESS})|<\s*[/\\]*\s*(?:{ROLES})(?:\s[^<>]*)?/?>|<[/\\]*(?:{ROLES})(?:[\s/>]|$)",
-    re.IGNORECASE,
+    rf"<\s*[/\\]*\s*(?:{HARNESS})|<\s*[/\\]*\s*(?:{ROLES})(?:\s[^<>]*)?/?>|<[/\\]*(?:{ROLES})(?:[\s/>]|$)", re.IGNORECASE
 )
 TYPE_ARGUMENT = re.compile(r"\w<(?:Assistant|Human|Private|System|User)\b")
 INVISIBLE = {"Cc", "Cs", "Zl", "Zp"}
@@ -47,23 +46,7 @@ ORDINARY = (
 )
 PIECES = st.sampled_from(
     [
-        *(
-            "<",
-            "</",
-            "＜",
-            "﹤",
-            "&lt;",
-            "&lt",
-            "&amp;lt;",
-            "&#60;",
-            "&#x3C;",
-            "＆lt;",
-            "ᐸ",
-            "‹",
-            "< /",
-            "<\\/",
-            "<\n/",
-        ),
+        *("<", "</", "＜", "﹤", "&lt;", "&lt", "&amp;lt;", "&#60;", "&#x3C;", "＆lt;", "ᐸ", "‹", "< /", "<\\/", "<\n/"),
         *(
             *NAMES,
             "SYSTEM-Reminder",
@@ -79,19 +62,7 @@ PIECES = st.sampled_from(
         *("⟨", "⟩", "«", "»", "〈", "❮", "❯", "⧼", "⧽", "›", "ᐳ", "˃"),
         *("sys", "tem", "-", "_", "rem", "inder", "&", "#", "amp;", ";", "x", "Vec", ".", ":", "e\u0301", "\u0338"),
         *(">", "/>", " >", "＞", "&gt;", " id='1'>", " ", "\n", "\t", "\u2028", "\u3000"),
-        *(
-            "\u200b",
-            "\u200d",
-            "\ufe0f",
-            "\u2060",
-            "\u00ad",
-            "\U000e0041",
-            "\U000e0101",
-            "\u202e",
-            "\ufeff",
-            "\u034f",
-            "\u3164",
-        ),
+        *("\u200b", "\u200d", "\ufe0f", "\u2060", "\u00ad", "\U000e0041", "\U000e0101", "\u202e", "\ufeff", "\u034f", "\u3164"),
         *(
             "\x00",
             "\x1b",
@@ -348,14 +319,7 @@ def test_long_hostile_text_is_worked_through() -> None:
     many = 200_000
     for text in ("\x1b[" * many, "\x1b]" * many, "\x9d" * many, "❤\u200d" * many, "\x00a" * many, "\ud800" * many):
         assert len(one_line(text)) <= len(text)
-    for text in (
-        "<" * many + "user",
-        "<user " * many,
-        "&lt;" * many,
-        "&amp;" * many,
-        "<" + "ﷺ" * many,
-        "<" + "／" * many,
-    ):
+    for text in ("<" * many + "user", "<user " * many, "&lt;" * many, "&amp;" * many, "<" + "ﷺ" * many, "<" + "／" * many):
         assert len(neutralise(text)) <= 2 * len(text)
 
 

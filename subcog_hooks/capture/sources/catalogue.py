@@ -111,8 +111,7 @@ SOURCES: dict[str, Source] = {
         lambda context: ", ".join(decision_records.find_record_folders(context.here.root)) if context.here else "",
     ),
     git_history.GIT: Source(
-        _read_commits,
-        lambda context: context.here.root if context.here and git_history.has_commits(context.here.root) else "",
+        _read_commits, lambda context: context.here.root if context.here and git_history.has_commits(context.here.root) else ""
     ),
     claude_mem.CLAUDE_MEM: Source(
         lambda path, context: claude_mem.read_claude_mem(
@@ -131,8 +130,7 @@ SOURCES: dict[str, Source] = {
         lambda context: _existing_file(mcp_memory.default_path(context.environment)),
     ),
     basic_memory.BASIC_MEMORY: Source(
-        lambda path, context: basic_memory.read_basic_memory(context.environment, path),
-        _describe_basic_memory,
+        lambda path, context: basic_memory.read_basic_memory(context.environment, path), _describe_basic_memory
     ),
     memsearch_notes.MEMSEARCH: Source(
         lambda path, context: memsearch_notes.read_day_files(

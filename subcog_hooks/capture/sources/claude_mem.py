@@ -80,13 +80,7 @@ def _read_observations(database: ForeignDatabase, here: Project, reading: Source
 
 
 def _add_observation(
-    location: str,
-    row: Mapping[str, object],
-    project_name: str,
-    here: Project,
-    reading: SourceReading,
-    *,
-    is_persons: bool,
+    location: str, row: Mapping[str, object], project_name: str, here: Project, reading: SourceReading, *, is_persons: bool
 ) -> None:
     kind = text_value(row, "type")
     content = observation_text(row)

@@ -263,10 +263,7 @@ def _intent(decision: Decision) -> Iterator[Text]:
         yield _label_line("borrowed", ", ".join(map(safe, decision.borrowed)) + ", from the prompt before")
     fired = sorted(intent.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
     if fired:
-        yield _label_line(
-            "signals",
-            "; ".join(f"{safe(name)} {weight:+.2f} {safe(family)}" for name, family, weight in fired),
-        )
+        yield _label_line("signals", "; ".join(f"{safe(name)} {weight:+.2f} {safe(family)}" for name, family, weight in fired))
     if intent.cues:
         yield _label_line("shape", ", ".join(map(safe, intent.cues)))
     if intent.llm_ms is not None:

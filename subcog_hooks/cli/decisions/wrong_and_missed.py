@@ -31,10 +31,7 @@ def mark_bad(id_: str, decision: str | None) -> None:
             _unmarkable_reason(marked, id_),
         )
     if marked.prompt is None:
-        raise UsageError(
-            f"the prompt of {marked.id} was not kept, so nothing can be like it",
-            lookup.why_not_stored(),
-        )
+        raise UsageError(f"the prompt of {marked.id} was not kept, so nothing can be like it", lookup.why_not_stored())
     context.require_store(id_)
     with context.writing() as store:
         memory = context.find_memory(store, id_)

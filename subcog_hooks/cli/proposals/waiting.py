@@ -185,8 +185,7 @@ def _require_live(store: Store, memory: Memory) -> Memory:
 def _apply(store: Store, changes: Mapping[str, Mapping[str, object]], message: str) -> Settlement:
     before = tuple(store.get(id_) for id_ in changes)
     after = store.modify(
-        list(changes),
-        lambda old: apply_changes(old, changes[old.id]).with_changes(updated_at=next_change_date(old.updated_at)),
+        list(changes), lambda old: apply_changes(old, changes[old.id]).with_changes(updated_at=next_change_date(old.updated_at))
     )
     context.update_index_and_vectors(store)
     return Settlement(message, before, tuple(after))

@@ -39,12 +39,7 @@ def _embed_space(home: Home, store: Store, space: Space, *, afresh: bool) -> int
             return 0
         with progress.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
             done = catch_up.embed_pending(
-                home,
-                store,
-                vectors,
-                space,
-                lambda: DocumentEmbedder(space, count_cores()),
-                progress=advance,
+                home, store, vectors, space, lambda: DocumentEmbedder(space, count_cores()), progress=advance
             )
         vector_sync.part_cells_anew(home, space.name, vectors)
         return done

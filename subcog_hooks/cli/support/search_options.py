@@ -61,14 +61,7 @@ OPTIONS = (
     ),
     Option("jsonl", SHAPE, "Print one JSON object per line, one for each result."),
     Option("ids", SHAPE, "Print only the ids, one per line."),
-    Option(
-        "limit",
-        NUMBER,
-        "How many results; the setting search.limit without it.",
-        letter="-n",
-        metavar="NUMBER",
-        high=1000,
-    ),
+    Option("limit", NUMBER, "How many results; the setting search.limit without it.", letter="-n", metavar="NUMBER", high=1000),
     Option("page", NUMBER, "Which page of results.", metavar="NUMBER", default=1, high=1_000_000),
     Option(
         "namespace",

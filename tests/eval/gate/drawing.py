@@ -117,10 +117,7 @@ def _trade_off(found: Row) -> list[str]:
         points = [(row["threshold"], row[name]["mean"]) for row in found.get("thresholds", ())]
         parts.append(f'<polyline class="line{place}" points="{panel.path(points)}"/>')
         x, y = panel.left + place % 2 * SIDE / 2, TOP + SIDE + 62 + place // 2 * 18
-        parts += [
-            f'<line class="line{place}" x1="{x}" x2="{x + 16}" y1="{y}" y2="{y}"/>',
-            _text(x + 21, y + 4, name),
-        ]
+        parts += [f'<line class="line{place}" x1="{x}" x2="{x + 16}" y1="{y}" y2="{y}"/>', _text(x + 21, y + 4, name)]
     return parts
 
 

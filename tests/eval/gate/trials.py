@@ -146,10 +146,7 @@ class Hook:
             answer.hits = [copy(hit) for hit in answer.hits]
             return answer
 
-        with (
-            patch.object(prompt_recall, "_open_sources", lambda _: sources),
-            patch.object(pipeline, "recall_for_prompt", kept),
-        ):
+        with patch.object(prompt_recall, "_open_sources", lambda _: sources), patch.object(pipeline, "recall_for_prompt", kept):
             yield
 
 
