@@ -49,7 +49,8 @@ from subcog_hooks.store.job_record import DONE
 from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 

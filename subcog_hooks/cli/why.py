@@ -19,7 +19,8 @@ from subcog_hooks.store.hook_traces import CutOff
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.text.typed_prompt import query_text
 
 DEFAULT_LIMIT = 20

@@ -8,7 +8,7 @@ from subcog_hooks.recall import diversity, fusion, logit, ranking, relevance, wo
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.hits import IDENTIFIER, PATTERN, SEMANTIC, STATE, Answer, Hit
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.store import Filter, Store, audience_of
+from subcog_hooks.store.store_reader import Filter, StoreReader, audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _add_exact_matches(hits: list[Hit], exact: ExactMatches, candidates: Candida
     return [hit for hit in hits if hit.is_exact] + missing + others
 
 
-def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: Store, index: Callable[[], LexicalIndex]) -> None:
+def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: StoreReader, index: Callable[[], LexicalIndex]) -> None:
     """Discount the hits that the user has marked wrong for such prompts. Raises IndexUnusable, StoreError.
 
     index: opens the index, called only where a hit is marked.
@@ -156,7 +156,7 @@ def _relevance_key(hit: Hit) -> tuple[bool, int, float, float, int, str]:
     return not hit.is_pinned, group, -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
 
 
-def _unindexed_memories(index: LexicalIndex, store: Store) -> list[Memory]:
+def _unindexed_memories(index: LexicalIndex, store: StoreReader) -> list[Memory]:
     watermark = index.watermark()
     return store.changed_after(watermark, MAX_UNINDEXED) if watermark < store.revision() else []
 
@@ -266,7 +266,7 @@ def _read_contents(ordered: list[_ScoredMemory], more: Iterator[_ScoredMemory]) 
 def _memories_by_score(
     scores: Mapping[int, float],
     sole: Sequence[int],
-    store: Store,
+    store: StoreReader,
     tuning: Tuning,
     now_ms: int,
     is_visible: Callable[[Memory], bool],
@@ -292,7 +292,7 @@ def _memories_by_score(
                 yield rows[seq], -score, factor
 
 
-def _visibility_test(request: Request, store: Store, now_ms: int) -> Callable[[Memory], bool]:
+def _visibility_test(request: Request, store: StoreReader, now_ms: int) -> Callable[[Memory], bool]:
     """Return a test for a memory's current row: the scope still has it, and its conditions hold.
 
     The store decides, because the index may be behind.

@@ -9,7 +9,7 @@ from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness
 from subcog_hooks.recall.hits import LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
 from subcog_hooks.recall.vectors import Semantic
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.store import audience_of, audiences_of
+from subcog_hooks.store.store_reader import audience_of, audiences_of
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False

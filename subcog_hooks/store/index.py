@@ -21,7 +21,7 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home, make_private_folder
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory import MAX_QUESTIONS, Memory
-from subcog_hooks.store.store import audience_of
+from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.text import analysis
 
 TYPE_CHECKING = False

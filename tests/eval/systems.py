@@ -25,7 +25,8 @@ from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.recall.vectors import SearchSpace
 from subcog_hooks.settings.defaults import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_store import VectorStore
 from tests.eval.collection import Query
 from tests.eval.homes import Encode

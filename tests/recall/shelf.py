@@ -19,7 +19,8 @@ from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.store import index_sync, vector_sync
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_store import VectorStore
 
 DIMENSION = 256

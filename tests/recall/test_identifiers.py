@@ -10,7 +10,7 @@ from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.hits import IDENTIFIER, Eligibility, Hit
 from subcog_hooks.recall.logit import SIBLING
 from subcog_hooks.store.memory import AnsweredQuestion, now_ms
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf, memory
 
 PAIRS = {

@@ -8,7 +8,7 @@ from subcog_hooks.recall.candidates import HYBRID, MODES, Candidates, Request, S
 from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory
 
 

@@ -11,7 +11,7 @@ from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
 from subcog_hooks.recall.vectors import SearchSpace
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, Shelf, ids, memory, recall_for
 
 NOTES = {

@@ -14,7 +14,7 @@ from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import TYPE_SHARES
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import Filter
+from subcog_hooks.store.store_reader import Filter
 from tests.recall.shelf import ENOUGH, Shelf, memory
 
 OF_RANKING = [

@@ -14,7 +14,7 @@ from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.recall.query import Query
 from subcog_hooks.recall.vectors import SearchSpace, Semantic, latin_only
 from subcog_hooks.store import vector_store
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, QUERY, Held, Shelf, find, ids, memory
 
 ASKED = Query("text", ())

@@ -18,7 +18,8 @@ from subcog_hooks.store import index as lexical_index
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
 

@@ -36,7 +36,8 @@ from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, MAX_QUESTIONS, Answ
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.text import prompt_needs
 from subcog_hooks.text.typed_prompt import prepare_prompt, query_text

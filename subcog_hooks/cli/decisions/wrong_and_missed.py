@@ -15,7 +15,8 @@ from subcog_hooks.store.decision import INJECTED, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Mark, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Mark
 from subcog_hooks.text.typed_prompt import query_text
 
 

@@ -23,7 +23,8 @@ from subcog_hooks.store import decision_log, state_values
 from subcog_hooks.store.decision import INJECTED, Decision
 from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, next_change_date, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 
 KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
 PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on

@@ -20,7 +20,8 @@ from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory import Memory, is_loaded_by_client
 from subcog_hooks.store.project import Project, find_project
 from subcog_hooks.store.sessions import HandOvers
-from subcog_hooks.store.store import Store, audience_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.analysis import Analysers
 

@@ -21,7 +21,8 @@ from subcog_hooks.recall.hits import LEXICAL, LOW, SEMANTIC, SPECULATIVE, VERY_H
 from subcog_hooks.settings.keys import Key
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.sanitise import cut
 
 TYPE_CHECKING = False

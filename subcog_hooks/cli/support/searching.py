@@ -26,9 +26,10 @@ from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
-from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.store.vector_reader import VectorReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _open_space(
     return None, f"found by words alone: {missed[-1]}"
 
 
-def _lag_note(vectors: VectorStore, store: Store) -> str | None:
+def _lag_note(vectors: VectorReader, store: Store) -> str | None:
     if vectors.watermark() >= store.revision():
         return None
     return "the vectors have not followed yet; the newest memories are found by words alone"
@@ -176,7 +177,8 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
     try:
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     except IndexUnusable:
-        recall_sources.index = index_sync.rebuild_index(context.home(), recall_sources.store)
+        with Store.reader(context.home()) as store:
+            recall_sources.index = index_sync.rebuild_index(context.home(), store)
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     if recall_sources.index.watermark() < recall_sources.store.revision():
         lag = "the index is being written by another process; the newest memories may be missing"
