@@ -200,10 +200,10 @@ def for_prompt(text: str, sources: Sources, wanted: Filter) -> Answer:
 
 def _search(text: str, sources: Sources, wanted: Filter) -> Answer:
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.recall import pipeline
+    from subcog_hooks.recall import search as recall_search
     from subcog_hooks.recall.candidates import Request
 
-    return pipeline.search_page(Request(text, wanted, is_typed=True), sources, Deadline(PATIENCE_MS), HITS)
+    return recall_search.search_page(Request(text, wanted, is_typed=True), sources, Deadline(PATIENCE_MS), HITS)
 
 
 def wanted_in_first() -> Filter:

@@ -42,7 +42,7 @@ from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import LLM_LEARNS, NEVER, SECOND_LOOK
-from subcog_hooks.store import decision_log, hook_traces, index_sync, job_record, second_looks, state_values
+from subcog_hooks.store import decision_log, hook_traces, index_sync, index_writer, job_record, second_looks, state_values
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.job_record import DONE
@@ -233,7 +233,7 @@ def _check_index(home: Home, store: Store, findings: Findings) -> None:
         terminal.say(error.message)
     try:
         index = context.index_of(store)
-        index.check()
+        index_writer.check_index(index)
     except IndexUnusable as error:
         terminal.say(error.message)
         index, foreign = index_sync.rebuild_index(home, store), True

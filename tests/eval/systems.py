@@ -152,7 +152,7 @@ class Engine:
             by_labels=system.by_labels,
             strictness=system.strictness or PRIMARY,
         )
-        search = recall_search.search_memories if system.strictness is None else pipeline.search_page
+        search = recall_search.search_memories if system.strictness is None else recall_search.search_page
         with patch.object(pipeline, "now_ms", self._now):
             answer = search(asked, self._sources(system), Deadline(PATIENCE_MS), DEPTH)
         if answer.is_degraded:

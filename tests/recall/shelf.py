@@ -11,6 +11,7 @@ from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.recall import pipeline
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Request, Sources, Strictness, gather_candidates
 from subcog_hooks.recall.exact import ExactMatches
@@ -140,9 +141,9 @@ def find(
     strictness: Strictness = PRIMARY,
     deadline: Deadline = ENOUGH,
 ) -> Answer:
-    """One page of the hits of pipeline.search_page."""
+    """One page of the hits of recall_search.search_page."""
     request = Request(text, scope or Filter(), mode=mode, is_typed=is_typed, by_labels=by_labels, strictness=strictness)
-    return pipeline.search_page(request, sources, deadline, limit, offset)
+    return recall_search.search_page(request, sources, deadline, limit, offset)
 
 
 def candidates_for(sources: Sources, text: str, deeper: int = 1, exact: ExactMatches | None = None) -> Candidates:

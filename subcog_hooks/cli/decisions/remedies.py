@@ -22,7 +22,8 @@ from subcog_hooks.embed import query_encoder, spaces
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
-from subcog_hooks.recall import asked_like, logit, pipeline, query, tuning
+from subcog_hooks.recall import asked_like, logit, query, tuning
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.query import Term
@@ -67,7 +68,9 @@ class Trial:
             space = self._space(store)
             try:
                 sources = Sources(LexicalIndex.open(self.home), store, space, numbers)
-                answers = [pipeline.search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts]
+                answers = [
+                    recall_search.search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts
+                ]
             finally:
                 if space:
                     space.vectors.close()
