@@ -42,7 +42,16 @@ from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import LLM_LEARNS, NEVER, SECOND_LOOK
-from subcog_hooks.store import decision_log, hook_traces, index_sync, index_writer, job_record, second_looks, state_values
+from subcog_hooks.store import (
+    decision_log,
+    hook_traces,
+    index_sync,
+    index_writer,
+    job_record,
+    recorded_decisions,
+    second_looks,
+    state_values,
+)
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.job_record import DONE
@@ -390,7 +399,7 @@ def _check_cut_offs(home: Home, findings: Findings) -> None:
     if os.path.exists(home.state_db):
         try:
             state = State.open(home, WAIT_MS)
-            decisions = decision_log.find_latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
+            decisions = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
             state.close()
         except StoreError:
             pass  # `_check_state` has reported it
@@ -478,7 +487,7 @@ def _check_second_looks(home: Home, settings: loading.Settings, findings: Findin
         return
     try:
         state = State.open(home, WAIT_MS)
-        looks = decision_log.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT)
+        looks = recorded_decisions.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT)
         lost_count = second_looks.count_lost_looks(state, now_ms())
         state.close()
     except StoreError:

@@ -7,7 +7,8 @@ import apsw
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.errors import InvalidMemory, NoMemory, StoreError
 from subcog_hooks.store import cue_tables
-from subcog_hooks.store.memory import SECTION_PREFIX, Memory, check_memory, now_ms
+from subcog_hooks.store.memory import SECTION_PREFIX, Memory, now_ms
+from subcog_hooks.store.memory_checks import check_memory
 from subcog_hooks.store.schema import SCHEMA
 from subcog_hooks.store.store_reader import _COLUMNS, _FIELDS, Filter, Mark, StoreReader, audience_of, filter_sql
 

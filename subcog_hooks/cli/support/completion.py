@@ -12,7 +12,7 @@ from subcog_hooks.cli.support.output import safe
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.candidates import MODES
 from subcog_hooks.settings.keys import KEYS, ChoiceKey
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import decision_log, recorded_decisions
 from subcog_hooks.store.memory import NAMESPACES, STATUSES
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -55,7 +55,7 @@ def decisions(incomplete: str) -> list[Offer]:
         if os.path.exists(home.state_db):
             state = State.open(home, COMPLETION_WAIT_MS)
             try:
-                entries = decision_log.find_latest(state, decision_log.MAX_DECISIONS)
+                entries = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS)
             finally:
                 state.close()
             offers = [(entry.id, cut(safe(entry.prompt or entry.event), _WORDS)) for entry in entries]
