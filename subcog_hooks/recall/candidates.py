@@ -6,8 +6,10 @@ that score up changed no measure by more than .003 and took 2 ms among 100,000 m
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from subcog_hooks.core.errors import SubcogError
-from subcog_hooks.recall import channel, fusion, labels, logit, query, relevance
+from subcog_hooks.recall import channel, diversity, fusion, labels, logit, query, relevance
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, QUESTIONS, SEMANTIC, Hit
 from subcog_hooks.recall.tuning import Tuning
@@ -18,6 +20,7 @@ from subcog_hooks.text.typed_prompt import ends_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.cues.conditions import Scalar
@@ -30,6 +33,7 @@ HYBRID = "hybrid"
 MODES = (HYBRID, LEXICAL, SEMANTIC)
 EVERYDAY_WORD = 1 / 3  # weight of a keyword in lower-case letters alone
 LABELS_DEPTH = 5  # memories
+NEAR_COSINES = 0.01  # difference between the cosines of a text and its near-copy
 
 
 class Sources:
@@ -151,6 +155,7 @@ class Candidates:
 
     __slots__ = (
         "_asked",
+        "_copies_of",
         "_index",
         "_scores",
         "_semantic",
@@ -198,6 +203,7 @@ class Candidates:
         self.is_complete = is_complete
         self.identifiers: list[str] = []
         self.sole: list[int] = []
+        self._copies_of: dict[int, set[int]] = {}
         self.words: dict[int, float] = {}
         for result in ran:
             if result.strategy == LEXICAL:
@@ -219,6 +225,14 @@ class Candidates:
         if self._semantic is not None:
             self.cosines.update(self._semantic.cosines(self.query, [seq for seq in seqs if seq not in self.cosines]))
             self._standings = None
+
+    def leave_out_copies(self, memories: Sequence[Memory]) -> None:
+        """Let no copy or near-copy count as a rival of its original. memories: the first of the ranking."""
+        near = sorted([(self.cosines.get(memory.seq, -1.0), memory.seq, memory.content) for memory in memories])
+        for (cosine, earlier, content), (next_cosine, seq, next_content) in pairwise(near):
+            if next_cosine - cosine <= NEAR_COSINES and diversity.is_copy(content, next_content):
+                copies = self._copies_of.get(earlier, {earlier}) | {seq}
+                self._copies_of.update(dict.fromkeys(copies, copies))
 
     def agreement(self, seq: int) -> float:
         """Return the share of the strategies that rank the memory among their first AGREEMENT_DEPTH."""
@@ -243,7 +257,8 @@ class Candidates:
         cosine = self.cosines.get(seq)
         if self._standings is None:
             self._standings = relevance.Standings(self.words, self.cosines, self.full_words)
-        terms = relevance.weigh_evidence(evidence | self._standings.evidence_of(seq, share))
+        standings = self._standings_without(self._copies_of[seq] - {seq}) if seq in self._copies_of else self._standings
+        terms = relevance.weigh_evidence(evidence | standings.evidence_of(seq, share))
         ranks = {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks}
         terms = logit.with_channels(terms, ranks)
         if rarity := self._rarest_keyword(memory):
@@ -255,7 +270,7 @@ class Candidates:
         if cosine is not None:
             scores[SEMANTIC] = round(cosine, 4)
         own_labels = {analysis.label_form(label): label for label in (*memory.tags, *memory.keywords)} if self.named else {}
-        return Hit(
+        hit = Hit(
             memory,
             score,
             logit.probability(terms),
@@ -267,6 +282,13 @@ class Candidates:
             terms=terms,
             asked_like=asked_like,
         )
+        hit.is_named = rarity > 0.0 or asked_like is not None or seq in self.sole
+        return hit
+
+    def _standings_without(self, copies: AbstractSet[int]) -> relevance.Standings:
+        words = {seq: score for seq, score in self.words.items() if seq not in copies}
+        cosines = {seq: cosine for seq, cosine in self.cosines.items() if seq not in copies}
+        return relevance.Standings(words, cosines, self.full_words)
 
     def _with_question(self, memory: Memory, terms: Terms) -> tuple[str | None, Terms]:
         """Return the question that the query is like, None without one, and the terms with its evidence."""

@@ -47,6 +47,11 @@ def _can_be_similar(a: int, b: int, min_similarity: float) -> bool:
     return a == b or (a / b if a < b else b / a) >= min_similarity
 
 
+def is_copy(text: str, other: str) -> bool:
+    """Return whether a text repeats another, but for a word of a long one."""
+    return text == other or len([*distinct_positions((text, other))]) == 1
+
+
 def distinct_positions(texts: Iterable[str], max_similarity: float = NEAR_DUPLICATE) -> Iterator[int]:
     """Yield the positions of the texts that are less similar than `max_similarity` to every earlier one.
 

@@ -66,7 +66,8 @@ class Hit:
     strategies with the memory among their first AGREEMENT_DEPTH; labels: its tags and keywords that the query names; recency:
     the factor of its age on the score. contributions: the amount that each channel adds to the score; agreement_factor: the
     factor on their sum. Only an explained search fills these two. is_pinned: its trigger matched, and its priority puts it
-    before all others. asked_like: its question that the query is like, None without one.
+    before all others. asked_like: its question that the query is like, None without one. is_named: the query has one of its
+    keywords, its question, or a rare identifier that it alone holds.
 
     The relevance has these parts. terms: each a name, a value and its addition to the logit; probability: of these terms;
     prior: the factor of its namespace for the intent; marked: the factor of the user's marks, 1.0 without any; present: the
@@ -80,6 +81,7 @@ class Hit:
         "asked_like",
         "contributions",
         "is_loaded",
+        "is_named",
         "is_pinned",
         "labels",
         "marked",
@@ -124,6 +126,7 @@ class Hit:
         self.present = 1.0
         self.is_pinned = False
         self.is_loaded = False
+        self.is_named = False
 
     @property
     def relevance(self) -> float:

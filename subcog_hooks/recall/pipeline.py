@@ -55,9 +55,10 @@ def recall_for_prompt(
     ]
     unwanted.update(memory.seq for memory in newer)
     scores = {seq: score for seq, score in ranking.fused_scores(candidates, tuning, alpha).items() if seq not in unwanted}
-    placed = islice(
-        memories_by_score(scores, candidates.sole, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES
+    placed = list(
+        islice(memories_by_score(scores, candidates.sole, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES)
     )
+    candidates.leave_out_copies([memory for memory, _, _ in placed])
     hits = [candidates.hit(memory, score, factor) for memory, score, factor in placed]
     if exact:
         hits = _add_exact_matches(hits, exact, candidates, unwanted)
@@ -130,15 +131,14 @@ def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: StoreReader, i
 def weigh_for_prompt(hits: Sequence[Hit], intent: Intent, prompt_number: int, tuning: Tuning) -> None:
     """Weigh the hits by the intent: by its confidence, and by the namespaces that suit its type.
 
-    prompt_number: of the prompt in its session, from 1. It does not change hits of triggers and conditions.
+    prompt_number: of the prompt in its session, from 1. It does not change hits that the prompt names, and those of cues.
     """
     for hit in hits:
+        number = 1 if hit.is_exact or hit.is_named else prompt_number
         if not hit.is_exact and relevance.is_note(hit.memory, hit.terms):
-            hit.terms = relevance.weigh_note(hit.terms, intent.confidence, prompt_number)
+            hit.terms = relevance.weigh_note(hit.terms, intent.confidence, number)
         else:
-            hit.terms = relevance.with_intent(hit.terms, intent.confidence)
-            if not hit.is_exact:
-                hit.terms = logit.with_prompt_number(hit.terms, prompt_number)
+            hit.terms = logit.with_prompt_number(relevance.with_intent(hit.terms, intent.confidence), number)
         hit.probability = logit.probability(hit.terms)
         hit.prior = fusion.namespace_prior(hit.memory.namespace, intent.type, tuning.prior)
 
