@@ -99,9 +99,9 @@ class BriefScore:
         return self.demand + self.age + self.branch + self.trust
 
     @property
-    def key(self) -> tuple[float, int, str]:
-        """The sort key in a brief: by total, then by age."""
-        return -self.total, -self.memory.created_at, self.memory.id
+    def key(self) -> tuple[float, int, int]:
+        """The sort key in a brief: by total, then by age, then in the order of storing, which is a document's."""
+        return -self.total, -self.memory.created_at, self.memory.seq
 
 
 def stated_kind(memory: Outline) -> float | None:
@@ -123,7 +123,7 @@ def score_memories(call: HookCall) -> list[BriefScore]:
     memories = call.store.outlines(call.eligible.audiences, MAX_RECENT, call.now_ms, tuple(demand))
     for memory in memories:
         memory.created_at = min(memory.created_at, call.now_ms)  # A memory dated ahead counts as new today.
-    memories.sort(key=lambda memory: (-memory.created_at, memory.id))
+    memories.sort(key=lambda memory: (-memory.created_at, memory.seq))
     last = max(1, len(memories) - 1)
     shares = _branch_shares(call, memories)
     return [
@@ -159,7 +159,7 @@ def _branch_shares(call: HookCall, memories: Sequence[Outline]) -> dict[str, flo
 
 def rank_scores(scores: Sequence[BriefScore]) -> Iterator[BriefScore]:
     """Yield the scores, the highest first. A text is read only where its memory could be the next."""
-    waiting: list[tuple[tuple[float, int, str], BriefScore]] = []  # scores with a known total, in order
+    waiting: list[tuple[tuple[float, int, int], BriefScore]] = []  # scores with a known total, in order
     for score in sorted(scores, key=lambda score: -score.upper_bound):
         while waiting and -waiting[0][0][0] > score.upper_bound:
             yield waiting.pop(0)[1]

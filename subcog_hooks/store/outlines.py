@@ -20,22 +20,34 @@ _UNCONDITIONAL = (
     "triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
     f" AND NOT (substr(source, 1, {len(CLAUDE_SOURCE)}) = '{CLAUDE_SOURCE}' AND instr(source, '{IN_CONTEXT}') > 0)"
 )
-_OUTLINE_COLUMNS = f"id, substr(content, 1, {MAX_CONTENT_READ}), namespace, scope, created_at, trust, source, standing"
-_ROW_COLUMNS = "id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at, standing"
+_OUTLINE_COLUMNS = f"seq, id, substr(content, 1, {MAX_CONTENT_READ}), namespace, scope, created_at, trust, source, standing"
+_ROW_COLUMNS = (
+    "seq, id, content, namespace, scope, created_at, trust, source, triggers, paths, conditions, expires_at, standing"
+)
 
 
 class Outline:
     """A memory without triggers, paths, conditions or expiry in the past, which the client does not load itself.
 
-    content: its first MAX_CONTENT_READ characters. created_at: in milliseconds since the epoch. standing: None where nobody has
-    set it.
+    seq: its row number; content: its first MAX_CONTENT_READ characters. created_at: ms since the epoch. standing: None where
+    nobody has set it.
     """
 
-    __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "standing", "trust")
+    __slots__ = ("content", "created_at", "id", "namespace", "noted", "scope", "seq", "standing", "trust")
 
     def __init__(
-        self, id: str, content: str, namespace: str, scope: str, created_at: int, trust: str, source: str, standing: int | None
+        self,
+        seq: int,
+        id: str,
+        content: str,
+        namespace: str,
+        scope: str,
+        created_at: int,
+        trust: str,
+        source: str,
+        standing: int | None,
     ) -> None:
+        self.seq = seq
         self.id = id
         self.content = content
         self.namespace = namespace

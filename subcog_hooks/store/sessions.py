@@ -206,12 +206,14 @@ def has_second_look(state: State, session: str) -> bool:
 def record_given(state: State, session: str, memories: Sequence[str], now_ms: int, decision_id: str) -> None:
     """Record that this decision gives these memories to this session. The oldest surplus entries are deleted.
 
+    A memory that the session has been given before keeps its time: a resumed session repeats its first block.
+
     Times always increase, even after a clock that was ahead: its entries are followed by later ones and push none out.
     """
     ((latest_ms,),) = state.run("SELECT max(at) FROM ledger")
     written_ms = max(now_ms, int(latest_ms or 0) + 1)
     for memory in memories:
-        state.run("INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)", (session, memory, written_ms, decision_id))
+        state.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?)", (session, memory, written_ms, decision_id))
     state.run("DELETE FROM ledger WHERE at < (SELECT at FROM ledger ORDER BY at DESC LIMIT 1 OFFSET ?)", (MAX_ENTRIES - 1,))
 
 
