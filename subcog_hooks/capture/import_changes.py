@@ -1,7 +1,5 @@
 """The changes that an import makes to the store, and its report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -94,11 +92,9 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     for location, row in chunk:
         changes.unknown.update(row.unknown)
         try:
-            memory, removed, left_out = _redact_valid_parts(row.memory)
+            memory, removed, faults = _redact_valid_parts(row.memory)
             changes.removed.append(removed)
-            changes.problems += [
-                ImportProblem(location, f"{error}; the rest of it is kept", is_entry=True) for error in left_out
-            ]
+            changes.problems += [ImportProblem(location, f"{error}; the rest of it is kept", is_entry=True) for error in faults]
             before = changes.new.get(memory.id) or changes.changed.get(memory.id) or existing.get(memory.id)
             memory = _clamp_dates(memory, before, time_ms)
             if before is None:

@@ -84,9 +84,7 @@ _MAX_TAG = 100
 
 
 class Section(NamedTuple):
-    """One memory: its headings from the title down, its text with a line of these headings, and its first line in the
-    document.
-    """
+    """A memory: its headings from the title down, its text with a line of these, and its first line in the document."""
 
     heading_path: tuple[str, ...]
     content: str
@@ -167,8 +165,6 @@ _RECORD_HEADING = re.compile(
 )
 
 
-# ---- front matter ----------------------------------------------------------------------------------------------------
-
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
 _MAX_FRONT_MATTER = 200  # lines
@@ -226,9 +222,6 @@ def _find_date(text: str) -> str:
 
 _MAX_PREAMBLE = 2_000  # characters; a record has its date within them
 _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}-\d{2})[ \t]*$", re.MULTILINE | re.IGNORECASE)
-
-
-# ---- blocks and headings ---------------------------------------------------------------------------------------------
 
 
 @cache
@@ -324,14 +317,19 @@ def _heading_text(token: Token, lines: list[str]) -> str:
 
 def drop_comments(text: str) -> str:
     """Return `text` without its HTML comments; an unclosed comment ends it."""
+    return drop_elements(text, "<!--", "-->")
+
+
+def drop_elements(text: str, begin: str, close: str) -> str:
+    """Return `text` without its parts from `begin` to `close`; an unclosed part ends it."""
     parts = []
     position = 0
-    while (start := text.find("<!--", position)) >= 0:
+    while (start := text.find(begin, position)) >= 0:
         parts.append(text[position:start])
-        end = text.find("-->", start)
+        end = text.find(close, start)
         if end < 0:
             return "".join(parts)
-        position = end + 3
+        position = end + len(close)
     return "".join([*parts, text[position:]])
 
 

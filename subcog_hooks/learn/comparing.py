@@ -4,27 +4,18 @@ One proposal then stands for all turns with its meaning. Nothing that decides is
 after a kill has the same result.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Sequence
 
+from subcog_hooks.core.deadline import Pace
 from subcog_hooks.learn import fixes, proposals, repetition, transcript, transcript_files
-from subcog_hooks.learn.proposals import LearningOptions, LearningReport, store_new
+from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
+from subcog_hooks.learn.transcript_files import SessionFolders
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT
 from subcog_hooks.store import learned
-from subcog_hooks.store.memory import PENDING
-from subcog_hooks.store.store import audience_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from subcog_hooks.core.deadline import Pace
-    from subcog_hooks.learn.proposals import Proposal
-    from subcog_hooks.learn.transcript_files import SessionFolders
-    from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.state import State
-    from subcog_hooks.store.store import Store
+from subcog_hooks.store.memory import PENDING, Memory
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store, audience_of
 
 MAX_HEARD = 3_000  # the latest unsure turns, whose comparison takes three seconds
 SUPERSEDED = "superseded"  # the status of a proposal that another one with its meaning replaces

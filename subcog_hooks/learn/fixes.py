@@ -4,9 +4,8 @@ One session is not enough evidence. Until a second one shows the fix, only its h
 failed form works in a later session, the fix is dropped.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -15,17 +14,11 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.repetition import MIN_SESSIONS
-from subcog_hooks.learn.shell_commands import command_forms, read_command
+from subcog_hooks.learn.shell_commands import Fix, command_forms, read_command
+from subcog_hooks.learn.transcript_files import SessionFolders
 from subcog_hooks.store import learned
 from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, SESSION_SOURCE, Memory, hash_content
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from subcog_hooks.learn.shell_commands import Fix
-    from subcog_hooks.learn.transcript_files import SessionFolders
-    from subcog_hooks.store.state import State
+from subcog_hooks.store.state import State
 
 TOOL_TRUST = "tool"  # the trust of memories that a program observed
 NAMESPACE = "learnings"

@@ -4,27 +4,18 @@ A transcript is one step: its proposals are stored before it is noted as read. A
 twice, since ids follow from a turn's text and time.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Sequence
 
-from subcog_hooks.core.deadline import FULL_PACE
+from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.learn import comparing, fixes, proposals, transcript, transcript_files
-from subcog_hooks.learn.proposals import LearningOptions, LearningReport, store_new
-from subcog_hooks.learn.signs import ACCEPTED, ANSWER
-from subcog_hooks.learn.transcript_files import SessionFolders
+from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
+from subcog_hooks.learn.signs import ACCEPTED, ANSWER, TypedTurn
+from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.learn.turn_scores import ANSWER_BAR, COMMAND_KIND, REPEATED_BAR, Fit
 from subcog_hooks.store import learned
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from subcog_hooks.core.deadline import Pace
-    from subcog_hooks.learn.proposals import Proposal
-    from subcog_hooks.learn.signs import TypedTurn
-    from subcog_hooks.learn.transcript_files import TranscriptFile
-    from subcog_hooks.store.state import State
-    from subcog_hooks.store.store import Store
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 
 _UNREACHABLE = 2.0  # a certainty that no turn reaches
 BARS = {ANSWER: ANSWER_BAR, ACCEPTED: _UNREACHABLE}  # a client's suggestion is proposed only if a session repeats it

@@ -269,9 +269,8 @@ def store_new(
         for proposal in new_proposals.values()
     ]
     rows = [(location, row) for location, row in rows if not (store and store.by_hash(row.memory.content_hash))]
-    imported = importing.import_reading(
-        rows, lambda _: False, frozenset(), store, ImportOptions(dry_run=options.dry_run), lambda _: None
-    )
+    import_options = ImportOptions(dry_run=options.dry_run)
+    imported = importing.import_reading(rows, None, frozenset(), store, import_options, lambda _: None)
     report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]
     ids = [row.memory.id for _, row in rows]
     if store and not options.dry_run:

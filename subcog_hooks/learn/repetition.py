@@ -3,18 +3,11 @@
 One unsure turn says little; the same turn in another session is a reason to ask the person.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from subcog_hooks.core.deadline import FULL_PACE
+from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.embed.query_encoder import StaticEncoder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from subcog_hooks.core.deadline import Pace
 
 MIN_COSINE = 0.65  # cosine; reworded rules have .63 to .91, and 3 of 37,000 unrelated pairs reach it
 MAX_UTTERANCE_TOKENS = 64  # tokens of an utterance that are compared

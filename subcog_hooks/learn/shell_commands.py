@@ -25,17 +25,8 @@ _EXCLUDED_PROGRAMS = frozenset(  # programs that fail for their arguments or the
     wget xargs zip .""".split()
 )
 _WRAPPERS = frozenset("command env exec nice nohup strace sudo time timeout watch".split())  # programs that run another program
-_WRITING_OPTIONS = (
-    "-i",
-    "--in-place",
-    "-delete",
-    "-exec",
-    "-ok",
-    "-o",
-    "--output",
-    "-x",
-    "--exec",
-)  # options by which reading programs change files
+# options by which reading programs change files
+_WRITING_OPTIONS = tuple("-i --in-place -delete -exec -ok -o --output -x --exec".split())
 _READING_GIT_COMMANDS = frozenset("blame branch diff grep log ls-files remote rev-parse show status".split())
 _SUBCOMMANDS = frozenset(("run", "compose", "exec", "tool", "task", "x", "dlx", "-m"))  # the program to run follows
 _RUNNERS = frozenset(
@@ -47,19 +38,7 @@ _LESSENING_OPTIONS = tuple(  # prefixes of options that make a command do, print
     --tb --color --no-color --allow-empty --changed --only --check --no-run --watch""".split()
 )
 _SHORT_LESSENING_OPTIONS = frozenset("-h -v -V -q -s -k -t -x -n -f -w -u --co --lf --ff".split())
-_SECRET_NAMES = (
-    "token",
-    "secret",
-    "key",
-    "pass",
-    "pwd",
-    "cred",
-    "auth",
-    "url",
-    "uri",
-    "dsn",
-    "cookie",
-)  # parts of the names of secret variables
+_SECRET_NAMES = tuple("token secret key pass pwd cred auth url uri dsn cookie".split())  # parts of names of secret variables
 _UNKNOWN_COMMAND = (  # messages of programs about an unknown command
     *("missing script", "no rule to make", "unknown command", "no such command", "is not a valid", "not a recognized"),
     *("is not recognized", "does not contain recipe", "no task named", "couldn't find a script", "unrecognized command"),
@@ -90,9 +69,7 @@ class Command(NamedTuple):
 
 
 class FormChange(NamedTuple):
-    """The failed and the working form of a command. is_in_folder: they differ in the folder, so it counts where the first
-    ran.
-    """
+    """The failed and the working form of a command. is_in_folder: the folder differs, so it counts where the first ran."""
 
     failed: str
     worked: str
@@ -218,16 +195,12 @@ def _option_change(old: Sequence[str], new: Sequence[str]) -> FormChange | None:
     removed, added = [word for word in old if word not in new], [word for word in new if word not in old]
     if [word for word in old if word not in removed] != [word for word in new if word not in added]:
         return None
-    changed = [*removed, *added]
-    if not changed or len(changed) > MAX_CHANGED or not all(map(_is_option, changed)) or not _base_form(old):
+    changed, form = [*removed, *added], _base_form(old)
+    if not changed or len(changed) > MAX_CHANGED or not all(map(_is_option, changed)) or not form or form != _base_form(new):
         return None
     if any(word in _SHORT_LESSENING_OPTIONS or word.lower().startswith(_LESSENING_OPTIONS) for word in changed):
         return None
-    return (
-        FormChange(" ".join([_base_form(old), *removed]), " ".join([_base_form(new), *added]))
-        if _base_form(old) == _base_form(new)
-        else None
-    )
+    return FormChange(" ".join([form, *removed]), " ".join([form, *added]))
 
 
 def _program_change(old: Sequence[str], new: Sequence[str], printed: str) -> FormChange | None:

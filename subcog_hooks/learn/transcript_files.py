@@ -1,20 +1,15 @@
 """Session transcripts found on disk, and `history.jsonl`, the client's list of prompts, which outlives them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from subcog_hooks.learn.signs import Before, TypedTurn
 from subcog_hooks.store import project
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 SUFFIX = ".jsonl"
 AGENT_PREFIX, AGENTS_FOLDER = "agent-", "subagents"  # names of transcripts and folders of subagents
@@ -26,9 +21,7 @@ _DIGESTED_BYTES = 4_096  # bytes at the beginning and before the end that identi
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A transcript. size: bytes; changed: when its last row was written, milliseconds since the epoch; latest: the later one
-    of that time and the file's own.
-    """
+    """A transcript. size: bytes; changed: milliseconds since the epoch of its last row; latest: later if its file is."""
 
     path: str
     size: int
@@ -56,9 +49,7 @@ def transcript_at(path: str) -> TranscriptFile | None:
         status = os.stat(path)
     except OSError:
         return None
-    if not os.path.isfile(path):
-        return None
-    return TranscriptFile(path, status.st_size, *_last_change_ms(path, status))
+    return TranscriptFile(path, status.st_size, *_last_change_ms(path, status)) if os.path.isfile(path) else None
 
 
 def _last_change_ms(path: str, status: os.stat_result) -> tuple[int, int]:
@@ -213,15 +204,12 @@ def drop_read_prompts(listed: Iterable[TypedTurn], read_turns: Iterable[TypedTur
     for turn in read_turns:
         sessions.add(turn.session)
         times_by_text.setdefault((turn.folder, _comparison_text(turn.text)), []).append(turn.at_ms)
-    return [
-        turn
-        for turn in listed
-        if turn.session not in sessions
-        and not any(
-            abs(time_ms - turn.at_ms) <= _SAME_PROMPT_MS
-            for time_ms in times_by_text.get((turn.folder, _comparison_text(turn.text)), ())
-        )
-    ]
+
+    def was_read(turn: TypedTurn) -> bool:
+        times = times_by_text.get((turn.folder, _comparison_text(turn.text)), ())
+        return turn.session in sessions or any(abs(time_ms - turn.at_ms) <= _SAME_PROMPT_MS for time_ms in times)
+
+    return [turn for turn in listed if not was_read(turn)]
 
 
 def _parse_prompt(row: Mapping[str, object], offset: int) -> TypedTurn | None:
@@ -231,14 +219,8 @@ def _parse_prompt(row: Mapping[str, object], offset: int) -> TypedTurn | None:
     at_ms = int(timestamp) if isinstance(timestamp, int | float) and 0 < timestamp < 1e14 else 0
     folder_name = folder if isinstance(folder, str) else ""
     session_id = session if isinstance(session, str) and session else f"{folder_name} {at_ms // _DAY_MS}"
-    return TypedTurn(
-        _insert_pasted(text.strip(), row.get("pastedContents")),
-        Before(),
-        session=session_id,
-        at_ms=at_ms,
-        folder=folder_name,
-        offset=offset,
-    )
+    prompt = _insert_pasted(text.strip(), row.get("pastedContents"))
+    return TypedTurn(prompt, Before(), session=session_id, at_ms=at_ms, folder=folder_name, offset=offset)
 
 
 def _insert_pasted(text: str, pasted: object) -> str:

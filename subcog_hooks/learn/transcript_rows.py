@@ -6,6 +6,7 @@ New clients say so in the row (`origin`, `promptSource`); for old ones its field
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from subcog_hooks.capture.markdown import drop_elements
 from subcog_hooks.learn.signs import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed_prompt import FENCES
@@ -39,9 +40,8 @@ _REFUSAL_PREFIXES = ("the user doesn't want to proceed with this tool use", "the
 _MAX_REFUSAL_START = 200  # characters; a refusal begins within them
 # the text is not lowered, since some letters become longer ("\u0130" becomes two)
 _USER_SAID = re.compile("the user said:", re.IGNORECASE | re.ASCII)
-_CLIENT_NOTE = re.compile(
-    "\n\nnote: the user's next message", re.IGNORECASE | re.ASCII
-)  # the client's addition behind the person's words
+# the client's addition behind the person's words
+_CLIENT_NOTE = re.compile("\n\nnote: the user's next message", re.IGNORECASE | re.ASCII)
 
 
 def typed_texts(row: Row) -> list[tuple[str, str]]:
@@ -111,20 +111,19 @@ def is_refusal(row: Row) -> bool:
     """Return whether a row says that the person refused or interrupted a tool call."""
     if row.get("type") != "user":
         return False
-    content = _content_of(row)
+    content = content_of(row)
     if isinstance(content, str):
         return content.lower().startswith(_INTERRUPTED)
-    return any(
-        content_text(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
-        .lower()
-        .startswith((_INTERRUPTED, *_REFUSAL_PREFIXES))
-        for block in _content_blocks(content)
-    )
+    for block in content_blocks(content):
+        text = content_text(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
+        if text.lower().startswith((_INTERRUPTED, *_REFUSAL_PREFIXES)):
+            return True
+    return False
 
 
 def _texts_of_user(row: Row) -> list[tuple[str, str]]:
-    content = _content_of(row)
-    results = [block for block in _content_blocks(content) if block.get("type") == "tool_result"]
+    content = content_of(row)
+    results = [block for block in content_blocks(content) if block.get("type") == "tool_result"]
     if results:
         return [(ANSWER, text) for text in _read_answers(row, results) if text]
     kind = _declared_kind(row)
@@ -191,21 +190,8 @@ def _extract_typed(text: str) -> tuple[str, str]:
         head = text[:_MAX_SEARCHED]
         text = head.rpartition("<")[0] or head  # half an element is not taken for words
     for name in _INSERTED_ELEMENTS:
-        text = _drop_elements(text, name)
+        text = drop_elements(text, f"<{name}", f"</{name}>")
     return "", text.strip()
-
-
-def _drop_elements(text: str, name: str) -> str:
-    begin, close = f"<{name}", f"</{name}>"
-    parts, position = [], 0
-    while (start := text.find(begin, position)) >= 0:
-        parts.append(text[position:start])
-        end = text.find(close, start)
-        if end < 0:
-            return "".join(parts)
-        position = end + len(close)
-    parts.append(text[position:])
-    return "".join(parts)
 
 
 def _element_text(text: str, name: str) -> str:
@@ -213,12 +199,14 @@ def _element_text(text: str, name: str) -> str:
     return behind.partition(f"</{name}>")[0]
 
 
-def _content_of(row: Row) -> object:
+def content_of(row: Row) -> object:
+    """Return the content of a row's message, None without one."""
     message = row.get("message")
     return message.get("content") if isinstance(message, Mapping) else None
 
 
-def _content_blocks(content: object) -> Iterator[Row]:
+def content_blocks(content: object) -> Iterator[Row]:
+    """Yield the blocks of a message's content; none for a text."""
     if isinstance(content, Sequence) and not isinstance(content, str):
         for block in content:
             if isinstance(block, Mapping):
@@ -229,5 +217,5 @@ def content_text(content: object) -> str:
     """Return the text of a message's content or of a tool's result: a text, or blocks with texts."""
     if isinstance(content, str):
         return content
-    texts = [block.get("text") for block in _content_blocks(content) if block.get("type") == "text"]
+    texts = [block.get("text") for block in content_blocks(content) if block.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,7 +1,6 @@
 """The score of a typed turn: the certainty that it is worth proposing, and the kind of memory."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp
 
@@ -9,11 +8,7 @@ from subcog_hooks.core.tables import read_weights
 from subcog_hooks.learn.signs import CALL_REFUSED, NOTE, Sentence, TypedTurn, read_sentences, strip_bullet
 from subcog_hooks.text.typed_prompt import is_typed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Weights = Mapping[str, tuple[float, ...]]
+Weights = Mapping[str, tuple[float, ...]]
 
 SENTENCE_BAR = 0.365  # the certainty from which a sentence belongs to its turn's proposal
 ANSWER_BAR = 0.2  # bar of an answer to a refused call; no real ones were available to fit it
@@ -21,20 +16,7 @@ REPEATED_BAR = 0.2  # bar of a turn that another session repeats
 NOTE_CERTAINTY = 0.95  # the certainty of a turn that the person called a note
 MAX_CERTAINTY = 0.99
 MAX_PROPOSAL = 600  # characters of a proposal
-REFERRING_WORDS = (
-    "it ",
-    "this ",
-    "that ",
-    "these ",
-    "those ",
-    "they ",
-    "so ",
-    "otherwise ",
-    "because ",
-    "and ",
-    "but ",
-    "then ",
-)
+REFERRING_WORDS = tuple(f"{word} " for word in "it this that these those they so otherwise because and but then".split())
 SENTENCE, TURN_MAX, TURN_MEAN, CORRECTION_MAX, CORRECTION_MEAN = range(5)  # indices into a sign's weights
 
 
@@ -77,10 +59,9 @@ class Fit:
             for name, value in sentence.signs.items():
                 greatest[name] = max(greatest.get(name, 0.0), value)
                 means[name] = means.get(name, 0.0) + value / len(sentences)
-        return (
-            self._of_turn.probability(self._sum(TURN_MAX, greatest) + self._sum(TURN_MEAN, means)),
-            self._of_correction.probability(self._sum(CORRECTION_MAX, greatest) + self._sum(CORRECTION_MEAN, means)),
-        )
+        turn = self._sum(TURN_MAX, greatest) + self._sum(TURN_MEAN, means)
+        correction = self._sum(CORRECTION_MAX, greatest) + self._sum(CORRECTION_MEAN, means)
+        return self._of_turn.probability(turn), self._of_correction.probability(correction)
 
     def _sum(self, index: int, signs: Mapping[str, float]) -> float:
         return sum([self._weights[name][index] * value for name, value in signs.items() if name in self._weights])
@@ -135,10 +116,7 @@ def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int
     return " ".join(texts if len(texts) > 1 else map(strip_bullet, texts))[:MAX_PROPOSAL].strip()
 
 
-CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = (
-    *("correction", "preference", "decision"),
-    *("fact", "procedure", "pitfall"),
-)
+CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = "correction preference decision fact procedure pitfall".split()
 NAMESPACES = {
     CORRECTION: "patterns",
     PREFERENCE: "patterns",

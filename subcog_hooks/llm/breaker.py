@@ -97,7 +97,5 @@ def cache_answer(state: State, key: str, answer: str, now_ms: int, ttl_ms: int) 
     if ttl_ms > 0:
         state.run("INSERT OR REPLACE INTO llm_answers VALUES (?, ?, ?, ?)", (key, answer, now_ms, now_ms + ttl_ms))
     state.run("DELETE FROM llm_answers WHERE until <= ?", (now_ms,))
-    state.run(
-        "DELETE FROM llm_answers WHERE key IN (SELECT key FROM llm_answers ORDER BY until DESC LIMIT -1 OFFSET ?)",
-        (MAX_ANSWERS,),
-    )
+    sql = "DELETE FROM llm_answers WHERE key IN (SELECT key FROM llm_answers ORDER BY until DESC LIMIT -1 OFFSET ?)"
+    state.run(sql, (MAX_ANSWERS,))

@@ -157,16 +157,8 @@ def ask_claude(program: str, model: str, question: Question, seconds: float) -> 
     It runs in our own folder, where no project has settings for it, without the variables of projects. Raises ProviderTimeout,
     ProviderGone, or ProviderError for everything else.
     """
-    words = [
-        program,
-        *FLAGS,
-        "--model",
-        model,
-        "--json-schema",
-        json.dumps(question.schema),
-        "--system-prompt",
-        question.system,
-    ]
+    options = ("--model", model, "--json-schema", json.dumps(question.schema), "--system-prompt", question.system)
+    words = [program, *FLAGS, *options]
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as complaint:
         asked.write(question.user.encode("utf-8", "replace"))
         asked.seek(0)

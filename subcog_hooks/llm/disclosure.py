@@ -11,10 +11,7 @@ from itertools import pairwise
 from subcog_hooks.redaction import randomness
 from subcog_hooks.redaction.masking import MASK, mask_secrets
 from subcog_hooks.redaction.randomness import (
-    MAX_WHOLE_WORD,
-    MAX_WORD_LETTERS,
-    MIN_JUDGED,
-    SENTENCE_WORDS,
+    count_changes,
     is_hexadecimal,
     is_unlike_words,
     looks_random,
@@ -22,10 +19,7 @@ from subcog_hooks.redaction.randomness import (
 )
 
 # Endings of names that have a secret as their value. For logins, any value counts as a secret.
-_LOGINS = (
-    *("password", "passwd", "passwort", "kennwort", "contrase", "passphrase", "pass phrase", "passcode", "pass", "pwd"),
-    "authorization",
-)
+_LOGINS = (*"password passwd passwort kennwort contrase passphrase passcode pass pwd authorization".split(), "pass phrase")
 _KEYS = ("secret", "token", "credential", "key", "pw", "bearer", "_auth", "login")
 _SIGNS = (":", "=", "!", ">", '("', "('")  # the beginning of an assignment or a comparison, or the end of a tag
 _VERBS = ("is", "was", "ist", "lautet", "to")
@@ -67,18 +61,8 @@ _LONGEST_TOKEN = 60  # characters of a token
 # Texts that stand only in a secret, or beside one; in lower case.
 _TELLTALES = (
     *("putty-user-key-file", "private-lines", "hooks.slack.com/services/", "sq0atp-", "sq0csp-"),
-    *(
-        '"auth"',
-        '"identitytoken"',
-        '"registrytoken"',
-        "identified by",
-        "jdbc:oracle",
-        "sqlplus ",
-        " pass:",
-        "mnemonic",
-        "seed phrase",
-    ),
-    *("recovery phrase", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$pbkdf2", "$scrypt"),
+    *('"auth"', '"identitytoken"', '"registrytoken"', "identified by", "jdbc:oracle", "sqlplus ", " pass:", "mnemonic"),
+    *("seed phrase", "recovery phrase", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$pbkdf2", "$scrypt"),
     *("| sudo -", "|sudo -", "chpasswd", "cryptsetup", "password-stdin", "passphrase-fd", "passwd --stdin"),
     *("net use ", "net user", "requirepass", "masterauth", "/pass:", "/p:", "lftp -u", "storepass", "keypass", "ks-pass"),
     *("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-"),
@@ -122,10 +106,8 @@ _OF_AWS = 40  # characters in base64
 _OF_DISCORD = (24, 6, 27)  # minimal characters of three parts between dots
 _EVENNESS = 0.28  # share of changes between digits, capitals and small letters in a word; CamelCase has .2
 _EVENNESS_OF_ONE_CASE = 0.2  # letters of one case and digits change less often
-_PARTS = str.maketrans(dict.fromkeys("-_./+~@#%$&=:,;|!?^*\\\"'`()[]{}<>", " "))
 _WORDS = str.maketrans(dict.fromkeys("=:,;|!?^*\\\"'`()[]{}<>&@#", " "))
 _QUOTES = str.maketrans(dict.fromkeys("\"'`,;<>()[]{}|。、（）「」", " "))
-_UUID = (8, 4, 4, 4, 12)
 
 
 def disclosable_text(text: str) -> str | None:
@@ -143,20 +125,15 @@ def disclosable_text(text: str) -> str | None:
 def may_hold_secret(text: str) -> bool:
     """Return whether something in a text may be a secret: by its name, by its prefix, or by looking random."""
     lowered = text.lower()
+    prefixes = (prefix for sign, others in _OTHERS_BY_SIGN if sign in text for prefix in others if prefix in text)
     return (
         any(telltale in lowered for telltale in _TELLTALES)
         or any(_has_token(text, prefix) for prefix in _PREFIXES)
         or _has_login(text)
         or _has_assigned_secret(text, lowered)
         or any(_looks_random(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
-        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= MIN_JUDGED)
-        or any(
-            _has_random_token(text, prefix)
-            for sign, others in _OTHERS_BY_SIGN
-            if sign in text
-            for prefix in others
-            if prefix in text
-        )
+        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= randomness.MIN_JUDGED)
+        or any(_has_random_token(text, prefix) for prefix in prefixes)
         or _has_other_telltale(text, lowered)
         or _has_everyday_secret(text, lowered)
     )
@@ -165,10 +142,9 @@ def may_hold_secret(text: str) -> bool:
 def _has_everyday_secret(text: str, lowered: str) -> bool:
     """Return whether `redact` finds an everyday secret: beside a word that may name one, or the words of a wallet."""
     plain = lowered.replace("-", " ").replace("_", " ").replace("’", "'")
-    words = set(plain.translate(_PARTS).split())
-    near = (
-        word for word in _BESIDE if (word in words or f"{word}s" in words if len(word) <= MAX_WHOLE_WORD else word in plain)
-    )
+    words = set(plain.translate(randomness.SIGNS).split())
+    longest = randomness.MAX_WHOLE_WORD
+    near = (word for word in _BESIDE if (word in words or f"{word}s" in words if len(word) <= longest else word in plain))
     if not (any(_is_near_value(text, plain, word) for word in near) or _has_words_of_wallet(lowered)):
         return False
     from subcog_hooks.redaction import everyday  # 15 ms: paid only by a text with such a word, and a value near it
@@ -180,11 +156,8 @@ def _is_near_value(text: str, plain: str, word: str) -> bool:
     position = plain.find(word)
     while position >= 0:
         near = text[max(0, position - _BEFORE) : position + 2 * _BEHIND]
-        if (
-            any(quote in near for quote in _QUOTES_BEFORE)
-            or any(map(str.isdigit, near))
-            or any(map(_is_compound, near.split()))
-        ):
+        has_quote = any(quote in near for quote in _QUOTES_BEFORE)
+        if has_quote or any(map(str.isdigit, near)) or any(map(_is_compound, near.split())):
             return True
         position = plain.find(word, position + _BEHIND)  # the text between was checked
     return False
@@ -193,7 +166,8 @@ def _is_near_value(text: str, plain: str, word: str) -> bool:
 def _is_compound(value: str) -> bool:
     value = value.strip(_EDGES)
     letters = value.replace("'", "").replace("’", "").replace(".", "")
-    return len(value) > 5 and (not letters.isalpha() or len(letters) >= MAX_WORD_LETTERS) and "/" not in value
+    is_compound = not letters.isalpha() or len(letters) >= randomness.MAX_WORD_LETTERS
+    return len(value) > 5 and is_compound and "/" not in value
 
 
 def _has_words_of_wallet(lowered: str) -> bool:
@@ -201,7 +175,7 @@ def _has_words_of_wallet(lowered: str) -> bool:
     run = 0
     for word in (word.strip(_EDGES) for word in lowered.split()):
         if word and not word.isdigit():  # they may be numbered
-            run = run + 1 if 3 <= len(word) <= 8 and word.isalpha() and word not in SENTENCE_WORDS else 0
+            run = run + 1 if 3 <= len(word) <= 8 and word.isalpha() and word not in randomness.SENTENCE_WORDS else 0
         if run == _WORDS_OF_WALLET:
             return True
     return False
@@ -221,12 +195,8 @@ def _has_random_token(text: str, prefix: str) -> bool:
 
 
 def _is_inside_word(text: str, position: int) -> bool:
-    return (
-        position > 0
-        and text[position - 1].isalnum()
-        and text[position - 1].isascii()
-        and text[position - 2 : position] not in ("\\n", "\\r", "\\t")
-    )
+    before = text[max(0, position - 1) : position]
+    return before.isalnum() and before.isascii() and text[position - 2 : position] not in ("\\n", "\\r", "\\t")
 
 
 def _may_be_random(run: str) -> bool:
@@ -237,7 +207,7 @@ def _may_be_random(run: str) -> bool:
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
     for part in parts:
         value = part.strip(".:!?*\\").removeprefix("0x")
-        if len(value) < MIN_JUDGED:
+        if len(value) < randomness.MIN_JUDGED:
             continue
         fields = value.translate(_FIELDS).split(" ")
         if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a line of a file
@@ -300,13 +270,10 @@ def _has_other_assignment(text: str) -> bool:
     for sign in "=:":
         for name, value in pairwise(text.split(sign)):
             word = name.rstrip(" \t\"'`])*").translate(_WORDS).replace("_", " ").replace("-", " ").split()[-1:]
-            if (
-                word
-                and word[0].lower() in _OTHER_NAMES
-                and len(first_part := _first_value(value)) >= _ASSIGNED
-                and looks_random(first_part)
-            ):
-                return True
+            if word and word[0].lower() in _OTHER_NAMES:
+                first_part = _first_value(value)
+                if len(first_part) >= _ASSIGNED and looks_random(first_part):
+                    return True
     for piece in text.replace("?", "&").replace(";", "&").split("&")[1:]:
         name, _, value = piece.partition("=")
         if name.lower().removeprefix("x-amz-").removeprefix("x-goog-") in _PARAMETERS and _is_telling(_first_value(value)):
@@ -338,11 +305,7 @@ def _has_token(text: str, prefix: str) -> bool:
     while position >= 0:
         end = position + len(prefix)
         behind = text[end : end + _MIN_BEHIND]
-        if (
-            not _is_inside_word(text, position)
-            and len(behind) == _MIN_BEHIND
-            and all(_is_of_token(letter) for letter in behind)
-        ):
+        if len(behind) == _MIN_BEHIND and all(map(_is_of_token, behind)) and not _is_inside_word(text, position):
             return True
         position = text.find(prefix, end)
     return False
@@ -451,8 +414,8 @@ def _looks_random(word: str) -> bool:
     >>> [_looks_random(word) for word in ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "kR7pWq2LxZ9-vT4nB8sYc3")]
     [True, True]
     """
-    parts = word.translate(_PARTS).split()
-    if not parts or tuple(map(len, parts)) == _UUID:
+    parts = word.translate(randomness.SIGNS).split()
+    if not parts or tuple(map(len, parts)) == randomness.UUID:
         return False
     if word.startswith("AP") and sum(map(str.isdigit, word)) > 1 and len(parts[0]) >= _SHORT:
         return True
@@ -467,16 +430,8 @@ def _looks_random(word: str) -> bool:
             continue
         if len(part) >= LONGEST_RUN:
             return True
-        has_digit, has_small, has_capital = any(map(str.isdigit, part)), part != part.upper(), part != part.lower()
-        evenness = _count_changes(part) / len(part)
-        if (has_digit or (has_small and has_capital)) and evenness >= (
-            _EVENNESS if has_small and has_capital else _EVENNESS_OF_ONE_CASE
-        ):
+        has_digit, has_both_cases = any(map(str.isdigit, part)), part.lower() != part != part.upper()
+        min_evenness = _EVENNESS if has_both_cases else _EVENNESS_OF_ONE_CASE
+        if (has_digit or has_both_cases) and count_changes(part) / len(part) >= min_evenness:
             random_length += len(part)
     return random_length >= RANDOM_RUN
-
-
-def _count_changes(part: str) -> int:
-    """Return the changes between digits, capitals and small letters in a word; a leading capital counts once."""
-    kinds = ["0" if letter.isdigit() else "A" if letter.isupper() else "a" for letter in part]
-    return sum(kind != next_kind and kind + next_kind != "Aa" for kind, next_kind in pairwise(kinds))

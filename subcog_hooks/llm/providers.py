@@ -210,16 +210,13 @@ def _anthropic_request(provider: Provider, question: Question) -> tuple[str, dic
 def _openai_request(provider: Provider, question: Question) -> tuple[str, dict[str, str], dict[str, object]]:
     """Return a request of chat completions with structured output, also for Ollama, LM Studio, llama.cpp and vLLM."""
     headers = {"Authorization": f"Bearer {provider.key}"} if provider.key else {}
-    knows_new_name = provider.base_url == ADDRESSES[OPENAI]
-    limit = "max_completion_tokens" if knows_new_name else "max_tokens"
+    limit = "max_completion_tokens" if provider.base_url == ADDRESSES[OPENAI] else "max_tokens"
+    schema = {"name": question.name, "strict": True, "schema": question.schema}
     content: dict[str, object] = {
         "model": provider.model,
         limit: question.longest,
         "messages": [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": question.name, "strict": True, "schema": question.schema},
-        },
+        "response_format": {"type": "json_schema", "json_schema": schema},
     }
     return "/chat/completions", headers, content | _temperature(provider)
 

@@ -83,9 +83,8 @@ class Race:
             text = providers.ask_provider(provider, question, seconds)
         except ProviderError as error:
             is_late, is_gone = isinstance(error, ProviderTimeout), isinstance(error, ProviderGone)
-            return Outcome(
-                TIMEOUT if is_late else DISCONNECTED if is_gone else ERROR, None, error.message, self.elapsed_seconds()
-            )
+            status = TIMEOUT if is_late else DISCONNECTED if is_gone else ERROR
+            return Outcome(status, None, error.message, self.elapsed_seconds())
         answer = read(text)
         if answer is None:
             return Outcome(ERROR, None, f"{provider.base_url} answered nothing that can be used", self.elapsed_seconds())

@@ -4,13 +4,12 @@ In a sentence a secret stands behind a noun for it ("the password of the admin",
 or a colon, in seven languages. A word that describes a password ("is required") is no secret: see `secret_values.is_stated`.
 """
 
-from __future__ import annotations
-
 import os
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import re2
 
@@ -18,9 +17,6 @@ from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import secret_values
 from subcog_hooks.redaction.randomness import MAX_WHOLE_WORD, SECRET_NOUNS
 from subcog_hooks.redaction.secret_values import MARKER, is_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # The search runs on a Latin-1 copy of the same length: for all of Unicode, RE2 takes ten times as long.
 _REPLACEMENTS = {'"': "“”„‹›", "'": "‘’‚", "-": "–—", ">": "→", ":": "：", "=": "＝", ",": "、。，；", " ": "\u2009\u202f"}

@@ -109,8 +109,6 @@ def describe_removed(removed: Iterable[tuple[str, int]]) -> str:
     return "removed " + " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-# ---- patterns --------------------------------------------------------------------------------------------------------
-
 # Types of detect-secrets that are not used, each with the reason.
 _EXCLUDED_TYPES = {
     "Public IP (ipv4)": "an address is no secret",
@@ -121,12 +119,8 @@ _EXCLUDED_TYPES = {
 
 # In these types group 1 is the secret. In others a group is a part of it (GitHub's `ghp`), and the whole match goes.
 _SECRET_IN_GROUP_1 = {
-    "AWS Access Key",
-    "Basic Auth Credentials",
-    "Cloudant Credentials",
-    "IBM Cloud IAM Key",
-    "IBM COS HMAC Credentials",
-    "SoftLayer Credentials",
+    *("AWS Access Key", "Basic Auth Credentials", "Cloudant Credentials"),
+    *("IBM Cloud IAM Key", "IBM COS HMAC Credentials", "SoftLayer Credentials"),
 }
 
 _KEY_BLOCK = "private key"
@@ -150,8 +144,6 @@ _PREFIX_RULES = (
     ("vendor token", _prefix_pattern(randomness.list_prefixes(randomness.WIDE), _WIDE), 1),
 )
 
-
-# ---- search ----------------------------------------------------------------------------------------------------------
 
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
@@ -321,15 +313,11 @@ def _make_rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Cal
     without = _LOOK_AROUND.sub("", source)
     near = _compile_linear(without, flags)
     gate = _with_flags(_REPETITION.sub(_shorten_repetition, without), flags)
-    is_same = near is not None and without == source
-    return _Rule(
-        kind,
-        near,
-        None if is_same else re.compile(pattern, flags) if isinstance(pattern, str) else pattern,
-        gate if _compile_linear(gate, 0) else None,
-        group,
-        holds or JUDGES_BY_KIND.get(kind, is_token),
-    )
+    whole = None
+    if near is None or without != source:
+        whole = re.compile(pattern, flags) if isinstance(pattern, str) else pattern
+    judge = holds or JUDGES_BY_KIND.get(kind, is_token)
+    return _Rule(kind, near, whole, gate if _compile_linear(gate, 0) else None, group, judge)
 
 
 def _compile_linear(pattern: str, flags: int) -> re2._Regexp | None:
@@ -369,6 +357,5 @@ def _combined_gate() -> tuple[re2._Regexp, tuple[_Rule, ...]]:
     options.log_errors = False
     options.max_mem = _GATE_MEMORY
     gates = [rule.gate for rule in rules if rule.gate is not None]
-    return re2.compile("|".join([*gates, _assignment_gate().pattern]), options), tuple(
-        rule for rule in rules if rule.gate is None
-    )
+    ungated = tuple(rule for rule in rules if rule.gate is None)
+    return re2.compile("|".join([*gates, _assignment_gate().pattern]), options), ungated

@@ -24,7 +24,7 @@ _REFERENCE = re.compile(
     r"|\*.*\*|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
     re.IGNORECASE | re.DOTALL,
 )
-_SIGNS_OF_CODE = ("(", "[", "{", "->", "::", "\\")
+_SIGN_OF_CODE = re.compile(r"[(\[{\\]|->|::")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
 _SPACE = re.compile(r"\s")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -52,7 +52,7 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
         return False
     if name == "password" and quoted:
         return True
-    if not quoted and (any(sign in value for sign in _SIGNS_OF_CODE) or _ATTRIBUTE.fullmatch(value)):
+    if not quoted and (_SIGN_OF_CODE.search(value) or _ATTRIBUTE.fullmatch(value)):
         return False
     has_letter = _LETTER.search(value) is not None
     if name == "password" and plain and has_letter and not value.isupper():
@@ -62,11 +62,8 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
         return name == "password" and len(value) >= 6 and digits == [value]
     if not digits:
         return len(value) >= MAX_WORD_LETTERS and value.isalpha() and not value.isupper()
-    if (
-        len(value) < 6
-        or _TERM.fullmatch(value)
-        or (_WORDS.fullmatch(value) and not (mixes_cases_and_digits(value) and looks_random(value)))
-    ):
+    is_words = _WORDS.fullmatch(value) and not (mixes_cases_and_digits(value) and looks_random(value))
+    if len(value) < 6 or _TERM.fullmatch(value) or is_words:
         return False
     return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
 
@@ -164,9 +161,7 @@ def is_phrase(value: str) -> bool:
     """
     words = value.split()
     if len(words) == 1:
-        return is_stated(value) or (
-            len(value) > 4 and value.isalpha() and not (_is_stand_in(value) or _is_description(value.lower()))
-        )
+        return is_stated(value) or _is_undescribing(value)
     if len(words) == 2 and not _has_digit(value):
         return value.islower() and not any(len(word) < 4 or _is_description(word) or word in _MESSAGE_WORDS for word in words)
     return not _REFERENCE.fullmatch(value) and _MESSAGE_WORDS.isdisjoint(word.lower().strip(".,:!?") for word in words)
@@ -174,12 +169,7 @@ def is_phrase(value: str) -> bool:
 
 def is_in_block(value: str) -> bool:
     """Return whether `value` may be the password of a login whose user stands in the line above."""
-    return is_labelled(value) or (
-        value.isalpha()
-        and value.islower()
-        and len(value) > 4
-        and not (_is_stand_in(value) or _is_description(value) or value in _TYPES)
-    )
+    return is_labelled(value) or (value.islower() and value not in _TYPES and _is_undescribing(value))
 
 
 def is_option(value: str) -> bool:
@@ -201,6 +191,10 @@ def _is_word(value: str) -> bool:
     return value.isalpha() and value.islower() and len(value) < MAX_WORD_LETTERS
 
 
+def _is_undescribing(word: str) -> bool:
+    return len(word) > 4 and word.isalpha() and not (_is_stand_in(word) or _is_description(word.lower()))
+
+
 def _is_description(word: str) -> bool:
     return word in _DESCRIPTIONS or _DESCRIBING_FORMS.fullmatch(word) is not None
 
@@ -210,23 +204,11 @@ def _is_joined(value: str, min_words: int) -> bool:
 
     min_words: the minimum number of words in a value without a digit or a rare sign.
     """
-    if (
-        len(value) < 6
-        or "/" in value
-        or _is_stand_in(value)
-        or MARKER in value
-        or any(sign in value for sign in _SIGNS_OF_CODE)
-    ):
+    if len(value) < 6 or "/" in value or _is_stand_in(value) or MARKER in value or _SIGN_OF_CODE.search(value):
         return False
     parts = [part for part in re.split(r"[\W_]+", value.lower()) if part]
-    if (
-        len(parts) < 2
-        or _ATTRIBUTE.fullmatch(value)
-        or ("." in value and not _has_digit(value))
-        or any(map(_is_term, parts))
-        or _is_description(parts[0])
-        or _is_description(parts[-1])
-    ):
+    is_dotted = _ATTRIBUTE.fullmatch(value) or ("." in value and not _has_digit(value))
+    if len(parts) < 2 or is_dotted or any(map(_is_term, parts)) or any(map(_is_description, (parts[0], parts[-1]))):
         return False
     if _SIGNS_OF_PASSWORDS.search(value) or (_has_digit(value) and any(part.isalpha() and len(part) > 2 for part in parts)):
         return True
@@ -301,10 +283,6 @@ def is_written_out(value: str) -> bool:
     return not _is_stand_in(value)
 
 
-def _is_bearer(value: str) -> bool:
-    return _has_digit(value) and not _is_stand_in(value) and not _WORDS.fullmatch(value[:MAX_VALUE])
-
-
 def is_bare(value: str) -> bool:
     return is_value(value[:MAX_VALUE].rstrip(".:!?)]}"), "password", quoted=False)
 
@@ -314,10 +292,7 @@ _PORT = re.compile(r"\d{1,5}(?:[/?#].*)?", re.DOTALL)
 
 
 def _is_vendor_token(value: str) -> bool:
-    """Return whether the part behind a vendor's prefix is no name.
-
-    `sk-learn-contrib-package` begins like a token, too.
-    """
+    """Return whether the part behind a vendor's prefix is no name: `sk-learn-contrib-package` begins like a token, too."""
     prefix = next((prefix for prefix in _PREFIXES if value.startswith(prefix)), "")
     rest = value[len(prefix) : MAX_VALUE]
     if prefix in randomness.UNMISTAKABLE:
@@ -334,14 +309,6 @@ def _is_block(value: str) -> bool:
     return mixes_cases_and_digits(first) and looks_random(first)
 
 
-def _is_in_url(value: str) -> bool:
-    return not _is_stand_in(value) and not _PORT.fullmatch(value) and "://" not in value
-
-
-def _is_user_token(value: str) -> bool:
-    return looks_random(value) and not _is_stand_in(value)
-
-
 def is_parameter(value: str) -> bool:
     return looks_random(value) or is_value(value[:MAX_VALUE], "secret", quoted=False)
 
@@ -354,24 +321,20 @@ def _has_digit(value: str) -> bool:
     return _DIGITS.search(value) is not None
 
 
-def _has_digits(value: str) -> bool:
-    return len(_DIGITS.findall(value)) > 1
-
-
 def is_token(value: str) -> bool:
     return value[-8:].lower() != "xxxxxxxx"
 
 
 JUDGES_BY_KIND: dict[str, Callable[[str], bool]] = {
     "API key": _has_digit,
-    "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too.
+    "Artifactory Credentials": lambda value: len(_DIGITS.findall(value)) > 1,  # AP and AKC begin identifiers, too.
     "Basic Auth Credentials": is_written_out,
     "IBM Cloud IAM Key": _is_generated,  # detect-secrets accepts any 44 characters behind "key ".
-    "URL password": _is_in_url,
-    "URL token": _is_user_token,
+    "URL password": lambda value: is_written_out(value) and not _PORT.fullmatch(value) and "://" not in value,
+    "URL token": lambda value: looks_random(value) and is_written_out(value),
     "authorization header": is_written_out,
     "base64 block": _is_block,
-    "bearer token": _is_bearer,
+    "bearer token": lambda value: _has_digit(value) and is_written_out(value) and not _WORDS.fullmatch(value[:MAX_VALUE]),
     "login": is_bare,
     "npm token": _has_digit,
     "password": is_written_out,

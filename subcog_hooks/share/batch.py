@@ -82,8 +82,6 @@ class Batch:
         id_ = kept_copy_id(memory)
         self.own[id_] = memory.with_changes(id=id_, status="superseded", superseded_by=memory.id, seq=0)
 
-    # Colleagues' changes of the user's own memories.
-
     def _is_as_left(self, memory: Memory) -> bool:
         before = self.before.get(memory.id)
         return before is not None and before.updated_at == memory.updated_at

@@ -69,13 +69,11 @@ def document_to_send(memory: Memory, withheld: dict[str, list[object]] | None = 
     if the document is too large.
     """
     document = document_with_withheld(redact_memory(memory.with_changes(source=""))[0], withheld or {})
-    if len(document_json(document)) > MAX_DOCUMENT and _document_bytes(document) > MAX_DOCUMENT:
-        raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
+    if len(document_json(document)) > MAX_DOCUMENT:  # escapes are longer than the characters
+        size = len(document_json(document, ensure_ascii=False).encode("utf-8", "replace"))
+        if size > MAX_DOCUMENT:
+            raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
     return document
-
-
-def _document_bytes(document: Document) -> int:
-    return len(document_json(document, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def document_with_withheld(memory: Memory, withheld: dict[str, list[object]]) -> Document:
@@ -148,14 +146,7 @@ def memory_from_document(
         )
     local_fields = _document(memory)
     fields = (*_ALWAYS_WITHHELD, *_CUES, *(name for name in _TIMES if getattr(parsed, name) > now_ms))
-    return ReceivedMemory(
-        memory,
-        {
-            name: (sent_fields.get(name), local_fields.get(name))
-            for name in fields
-            if sent_fields.get(name) != local_fields.get(name)
-        },
-    )
+    return ReceivedMemory(memory, _differing_fields(fields, sent_fields, local_fields))
 
 
 def cues_of(memory: Memory) -> list[str]:

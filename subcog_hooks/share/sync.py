@@ -212,10 +212,9 @@ class Sync:
         is_in_future = max(memory.created_at, memory.updated_at) > now_ms()
         if not (record.withheld or server_documents.cues_of(memory) or is_in_future):
             return None
+        document = server_documents.document_with_withheld(memory, record.withheld)
         try:
-            arrived = server_documents.merge_with_local(
-                self._receive(record, record.author, server_documents.document_with_withheld(memory, record.withheld)), memory
-            )
+            arrived = server_documents.merge_with_local(self._receive(record, record.author, document), memory)
         except InvalidMemory:
             return None
         local = server_documents.local_digest(arrived.memory)
@@ -229,17 +228,11 @@ class Sync:
             record.project, record.id, author, document, brings_cues=author in self._cues_from, now_ms=now_ms()
         )
 
-    # A server that was restored from a backup.
-
     def _notice_restored_server(self) -> None:
         """Mark records to be sent again if the server has lost revisions that this home has seen."""
         _, revision, token = self._state.server()
-        if (
-            not token
-            or self._server.execute(
-                "SELECT 1 FROM subcog.pushes WHERE revision = %s AND token = %s", (revision, token)
-            ).fetchone()
-        ):
+        sql = "SELECT 1 FROM subcog.pushes WHERE revision = %s AND token = %s"
+        if not token or self._server.execute(sql, (revision, token)).fetchone():
             return
         self.outcome.was_restored = True
         if self._tables.may_write:
@@ -268,12 +261,12 @@ class Sync:
     def _unharmed_revision(self) -> int:
         """Return the latest revision that this home has seen and the server still has: nothing before it was lost."""
         seen = self._state.seen_revisions()
-        rows = self._server.execute(
+        sql = (
             "SELECT max(revision) FROM subcog.pushes JOIN unnest(%s::bigint[], %s::uuid[]) AS seen (revision, token)"
-            " USING (revision, token)",
-            ([revision for revision, _ in seen], [token for _, token in seen]),
-        ).fetchall()
-        return rows[0][0] or 0
+            " USING (revision, token)"
+        )
+        pairs = ([revision for revision, _ in seen], [token for _, token in seen])
+        return self._server.execute(sql, pairs).fetchall()[0][0] or 0
 
     def _was_lost(self, record: SyncRecord, server_row: tuple[int, int | None, str] | None, unharmed: int) -> bool:
         """Return whether the server has lost this record's version, and mark the record to be sent then.
@@ -297,17 +290,11 @@ class Sync:
             record.revision = None
         return True
 
-    # Fetching.
-
     def _fetch_all(self) -> bool:
         """Fetch the server's changes, and return whether there were any."""
         until = share_batch.note_latest(self._server, self._state)
-        last_revisions: dict[str, int | None] = dict(
-            self._server.execute(
-                "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name",
-                (list(self._projects),),
-            ).fetchall()
-        )
+        sql = "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name"
+        last_revisions: dict[str, int | None] = dict(self._server.execute(sql, (list(self._projects),)).fetchall())
         has_fetched = False
         for project in self._projects:
             while (after := self._state.progress(project)[0]) < min(last_revisions[project] or 0, until):
@@ -387,13 +374,13 @@ class Sync:
             return record.missed or not record.is_deleted
         if record.local == server_documents.local_digest(memory):
             return record.missed
+        return record.missed or self._sent_digest(memory, record) != record.shared
+
+    def _sent_digest(self, memory: Memory, record: SyncRecord) -> str | None:
         try:
-            return (
-                record.missed
-                or server_documents.document_digest(server_documents.document_to_send(memory, record.withheld)) != record.shared
-            )
+            return server_documents.document_digest(server_documents.document_to_send(memory, record.withheld))
         except InvalidMemory:
-            return True
+            return None
 
     def _delete_here(self, row: _ServerRow, record: SyncRecord, memory: Memory | None, batch: Batch) -> None:
         is_here = memory is not None and memory.status != "deleted" and memory.project == record.project
@@ -430,7 +417,7 @@ class Sync:
             return
         server_digest = server_documents.document_digest(document)
         is_here = memory is not None and memory.project == record.project and memory.status != "deleted"
-        if memory is not None and is_here and self._is_equal(memory, record, server_digest):
+        if memory is not None and is_here and self._sent_digest(memory, record) == server_digest:
             if record.revision is None and memory.trust == TEAM:
                 record.author, record.bytes = row.author, row.bytes
             record.revision, record.shared, record.sending, record.missed = row.revision, server_digest, "", False
@@ -460,9 +447,8 @@ class Sync:
         record.author, record.bytes, record.vectors = row.author, row.bytes, ""
         record.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
         self._over[row.author] = self._over.get(row.author, 0) + row.bytes + ROW_OVERHEAD_BYTES
-        if memory is not None and server_documents.local_digest(arrived.memory) == (
-            local := server_documents.local_digest(memory)
-        ):
+        local = server_documents.local_digest(memory) if memory is not None else ""
+        if memory is not None and server_documents.local_digest(arrived.memory) == local:
             record.local, record.seq = local, memory.seq
             record.shared = server_documents.document_digest(server_documents.document_with_withheld(memory, record.withheld))
             batch.kept.append(record)
@@ -485,22 +471,13 @@ class Sync:
         if row.author != self._tables.role:
             batch.take_over(memory, after, row.author, self.store, is_same=is_same, is_kept=is_unknown)
             return
-        comes_no_more = (
-            memory.trust != TEAM and server_documents.cues_of(memory) and server_documents.is_colleagues_text(after, memory)
-        )
-        if comes_no_more and not is_unknown and (is_moved or not is_deleted):  # The user changed it on another machine.
+        comes_no_more = memory.trust != TEAM and server_documents.cues_of(memory) and not is_unknown
+        is_changed = server_documents.is_colleagues_text(after, memory) and (is_moved or not is_deleted)
+        if comes_no_more and is_changed:  # The user changed it on another machine.
             batch.keep_own(memory)
 
     def _report_left_out(self, row: _ServerRow, error: InvalidMemory) -> None:
         self.outcome.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
-
-    def _is_equal(self, memory: Memory, record: SyncRecord, server_digest: str) -> bool:
-        try:
-            return server_documents.document_digest(server_documents.document_to_send(memory, record.withheld)) == server_digest
-        except InvalidMemory:
-            return False
-
-    # Sending.
 
     def _send_all(self) -> None:
         from psycopg.errors import InsufficientPrivilege  # psycopg is an extra, and this module loads without it.
@@ -609,13 +586,9 @@ def _staging_row(outgoing: OutgoingMemory) -> tuple[object, ...]:
     document = outgoing.document
     if document is None or outgoing.memory is None:
         return outgoing.record.id, outgoing.record.revision, None, None, "english"
-    return (
-        outgoing.record.id,
-        outgoing.record.revision,
-        outgoing.text,
-        hash_content(document["content"]),
-        language_of(document["content"]) or "english",
-    )
+    text = document["content"]
+    languages = hash_content(text), language_of(text) or "english"
+    return outgoing.record.id, outgoing.record.revision, outgoing.text, *languages
 
 
 def _record_after_send(outgoing: OutgoingMemory, revision: int, is_deleted: bool) -> SyncRecord:

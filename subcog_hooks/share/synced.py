@@ -89,9 +89,7 @@ DELETE FROM notes WHERE name = 'deleted';
 """
 
 SHARE_SCHEMA = Schema(_SCRIPT + _OVERRULED, version=3, synchronous="FULL", upgrades={2: _OVERRULED + _MOVE_DELETIONS})
-_FIELDS = (
-    *("project", "id", "seq", "revision", "local", "shared", "sending", "missed", "author", "withheld", "bytes", "vectors"),
-)
+_FIELDS = tuple("project id seq revision local shared sending missed author withheld bytes vectors".split())
 _COLUMNS = ", ".join(_FIELDS)
 _PUT = f"INSERT OR REPLACE INTO known ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - constants
 
@@ -141,9 +139,7 @@ class SyncRecord:
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> SyncRecord:
-        record = cls(row[0], row[1])
-        for name, value in zip(_FIELDS[2:], row[2:], strict=True):
-            setattr(record, name, value)
+        record = cls(*row)
         record.withheld = json.loads(row[_FIELDS.index("withheld")])
         record.missed = bool(record.missed)
         return record
@@ -170,8 +166,6 @@ class ShareState:
 
     def __exit__(self, *exception: object) -> None:
         self._connection.close()
-
-    # The server.
 
     def server(self) -> tuple[str, int, str]:
         """Return the server's id, and the latest revision and token that were seen there; "", 0, "" for none."""
@@ -202,8 +196,6 @@ class ShareState:
         """Return the revisions and tokens seen on servers, the latest last. A backup with such a token has all before it."""
         return [(revision, token) for revision, token in json.loads(self.read_note(SEEN) or "[]")]
 
-    # Colleagues' changes of the user's own memories.
-
     def note_overruled(self, overrulings: Iterable[Overruling]) -> None:
         with self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO overruled VALUES (?, ?, ?, ?, ?, ?)", overrulings)
@@ -229,8 +221,6 @@ class ShareState:
         with self._connection:
             for table in ("server", "projects", "agreements", "known", "notes"):
                 self.run(f"DELETE FROM {table}")  # noqa: S608 - constants
-
-    # Projects.
 
     def projects(self) -> list[str]:
         """Return the projects that were synchronised once."""
@@ -288,45 +278,38 @@ class ShareState:
             (project, value),
         )
 
-    # Memories.
+    def _records(self, condition: str, *values: apsw.SQLiteValue) -> list[SyncRecord]:
+        return [SyncRecord.from_row(row) for row in self.run(f"SELECT {_COLUMNS} FROM known WHERE {condition}", values)]  # noqa: S608 - constants
 
     def records_by_id(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
         """Return the records of these memories of a project, by id."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
-        rows = self.run(sql, (project, json.dumps(list(ids))))
-        return {row[1]: SyncRecord.from_row(row) for row in rows}
+        records = self._records("project = ? AND id IN (SELECT value FROM json_each(?))", project, json.dumps(list(ids)))
+        return {record.id: record for record in records}
 
     def records_elsewhere(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
         """Return the records of these ids in other projects, by id."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE id IN (SELECT value FROM json_each(?)) AND project <> ?"  # noqa: S608 - constants
-        return {row[1]: SyncRecord.from_row(row) for row in self.run(sql, (json.dumps(list(ids)), project))}
+        records = self._records("id IN (SELECT value FROM json_each(?)) AND project <> ?", json.dumps(list(ids)), project)
+        return {record.id: record for record in records}
 
     def records_of_seqs(self, seqs: Sequence[int]) -> list[SyncRecord]:
         """Return the records of the memories with these row numbers in the store."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql, (json.dumps(list(seqs)),))]
+        return self._records("seq IN (SELECT value FROM json_each(?))", json.dumps(list(seqs)))
 
     def arriving_records(self) -> list[SyncRecord]:
         """Return the records of memories that a cut-off synchronisation was about to store."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE local = '{ARRIVING}'"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql)]
+        return self._records(f"local = '{ARRIVING}'")
 
     def unfinished_records(self, project: str) -> list[SyncRecord]:
         """Return the records of memories that have to be sent even if they have not changed."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND (missed OR sending <> '')"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
+        return self._records("project = ? AND (missed OR sending <> '')", project)
 
     def without_vectors(self, project: str, after_id: str, limit: int) -> list[SyncRecord]:
         """Return memories that were sent from here without vectors, by id behind `after_id`."""
-        sql = (
-            f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id > ? AND vectors = '' AND author = '' AND shared <> ''"  # noqa: S608 - constants
-            " ORDER BY id LIMIT ?"
-        )
-        return [SyncRecord.from_row(row) for row in self.run(sql, (project, after_id, limit))]
+        condition = "project = ? AND id > ? AND vectors = '' AND author = '' AND shared <> '' ORDER BY id LIMIT ?"
+        return self._records(condition, project, after_id, limit)
 
     def project_records(self, project: str) -> list[SyncRecord]:
-        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? ORDER BY id"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
+        return self._records("project = ? ORDER BY id", project)
 
     def put_records(self, records: Iterable[SyncRecord]) -> None:
         """Insert or replace records in one transaction."""
@@ -345,16 +328,13 @@ class ShareState:
 
     def withheld_records(self, project: str) -> list[SyncRecord]:
         """Return the records of memories with withheld fields."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND withheld <> '{{}}' ORDER BY id"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
+        return self._records("project = ? AND withheld <> '{}' ORDER BY id", project)
 
     def counts(self, project: str) -> tuple[int, int]:
         """Return how many memories of a project are shared from here, and how many came from colleagues."""
         sql = "SELECT count(*) FILTER (WHERE author = ''), count(*) FILTER (WHERE author <> '') FROM known WHERE project = ?"
         own, theirs = self.run(f"{sql} AND shared <> ''", (project,))[0]
         return own, theirs
-
-    # Remarks for `share status`.
 
     def write_note(self, name: str, value: str) -> None:
         self.run("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))

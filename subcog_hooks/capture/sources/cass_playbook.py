@@ -23,12 +23,6 @@ MAX_YAML_DEPTH = 50  # nested lists; a rule needs four
 MAX_YAML_EVENTS = 500_000  # parser events: 200 MB, or some ten thousand rules
 
 _YAML_NULLS = ("null", "Null", "NULL", "~")  # https://yaml.org/spec/1.2.2/#103-core-schema
-_KINDS = {
-    "project_convention": "patterns",
-    "workflow_rule": "patterns",
-    "stack_pattern": "patterns",
-    "anti_pattern": "learnings",
-}
 
 
 def find_playbooks(environment: Mapping[str, str], here: Project | None) -> list[str]:
@@ -73,9 +67,8 @@ def read_playbooks(environment: Mapping[str, str], here: Project | None, only: s
 def _parse_rules(file: str) -> list[Mapping[str, object]]:
     import yaml  # takes 15 ms, which only this source needs
 
-    loader = getattr(
-        yaml, "CBaseLoader", yaml.BaseLoader
-    )  # the C loader, if built, is ten times as fast; every value is a text
+    # the C loader, if built, is ten times as fast; every value is a text
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     depth = events = 0
     advice = "look whether it is the file you mean"
     try:
@@ -129,7 +122,7 @@ def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
         content,
         markdown.parse_date_ms(_rule_text(bullet, "createdAt")) or 0,
         owner,
-        namespace=_KINDS.get(kind, "patterns"),
+        namespace="learnings" if kind == "anti_pattern" else "patterns",
         tags=_rule_tags(bullet),
         trust=trust,
         status=status,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
-from subcog_hooks.capture.sources.foreign_database import ForeignDatabase, list_value, milliseconds_value, row_name, text_value
+from subcog_hooks.capture.sources.foreign_database import list_value, milliseconds_value, row_name, text_value
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory import AGENT, PENDING
@@ -21,11 +21,8 @@ MANUAL_SESSION = "manual-"  # prefix of the session of a note that a person stor
 
 _NAMESPACES = {"decision": "decisions", "bugfix": "learnings", "security_note": "security", "security_alert": "security"}
 _EXCLUSION_REASONS = {"sensitive": "is marked sensitive there", "prompt": "is a prompt", "summary": "is a summary of a session"}
-_COLUMNS = (
-    *("id", "memory_session_id", "project", "text", "type", "title", "narrative", "facts", "created_at_epoch"),
-    "merged_into_project",
-)
-_ITEM_COLUMNS = ("id", "project_id", "kind", "type", "title", "text", "narrative", "facts", "created_at_epoch")
+_COLUMNS = tuple("id memory_session_id project text type title narrative facts created_at_epoch merged_into_project".split())
+_ITEM_COLUMNS = tuple("id project_id kind type title text narrative facts created_at_epoch".split())
 
 
 def default_path(environment: Mapping[str, str]) -> str:
@@ -56,7 +53,10 @@ def read_claude_mem(path: str, here: Project) -> SourceReading:
     with foreign_database.open_database(path, reading, _usual_folder()) as database:
         database.require_table("observations", CLAUDE_MEM)
         names = {row.get("id"): text_value(row, "name") for row in database.select_rows("projects", ("id", "name"))}
-        _read_observations(database, here, reading)
+        for row in database.select_rows("observations", _COLUMNS):
+            project_name = text_value(row, "merged_into_project") or text_value(row, "project")
+            is_persons = text_value(row, "memory_session_id").startswith(MANUAL_SESSION)
+            _add_observation(f"observations/{row_name(row)}", row, project_name, here, reading, is_persons=is_persons)
         for row in database.select_rows("memory_items", _ITEM_COLUMNS):
             project_name = names.get(row.get("project_id"), "")
             is_persons = text_value(row, "kind") == "manual"
@@ -66,17 +66,9 @@ def read_claude_mem(path: str, here: Project) -> SourceReading:
                 _add_observation(f"memory_items/{row_name(row)}", row, project_name, here, reading, is_persons=is_persons)
     if reading.rows:
         folder_name = os.path.basename(here.names[-1])
-        reading.remarks.append(
-            f"{CLAUDE_MEM} tells projects apart by the folder's name alone: notes about another {folder_name} come, too"
-        )
+        remark = "tells projects apart by the folder's name alone: notes about another"
+        reading.remarks.append(f"{CLAUDE_MEM} {remark} {folder_name} come, too")
     return reading
-
-
-def _read_observations(database: ForeignDatabase, here: Project, reading: SourceReading) -> None:
-    for row in database.select_rows("observations", _COLUMNS):
-        project_name = text_value(row, "merged_into_project") or text_value(row, "project")
-        is_persons = text_value(row, "memory_session_id").startswith(MANUAL_SESSION)
-        _add_observation(f"observations/{row_name(row)}", row, project_name, here, reading, is_persons=is_persons)
 
 
 def _add_observation(
@@ -92,7 +84,7 @@ def _add_observation(
         reading.left_out["is empty"] += 1
     else:
         at_ms = milliseconds_value(row, "created_at_epoch", a_second=MILLISECONDS)
-        namespace = choose_namespace(kind)
+        namespace = _NAMESPACES.get(kind, "learnings")
         trust, status = ("import", "active") if is_persons else ("tool", PENDING)
         reading.add(kind or "note", location, content, at_ms, here.identity, namespace=namespace, trust=trust, status=status)
 
@@ -101,10 +93,6 @@ def _names_project(name: str, here: Project) -> bool:
     """Return whether a name is the current project's: its folder, or the main folder's name, a slash and a worktree's."""
     main = os.path.basename(here.names[-1])
     return name in (os.path.basename(here.root), main) or name.startswith(f"{main}/")
-
-
-def choose_namespace(kind: str) -> str:
-    return _NAMESPACES.get(kind, "learnings")
 
 
 def observation_text(row: Mapping[str, object]) -> str:
@@ -128,8 +116,8 @@ MAX_PROJECT_NAME = 100  # characters of a project's name
 
 _ENDED_COLUMNS = ("superseded_at", "superseded_by", "compressed_into", "hidden_at")
 _LITE_COLUMNS = (
-    *("id", "memory_session_id", "project", "type", "title", "narrative", "lesson_learned", "created_at_epoch"),
-    *("importance_set_at", *_ENDED_COLUMNS),
+    *"id memory_session_id project type title narrative lesson_learned created_at_epoch importance_set_at".split(),
+    *_ENDED_COLUMNS,
 )
 _FORBIDDEN_IN_NAMES = re.compile(r"[^a-zA-Z0-9_.-]")
 
@@ -181,5 +169,5 @@ def _add_lesson(row: Mapping[str, object], owner: str, reading: SourceReading) -
     kind = text_value(row, "type") or "note"
     trust, status = ("import", "active") if is_persons else (AGENT, "active") if is_manual else ("tool", PENDING)
     at_ms = milliseconds_value(row, "created_at_epoch", a_second=MILLISECONDS)
-    location = f"observations/{row.get('id')}"
-    reading.add(kind, location, content, at_ms, owner, namespace=choose_namespace(kind), trust=trust, status=status)
+    namespace = _NAMESPACES.get(kind, "learnings")
+    reading.add(kind, f"observations/{row.get('id')}", content, at_ms, owner, namespace=namespace, trust=trust, status=status)

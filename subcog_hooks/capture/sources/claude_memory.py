@@ -93,12 +93,9 @@ def find_loaded_files(config: str) -> Iterator[str]:
 
 def find_files(config: str) -> Iterator[str]:
     """Yield all files that `read_claude_memory` would read."""
-    for folder in find_memory_folders(config):
+    for folder in [*find_memory_folders(config), *filter(None, [configured_folder(config)])]:
         yield from find_topic_files(folder)
         yield os.path.join(folder, INDEX)
-    if configured := configured_folder(config):
-        yield from find_topic_files(configured)
-        yield os.path.join(configured, INDEX)
     yield from find_loaded_files(config)
 
 
@@ -207,9 +204,6 @@ def find_topic_files(folder: str) -> Iterator[str]:
         for name in sorted(names):
             if name.lower().endswith(SUFFIX) and name != INDEX:
                 yield os.path.join(parent, name)
-
-
-# ---- the folder behind a project's name ------------------------------------------------------------------------------------
 
 
 def find_folder(sessions: str) -> str | None:

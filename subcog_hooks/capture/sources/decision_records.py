@@ -22,10 +22,7 @@ _FOLDERS = frozenset(parent + name for parent in _PARENTS for name in _NAMES)
 
 def find_record_folders(root: str) -> list[str]:
     """Return the folders of a repository that hold decision records, relative to its root."""
-    configured = _configured_folder(root)
-    paths = dict.fromkeys([configured] if configured else [])
-    paths.update(dict.fromkeys(_find_usual_folders(root, "")))
-    return list(paths)
+    return list(dict.fromkeys([*filter(None, [_configured_folder(root)]), *_find_usual_folders(root, "")]))
 
 
 def _configured_folder(root: str) -> str:
@@ -58,7 +55,7 @@ def read_decision_records(here: Project, only: str | None = None) -> SourceReadi
     reading = SourceReading(ADR, f"{here.identity}/")
     reading.is_whole = False  # records are archived by their files, as all Markdown
     record_folders = (
-        [os.path.abspath(only)] if only else [os.path.join(here.root, folder) for folder in find_record_folders(here.root)]
+        [os.path.abspath(only)] if only else [os.path.join(here.root, name) for name in find_record_folders(here.root)]
     )
     if not record_folders or (only and not os.path.isdir(only)):
         raise UsageError(f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")

@@ -137,7 +137,7 @@ def _split_message(message: str) -> tuple[str, list[str]]:
         lines = [line for line in block.split("\n") if line.strip() and not _TRAILER.match(line)]
         if is_fenced or any(map(_CODE.match, lines)):
             continue
-        prose = (_drop_revert_note(text) for text in _join_lines(lines))
+        prose = (_REVERT_NOTE.sub("", text).strip() for text in _join_lines(lines))
         paragraphs += [text for text in prose if text and not _CHANGE_OF_FILE.match(text)]
     return subject, paragraphs
 
@@ -149,10 +149,6 @@ def _join_lines(lines: list[str]) -> list[str]:
         re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", " ".join(" ".join(lines[start:end]).split()))
         for start, end in pairwise([*starts, len(lines)])
     ]
-
-
-def _drop_revert_note(paragraph: str) -> str:
-    return _REVERT_NOTE.sub("", paragraph).strip()
 
 
 def _reason_kind(sentence: str, context: str) -> str:
@@ -353,9 +349,8 @@ def _run_git_log(
         raise UsageError(f"the history was not read within {LIMIT_S:.0f} s", "give --since, such as --since 2025-01-01")
     if code:
         messages = complaint.decode("utf-8", "replace").strip().splitlines()
-        raise UsageError(
-            f"git log failed: {messages[0] if messages else f'exit code {code}'}", "look whether `git log` works here"
-        )
+        message = messages[0] if messages else f"exit code {code}"
+        raise UsageError(f"git log failed: {message}", "look whether `git log` works here")
 
 
 def _kill_git(process: subprocess.Popen[bytes]) -> None:

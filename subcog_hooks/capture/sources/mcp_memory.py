@@ -20,20 +20,10 @@ FILE = "sqlite_vec.db"
 _NO_TAG = "untagged"  # the program's tag for memories without tags
 _AGENT_TAG = "agent:"  # prefix of the tag with the agent that stored a memory over HTTP
 _HARVEST_TAGS = ("session-harvest", "harvest:")  # prefixes of the tags of memories that it extracted from sessions
-_GENERATED_TAGS = (
-    {"cluster", "compressed"},
-    {"association", "discovered"},
-    {"auto-generated"},
-)  # tags of its summaries and links
+_GENERATED_TAGS = ({"cluster", "compressed"}, {"association", "discovered"}, {"auto-generated"})  # tags of summaries and links
 _OWN_TAG = "harvest-tracker"  # tag of its own bookkeeping
-_NAMESPACES = {
-    "decision": "decisions",
-    "pattern": "patterns",
-    "convention": "patterns",
-    "reference": "context",
-    "context": "context",
-    "task": "progress",
-}
+_NAMESPACES = {"decision": "decisions", "pattern": "patterns", "convention": "patterns"}
+_NAMESPACES |= {"reference": "context", "context": "context", "task": "progress"}
 _COLUMNS = ("id", "content_hash", "content", "tags", "memory_type", "created_at", "deleted_at", "superseded_by")
 
 

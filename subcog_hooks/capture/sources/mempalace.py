@@ -20,25 +20,15 @@ from subcog_hooks.store.memory import AGENT, MAX_ENTRY, PENDING
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"
 GRAPH_FILE = "knowledge_graph.sqlite3"
-PALACE_FOLDERS = (
-    "MEMPALACE_PALACE_PATH",
-    "MEMPALACE_PALACE",
-    "MEMPAL_PALACE_PATH",
-)  # the environment variables that move its folder
+PALACE_FOLDERS = ("MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH")  # the variables that move its folder
 MAX_CONFIG = 1_000_000  # bytes of its config.json
 
 _DRAWERS = "mempalace_drawers"  # the collection of drawers; the other collection points to it
 _MINER = "mempalace"  # the miner's name, which files pieces of files and transcripts
 _MINED_ROOMS = {"decision": "decisions", "preference": "patterns"}  # rooms of mined decisions and preferences
 _NAMESPACES = {"decisions": "decisions", "preferences": "patterns", **_MINED_ROOMS}
-_KEYS = (
-    *("chroma:document", "wing", "room", "type", "added_by", "filed_at", "chunk_index", "parent_drawer_id"),
-    *("extract_mode", "ingest_mode"),
-)
-_FACT_COLUMNS = (
-    *("id", "subject", "predicate", "object", "valid_from", "valid_to"),
-    *("source_file", "adapter_name", "extracted_at"),
-)
+_KEYS = ("chroma:document", *"wing room type added_by filed_at chunk_index parent_drawer_id extract_mode ingest_mode".split())
+_FACT_COLUMNS = tuple("id subject predicate object valid_from valid_to source_file adapter_name extracted_at".split())
 
 
 def _config_folder(environment: Mapping[str, str]) -> str:
@@ -86,9 +76,6 @@ def read_palace(path: str) -> SourceReading:
     return reading
 
 
-# ---- drawers --------------------------------------------------------------------------------------------------------------
-
-
 def _read_drawers(file: str, reading: SourceReading) -> None:
     with foreign_database.open_database(file, reading, _config_folder({})) as database:
         database.require_table("embedding_metadata", MEMPALACE)
@@ -122,9 +109,7 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
     first = pieces[0]
     room = text_value(first, "room")
     is_mined = text_value(first, "added_by") == _MINER or bool(text_value(first, "ingest_mode"))
-    content = "".join(
-        str(piece.get("chroma:document") or "") for piece in pieces
-    ).strip()  # agents' drawers are cut without overlap
+    content = "".join(str(piece.get("chroma:document") or "") for piece in pieces).strip()  # they are cut without overlap
     if room == "_registry":
         reading.left_out["is an entry of its register"] += 1
     elif text_value(first, "type") == "diary_entry" or room == "diary":
@@ -146,9 +131,6 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
             trust="tool" if is_mined else AGENT,
             status=PENDING if is_mined else "active",
         )
-
-
-# ---- facts ----------------------------------------------------------------------------------------------------------------
 
 
 def _read_facts(file: str, reading: SourceReading) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text, split_at_headings
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
@@ -71,11 +71,8 @@ def _add_day(name: str, text: str, owner: str | None, reading: SourceReading) ->
 
 def _parse_turns(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield the turns of a day: the time, the kind (a turn or a summary of several), and the text."""
-    headings = list(_TURN.finditer(text))
-    ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    for heading, end in zip(headings, ends, strict=False):  # a day can have no turn
-        kind = "summary" if _COMPACT.match(heading[0]) else "turn"
-        yield heading[1], kind, _ANCHOR.sub("", text[heading.end() : end]).strip()
+    for heading, body in split_at_headings(_TURN, text):
+        yield heading[1], "summary" if _COMPACT.match(heading[0]) else "turn", _ANCHOR.sub("", body).strip()
 
 
 def _turn_time_ms(name: str, time: str) -> int:

@@ -17,18 +17,14 @@ from subcog_hooks.store.memory import PENDING
 UPSTREAM = "subcog"
 INDEX_FILE = "index.db"
 
-_AUTOMATIC_SOURCES = (
-    "auto-capture",
-    "auto-captured",
-    "pre-compact",
-    "precompact",
-)  # tags and sources of memories that were captured automatically
+# tags and sources of memories that were captured automatically
+_AUTOMATIC_SOURCES = ("auto-capture", "auto-captured", "pre-compact", "precompact")
 _SYSTEM_NAMESPACES = ("help", "prompts")  # namespaces that hold no memories
 _USER_DOMAIN = "user"  # the domain of memories about no project
 _TEXTS = "memories_fts_content"  # the table behind the full-text table: c0 is the id, c1 the content
 _COLUMNS = (
-    *("id", "namespace", "domain", "project_id", "branch", "file_path", "status", "created_at", "tags", "source"),
-    *("tombstoned_at", "expires_at", "is_summary", "content"),
+    *"id namespace domain project_id branch file_path status created_at tags source tombstoned_at expires_at".split(),
+    *("is_summary", "content"),
 )
 
 
@@ -75,9 +71,7 @@ def _add_memory(row: Mapping[str, object], content: str, reading: SourceReading)
     tags = tags_value(row, "tags")
     name, kind = text_value(row, "project_id"), text_value(row, "namespace") or "learnings"
     domain = text_value(row, "domain")
-    is_caught = (
-        any(tag.lower() in _AUTOMATIC_SOURCES for tag in tags) or text_value(row, "source").lower() in _AUTOMATIC_SOURCES
-    )
+    is_caught = not {tag.lower() for tag in (*tags, text_value(row, "source"))}.isdisjoint(_AUTOMATIC_SOURCES)
     is_waiting = is_caught or text_value(row, "status").lower() == PENDING
     expires = milliseconds_value(row, "expires_at") or None
     file = text_value(row, "file_path")
