@@ -79,7 +79,6 @@ def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) ->
 
 
 def _difference(new: Claim, old: Claim, length: int) -> str | None:
-    """Describe how two clauses differ. length: words of the shorter note."""
     shared = new.words & old.words
     if not shared - EVERYDAY:
         return None

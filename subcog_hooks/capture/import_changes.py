@@ -119,10 +119,7 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
 
 
 def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[str]:
-    """Return the ids of sections that the user has forgotten under another id.
-
-    Such a section was purged, belongs to a document forgotten as a whole, or comes from a renamed file.
-    """
+    """Return the sections that the user has forgotten: purged, as a whole document, or under another name of their file."""
     sections = {row.memory.id: location for location, row in unseen}
     wholes = {
         id_: SECTION_PREFIX + hash_content(location.partition("#")[0])[:12]
@@ -171,10 +168,6 @@ def _clamp_dates(memory: Memory, before: Memory | None, time_ms: int) -> Memory:
 
 
 def _drop_invalid_cues(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
-    """Return a memory without the triggers and paths that this version refuses, and the reasons.
-
-    No reason is given for an entry with a secret.
-    """
     faults: list[InvalidMemory] = []
     valid: dict[str, object] = {}
     for name, check in _PATTERNS.items():
@@ -218,7 +211,6 @@ def _brings_cues(before: Memory, memory: Memory, options: ImportOptions) -> bool
 
 
 def _choose_replacement(before: Memory, memory: Memory, row: jsonl.Row, options: ImportOptions) -> Memory:
-    """Return the memory that replaces `before`. Raises InvalidMemory unless --replace or the file's section allows it."""
     if options.keeps_users and before.trust == USER:
         raise InvalidMemory(f"{memory.id} is the person's own", "ask the person, then give --as-user")
     if options.keeps_users and (before.status == "deleted" or (before.status == PENDING and not options.waits)):
@@ -265,7 +257,6 @@ def keeps_file_fields(before: Memory, after: Memory) -> bool:
 
 
 def _has_same_content(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:
-    """Return whether the same audience has this content already. It is asked only for rows without an id."""
     key = (memory.content_hash, audience_of(memory.scope, memory.project))
     if key in hashes:
         return True

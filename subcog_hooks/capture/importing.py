@@ -118,7 +118,6 @@ def _read_whole_lines(file: TextIO, name: str) -> Iterator[str]:
 
 
 def _replace_unsafe_id(row: jsonl.Row, location: str, report: ImportReport) -> jsonl.Row:
-    """Return the row with an id that can be used here: the id is looked up before the other fields are redacted."""
     identifier = row.memory.id
     if row.has_id and (name := safe_id(identifier)) != identifier:
         row.memory = row.memory.with_changes(id=name)
@@ -153,7 +152,6 @@ def find_markdown_files(folder: str) -> Iterator[str]:
 
 
 def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
-    """Yield the sections of a Markdown file. Their ids follow from their headings, so a second import adds nothing."""
     name = name_in_sources(file, options.root)
     try:
         raw = read_regular(file, MAX_MARKDOWN + 1)

@@ -66,7 +66,6 @@ def find_status(text: str) -> str:
 
 
 def _parse_status_section(body: str) -> str:
-    """Return the status from paragraphs that hold nothing else: an ended status, else the first."""
     statuses: list[str] = []
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
         lines = [parse_status(line.lstrip("-*+ \t")) for line in paragraph.strip().split("\n")]
@@ -215,7 +214,6 @@ def parse_date_ms(date: str) -> int | None:
 
 
 def _find_date(text: str) -> str:
-    """Return the date of a line `Date: 2026-03-02` near a decision record's top, else ""."""
     match = _DATE_LINE.search(text[:_MAX_PREAMBLE])
     return match[1] if match else ""
 
@@ -291,7 +289,6 @@ def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
 
 
 def _sole_top_heading(tokens: list[Token]) -> Token | None:
-    """Return the document's title: its first heading, if no other is of the first level."""
     headings = [token for token in tokens if token.type == "heading_open"]
     tops = [token for token in headings if token.tag == "h1"]
     return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None

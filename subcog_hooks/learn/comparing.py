@@ -82,10 +82,7 @@ def propose_repeated(
 
 
 def _session_memories(store: Store | None) -> dict[str, Memory]:
-    """Return the memories in the person's words from sessions, by id, in the order in which they replace others.
-
-    A superseded one counts as long as its successor exists, since a session has said it.
-    """
+    """Return the memories from sessions, in the order in which they replace others; superseded ones with a successor count."""
     memories = {
         memory.id: memory
         for memory in (store.all((PENDING, SUPERSEDED, "active", "deleted")) if store else ())
@@ -126,7 +123,6 @@ def _reread_heard(
 
 
 def _propose_in_context(proposal: Proposal, options: LearningOptions) -> Proposal:
-    """Return a proposal with its kind and files from the rows before its turn."""
     try:
         turns = transcript.read_turns_at(proposal.path, proposal.turn.offset)
     except OSError:
@@ -136,7 +132,6 @@ def _propose_in_context(proposal: Proposal, options: LearningOptions) -> Proposa
 
 
 def _mark_superseded(store: Store, ids: Sequence[str], successor_id: str) -> None:
-    """Mark waiting proposals as superseded by one with the same meaning; answered ones stay."""
     waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != successor_id]
     if waiting and successor_id in store.by_ids([successor_id]):
         store.modify(waiting, lambda memory: memory.with_changes(status=SUPERSEDED, superseded_by=successor_id))

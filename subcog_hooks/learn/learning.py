@@ -53,8 +53,6 @@ def learn(
 
 
 class _LearningRun:
-    """A run over transcripts with its tools and its report."""
-
     __slots__ = ("_options", "_pace", "_session_folders", "_state", "_store", "report")
 
     def __init__(self, store: Store | None, state: State | None, options: LearningOptions, pace: Pace) -> None:
@@ -93,14 +91,12 @@ class _LearningRun:
             self.report.problems.append(f"{file.path} cannot be read: {error.strerror}")
 
     def _goes_on(self) -> bool:
-        """Return whether the pace lets the run go on; note in the report if not."""
         self.report.is_cut_short = not self._pace.goes_on()
         return not self.report.is_cut_short
 
     def _store_reading(
         self, reading: transcript.TranscriptReading, path: str, progress: learned.ReadPosition, *, is_noted: bool
     ) -> None:
-        """Store a reading's proposals. is_noted: note the transcript's progress, too."""
         store, options, session_folders, report = self._store, self._options, self._session_folders, self.report
         report.damaged += reading.damaged
         report.turns += len(reading.turns)
@@ -167,7 +163,6 @@ class _LearningRun:
 
 
 def _is_sure(proposal: Proposal, fit: Fit) -> bool:
-    """Return whether a turn is proposed by itself: for its certainty, or as a probable correction of the agent."""
     corrects = proposal.judgement.corrects and proposal.turn.kind not in BARS
     return corrects or proposal.certainty >= BARS.get(proposal.turn.kind, fit.bar)
 

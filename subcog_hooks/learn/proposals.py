@@ -1,9 +1,9 @@
 """Proposals of a run over sessions: chosen, stored and reported."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, sum_removed
@@ -12,9 +12,13 @@ from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
+from subcog_hooks.learn.fixes import FixProposal, SessionTimes
+from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
+from subcog_hooks.learn.transcript_files import SessionFolders
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge_turn
 from subcog_hooks.redaction.redact import redact
+from subcog_hooks.store import learned
 from subcog_hooks.store.memory import (
     AGENT,
     MODEL,
@@ -26,32 +30,9 @@ from subcog_hooks.store.memory import (
     hash_content,
     now_ms,
 )
+from subcog_hooks.store.store import Store
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from typing import Protocol, TypeVar
-
-    from subcog_hooks.learn.fixes import FixProposal, SessionTimes
-    from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
-    from subcog_hooks.learn.transcript_files import SessionFolders
-    from subcog_hooks.store import learned
-    from subcog_hooks.store.store import Store
-
-    class Storable(Protocol):
-        """A proposal that can be stored: a turn's, a model's or a command's."""
-
-        removed: Removed
-
-        @property
-        def id(self) -> str: ...
-        @property
-        def source(self) -> str: ...
-        @property
-        def folder(self) -> str: ...
-        def row(self, root: str | None, now: int) -> Row: ...
-
-    AnyProposal = TypeVar("AnyProposal", bound=Storable)
+AnyProposal = TypeVar("AnyProposal", bound="Proposal | FixProposal")
 
 TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of session memories: our own, and other programs'
 MAX_EVIDENCE = 500  # characters
@@ -132,7 +113,6 @@ class Proposal:
         }
 
     def _paths(self, root: str | None) -> tuple[str, ...]:
-        """Return the glob for its files: the files beside the file of a corrected call with the same suffix."""
         before = self.turn.before
         if self.kind != turn_scores.CORRECTION or not before.path or not (before.changed or before.outcome == CALL_REFUSED):
             return ()

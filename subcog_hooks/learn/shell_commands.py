@@ -107,7 +107,6 @@ def read_command(text: str, folder: str = "") -> Command | None:
 
 
 def _relative_word(word: str, folder: str) -> str:
-    """Return a word with its path relative to the folder, or with a tilde for the home folder."""
     for base, sign in ((folder.rstrip("/"), ""), (os.path.expanduser("~"), "~/")):
         if base and word.startswith(f"{base}/"):
             return sign + word[len(base) + 1 :] or "."
@@ -177,7 +176,6 @@ def find_change(failed: Command, worked: Command, printed: str) -> FormChange | 
 
 
 def _prefix_change(failed: Command, worked: Command) -> FormChange | None:
-    """Return a change of folder or variables before the same words."""
     added = [variable for variable in worked.variables if variable not in failed.variables]
     if failed.folder != worked.folder:
         is_plain = not failed.folder and not worked.folder.startswith(("/", "~", "..", "-"))
@@ -204,7 +202,6 @@ def _option_change(old: Sequence[str], new: Sequence[str]) -> FormChange | None:
 
 
 def _program_change(old: Sequence[str], new: Sequence[str], printed: str) -> FormChange | None:
-    """Return a change of the program, or of words before it, with the same words behind it."""
     same = 0
     while same < min(len(old), len(new)) and old[-1 - same] == new[-1 - same]:
         same += 1
@@ -227,7 +224,6 @@ def _program_change(old: Sequence[str], new: Sequence[str], printed: str) -> For
 
 
 def _target_change(old: Sequence[str], new: Sequence[str]) -> FormChange | None:
-    """Return a change of a runner's script, recipe or target."""
     if old[0] != new[0] or old[0] not in _RUNNERS or len(old) > MAX_CHANGED or len(new) > MAX_CHANGED:
         return None
     is_plain = all(_WORD.fullmatch(word) for word in (*old[1:], *new[1:]))
@@ -254,7 +250,6 @@ def _is_option(word: str) -> bool:
 
 
 def _is_shareable(change: FormChange) -> bool:
-    """Return whether both forms are short and plain, without secrets and paths of this machine."""
     for text in (change.failed, change.worked):
         if not text.isprintable() or not text.isascii() or "`" in text or redact(text).text != text or may_hold_secret(text):
             return False

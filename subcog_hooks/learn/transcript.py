@@ -122,7 +122,6 @@ def _read_lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]
 
 
 def _is_whole(line: bytes) -> bool:
-    """Return whether a line without an end is a row: half a row is no JSON."""
     try:
         return isinstance(_parse_row(line), dict)
     except (ValueError, RecursionError):
@@ -254,7 +253,6 @@ class _Reader:
         return sorted((turn for turn in turns if not self._begun.get(turn.session)), key=lambda turn: turn.offset)
 
     def _assign_stretch(self, row: Mapping[str, object], *, begins: bool) -> None:
-        """Assign a row to its stretch. begins: the row begins a new one."""
         identifier = row.get("uuid")
         if not isinstance(identifier, str):
             return
@@ -308,7 +306,6 @@ class _Reader:
         return Before(call.tool, call.path, call.command, CALL_REFUSED, changed=self._before.changed)
 
     def _note_context(self, row: Mapping[str, object], words: list[tuple[str, str]], offset: int, *, is_new: bool) -> None:
-        """Note a row's effects on the context of the next turn and the next command."""
         before = self._before
         if words and words[0][0] not in (ANSWER, QUEUED):
             self._before = Before()

@@ -145,7 +145,6 @@ def _texts_of_attachment(row: Row) -> list[tuple[str, str]]:
 
 
 def _declared_kind(row: Row) -> str:
-    """Return the kind in a row's own fields, "" if the person did not type it."""
     origin, source = row.get("origin"), row.get("promptSource")
     if origin is not None and not (isinstance(origin, Mapping) and origin.get("kind") == "human"):
         return ""
@@ -156,7 +155,6 @@ def _declared_kind(row: Row) -> str:
 
 
 def _read_answers(row: Row, results: Sequence[Row]) -> list[str]:
-    """Return the person's answers to the refused calls of a row's results, "" for none."""
     feedback = row.get("userFeedback")
     if is_refused_by_user(row) and isinstance(feedback, str):
         return [feedback.strip()]

@@ -103,7 +103,6 @@ def judge_turn(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
 
 
 def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int) -> str:
-    """Return the sure sentences in their order around the surest, with the sentence that it refers to."""
     chosen = {best}
     if best and sentences[best].text.lower().startswith(REFERRING_WORDS):
         chosen.add(best - 1)

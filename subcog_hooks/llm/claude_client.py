@@ -73,7 +73,6 @@ def _end_with_pipe(lifeline: int) -> None:
 
 
 def _adopt_orphans() -> None:
-    """Take over each descendant that loses its parent, where the system can."""
     if sys.platform != "linux":
         return
     try:
@@ -85,7 +84,6 @@ def _adopt_orphans() -> None:
 
 
 def _end_descendants() -> None:
-    """End all descendants, also new ones. Only Linux lists them."""
     give_up_at = time.monotonic() + ENDING_S
     while (descendants := _find_descendants()) and time.monotonic() < give_up_at:
         for process in descendants:
@@ -223,7 +221,6 @@ def _read_into(printed: bytearray, process: subprocess.Popen[bytes], lifeline: L
 
 
 def _end_client(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
-    """End the client with all of its processes. Return its exit code."""
     lifeline.cut()
     if sys.platform == "win32":
         process.kill()

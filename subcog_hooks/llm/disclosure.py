@@ -220,10 +220,6 @@ def _may_be_random(run: str) -> bool:
 
 
 def _has_other_telltale(text: str, lowered: str) -> bool:
-    """Return whether another sign tells a secret.
-
-    Signs are a tool's option, a file of logins, a PIN, a parameter, a webhook, or a word of another language.
-    """
     return (
         (any(tool in lowered for tool in _TOOLS) and any(option in text for option in _TOOL_OPTIONS))
         or ("machine " in lowered and " login " in lowered and " password " in lowered)
@@ -235,7 +231,6 @@ def _has_other_telltale(text: str, lowered: str) -> bool:
 
 
 def _has_login_with_host(text: str) -> bool:
-    """Return whether there is `user:password@host`, in a URL with odd signs or in the form of scp."""
     if "://" in text and any(_has_odd_login(piece) for piece in text.split("://")[1:]):
         return True
     for word in text.split():
@@ -247,10 +242,6 @@ def _has_login_with_host(text: str) -> bool:
 
 
 def _has_telling_word(lowered: str) -> bool:
-    """Return whether a word tells a secret.
-
-    Examples: a line of .pgpass, a PIN, or a possible password beside its name in another language.
-    """
     words = lowered.split()
     if lowered.count(":") >= _COLONS_OF_PGPASS and any(map(_is_line_of_pgpass, words)):
         return True
@@ -263,10 +254,6 @@ def _has_telling_word(lowered: str) -> bool:
 
 
 def _has_other_assignment(text: str) -> bool:
-    """Return whether another assignment may hold a secret.
-
-    A less telling name has a random-looking value, or a parameter of a URL may be a secret.
-    """
     for sign in "=:":
         for name, value in pairwise(text.split(sign)):
             word = name.rstrip(" \t\"'`])*").translate(_WORDS).replace("_", " ").replace("-", " ").split()[-1:]
@@ -300,7 +287,6 @@ def _has_odd_login(after_scheme: str) -> bool:
 
 
 def _has_token(text: str, prefix: str) -> bool:
-    """Return whether a token with this prefix stands in a text: not inside a word, and long enough."""
     position = text.find(prefix)
     while position >= 0:
         end = position + len(prefix)
@@ -333,7 +319,6 @@ def _has_login(text: str) -> bool:
 
 
 def _is_variable(password: str) -> bool:
-    """Return whether a password in a URL is a variable: `$NAME`, `${NAME}`, `{name}`, `%NAME%`; but `%21` is a `!`."""
     for before, after in (("${", "}"), ("{", "}"), ("%", "%"), ("$", "")):
         if password.startswith(before) and password.endswith(after):
             return password[len(before) : len(password) - len(after)].isidentifier()
@@ -391,7 +376,6 @@ def _first_value(text: str) -> str:
 
 
 def _is_value(value: str) -> bool:
-    """Return whether a value is more than a variable's name, a mask, or nothing."""
     value = value.rstrip(".:!?")
     return len(value) > 2 and not value.startswith(("$", "%")) and any(map(str.isalnum, value))
 

@@ -132,7 +132,6 @@ def _key_from_environment(variable: str) -> str:
 
 
 def _key_from_file(path: str, home: Home) -> str:
-    """Return the key in a file that nobody else can read. Raises ConfigError."""
     path = os.path.join(home.root, os.path.expanduser(path))
     try:
         descriptor = open_regular(path)
@@ -239,7 +238,6 @@ def _answer_text(provider: Provider, body: bytes) -> str:
 
 
 def _text_of_blocks(blocks: list[dict[str, object]]) -> str:
-    """Return the tool's input as JSON, else the joined texts."""
     import json
 
     for block in blocks:

@@ -90,7 +90,6 @@ def _copy_in_latin1(text: str) -> bytes:
 
 
 def _candidate_values(row: EverydayRow, data: bytes) -> Iterator[tuple[int, int, Callable[[str], bool]]]:
-    """Yield start, end and judge of each value of a row in `data`."""
     for match in _compile_pattern(row.pattern).finditer(data):
         for item in _compile_pattern(row.items).finditer(data, *match.span(1)) if row.items else (match,):
             for group in range(1, len(item.groups()) + 1):
@@ -126,7 +125,6 @@ _KINDS = tuple(SECRET_NOUNS)
 
 @cache
 def _noun_automaton() -> re2.Set:
-    """Return an automaton that finds in one pass the kinds of nouns in a text."""
     words = re2.Set.SearchSet(_re2_options())
     for kind in _KINDS:
         words.Add(_words_pattern(kind).encode("latin-1"))
@@ -144,7 +142,6 @@ def _compile_pattern(pattern: str) -> re2._Regexp:
 
 
 def _words_pattern(kind: str) -> str:
-    """Return a pattern of the words of a kind: short words stand alone, and a blank matches any joint."""
     words = [(word, re2.escape(word).replace(r"\ ", "[ _-]")) for word in SECRET_NOUNS[kind]]
     return "(?:" + "|".join(rf"\b{pattern}s?\b" if len(word) <= MAX_WHOLE_WORD else pattern for word, pattern in words) + ")"
 

@@ -131,7 +131,6 @@ def remove_private(text: str) -> tuple[str, int]:
 
 
 def _mentions_private_tag(text: str) -> bool:
-    """Return whether a text has the tag's word, in letters of any width, with or without invisible characters."""
     for opening in _OPENINGS:
         if opening in text:
             break

@@ -150,7 +150,6 @@ def mixes_letters(text: str) -> bool:
 
 
 def _classify_value(text: str, start: int, end: int, head: str, has_secret: Callable[[str], bool]) -> str:
-    """Return the kind of the value at `start` to `end`, "" if it is no secret."""
     value = text[start:end]
     decoded = _decode_base64(value)
     if decoded is not None:
@@ -182,7 +181,6 @@ def _classify_value(text: str, start: int, end: int, head: str, has_secret: Call
 
 
 def _is_named(text: str, start: int, end: int) -> bool:
-    """Return whether a name such as "token" stands close to the value in the same sentence."""
     before = text[max(0, start - _BEFORE) : start]
     before = before[max((cut.end() for cut in _SENTENCE.finditer(before)), default=0) :]
     if _NAME.search(before):
@@ -194,7 +192,6 @@ def _is_named(text: str, start: int, end: int) -> bool:
 
 
 def _looks_like_path(value: str) -> bool:
-    """Return whether `value` is a path, an attribute or a version: short words or numbers between signs."""
     parts = re.split(r"[/.\\:]", value)
     return len(parts) >= 3 and max(map(len, parts)) < MIN_ALONE
 

@@ -102,7 +102,6 @@ def _foreign_names() -> re2._Regexp:
 
 
 def _is_field(text: str, position: int) -> bool:
-    """Return whether the name around `position` is a shell option or a field of a connection string or of a query."""
     return re.search(r"(?:--|[;?&] ?)[\w.-]*$", text[max(0, position - 40) : position]) is not None
 
 
@@ -131,7 +130,6 @@ def find_vendor_secrets(text: str, data: bytes) -> Iterator[tuple[int, int, str]
 
 
 def _entropy(text: str) -> float:
-    """Return the Shannon entropy of the characters of `text`, in bits a character."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 

@@ -130,7 +130,6 @@ _WIDE = r"[A-Za-z0-9_.=+/~%$:,-]"
 
 
 def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
-    """Return a pattern of all prefixes, each with its minimum number of characters of a class behind it."""
     prefixes_by_length: dict[int, list[str]] = {}
     for prefix, length in sorted(table, key=lambda row: row[1]):
         prefixes_by_length.setdefault(length, []).append(re.escape(prefix))
@@ -161,16 +160,11 @@ _GATE_REPETITIONS = 8  # Exact counts would fill RE2's automaton on a megabyte o
 
 
 def _may_have_secret(plain: str, data: bytes) -> bool:
-    """Return whether a text may have a secret: a test of a few microseconds that every matching text passes."""
     gate, ungated = _combined_gate()
     return gate.search(data) is not None or any(any(_match_rule(rule, plain, data)) for rule in ungated)
 
 
 def _find_visible_spans(text: str) -> list[_Span]:
-    """Return the spans in `text` with zero-width characters skipped.
-
-    They are removed before a model reads the text.
-    """
     if text.isascii() or _ZERO_WIDTH.isdisjoint(text):
         return _find_spans(text)
     positions = [position for position, character in enumerate(text) if character not in _ZERO_WIDTH]
@@ -308,7 +302,6 @@ def _all_rules() -> tuple[_Rule, ...]:
 
 
 def _make_rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Callable[[str], bool] | None = None) -> _Rule:
-    """Return the rule of a pattern: ours are texts, which need no second compilation, a plugin's are compiled."""
     source, flags = (pattern, re.ASCII) if isinstance(pattern, str) else (pattern.pattern, pattern.flags)
     without = _LOOK_AROUND.sub("", source)
     near = _compile_linear(without, flags)
@@ -321,7 +314,6 @@ def _make_rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Cal
 
 
 def _compile_linear(pattern: str, flags: int) -> re2._Regexp | None:
-    """Return RE2's form of a pattern, None if RE2 cannot express it."""
     if flags & re.VERBOSE and re.search(r"[\s#]", pattern):
         return None
     options = re2.Options()
@@ -344,7 +336,6 @@ def _shorten_repetition(repetition: re.Match[str]) -> str:
 
 @cache
 def _assignment_gate() -> re2._Regexp:
-    """Return a pattern that matches every text in which `find_assigned` finds a value, and more."""
     return re2.compile(_with_flags(_LOOK_AROUND.sub("", ASSIGNMENT_HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
 
 

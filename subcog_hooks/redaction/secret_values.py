@@ -275,7 +275,6 @@ def _is_stand_in(value: str) -> bool:
 
 
 def _is_generated(value: str) -> bool:
-    """Return whether `value` has the length and the mixture of characters of a generated secret."""
     return len(value) >= 20 and value.lower() != value != value.upper() and _has_digit(value)
 
 

@@ -328,7 +328,6 @@ def plan_setup(
 
 
 def _count_without_graph(connection: Connection) -> int:
-    """Return the approximate number of vectors that need a graph which this role may build, else 0."""
     row = connection.execute(
         "SELECT reltuples::bigint FROM pg_class WHERE oid = 'subcog.vectors'::regclass AND reltuples > %s"
         " AND pg_has_role(session_user, relowner, 'USAGE')"
@@ -350,7 +349,6 @@ def _require_own_schema(connection: Connection) -> None:
 
 
 def _plan_extension(connection: Connection, steps: SetupPlan) -> str:
-    """Plan the extension and return its schema, "" if the server does not offer it."""
     if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
         return ""
     steps.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")

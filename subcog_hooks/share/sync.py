@@ -247,7 +247,6 @@ class Sync:
             self._state.note_fetched(project, 0)
 
     def _without_vectors(self, project: str, records: Sequence[SyncRecord]) -> list[SyncRecord]:
-        """Return the records of sent memories whose vectors the server has lost, marked so."""
         if not self._tables.has_vectors:
             return []
         rows = self._server.execute("SELECT id, content_hash FROM subcog.vectors WHERE project = %s AND part = 0", (project,))
@@ -291,7 +290,6 @@ class Sync:
         return True
 
     def _fetch_all(self) -> bool:
-        """Fetch the server's changes, and return whether there were any."""
         until = share_batch.note_latest(self._server, self._state)
         sql = "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name"
         last_revisions: dict[str, int | None] = dict(self._server.execute(sql, (list(self._projects),)).fetchall())
@@ -316,7 +314,6 @@ class Sync:
         return has_fetched
 
     def _store_rows(self, project: str, rows: list[_ServerRow]) -> bool:
-        """Store fetched rows, then their records. Return whether any row was new."""
         records = self._state.records_by_id(project, [row.id for row in rows])
         rows = [row for row in rows if row.id not in records or row.revision > (records[row.id].revision or 0)]
         if not rows:
@@ -524,7 +521,6 @@ class Sync:
             self._send_batch(project, list(filter(None, batch)))
 
     def _outgoing(self, record: SyncRecord, memory: Memory | None, *, forced: bool = False) -> OutgoingMemory | None:
-        """Return the change to send for a memory, None for none. forced: even if the memory has not changed."""
         is_here = memory is not None and memory.scope == "project" and memory.project == record.project
         if not is_here or memory is None or memory.status == "deleted":
             if record.is_deleted and not forced:
@@ -592,7 +588,6 @@ def _staging_row(outgoing: OutgoingMemory) -> tuple[object, ...]:
 
 
 def _record_after_send(outgoing: OutgoingMemory, revision: int, is_deleted: bool) -> SyncRecord:
-    """Update the record of a memory that the server has accepted. is_deleted: the server had erased it for good."""
     record, memory = outgoing.record, outgoing.memory
     record.sending, record.missed = "", False
     document = outgoing.document or {}

@@ -208,7 +208,6 @@ def count_without_graph(connection: Connection, tables: TeamTables, request: Tea
 
 
 def _count_vectors(connection: Connection, request: TeamRequest) -> int:
-    """Return the planner's estimate of the number of vectors of the request's projects."""
     row = connection.execute(_COUNT_VECTORS, {"projects": list(request.projects), "model": model_name()}).fetchone()
     assert row is not None
     return int(row[0][0]["Plan"]["Plan Rows"])

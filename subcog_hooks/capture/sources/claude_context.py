@@ -120,7 +120,6 @@ def _follow_imports(file: str, root: str, widest: str, reading: SourceReading) -
 
 
 def _add_rule(context_root: ContextRoot, relative: str, reading: SourceReading) -> None:
-    """Add a rule: for every session of the project, or with globs for sessions that read a matching file."""
     file = os.path.join(context_root.root, relative)
     name = _display_path(file, context_root.root)
     location = context_location(context_root.name, "", name)

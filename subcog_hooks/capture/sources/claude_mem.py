@@ -90,7 +90,6 @@ def _add_observation(
 
 
 def _names_project(name: str, here: Project) -> bool:
-    """Return whether a name is the current project's: its folder, or the main folder's name, a slash and a worktree's."""
     main = os.path.basename(here.names[-1])
     return name in (os.path.basename(here.root), main) or name.startswith(f"{main}/")
 

@@ -145,7 +145,6 @@ def _read_folder(folder: str, config: str, reading: SourceReading, *, by_itself:
 
 
 def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading, *, by_itself: bool) -> None:
-    """Add the topic files of a folder and its index's own lines. name: prefix of their locations."""
     for file in find_topic_files(folder):
         location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
         if leads_out(file, folder):
@@ -158,7 +157,6 @@ def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReadin
 
 
 def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:
-    """Add MEMORY.md's own lines: a line that only links to a topic file is dropped."""
     size, parts = 0, {True: "", False: ""}
     for number, line in enumerate(text.splitlines(keepends=True)):
         size += len(line.encode())
@@ -244,7 +242,6 @@ def _folders_in_transcript(transcript: str) -> Iterator[str]:
 
 
 def _folder_by_slug(slug: str) -> str | None:
-    """Return the only folder on this disk whose path has this name, None for none or several."""
     matches: list[str] = []
     entries_left = MAX_COMPARED_NAMES
 

@@ -64,7 +64,6 @@ def read_handbook(folder: str) -> SourceReading:
 
 
 def _owner_of(folder: str) -> str | None:
-    """Return the identity of a folder's project, else the folder itself; None for a missing folder."""
     if not folder or not os.path.isdir(folder):
         return None
     return project_identity(project.find_project(folder)) or os.path.realpath(folder)

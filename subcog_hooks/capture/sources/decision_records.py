@@ -26,7 +26,6 @@ def find_record_folders(root: str) -> list[str]:
 
 
 def _configured_folder(root: str) -> str:
-    """Return the folder in the file of adr-tools, "" for none in this repository."""
     try:
         name = read_regular(os.path.join(root, ADR_TOOLS_FILE), MAX_FOLDER_NAME).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
@@ -37,7 +36,6 @@ def _configured_folder(root: str) -> str:
 
 
 def _find_usual_folders(root: str, below: str) -> Iterator[str]:
-    """Yield the folders with usual names, in any case. below: the searched folder, with its slash."""
     try:
         names = sorted(os.listdir(os.path.join(root, below)))
     except OSError:

@@ -145,7 +145,6 @@ def _connect(path: str) -> apsw.Connection:
 
 
 def _as_usage_error(path: str, location: str, error: Exception) -> UsageError:
-    """Convert an exception of SQLite to a UsageError. location: in the file."""
     if isinstance(error, apsw.BusyError):
         return UsageError(f"{path} is locked", "end the program that uses it")
     if isinstance(error, apsw.InterruptError):

@@ -121,7 +121,6 @@ def extract_reason(message: str) -> tuple[str, str]:
 
 
 def _split_message(message: str) -> tuple[str, list[str]]:
-    """Split a message into its subject line and its paragraphs of prose, each in one line."""
     blocks = [block for block in re.split(r"\n[ \t]*\n", message.replace("\r\n", "\n").strip()) if block.strip()]
     if blocks and _MERGE_SUBJECT.match(blocks[0]):
         blocks = blocks[1:]  # the title of the merged request follows
@@ -160,12 +159,10 @@ def _reason_kind(sentence: str, context: str) -> str:
 
 
 def _is_firm(text: str) -> bool:
-    """Return whether a text is long enough for a reason, and does not hedge."""
     return len(text) >= MIN_REASON_LENGTH and len(text.split()) >= MIN_REASON_WORDS and not _HEDGE.search(text)
 
 
 def _surrounding_text(sentences: list[str], number: int, max_length: int) -> str:
-    """Return the part of a paragraph around a sentence that fits: earlier sentences first."""
     first = last = number
     while first > 0 and len(" ".join(sentences[first - 1 : last + 1])) <= max_length:
         first -= 1
@@ -220,7 +217,6 @@ def _can_block(path: str) -> bool:
 
 
 def _find_special_files(root: str) -> Iterator[str]:
-    """Yield the entries of git's folders that are no plain files, and the included configurations."""
     folders = list(dict.fromkeys(project.git_folders(root)))
     configurations = [os.path.join(folder, name) for folder in folders for name in ("config", "config.worktree")]
     looked_at = 0
@@ -242,7 +238,6 @@ def _find_special_files(root: str) -> Iterator[str]:
 
 
 def _find_includes(configuration: str) -> Iterator[str]:
-    """Yield the files that a configuration of git includes, under any condition."""
     try:
         text = read_regular(configuration, MAX_GIT_CONFIG).decode("utf-8", "replace")
     except OSError:
@@ -305,7 +300,6 @@ def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -
 def _run_git_log(
     root: str, since: str | None, environment: Mapping[str, str], lifeline: Lifeline
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `git log` inside the context. Raises UsageError if it fails or takes too long."""
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):  # a repository can hold a program, too
         raise UsageError("git is not installed outside of this folder", "install it, or put it into PATH")
@@ -370,7 +364,6 @@ def _collect_errors(stream: IO[bytes], complaint: bytearray) -> None:
 
 
 def _split_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    """Yield the texts between NUL bytes, cut to MAX_COMMIT_MESSAGE bytes each."""
     text = bytearray()
     while piece := stream.read(READ_SIZE):
         first, *others = piece.split(b"\0")

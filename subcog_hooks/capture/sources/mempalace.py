@@ -32,7 +32,6 @@ _FACT_COLUMNS = tuple("id subject predicate object valid_from valid_to source_fi
 
 
 def _config_folder(environment: Mapping[str, str]) -> str:
-    """Return the folder of its configuration: the older one if it exists, else the system's convention."""
     home = os.path.expanduser("~")
     older = os.path.join(home, ".mempalace")
     if folder_name := environment.get("MEMPALACE_CONFIG_DIR", "").strip():

@@ -76,7 +76,6 @@ def _parse_turns(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _turn_time_ms(name: str, time: str) -> int:
-    """Return the time of a turn: the day from the file name, the hour from its heading, in an unknown zone."""
     try:
         return int(datetime.strptime(f"{name[:10]} {time}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp() * 1000)
     except ValueError:

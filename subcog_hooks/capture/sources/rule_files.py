@@ -51,7 +51,6 @@ def find_rule_files(name: str, root: str) -> list[str]:
 
 
 def _matches_pattern(pattern: str, folder: str, file: str) -> bool:
-    """Return whether a source's pattern matches a file; a pattern without a slash is a name at the root."""
     name = pattern.rpartition("/")[2]
     if not file.endswith(name.lstrip("*")):
         return False
@@ -103,7 +102,6 @@ def _add_rules(source: RuleSource, location: str, text: str, changed_ms: int, ow
 
 
 def _folder_glob(location: str) -> str:
-    """Return the glob for the folder of a nested AGENTS.md or rule folder, "" at the root."""
     folder = location.partition("/.cursor/")[0] if "/.cursor/" in location else os.path.dirname(location)
     plain = "".join(f"[{character}]" if character in "*?[{" else character for character in folder)
     return f"{plain}/**" if folder and not folder.startswith(".") else ""

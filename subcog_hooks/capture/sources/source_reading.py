@@ -196,7 +196,6 @@ def store_repository(path: str, usual: str = "") -> str:
 
 
 def _nearest_root(path: str) -> str:
-    """Return the nearest folder above a path that is a repository, without following links; "" for none."""
     folder = os.path.dirname(path)
     while not os.path.lexists(os.path.join(folder, ".git")):
         if folder == os.path.dirname(folder):
