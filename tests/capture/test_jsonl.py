@@ -34,15 +34,8 @@ CONDITIONS = SCALARS | st.lists(SCALARS, min_size=1, max_size=3) | st.fixed_dict
 def test_a_line_survives_a_round_trip(
     triggers: list[str], keywords: list[str], paths: list[str], when: dict[str, Any], priority: int
 ) -> None:
-    memory = Memory(
-        id="a",
-        content="x",
-        triggers=tuple(triggers),
-        keywords=tuple(keywords),
-        paths=tuple(paths),
-        when=when,
-        priority=priority,
-    )
+    cues: dict[str, Any] = {"triggers": tuple(triggers), "keywords": tuple(keywords), "paths": tuple(paths)}
+    memory = Memory(id="a", content="x", when=when, priority=priority, **cues)
     line = jsonl.dump(memory)
     again = jsonl.parse(line, lambda: "new", 1_000, trusted=True).memory
     assert jsonl.dump(again) == line
@@ -116,12 +109,9 @@ def test_an_invalid_field_is_named_in_one_line(subtests: pytest.Subtests) -> Non
 
 @pytest.mark.parametrize("field", ["triggers", "keywords", "paths", "priority", "when"])
 def test_null_equals_a_missing_field(field: str, make: Maker) -> None:
-    assert jsonl.dump(parse_fields({"id": "a", "content": "x", field: None})) == jsonl.dump(
-        parse_fields({"id": "a", "content": "x"})
-    )
+    bare = parse_fields({"id": "a", "content": "x"})
+    assert jsonl.dump(parse_fields({"id": "a", "content": "x", field: None})) == jsonl.dump(bare)
 
-
-# ---- S3's entities --------------------------------------------------------------------------------------------------------
 
 CALMING: dict[str, object] = {
     "entity_id": "harbour_calm",

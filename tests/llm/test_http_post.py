@@ -40,10 +40,8 @@ def test_bytes_that_are_no_http_are_an_error() -> None:
         b"x" * 100_000,
         b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200,
     ):
-        with (
-            LlmServer(llm_server.garbage(data)) as server,
-            pytest.raises(ProviderError, match="did not answer in HTTP") as raised,
-        ):
+        server = LlmServer(llm_server.garbage(data))
+        with server, pytest.raises(ProviderError, match="did not answer in HTTP") as raised:
             ask_provider(provider_at(server), build_question(""), SECONDS)
         assert type(raised.value) is ProviderError
 

@@ -102,10 +102,8 @@ def test_an_empty_name_is_refused(ada: Person) -> None:
 def test_outside_any_project_nothing_is_shared_and_it_says_so(ada: Person, tmp_path: Path) -> None:
     (tmp_path / "nowhere").mkdir()
     ada.folder = tmp_path / "nowhere"
-    assert (
-        "no project is shared yet: `subcog share init` in the folder of one"
-        in ada.run("share", "init", ada.url, "--yes").stderr
-    )
+    message = ada.run("share", "init", ada.url, "--yes").stderr
+    assert "no project is shared yet: `subcog share init` in the folder of one" in message
     assert "nothing is shared" in ada.run("share", "status", code=1).stderr
 
 
@@ -210,9 +208,8 @@ def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: T
     ada.run("remember", "The login page is blue, its form has two fields and a link below.")
     ada.run("reindex")
     ada.begin()
-    team.run(
-        "UPDATE subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other WHERE one.id <> other.id"
-    )
+    others = "subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other WHERE one.id <> other.id"
+    team.run(f"UPDATE {others}")
     bob.begin()
     assert "embedded 2" in bob.run("reindex").stderr
 
