@@ -56,10 +56,7 @@ class Claim(NamedTuple):
 
 
 def contradiction(new: str, old: str, stems: Stems) -> str | None:
-    """Describe in a few words how `old` contradicts `new`; None if it does not.
-
-    stems: the stems of a text's words, in order.
-    """
+    """Describe in a few words how `old` contradicts `new`, None if it does not. stems: of a text's words, in order."""
     return contradiction_of_claims(parse_claims(new, stems), parse_claims(old, stems))
 
 
@@ -156,11 +153,7 @@ MAX_COMPARED = 4_000  # characters compared
 
 
 class NearDuplicate(NamedTuple):
-    """A memory that a person should see before a new one is stored.
-
-    share: the words in both, divided by the words in either, 0.0 to 1.0; contradiction: how it contradicts the new memory, or
-    None.
-    """
+    """A memory like a new one. share: of their words that both have, 0.0 to 1.0; contradiction: how it contradicts, or None."""
 
     memory: Memory
     share: float

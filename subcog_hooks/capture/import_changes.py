@@ -15,10 +15,7 @@ from subcog_hooks.store.store import Store, audience_of
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """A part of the source that was not imported, with its location.
-
-    is_entry: it is a trigger or a path, and the rest of its line was imported.
-    """
+    """A part that was not imported. is_entry: a trigger or a path, while the rest of its line was imported."""
 
     location: str
     message: str
@@ -248,10 +245,7 @@ def is_untouched(section: Memory) -> bool:
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:
-    """Return whether a change of a Markdown section leaves its file's fields alone.
-
-    As long as `updated_at` does not move, the file goes on to update the section.
-    """
+    """Return whether a change leaves a section's file fields alone: `updated_at` stays, so the file goes on to update it."""
     as_before = after.with_changes(**{name: getattr(before, name) for name in _USER_FIELDS})
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)
 

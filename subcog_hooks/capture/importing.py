@@ -101,10 +101,7 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
 
 
 def _read_whole_lines(file: TextIO, name: str) -> Iterator[str]:
-    """Yield the lines of a file, long ones cut to MAX_LINE_LENGTH + 1 characters.
-
-    Raises UsageError for a file of more than MAX_JSONL_BYTES.
-    """
+    """Yield lines cut to MAX_LINE_LENGTH + 1 characters. Raises UsageError for more than MAX_JSONL_BYTES."""
     length = 0
     while line := file.readline(MAX_LINE_LENGTH + 1):
         rest = line

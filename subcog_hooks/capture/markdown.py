@@ -334,10 +334,7 @@ def drop_elements(text: str, begin: str, close: str) -> str:
 
 
 def _merge_tiny(parts: list[_Part]) -> None:
-    """Move each part that is too short to stand alone into its parent, from the deepest up.
-
-    A tiny root goes to the first part below it.
-    """
+    """Move each part that is too short into its parent, from the deepest up; a tiny root goes to the first part below."""
     root = parts[0]
     for part in sorted(parts[1:], key=lambda part: -part.level):
         if part.blocks and part.is_tiny() and part.parent:
@@ -375,10 +372,7 @@ def _cut_part(part: _Part) -> Iterator[Section]:
 
 
 def _cut_block(block: _Block, room: int) -> Iterator[_Block]:
-    """Yield the block itself if it fits; else its pieces.
-
-    A piece ends as late as possible at an empty line, a line end or a space, else anywhere.
-    """
+    """Yield the pieces of a block, each cut as late as possible at an empty line, a line end or a space, else anywhere."""
     text = block.text
     start, line = 0, block.line
     while len(text) - start > room:

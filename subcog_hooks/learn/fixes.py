@@ -29,10 +29,7 @@ SessionTimes = dict[str, int]  # by session: when it showed the fix, millisecond
 
 @dataclass(slots=True)
 class FixProposal:
-    """A command that fails in a project, and its working form.
-
-    path: of the latest transcript that showed it; owner: the project's identity; seen: the sessions that showed it.
-    """
+    """A command that fails in a project, and its working form. path: of the latest transcript; seen: by session."""
 
     fix: Fix
     path: str

@@ -72,10 +72,7 @@ class _LearningRun:
             self._store_reading(reading, file.path, progress, is_noted=is_noted)
 
     def _read_in_parts(self, file: TranscriptFile) -> Iterator[tuple[transcript.TranscriptReading, learned.ReadPosition]]:
-        """Yield the new part of a transcript in bounded readings, each with the progress to note.
-
-        The report says if the pace ended it early, or if the file cannot be read.
-        """
+        """Yield the new part of a transcript in bounded readings, each with the progress to note; problems go to the report."""
         if not self._goes_on():
             return
         try:
@@ -102,9 +99,7 @@ class _LearningRun:
         report.turns += len(reading.turns)
         candidates = list(self._propose_turns(reading.turns, path))
         sure = [proposal for proposal in candidates if _is_sure(proposal, options.fit)]
-        unsure = [
-            proposal for proposal in candidates if proposal.certainty >= REPEATED_BAR and not _is_sure(proposal, options.fit)
-        ]
+        unsure = [proposal for proposal in candidates if proposal.certainty >= REPEATED_BAR and proposal not in sure]
         sure.sort(key=lambda proposal: -proposal.certainty)
         sure, rest = sure[:MAX_SESSION_PROPOSALS], sure[MAX_SESSION_PROPOSALS:]
         new = store_new(sorted(sure, key=lambda proposal: proposal.turn.offset), store, options, session_folders, report)

@@ -48,10 +48,7 @@ class Proposal:
     known_at: when there was enough evidence to propose it.
     """
 
-    __slots__ = (
-        *("certainty", "id", "kind", "known_at", "owner", "path", "removed", "scope", "sessions", "since", "turn"),
-        "judgement",
-    )
+    __slots__ = tuple("certainty id judgement kind known_at owner path removed scope sessions since turn".split())
 
     def __init__(self, turn: TypedTurn, judgement: JudgedTurn, path: str, owner: str | None) -> None:
         self.id = self._id_of(turn, turn.text)
@@ -178,10 +175,7 @@ def session_id(memory: Memory) -> str:
 
 
 def propose(turn: TypedTurn, path: str, owner: str | None, fit: Fit = PACKAGED_FIT) -> Proposal | None:
-    """Return a proposal for a turn, without secrets and private spans; None if the turn says nothing.
-
-    path: of its transcript; owner: the identity of the turn's project.
-    """
+    """Return a proposal without secrets and private spans; None if the turn says nothing. owner: the turn's project."""
     redacted = redact(turn.text)
     if redacted.removed:
         turn = turn.with_text(redacted.text)
@@ -210,10 +204,7 @@ class LearningOptions:
 
 @dataclass(slots=True)
 class LearningReport:
-    """The outcome of a run: counts, and the new proposals.
-
-    is_cut_short: the pace ended it; its transcripts are noted, and the next run compares them.
-    """
+    """The outcome of a run: counts, and new proposals. is_cut_short: the pace ended it, and the next run compares the turns."""
 
     read: int = 0  # transcripts
     unchanged: int = 0
@@ -244,11 +235,11 @@ def store_new(
     if not new_proposals:
         return []
     time_ms = now_ms()
-    rows = [
-        (proposal.source, proposal.row(session_folders.root_of(proposal.folder), time_ms))
-        for proposal in new_proposals.values()
-    ]
-    rows = [(location, row) for location, row in rows if not (store and store.by_hash(row.memory.content_hash))]
+    rows = []
+    for proposal in new_proposals.values():
+        row = proposal.row(session_folders.root_of(proposal.folder), time_ms)
+        if not (store and store.by_hash(row.memory.content_hash)):
+            rows.append((proposal.source, row))
     import_options = ImportOptions(dry_run=options.dry_run)
     imported = importing.import_reading(rows, None, frozenset(), store, import_options, lambda _: None)
     report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]

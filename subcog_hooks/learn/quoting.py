@@ -87,10 +87,7 @@ class CheckedProposals(NamedTuple):
 
 
 def select_turns(turns: Sequence[TypedTurn], fit: Fit = PACKAGED_FIT) -> list[ShownTurn]:
-    """Return the turns that a model may see, in their order; the surest if there are too many.
-
-    Pasted texts, the client's suggestions, and turns that may hold a secret are left out.
-    """
+    """Return the surest turns that a model may see, without pasted texts, suggestions, and turns that may hold a secret."""
     shown = [shown_turn for turn in turns if turn.kind != ACCEPTED and (shown_turn := _prepare_turn(turn, fit))]
     characters_left = MAX_SENT
     chosen = []

@@ -16,10 +16,7 @@ MIN_SESSIONS = 2
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A turn or memory in the comparison.
-
-    key: the caller's; audience: the audience of its memory; at_ms: milliseconds since the epoch.
-    """
+    """A turn or memory in the comparison. key: the caller's; audience: of its memory; at_ms: since the epoch."""
 
     key: str
     text: str

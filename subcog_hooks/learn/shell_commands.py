@@ -273,10 +273,7 @@ _TIMEOUT = "command timed out"
 
 
 class Fix(NamedTuple):
-    """A command that failed, and its working form.
-
-    at_ms: milliseconds since the epoch; uuid, offset: of the row in which it worked; folder: where it failed.
-    """
+    """A command that failed, and its working form. uuid, offset: of the row in which it worked; folder: where it failed."""
 
     change: FormChange
     session: str

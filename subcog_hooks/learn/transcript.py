@@ -52,10 +52,7 @@ class TranscriptReading(NamedTuple):
 
 
 def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading:
-    """Read the turns of a transcript whose rows begin at `start` or later. Raises OSError.
-
-    start: bytes, the end of an earlier reading; pace: asked for a pause before each row.
-    """
+    """Read the turns of rows from `start` on, in bytes. Raises OSError. pace: asked for a pause before each row."""
     reader = _read_from(path, max(0, start - LOOK_BACK), start, pace)
     if reader.misses_parent:  # the person went back further than the read part, so read the whole file
         reader = _read_from(path, 0, start, pace)
@@ -83,10 +80,7 @@ def _read_from(path: str, begin: int, start: int, pace: Pace) -> _Reader:
 
 
 def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
-    """Read the turns of the row at an offset in bytes. Raises OSError.
-
-    look_back: bytes before the row for its turns' context; 0 for none.
-    """
+    """Read the turns of the row at an offset in bytes. Raises OSError. look_back: bytes before it for context; 0 for none."""
     reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
     with open(path, "rb") as file:
         begin = max(0, row_offset - look_back)

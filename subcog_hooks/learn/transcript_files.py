@@ -68,10 +68,7 @@ def _last_change_ms(path: str, status: os.stat_result) -> tuple[int, int]:
 
 
 def compute_digest(path: str, end: int) -> str:
-    """Return a digest of a file's beginning and of its bytes before `end`. Raises OSError.
-
-    Transcripts only grow: equal digests mean that all bytes before `end` are the same.
-    """
+    """Return a digest of the beginning and of the bytes before `end`: transcripts only grow. Raises OSError."""
     digest = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:
         digest.update(file.read(min(end, _DIGESTED_BYTES)))
@@ -178,10 +175,7 @@ def history_path(config: str) -> str:
 
 
 def read_history(path: str) -> tuple[list[TypedTurn], int]:
-    """Return the prompts of the list, oldest first, and the number of unreadable lines. Raises OSError.
-
-    If lines name no session, a folder's prompts of one day count as one session.
-    """
+    """Return the prompts, oldest first, and the number of unreadable lines. Without a session, a day is one. Raises OSError."""
     turns, damaged, offset = [], 0, 0
     with open(path, "rb") as file:
         while line := file.readline(MAX_HISTORY_LINE):

@@ -33,11 +33,7 @@ class Calibration:
 
 
 class Fit:
-    """The numbers of the fitted models.
-
-    bar: the certainty from which a turn is proposed by itself; correction_bar: the certainty of correcting the agent that
-    suffices, too.
-    """
+    """The fitted models. bar: the certainty that proposes a turn; correction_bar: the certainty of a correction that does."""
 
     __slots__ = ("_of_correction", "_of_sentence", "_of_turn", "_weights", "bar", "correction_bar")
 
@@ -115,16 +111,9 @@ def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int
     return " ".join(texts if len(texts) > 1 else map(strip_bullet, texts))[:MAX_PROPOSAL].strip()
 
 
-CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = "correction preference decision fact procedure pitfall".split()
-NAMESPACES = {
-    CORRECTION: "patterns",
-    PREFERENCE: "patterns",
-    DECISION: "decisions",
-    FACT: "context",
-    PROCEDURE: "patterns",
-    PITFALL: "learnings",
-}
-TURN_KINDS = tuple(NAMESPACES)
+TURN_KINDS = ("correction", "preference", "decision", "fact", "procedure", "pitfall")
+CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = TURN_KINDS
+NAMESPACES = dict.fromkeys(TURN_KINDS, "patterns") | {DECISION: "decisions", FACT: "context", PITFALL: "learnings"}
 COMMAND_KIND = "command"  # a fixed command, which nobody said
 ALL_KINDS = (*TURN_KINDS, COMMAND_KIND)
 _OBJECTION_SIGNS = frozenset(("no", "wrong", "said before", "you did", "why you", "loud"))
@@ -149,9 +138,8 @@ def turn_kind(turn: TypedTurn, judgement: JudgedTurn) -> str:
         return PITFALL
     if "if" in signs and signs & {"order", "must", "always", "we use", "sure"} and not signs & {"prefers", "decided"}:
         return PROCEDURE
-    if signs & {"decided", "goal"} or (
-        signs & _DECISION_SIGNS and not signs & {"prefers", "from now on", "told not to", "always"}
-    ):
+    is_rule = signs & {"prefers", "from now on", "told not to", "always"}
+    if signs & {"decided", "goal"} or (signs & _DECISION_SIGNS and not is_rule):
         return DECISION
     return PREFERENCE if signs & _RULE_SIGNS else FACT
 

@@ -46,10 +46,7 @@ def record_call_success(state: State, provider: str) -> None:
 
 
 def is_open(until_ms: int, now_ms: int) -> bool:
-    """Return whether a breaker that was opened until a time is still open.
-
-    An end beyond OPEN_MS comes from a clock that was set back, and does not count.
-    """
+    """Return whether a breaker is still open. An end beyond OPEN_MS comes from a clock that was set back."""
     return now_ms < until_ms <= now_ms + OPEN_MS
 
 
@@ -67,10 +64,7 @@ def count_failures(state: State, provider: str, from_ms: int, to_ms: int) -> int
 
 
 def _reopen(state: State, provider: str, from_ms: int, until_ms: int) -> bool:
-    """Open a half-open breaker again, if its end is unchanged: of several processes, one gets True.
-
-    Raises StoreBusy soon when another process is writing.
-    """
+    """Open a half-open breaker again if its end is unchanged: one process gets True. Raises StoreBusy soon."""
     sql = "UPDATE llm_rests SET until = ? WHERE provider = ? AND until = ? RETURNING 1"
     return bool(state.run_briefly(sql, (until_ms, provider, from_ms)))
 

@@ -192,10 +192,7 @@ def _run_client(
 
 
 def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, seconds: float) -> tuple[bytes, int, bool]:
-    """Return the client's output, its exit code, and whether it timed out.
-
-    A process that the client has started may keep its output open; this does not delay the return.
-    """
+    """Return output, exit code, and whether it timed out; a process of the client that keeps its output open delays nothing."""
     printed = bytearray()
     reader = threading.Thread(target=_read_into, args=(printed, process, lifeline), daemon=True)
     reader.start()

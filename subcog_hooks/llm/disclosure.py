@@ -200,10 +200,7 @@ def _is_inside_word(text: str, position: int) -> bool:
 
 
 def _may_be_random(run: str) -> bool:
-    """Return whether a run of characters, or its part behind a sign, may be random; a short hash is not.
-
-    run: of SHORTEST_JUDGED characters at least, between blanks and quotes.
-    """
+    """Return whether a run of MIN_JUDGED characters or more, or its part behind a sign, may be random; a short hash is not."""
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
     for part in parts:
         value = part.strip(".:!?*\\").removeprefix("0x")
@@ -302,10 +299,7 @@ def _is_of_token(letter: str) -> bool:
 
 
 def _has_login(text: str) -> bool:
-    """Return whether a text has a user with a password: in a URL, or in the form of curl.
-
-    `mask` leaves only variables in URLs.
-    """
+    """Return whether a text has a user with a password, in a URL or for curl; `mask` leaves only variables in URLs."""
     for option in (" -u ", " -u", " --user ", " --user="):
         for piece in text.split(option)[1:]:
             if ":" in piece[:_LONGEST_VALUE].lstrip("\"' ").partition(" ")[0]:

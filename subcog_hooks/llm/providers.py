@@ -41,10 +41,7 @@ _REASONS = {
 
 
 class Provider:
-    """An LLM that can be asked.
-
-    base_url: without a slash at its end; for the user's own client, its executable. key: "" for a server without keys.
-    """
+    """An LLM that can be asked. base_url: without a last slash, or the client's executable. key: "" for none."""
 
     __slots__ = ("base_url", "key", "model", "name")
 
@@ -74,10 +71,7 @@ def provider_of(settings: Settings, home: Home) -> Provider | None:
 
 
 def background_provider(settings: Settings, home: Home) -> Provider | None:
-    """Return the provider for background work, None where the user has chosen none. Raises ConfigError.
-
-    A provider over HTTP has the model, address and key of `provider_of`.
-    """
+    """Return the provider for background work, None for none; over HTTP it is as `provider_of`. Raises ConfigError."""
     name = str(settings["llm.at_rest"])
     if name == CLAUDE:
         from subcog_hooks.llm import claude_client  # needed only for this choice

@@ -49,10 +49,7 @@ class Race:
         self._outcome: Outcome | None = None  # set by `join`
 
     def join(self, seconds: float) -> Outcome:
-        """Return the outcome of the call, after waiting at most `seconds`.
-
-        The first outcome stays: a later answer is dropped.
-        """
+        """Return the outcome after at most `seconds`. The first one stays: a later answer is dropped."""
         if self._outcome is None:
             has_ended = self._ended.acquire(timeout=min(max(0.0, seconds), _thread.TIMEOUT_MAX))
             if not has_ended:

@@ -111,10 +111,7 @@ class RandomValue(NamedTuple):
 
 
 def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator[RandomValue]:
-    """Yield the random-looking values in `text` where a secret may stand, and base64 that hides a secret.
-
-    has_secret: judges a text that was decoded from base64.
-    """
+    """Yield random-looking values where a secret may stand. has_secret: judges a text that was decoded from base64."""
     for match in _VALUE.finditer(text):
         if match[0].isalpha() and match[0].islower():
             continue

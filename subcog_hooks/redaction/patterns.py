@@ -114,10 +114,7 @@ class _CatalogueRow(NamedTuple):
 
 
 def find_vendor_secrets(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and kind of the secrets in `text` that have a vendor's form.
-
-    data: `text` in ASCII, one byte for each character.
-    """
+    """Yield start, end and kind of secrets of a vendor's form. data: `text` in ASCII, one byte for each character."""
     rows = _catalogue_rows()
     for index in sorted(_literal_automaton().Match(data.lower()) or ()):
         row = rows[index]

@@ -200,10 +200,7 @@ def _is_description(word: str) -> bool:
 
 
 def _is_joined(value: str, min_words: int) -> bool:
-    """Return whether signs join words or numbers to a password.
-
-    min_words: the minimum number of words in a value without a digit or a rare sign.
-    """
+    """Return whether signs join words to a password. min_words: of a value without a digit or a rare sign."""
     if len(value) < 6 or "/" in value or _is_stand_in(value) or MARKER in value or _SIGN_OF_CODE.search(value):
         return False
     parts = [part for part in re.split(r"[\W_]+", value.lower()) if part]

@@ -187,10 +187,7 @@ def _authorities_file() -> str:
 
 
 def server_identity(url: str) -> str:
-    """Return the identity that an agreement to share is for: the address's hosts, ports and database.
-
-    Raises ServerError without psycopg, ConfigError as `connection_settings`.
-    """
+    """Return the identity that an agreement is for: hosts, ports, database. Raises ServerError without psycopg, ConfigError."""
     require_library()
     parameters = connection_settings(url)
     identity = {name: parameters.get(name, "") for name in ("host", "hostaddr", "port", "dbname")}
@@ -220,13 +217,10 @@ def open_connection(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | No
     from psycopg import pq
 
     parameters = connection_settings(url)
-    options = " ".join(
-        [
-            f"-c statement_timeout={STATEMENT_WAIT_MS}",
-            f"-c lock_timeout={OTHERS_WAIT_MS}",
-            f"-c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS}",  # A silent client would keep others from sending.
-            "-c search_path=pg_catalog",
-        ]
+    # A client that is silent in a transaction would keep others from sending.
+    options = (
+        f"-c statement_timeout={STATEMENT_WAIT_MS} -c lock_timeout={OTHERS_WAIT_MS}"
+        f" -c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS} -c search_path=pg_catalog"
     )
     with raise_server_errors(url):
         connection = _connection_class(silent_s or SILENT_S).connect(

@@ -47,10 +47,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u20
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMemory:
-    """A colleague's memory as it is stored here.
-
-    withheld: by field of the document, its value there and the value that counts here.
-    """
+    """A colleague's memory as it is stored here. withheld: by field, the value in the document and the one that counts here."""
 
     memory: Memory
     withheld: dict[str, tuple[object, object]]

@@ -127,10 +127,7 @@ def vector_literal(vector: bytes) -> str:
 def receive_vectors(
     connection: Connection, schema: str, project: str, arrived: Sequence[Memory], vectors: VectorStore, progress: Progress
 ) -> int:
-    """Store the server's vectors of memories that came from it. Return how many memories had some.
-
-    schema: the extension's. Raises StoreError, psycopg's errors.
-    """
+    """Store the server's vectors of memories, and return how many had some. schema: the extension's. Raises StoreError."""
     count = 0
     fetch = _FETCH.format(schema=quote_name(schema)).encode()
     for start in range(0, len(arrived), BATCH_MEMORIES):

@@ -108,10 +108,7 @@ class SyncOutcome:
 
 @dataclass(slots=True)
 class OutgoingMemory:
-    """A memory on its way to the server.
-
-    document: None to delete it there. local: the fingerprint of the memory here. text: the document as JSON, "" for None.
-    """
+    """A memory on its way to the server. document, text: None and "" to delete it there. local: its fingerprint here."""
 
     record: SyncRecord
     document: Document | None

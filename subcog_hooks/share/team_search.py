@@ -160,10 +160,7 @@ class TeamRequest:
 def search_server(
     connection: Connection, tables: TeamTables, request: TeamRequest, tuning: Tuning, alpha: float, now_ms: int
 ) -> list[TeamHit]:
-    """Return the server's hits, best first. alpha: the share of meaning where both are compared.
-
-    Raises psycopg's errors.
-    """
+    """Return the server's hits, best first. alpha: the share of meaning where both are compared. Raises psycopg's errors."""
     vector = request.vector if tables.has_vectors else None
     words = _QueryWords(connection, request.text)
     weights = ("agreement", "decay", "floor", "min_similarity", "lexical_depth", "semantic_depth")

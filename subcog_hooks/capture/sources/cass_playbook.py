@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import MAX_MARKDOWN
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, project_identity
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import AGENT, MAX_ENTRY, MAX_LIST, PENDING
+from subcog_hooks.store.memory import MAX_ENTRY, MAX_LIST
 from subcog_hooks.store.project import Project
 
 CASS = "cass"
@@ -29,10 +29,8 @@ def find_playbooks(environment: Mapping[str, str], here: Project | None) -> list
     """Return the existing playbooks of the person and of the current repository."""
     data = environment.get("XDG_DATA_HOME", "")
     folders = [_user_folder(), *([os.path.join(data, "cass-memory")] if os.path.isabs(data) else [])]
-    paths = [os.path.join(folder, PLAYBOOK) for folder in folders] + (
-        [os.path.join(here.root, REPOSITORY_FOLDER, PLAYBOOK)] if here else []
-    )
-    return [file for file in paths if os.path.isfile(file)]
+    folders += [os.path.join(here.root, REPOSITORY_FOLDER)] if here else []
+    return [file for folder in folders if os.path.isfile(file := os.path.join(folder, PLAYBOOK))]
 
 
 def _user_folder() -> str:
@@ -113,20 +111,11 @@ def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
         if owner is None:
             reading.left_out[f"is about a folder that is not here ({workspace})"] += 1
             return
-    is_persons, is_draft = _is_true(bullet, "pinned"), state == "draft"
-    trust, status = ("import", "active") if is_persons else ("tool", PENDING) if is_draft else (AGENT, "active")
+    author = BY_PERSON if _is_true(bullet, "pinned") else BY_MACHINE if state == "draft" else BY_AGENT
     kind = _rule_text(bullet, "kind") or _rule_text(bullet, "type") or "rule"
-    reading.add(
-        kind,
-        _rule_text(bullet, "id"),
-        content,
-        markdown.parse_date_ms(_rule_text(bullet, "createdAt")) or 0,
-        owner,
-        namespace="learnings" if kind == "anti_pattern" else "patterns",
-        tags=_rule_tags(bullet),
-        trust=trust,
-        status=status,
-    )
+    namespace = "learnings" if kind == "anti_pattern" else "patterns"
+    at_ms, tags = markdown.parse_date_ms(_rule_text(bullet, "createdAt")) or 0, _rule_tags(bullet)
+    reading.add(kind, _rule_text(bullet, "id"), content, at_ms, owner, namespace=namespace, tags=tags, **author)
 
 
 def _owner_of(workspace: str) -> str | None:

@@ -29,9 +29,7 @@ _PATH_ENDINGS = ".,;:!?)'\""
 
 
 class ContextRoot(NamedTuple):
-    """A folder with such files. name: prefix of their locations; owner: the project's identity, None for all projects;
-    widest: the folder that imports must not leave.
-    """
+    """A folder with such files. name: prefix of locations; owner: None for all projects; widest: imports must not leave it."""
 
     root: str
     name: str
@@ -78,10 +76,7 @@ def find_user_files(config: str) -> Iterator[str]:
 
 
 def context_location(owner_name: str, folder: str, name: str) -> str:
-    """Return the location of a text that the client loads into sessions beginning in a folder.
-
-    owner_name: the project, or another owner of the file.
-    """
+    """Return the location of a text that the client loads in a folder. owner_name: the project, or another owner."""
     return f"{context_prefix(owner_name)}{folder}::{name}"
 
 

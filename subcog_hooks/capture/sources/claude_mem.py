@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import list_value, milliseconds_value, row_name, text_value
-from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.store.memory import AGENT, PENDING
 from subcog_hooks.store.project import Project
 
 CLAUDE_MEM = "claude-mem"
@@ -85,8 +84,8 @@ def _add_observation(
     else:
         at_ms = milliseconds_value(row, "created_at_epoch", a_second=MILLISECONDS)
         namespace = _NAMESPACES.get(kind, "learnings")
-        trust, status = ("import", "active") if is_persons else ("tool", PENDING)
-        reading.add(kind or "note", location, content, at_ms, here.identity, namespace=namespace, trust=trust, status=status)
+        author = BY_PERSON if is_persons else BY_MACHINE
+        reading.add(kind or "note", location, content, at_ms, here.identity, namespace=namespace, **author)
 
 
 def _names_project(name: str, here: Project) -> bool:
@@ -166,7 +165,7 @@ def _add_lesson(row: Mapping[str, object], owner: str, reading: SourceReading) -
         reading.left_out["has no lesson"] += 1
         return
     kind = text_value(row, "type") or "note"
-    trust, status = ("import", "active") if is_persons else (AGENT, "active") if is_manual else ("tool", PENDING)
+    author = BY_PERSON if is_persons else BY_AGENT if is_manual else BY_MACHINE
     at_ms = milliseconds_value(row, "created_at_epoch", a_second=MILLISECONDS)
     namespace = _NAMESPACES.get(kind, "learnings")
-    reading.add(kind, f"observations/{row.get('id')}", content, at_ms, owner, namespace=namespace, trust=trust, status=status)
+    reading.add(kind, f"observations/{row.get('id')}", content, at_ms, owner, namespace=namespace, **author)

@@ -100,10 +100,7 @@ def find_files(config: str) -> Iterator[str]:
 
 
 def configured_folder(config: str) -> str | None:
-    """Return the folder for all notes in the person's own settings, None if they name none.
-
-    A repository's settings are not read: they could name any folder.
-    """
+    """Return the folder for all notes in the person's own settings, None for none. A repository's could name any folder."""
     try:
         settings = json.loads(read_regular(os.path.join(config, "settings.json"), MAX_CLAUDE_SETTINGS))
     except (OSError, ValueError, RecursionError):
@@ -114,10 +111,7 @@ def configured_folder(config: str) -> str | None:
 
 
 def find_project_roots(config: str) -> dict[str, str]:
-    """Return the known repositories in which the client was used, by their identities.
-
-    Of several worktrees or clones of a project, the main worktree counts, else the first.
-    """
+    """Return the repositories in which the client was used, by identity: the main worktree, else the first."""
     roots_by_identity: dict[str, str] = {}
     for sessions in _find_session_folders(config):
         folder = find_folder(sessions)
@@ -162,10 +156,8 @@ def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, r
         size += len(line.encode())
         if not _POINTER.match(line):
             parts[number < INDEX_LINES and size <= INDEX_BYTES] += line
-    for location, part in (
-        (claude_context.context_location(owner_name, "", INDEX), parts[True]),
-        (f"{owner_name}/{INDEX}", parts[False]),
-    ):
+    loaded, own = claude_context.context_location(owner_name, "", INDEX), f"{owner_name}/{INDEX}"
+    for location, part in ((loaded, parts[True]), (own, parts[False])):
         if _WORD.search(_HEADING.sub("", part)):
             reading.add_document("index", location, part.strip(), changed_ms, owner, namespace="context", trust=AGENT)
 
@@ -182,17 +174,10 @@ def _add_topic(
     if not content:
         reading.left_out["is empty"] += 1
         return
-    is_persons = kind == "user"  # about the person, wherever they work
-    reading.add_document(
-        kind,
-        location,
-        content,
-        changed_ms,
-        None if is_persons else owner,
-        namespace=_NAMESPACES.get(kind, "learnings"),
-        standing=True if kind == "feedback" and not by_itself else None,
-        trust=AGENT,
-    )
+    topic_owner = None if kind == "user" else owner  # about the person, wherever they work
+    fields_of_kind = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT}
+    standing = True if kind == "feedback" and not by_itself else None
+    reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **fields_of_kind)
 
 
 def find_topic_files(folder: str) -> Iterator[str]:

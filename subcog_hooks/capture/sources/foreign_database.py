@@ -56,10 +56,7 @@ class ForeignDatabase:
     def select_rows(
         self, table: str, columns: tuple[str, ...], wanted: tuple[str, tuple[str, ...]] | None = None
     ) -> Iterator[Mapping[str, object]]:
-        """Yield the rows of a table with its existing columns; none if the table is missing.
-
-        wanted: a column and the values to select. A row with a text that is too long is left out and counted.
-        """
+        """Yield a table's rows with its existing columns, without too long texts. wanted: a column and the values to select."""
         existing = self._columns(table)
         chosen = [column for column in columns if column in existing]
         if not chosen or (wanted and wanted[0] not in existing):

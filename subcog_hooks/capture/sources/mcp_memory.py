@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value, tags_value, text_value
-from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.store.memory import AGENT, PENDING
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading
 
 MCP_MEMORY = "mcp-memory-service"
 MCP_MEMORY_FOLDER = "MCP_MEMORY_BASE_DIR"  # the environment variable that moves its folder
@@ -69,16 +68,8 @@ def _exclusion_reason(row: Mapping[str, object], tags: tuple[str, ...]) -> str:
 def _add_memory(row: Mapping[str, object], tags: tuple[str, ...], reading: SourceReading) -> None:
     is_guessed = any(tag.startswith(_HARVEST_TAGS) for tag in tags) or any(made <= set(tags) for made in _GENERATED_TAGS)
     is_agents = any(tag.startswith(_AGENT_TAG) for tag in tags)
-    trust, status = ("tool", PENDING) if is_guessed else (AGENT if is_agents else "import", "active")
+    author = BY_MACHINE if is_guessed else BY_AGENT if is_agents else BY_PERSON
     kind = text_value(row, "memory_type") or "note"
-    reading.add(
-        kind,
-        text_value(row, "content_hash") or str(row.get("id")),
-        text_value(row, "content"),
-        milliseconds_value(row, "created_at"),
-        None,
-        tags=tags,
-        namespace=_NAMESPACES.get(kind, "learnings"),
-        trust=trust,
-        status=status,
-    )
+    location = text_value(row, "content_hash") or str(row.get("id"))
+    content, at_ms = text_value(row, "content"), milliseconds_value(row, "created_at")
+    reading.add(kind, location, content, at_ms, None, tags=tags, namespace=_NAMESPACES.get(kind, "learnings"), **author)

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import text_value
-from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.store.memory import AGENT, MAX_ENTRY, PENDING
+from subcog_hooks.store.memory import MAX_ENTRY
 
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"
@@ -118,18 +118,11 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
     elif not content:
         reading.left_out["is empty"] += 1
     else:
-        wing = text_value(first, "wing")
-        reading.add_document(
-            f"drawer in {room}" if room else "drawer",
-            name,
-            content,
-            markdown.parse_date_ms(text_value(first, "filed_at")) or 0,
-            None,
-            namespace=_NAMESPACES.get(room, "learnings"),
-            tags=tuple(tag for tag in dict.fromkeys((wing, room)) if 0 < len(tag) <= MAX_ENTRY),
-            trust="tool" if is_mined else AGENT,
-            status=PENDING if is_mined else "active",
-        )
+        tags = tuple(tag for tag in dict.fromkeys((text_value(first, "wing"), room)) if 0 < len(tag) <= MAX_ENTRY)
+        at_ms = markdown.parse_date_ms(text_value(first, "filed_at")) or 0
+        kind, namespace = f"drawer in {room}" if room else "drawer", _NAMESPACES.get(room, "learnings")
+        author = BY_MACHINE if is_mined else BY_AGENT
+        reading.add_document(kind, name, content, at_ms, None, namespace=namespace, tags=tags, **author)
 
 
 def _read_facts(file: str, reading: SourceReading) -> None:
@@ -143,13 +136,7 @@ def _read_facts(file: str, reading: SourceReading) -> None:
             fact = " ".join(f"{subject} {text_value(row, 'predicate').replace('_', ' ')} {target}".split())
             is_mined = bool(text_value(row, "source_file") or text_value(row, "adapter_name"))
             since = text_value(row, "valid_from")
-            reading.add(
-                "fact",
-                f"triples/{text_value(row, 'id')}",
-                f"{fact} (since {since})" if since else fact,
-                markdown.parse_date_ms(since or text_value(row, "extracted_at")) or 0,
-                None,
-                namespace="context",
-                trust="tool" if is_mined else AGENT,
-                status=PENDING if is_mined else "active",
-            )
+            at_ms = markdown.parse_date_ms(since or text_value(row, "extracted_at")) or 0
+            fact += f" (since {since})" if since else ""
+            author = BY_MACHINE if is_mined else BY_AGENT
+            reading.add("fact", f"triples/{text_value(row, 'id')}", fact, at_ms, None, namespace="context", **author)

@@ -88,17 +88,8 @@ def _add_rules(source: RuleSource, location: str, text: str, changed_ms: int, ow
     is_plain = not fields
     holds = not paths and (says_always or is_plain) and not source.is_ours  # the client loads its own rules already
     kind = "for files" if paths else "always" if holds else "when asked for"
-    reading.add_document(
-        kind,
-        location,
-        body.strip(),
-        changed_ms,
-        owner,
-        namespace="patterns",
-        paths=tuple(paths),
-        standing=True if holds else None,
-        trust="file",
-    )
+    values = {"namespace": "patterns", "paths": tuple(paths), "standing": True if holds else None, "trust": "file"}
+    reading.add_document(kind, location, body.strip(), changed_ms, owner, **values)
 
 
 def _folder_glob(location: str) -> str:

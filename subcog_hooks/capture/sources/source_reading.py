@@ -14,7 +14,7 @@ from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import FILE, PENDING, SECTION_PREFIX, Memory, hash_content
+from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, Memory, hash_content
 from subcog_hooks.store.project import Project
 
 MAX_SEARCHED_FOLDERS = 5_000  # folders of a project that are searched
@@ -46,6 +46,9 @@ def walk_folders(root: str, hidden: AbstractSet[str] = frozenset()) -> Iterator[
 
 IN_REPOSITORY = "@"  # separates a source's name from the repository of its store
 
+# trust and status of a memory by its author; a machine's waits
+BY_PERSON, BY_AGENT = {"trust": "import", "status": "active"}, {"trust": AGENT, "status": "active"}
+BY_MACHINE = {"trust": "tool", "status": PENDING}
 _REPOSITORY_FIELDS = ("namespace", "tags", "expires_at")  # fields that a repository's file chooses
 
 
@@ -81,10 +84,7 @@ class SourceReading:
         self.origin = f"{self.name}:{self.within}"
 
     def begin_store(self, path: str, usual: str = "") -> None:
-        """Set the store of the next memories. Raises UsageError for a link out of its repository.
-
-        path: its file or folder; usual: the person's own folder for it, which holds no repository's store.
-        """
+        """Set the store of the next memories. usual: the person's own folder. Raises UsageError for a link that leads out."""
         self.repository = store_repository(path, usual)
         self.origin = f"{self.name}:{self.within}"
         if self.repository:  # the same location can be another memory in another store
@@ -101,11 +101,7 @@ class SourceReading:
         return any(source.startswith(origin + prefix) for origin in self._origins or {self.origin} for prefix in prefixes)
 
     def add(self, kind: str, location: str, content: str, at_ms: int, owner: str | None, **fields: object) -> None:
-        """Add a memory.
-
-        location: its stable name in the source; at_ms: milliseconds since the epoch; owner: the project's identity, None for
-        all projects.
-        """
+        """Add a memory. location: its stable name in the source; at_ms: since the epoch; owner: None for all projects."""
         origin = self.origin + location
         if self.repository:
             owner = self.repository

@@ -72,19 +72,14 @@ def _add_memory(row: Mapping[str, object], content: str, reading: SourceReading)
     name, kind = text_value(row, "project_id"), text_value(row, "namespace") or "learnings"
     domain = text_value(row, "domain")
     is_caught = not {tag.lower() for tag in (*tags, text_value(row, "source"))}.isdisjoint(_AUTOMATIC_SOURCES)
-    is_waiting = is_caught or text_value(row, "status").lower() == PENDING
-    expires = milliseconds_value(row, "expires_at") or None
     file = text_value(row, "file_path")
-    reading.add(
-        kind,
-        text_value(row, "id") or str(row.get("id")),
-        content,
-        milliseconds_value(row, "created_at"),
-        project.resolve_identity(name) if name else None,
-        namespace=kind,
-        tags=tags if domain in ("", "project", _USER_DOMAIN) else (*tags, domain),
-        paths=(file,) if file and not os.path.isabs(file) else (),
-        expires_at=expires,
-        trust="tool" if is_caught else "import",
-        status=PENDING if is_waiting else "active",
-    )
+    fields: dict[str, object] = {
+        "namespace": kind,
+        "tags": tags if domain in ("", "project", _USER_DOMAIN) else (*tags, domain),
+        "paths": (file,) if file and not os.path.isabs(file) else (),
+        "expires_at": milliseconds_value(row, "expires_at") or None,
+        "trust": "tool" if is_caught else "import",
+        "status": PENDING if is_caught or text_value(row, "status").lower() == PENDING else "active",
+    }
+    location, at_ms = text_value(row, "id") or str(row.get("id")), milliseconds_value(row, "created_at")
+    reading.add(kind, location, content, at_ms, project.resolve_identity(name) if name else None, **fields)
