@@ -1,7 +1,7 @@
 """Redact the texts of a memory on its way into the store, and count the removed parts."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.redaction.redact import has_known_secret, redact
@@ -39,13 +39,7 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
         entries = dict.fromkeys(map(replace_surrogates, getattr(memory, field)))
         fields[field] = kept = tuple(value for value in entries if clean(value) == value)
         removed[kind] += len(entries) - len(kept)
-    questions = [
-        (AnsweredQuestion(" ".join(clean(question.text).split()), question.by, question.decision), question.text)
-        for question in memory.questions
-    ]
-    fields["questions"] = distinct_questions(
-        [question for question, before_text in questions if question.text or not before_text]
-    )
+    fields["questions"] = _redact_questions(memory.questions, clean)
     fields["when"] = {clean(key): _redact_value(value, clean) for key, value in memory.when.items()}
     fields["project"] = _redact_project(memory.project, clean) if memory.project else memory.project
     for field in ("id", "superseded_by"):
@@ -56,6 +50,12 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
     fields["branch"] = memory.branch and (clean(memory.branch) or None)
     changes = {name: value for name, value in fields.items() if value != getattr(memory, name)}
     return check_memory(memory.with_changes(**changes) if changes else memory), tuple(sorted((+removed).items()))
+
+
+def _redact_questions(questions: Sequence[AnsweredQuestion], clean: Callable[[str], str]) -> tuple[AnsweredQuestion, ...]:
+    texts = [" ".join(clean(question.text).split()) for question in questions]
+    pairs = [(text, question) for text, question in zip(texts, questions, strict=True) if text or not question.text]
+    return distinct_questions([AnsweredQuestion(text, question.by, question.decision) for text, question in pairs])
 
 
 def safe_id(identifier: str) -> str:

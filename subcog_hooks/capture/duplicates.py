@@ -140,11 +140,8 @@ def _parse_claim(clause: str, stems: Stems) -> Claim:
             last_word = stem
     if pending_number is not None:
         count(last_word, pending_number)
-    return Claim(
-        frozenset(words),
-        {unit_or_noun: value for unit_or_noun, value in numbers.items() if unit_or_noun and unit_or_noun not in ambiguous},
-        is_negated,
-    )
+    clear = {name: value for name, value in numbers.items() if name and name not in ambiguous}
+    return Claim(frozenset(words), clear, is_negated)
 
 
 MIN_SIMILARITY = 0.5  # Jaccard of word stems from which a person should look
@@ -175,12 +172,11 @@ def find_near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> l
     hits = words.search_index(index, words.any_term_query(index, analysed), audience, MAX_CANDIDATES)
     rows = store.by_seqs([seq for _, seq in hits[:MAX_CANDIDATES]])
     own_words, stems = _word_set(memory, index), index.analysers.body_terms
-    compared = [
-        NearDuplicate(other, _jaccard(own_words, _word_set(other, index)), contradiction(memory.content, other.content, stems))
-        for other in rows.values()
-        if other.id != memory.id
-    ]
-    near = [candidate for candidate in compared if candidate.share >= MIN_SIMILARITY or candidate.contradiction]
+    near = []
+    for other in rows.values():
+        share, difference = _jaccard(own_words, _word_set(other, index)), contradiction(memory.content, other.content, stems)
+        if other.id != memory.id and (share >= MIN_SIMILARITY or difference):
+            near.append(NearDuplicate(other, share, difference))
     return sorted(near, key=lambda candidate: (candidate.contradiction is None, -candidate.share, candidate.memory.id))
 
 

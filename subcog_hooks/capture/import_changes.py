@@ -118,11 +118,8 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
 def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[str]:
     """Return the sections that the user has forgotten: purged, as a whole document, or under another name of their file."""
     sections = {row.memory.id: location for location, row in unseen}
-    wholes = {
-        id_: SECTION_PREFIX + hash_content(location.partition("#")[0])[:12]
-        for id_, location in sections.items()
-        if "#" in location
-    }
+    files = {id_: location.partition("#")[0] for id_, location in sections.items() if "#" in location}
+    wholes = {id_: SECTION_PREFIX + hash_content(file)[:12] for id_, file in files.items()}
     documents = store.by_ids(list(wholes.values()))
     forgotten_ids = store.purged_sections([*sections, *wholes.values()])
     forgotten_ids |= {id_ for id_, memory in documents.items() if memory.status == "deleted"}
@@ -194,9 +191,8 @@ def _changes_nothing(before: Memory, memory: Memory, row: jsonl.Row, options: Im
         return before.content_hash == memory.content_hash and not _brings_cues(before, memory, options)
     if before.status == "deleted" or before.superseded_by is not None:
         return True
-    return all(getattr(before, name) == getattr(memory, name) for name in _FILE_FIELDS) or (
-        before.content_hash == memory.content_hash and not is_untouched(before)
-    )
+    is_edited = before.content_hash == memory.content_hash and not is_untouched(before)
+    return is_edited or all(getattr(before, name) == getattr(memory, name) for name in _FILE_FIELDS)
 
 
 def _brings_cues(before: Memory, memory: Memory, options: ImportOptions) -> bool:

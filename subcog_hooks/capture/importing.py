@@ -263,12 +263,9 @@ def _archive_missing_sections(
     """
     names = options.names or ((options.project,) if options.project else ())
     audiences = tuple(audience_of("project", name) for name in names) or ("user",)
-    gone = [
-        memory
-        for memory in store.select(Filter(audiences=audiences, statuses=("active",)))
-        if memory.id.startswith(SECTION_PREFIX) and memory.id not in imported and _section_file(memory) in files
-    ]
-    _archive_untouched(gone, store, options, report)
+    active = store.select(Filter(audiences=audiences, statuses=("active",)))
+    sections = [memory for memory in active if memory.id.startswith(SECTION_PREFIX) and memory.id not in imported]
+    _archive_untouched([memory for memory in sections if _section_file(memory) in files], store, options, report)
 
 
 def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, report: ImportReport) -> None:

@@ -43,16 +43,13 @@ def propose_repeated(
     new_by_id = {proposal.id: proposal for proposal in report.proposed}
     stored = _session_memories(store)
     # an unsure turn keeps its position once it is proposed, so a run after a kill makes the same groups
-    kept_memories = [
-        memory for memory in stored.values() if memory.id not in unsure or memory.status not in (PENDING, SUPERSEDED)
-    ]
+    waiting = (PENDING, SUPERSEDED)
+    kept_memories = [memory for memory in stored.values() if memory.id not in unsure or memory.status not in waiting]
     fresh = [proposal for proposal in new_by_id.values() if proposal.id not in stored]
     fresh.sort(key=lambda proposal: (proposal.turn.at_ms, proposal.id))
     surest_first = sorted(unsure.values(), key=lambda proposal: (-proposal.certainty, proposal.id))
-    utterances = [
-        *(_memory_utterance(memory, state) for memory in kept_memories),
-        *map(_proposal_utterance, [*fresh, *surest_first]),
-    ]
+    utterances = [_memory_utterance(memory, state) for memory in kept_memories]
+    utterances += map(_proposal_utterance, [*fresh, *surest_first])
     for group in repetition.find_repeated(utterances, pace):
         first_id = group.utterances[0].key
         if first_id in stored and stored[first_id].status == SUPERSEDED:
@@ -83,11 +80,9 @@ def propose_repeated(
 
 def _session_memories(store: Store | None) -> dict[str, Memory]:
     """Return the memories from sessions, in the order in which they replace others; superseded ones with a successor count."""
-    memories = {
-        memory.id: memory
-        for memory in (store.all((PENDING, SUPERSEDED, "active", "deleted")) if store else ())
-        if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
-    }
+    every = store.all((PENDING, SUPERSEDED, "active", "deleted")) if store else ()
+    own = (memory for memory in every if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST)
+    memories = {memory.id: memory for memory in own}
     current = [memory for memory in memories.values() if memory.status != SUPERSEDED or memory.superseded_by in memories]
     current.sort(key=lambda memory: (_READING_ORDER.get(memory.status, len(_READING_ORDER)), memory.created_at, memory.id))
     return {memory.id: memory for memory in current}

@@ -21,9 +21,7 @@ from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, SESSION_SOURCE, M
 from subcog_hooks.store.state import State
 
 TOOL_TRUST = "tool"  # the trust of memories that a program observed
-NAMESPACE = "learnings"
 _FORM_KEY_LENGTH = 8  # letters of a key that identify the failing form
-COMMANDS_AUTHOR = "commands"  # the author in a line of `learn --jsonl`
 SessionTimes = dict[str, int]  # by session: when it showed the fix, milliseconds since the epoch
 
 
@@ -84,7 +82,7 @@ class FixProposal:
         memory = Memory(
             id=self.id,
             content=self.text,
-            namespace=NAMESPACE,
+            namespace="learnings",
             scope="project",
             project=self.owner,
             triggers=build_trigger(self.fix.change.failed),
@@ -107,7 +105,7 @@ class FixProposal:
             "scope": "project",
             "score": None,
             "evidence": " ".join(sorted(self.seen)),  # the sessions that showed it
-            "by": COMMANDS_AUTHOR,
+            "by": "commands",
         }
 
 

@@ -36,7 +36,6 @@ AnyProposal = TypeVar("AnyProposal", bound="Proposal | FixProposal")
 
 TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of session memories: our own, and other programs'
 MAX_EVIDENCE = 500  # characters
-PERSON_AUTHOR = "person"  # the author in a line of `learn --jsonl`
 
 
 class Proposal:
@@ -106,7 +105,7 @@ class Proposal:
             "scope": self.scope,
             "score": self.certainty,
             "evidence": self.turn.text,
-            "by": PERSON_AUTHOR,
+            "by": "person",
         }
 
     def _paths(self, root: str | None) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ NO_QUOTE, NAMES_UNTYPED, NO_SENTENCE, UNWANTED_KIND = (  # the reasons to refuse
     "have no sentence that can be kept",
     "are of a kind that is not wanted",
 )
-_REDACTED = "[redacted"  # prefix of a secret's replacement
 _EDGES = "\"'`()[],;:!?.…“”‘’"
 _NAME_CHARACTERS = frozenset("`<>{}\\@$=|_/#~")
 
@@ -151,7 +150,7 @@ def check_proposals(
     typed = " ".join(turn.text for turn in shown).casefold()
     for proposal in proposed:
         quoted = next((turn for turn in shown if proposal.quote in turn.text), None)
-        if len(proposal.quote) < MIN_QUOTE or _REDACTED in proposal.quote or quoted is None:
+        if len(proposal.quote) < MIN_QUOTE or "[redacted" in proposal.quote or quoted is None:
             dropped[NO_QUOTE] += 1
         elif not proposal.kind or not proposal.scope or not _is_valid_sentence(proposal.memory):
             dropped[NO_SENTENCE] += 1

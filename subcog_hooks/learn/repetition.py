@@ -56,10 +56,9 @@ def find_repeated(utterances: Sequence[Utterance], pace: Pace = FULL_PACE) -> li
 
     utterances: in the order in which they may stand for others; pace: asked for a pause before each.
     """
-    groups = [RepeatedMeaning(group) for group in _group_by_meaning(utterances, pace)]
-    return sorted(
-        (group for group in groups if group.sessions >= MIN_SESSIONS), key=lambda group: (-group.sessions, -group.certainty)
-    )
+    groups = (RepeatedMeaning(group) for group in _group_by_meaning(utterances, pace))
+    repeated = [group for group in groups if group.sessions >= MIN_SESSIONS]
+    return sorted(repeated, key=lambda group: (-group.sessions, -group.certainty))
 
 
 def _group_by_meaning(utterances: Sequence[Utterance], pace: Pace) -> list[list[Utterance]]:

@@ -44,7 +44,6 @@ _UNKNOWN_COMMAND = (  # messages of programs about an unknown command
     *("is not recognized", "does not contain recipe", "no task named", "couldn't find a script", "unrecognized command"),
     "script not found",
 )
-_NOT_FOUND = "exit code 127"  # the client's prefix for a program that the shell did not find
 _TO_DEV_NULL = re.compile(r"2>&1|[12&]?>\s*/dev/null")
 _SEPARATOR = re.compile(r"\|\||&&|[|;&\n]")
 _ENDINGS = re.compile(r"\s+(?:2>&1|2?>\s*/dev/null)\s*$")
@@ -215,7 +214,7 @@ def _program_change(old: Sequence[str], new: Sequence[str], printed: str) -> For
         return None
     if len(head) == 1 and any(f"{head[0].lower()}: {sign}" in printed for sign in ("command not found", "not found")):
         return FormChange(head[0], " ".join(other))
-    if len(head) == len(other) == 1 and os.path.basename(other[0]) == head[0] and printed.startswith(_NOT_FOUND):
+    if len(head) == len(other) == 1 and os.path.basename(other[0]) == head[0] and printed.startswith("exit code 127"):
         return FormChange(head[0], other[0])  # the same program by its path
     shown_words = behind[: 2 if behind[0] in _SUBCOMMANDS else 1]
     if any(word.startswith(("/", "~")) or (_is_option(word) and word not in _SUBCOMMANDS) for word in shown_words):
@@ -269,7 +268,6 @@ MAX_PRINTED = 2_000  # characters of a command's output
 MAX_CALL_ID = 100  # characters of a call's id
 _FAILED = re.compile(r"Exit code (\d{1,3})\b")  # the client's prefix for a failed command's output
 _KILLED_CODES = frozenset((124, 130, 137, 143))  # exit codes of a killed command
-_TIMEOUT = "command timed out"
 
 
 class Fix(NamedTuple):
@@ -339,7 +337,7 @@ class Attempts:
         first = printed[:MAX_PRINTED]
         exit_code = _FAILED.match(first)
         command = read_command(text, folder)
-        if not exit_code or int(exit_code[1]) in _KILLED_CODES or _TIMEOUT in first.lower() or command is None:
+        if not exit_code or int(exit_code[1]) in _KILLED_CODES or "command timed out" in first.lower() or command is None:
             return  # it was refused, killed, or is no simple command
         self._failed.append(_FailedCommand(command, folder, first, self._count))
         del self._failed[:-MAX_FAILED]

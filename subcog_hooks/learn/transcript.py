@@ -24,15 +24,12 @@ MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the largest hold a picture
 LONG_ROW = 2 * 1024 * 1024  # bytes; longer rows are cut before parsing, since one emoji makes each letter take four bytes
 MAX_ROW_TEXT = 500_000  # bytes of a text in such a row
 _MAX_ESCAPE = 12  # bytes of an escaped surrogate pair
-_BACKSLASH = ord("\\")
 MAX_KNOWN_ROWS = 300_000  # rows whose parents are in memory: 40 MB
 MAX_TURNS, MAX_CHARACTERS = 2_000, 10_000_000  # limits of one reading; the next one continues
-_FOREIGN_TOOL = "mcp__"  # prefix of tools whose results other programs write
 LOOK_BACK = 256 * 1024  # bytes before the start, for the context of the first new turn
 MAX_BEGINNING = 4 * 1024 * 1024  # bytes; a session's first prompt lies within them
 _MAX_CALLS = 50  # tool calls that wait for their results
 _WRITING_TOOLS = ("edit", "write", "replace", "patch", "create_file")  # parts of the names of tools that change files
-_TODO_TOOL = "todo"
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
 
 
@@ -148,7 +145,7 @@ def _truncate_texts(line: bytes) -> bytes:
 
 def _is_escaped(line: bytes, position: int) -> bool:
     first = position
-    while first and line[first - 1] == _BACKSLASH:
+    while first and line[first - 1 : first] == b"\\":
         first -= 1
     return (position - first) % 2 == 1
 
@@ -289,7 +286,7 @@ class _Reader:
 
     def _may_hold_answer(self, row: Mapping[str, object]) -> bool:
         """Return whether a row may hold the person's answer: other programs' tools can print a refusal, too."""
-        own = {identifier for identifier, call in self._calls if not call.tool.startswith(_FOREIGN_TOOL)}
+        own = {identifier for identifier, call in self._calls if not call.tool.startswith("mcp__")}
         results = [block for block in _message_blocks(row) if block.get("type") == "tool_result"]
         return transcript_rows.is_refused_by_user(row) or own >= {_text_field(block, "tool_use_id") for block in results}
 
@@ -334,7 +331,7 @@ class _Reader:
             arguments = block.get("input")
             fields = arguments if isinstance(arguments, Mapping) else {}
             name = _text_field(block, "name")
-            is_changing = any(part in name.lower() for part in _WRITING_TOOLS) and _TODO_TOOL not in name.lower()
+            is_changing = any(part in name.lower() for part in _WRITING_TOOLS) and "todo" not in name.lower()
             path = next((value for field in _PATH_FIELDS if (value := _text_field(fields, field))), "")
             self._before = Before(name, path, _text_field(fields, "command"), changed=before.changed or is_changing)
             self._calls.append((_text_field(block, "id"), self._before))

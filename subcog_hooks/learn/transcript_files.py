@@ -34,13 +34,8 @@ def find_transcripts(folder: str, report_error: Callable[[OSError], None] = lamb
 
     Links in the folder itself are followed. report_error: called for each unreadable folder.
     """
-    files = {
-        file.path: file
-        for top in _top_folders(folder)
-        for path in _transcript_paths(top, report_error)
-        if (file := transcript_at(path))
-    }
-    return sorted(files.values(), key=lambda file: (file.changed, file.path))
+    paths = {path for top in _top_folders(folder) for path in _transcript_paths(top, report_error)}
+    return sorted(filter(None, map(transcript_at, paths)), key=lambda file: (file.changed, file.path))
 
 
 def transcript_at(path: str) -> TranscriptFile | None:
@@ -163,7 +158,6 @@ class SessionFolders:
 
 HISTORY = "history.jsonl"
 MAX_HISTORY_LINE = 4 * 1024 * 1024  # bytes; a longer one holds pasted data
-_OTHER_INPUT = ("/", "!", "#")  # prefixes of the client's commands, shell commands and notes
 _MAX_PASTED = 20_000  # characters of a paste in a prompt
 _SAME_PROMPT_MS = 10 * 60_000  # ms; a transcript notes the same prompt within them
 _DAY_MS = 86_400_000
@@ -208,7 +202,7 @@ def drop_read_prompts(listed: Iterable[TypedTurn], read_turns: Iterable[TypedTur
 
 def _parse_prompt(row: Mapping[str, object], offset: int) -> TypedTurn | None:
     text, timestamp, folder, session = row.get("display"), row.get("timestamp"), row.get("project"), row.get("sessionId")
-    if not isinstance(text, str) or not text.strip() or text.lstrip().startswith(_OTHER_INPUT):
+    if not isinstance(text, str) or not text.strip() or text.lstrip().startswith(("/", "!", "#")):
         return None
     at_ms = int(timestamp) if isinstance(timestamp, int | float) and 0 < timestamp < 1e14 else 0
     folder_name = folder if isinstance(folder, str) else ""

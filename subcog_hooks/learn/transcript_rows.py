@@ -27,13 +27,10 @@ _INJECTED_PREFIXES = (  # prefixes of texts that the client writes in the person
     *("<session-start-hook>", "<user-prompt-submit-hook>", "<tick>", "<goal>", "<task-notification", "<teammate-message"),
     *("[request interrupted by user", "caveat: ", "this session is being continued from a previous conversation"),
 )
-_COMMAND = ("<command-name>", "<command-message>")
 _INSERTED_ELEMENTS = (  # elements that editors, the client and we put into a prompt
     *("system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "subcog-memories", "new-diagnostics"),
     "local-command-caveat",
 )
-_USER_REJECTED = "user-rejected"  # newer clients' reason for a call that the person refused
-_PROGRAM_ENTRY_POINTS = ("sdk-py", "sdk-ts")  # the entry points of programs that drive the client
 _MAX_SEARCHED = 1_000_000  # characters of a text that are searched for elements
 _INTERRUPTED = "[request interrupted by user"
 _REFUSAL_PREFIXES = ("the user doesn't want to proceed with this tool use", "the user doesn't want to take this action")
@@ -104,7 +101,7 @@ def notes_author(row: Row) -> bool:
 
 def is_refused_by_user(row: Row) -> bool:
     """Return whether a row's client notes that the person refused its call."""
-    return row.get("toolDenialKind") == _USER_REJECTED
+    return row.get("toolDenialKind") == "user-rejected"
 
 
 def is_refusal(row: Row) -> bool:
@@ -149,7 +146,7 @@ def _declared_kind(row: Row) -> str:
     if origin is not None and not (isinstance(origin, Mapping) and origin.get("kind") == "human"):
         return ""
     if source is None:
-        is_programs = origin is None and str(row.get("entrypoint", "")).startswith(_PROGRAM_ENTRY_POINTS)
+        is_programs = origin is None and str(row.get("entrypoint", "")).startswith(("sdk-py", "sdk-ts"))
         return "" if is_programs else TYPED
     return _SOURCES.get(source, "") if isinstance(source, str) else ""
 
@@ -180,7 +177,7 @@ def _extract_typed(text: str) -> tuple[str, str]:
     start = text.lstrip()[:60].lower()
     if start.startswith(_INJECTED_PREFIXES):
         return "", ""
-    if start.startswith(_COMMAND):
+    if start.startswith(("<command-name>", "<command-message>")):
         return "", _element_text(text, "command-args").strip()
     if start.startswith("<user-memory-input>"):
         return NOTE, _element_text(text, "user-memory-input").strip()

@@ -66,9 +66,8 @@ def find_everyday(text: str) -> Iterator[tuple[int, int, str]]:
     ['4711']
     """
     yield from _find_wallets(text)
-    kinds = {
-        _KINDS[index] for index in _noun_automaton().Match(text.lower().replace("’", "'").encode("latin-1", "replace")) or ()
-    }
+    lowered = text.lower().replace("’", "'").encode("latin-1", "replace")
+    kinds = {_KINDS[index] for index in _noun_automaton().Match(lowered) or ()}
     if not kinds:
         return
     data = _copy_in_latin1(text)

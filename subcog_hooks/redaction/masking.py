@@ -137,9 +137,8 @@ def _mentions_private_tag(text: str) -> bool:
     else:
         return False
     lowered = text.lower()
-    return "private" in lowered or (
-        not text.isascii() and not _ODD.isdisjoint(lowered) and "private" in lowered.translate(_PLAIN)
-    )
+    is_odd = not text.isascii() and not _ODD.isdisjoint(lowered)
+    return "private" in lowered or (is_odd and "private" in lowered.translate(_PLAIN))
 
 
 def _append_piece(pieces: list[str], piece: str) -> None:

@@ -125,9 +125,6 @@ _SECRET_IN_GROUP_1 = {
 
 _KEY_BLOCK = "private key"
 
-_OPAQUE = r"[A-Za-z0-9_-]"
-_WIDE = r"[A-Za-z0-9_.=+/~%$:,-]"
-
 
 def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
     prefixes_by_length: dict[int, list[str]] = {}
@@ -138,10 +135,8 @@ def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
 
 
 # A prefix alone is the last resort: any other rule has a better name for the secret.
-_PREFIX_RULES = (
-    ("vendor token", _prefix_pattern(randomness.list_prefixes(randomness.OPAQUE), _OPAQUE), 1),
-    ("vendor token", _prefix_pattern(randomness.list_prefixes(randomness.WIDE), _WIDE), 1),
-)
+_PREFIX_CHARACTERS = {randomness.OPAQUE: r"[A-Za-z0-9_-]", randomness.WIDE: r"[A-Za-z0-9_.=+/~%$:,-]"}
+_PREFIX_PATTERNS = [_prefix_pattern(randomness.list_prefixes(form), letters) for form, letters in _PREFIX_CHARACTERS.items()]
 
 
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
@@ -190,11 +185,8 @@ def _find_spans(text: str) -> list[_Span]:
 
 
 def _find_guesses(text: str, data: bytes, rank: int) -> list[_Span]:
-    guesses = [
-        _Span(start, end, rank + 3, kind)
-        for start, end, kind in nearby.find_random_values(text, _has_secret)
-        if _is_plausible(text[start:end])
-    ]
+    values = nearby.find_random_values(text, _has_secret)
+    guesses = [_Span(start, end, rank + 3, kind) for start, end, kind in values if _is_plausible(text[start:end])]
     if _assignment_gate().search(data):
         guesses += [_Span(start, end, rank, kind) for start, end, kind in find_assigned(text)]
     public = list(find_public(data)) if guesses else []
@@ -298,7 +290,7 @@ def _all_rules() -> tuple[_Rule, ...]:
             group = 1 if kind in _SECRET_IN_GROUP_1 and pattern.groups else 0
             rule = _make_rule(kind, pattern, group)
             rules.append(rule._replace(holds=JwtTokenDetector.is_formally_valid) if plugin is JwtTokenDetector else rule)
-    return (*rules, *(_make_rule(*row) for row in _PREFIX_RULES))
+    return (*rules, *(_make_rule("vendor token", pattern, 1) for pattern in _PREFIX_PATTERNS))
 
 
 def _make_rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Callable[[str], bool] | None = None) -> _Rule:

@@ -302,9 +302,8 @@ def raise_server_errors(url: str) -> Iterator[None]:
         hint = "see `subcog help sharing`" if any(word in message for word in FINAL_ERRORS) else "nothing is lost; try again"
         raise ServerError(f"{server_address(url)} cannot be reached: {message}", hint) from error
     except psycopg.Error as error:
-        raise ServerError(
-            f"{server_address(url)} has refused: {_clean_message(str(error))}", "see `subcog help sharing`"
-        ) from error
+        message = f"{server_address(url)} has refused: {_clean_message(str(error))}"
+        raise ServerError(message, "see `subcog help sharing`") from error
 
 
 def _clean_message(message: str) -> str:

@@ -42,7 +42,6 @@ BATCH_MEMORIES = 1_000  # memories sent or fetched at once; a kill loses at most
 BATCH_BYTES = 8_000_000  # bytes of documents fetched at once
 MAX_AUTHOR_BYTES = 200_000_000  # bytes of memories that are accepted from a colleague
 ROW_OVERHEAD_BYTES = 500  # bytes of a memory here beside its document, or millions of short ones would count for nothing
-LOCK_FILE = "share.lock"
 SYNC_LOCK_WAIT_MS = 60_000  # ms, while another process of this home synchronises
 _UNSEEN_REVISION = 0  # below every revision: the server has another version
 _THIS_HOME = ""  # the author of memories that this home has sent
@@ -124,7 +123,7 @@ class OutgoingMemory:
 
 def sync_lock(home: Home, wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
     """Return the lock that keeps other processes of this home from synchronising. Entering it raises StoreBusy."""
-    return ProcessLock(os.path.join(home.root, LOCK_FILE), wait_ms, "synchronising with the team")
+    return ProcessLock(os.path.join(home.root, "share.lock"), wait_ms, "synchronising with the team")
 
 
 class Sync:
@@ -221,9 +220,8 @@ class Sync:
         return arrived.memory
 
     def _receive(self, record: SyncRecord, author: str, document: Document) -> server_documents.ReceivedMemory:
-        return server_documents.memory_from_document(
-            record.project, record.id, author, document, brings_cues=author in self._cues_from, now_ms=now_ms()
-        )
+        names, brings_cues = (record.project, record.id, author), author in self._cues_from
+        return server_documents.memory_from_document(*names, document, brings_cues=brings_cues, now_ms=now_ms())
 
     def _notice_restored_server(self) -> None:
         """Mark records to be sent again if the server has lost revisions that this home has seen."""
@@ -418,15 +416,11 @@ class Sync:
             record.local, record.seq = server_documents.local_digest(memory), memory.seq
             batch.kept.append(record)
             return
-        if record.revision is not None and self._is_dirty(record, memory):
-            if server_digest == record.sending:  # It was sent from here, and the answer was lost.
+        was_sent = server_digest == record.sending  # It was sent from here, and the answer was lost.
+        if (was_sent and memory is not None) or (record.revision is not None and self._is_dirty(record, memory)):
+            if was_sent:
                 record.revision, record.shared, record.sending = row.revision, server_digest, ""
             record.missed = True
-            batch.kept.append(record)
-            return
-        # It was sent from here before any record of it.
-        if record.sending and memory is not None and record.sending == server_digest:
-            record.revision, record.shared, record.sending, record.missed = row.revision, server_digest, "", True
             batch.kept.append(record)
             return
         try:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
 
 STATE_OPEN_WAIT_MS = 10_000  # ms, while another process synchronises
-STATE_FILE = "team.db"
 ARRIVING = "arriving"  # stands for the fingerprint of a memory that is being stored for the first time
 SEEN, MAX_SEEN = "seen", 200  # The name and the length of the note of revisions seen on the server.
 CHANGED, DELETED, ERASED = "changed", "deleted", "erased"  # kinds of a colleague's change of the user's memory
@@ -351,4 +350,4 @@ class ShareState:
 
 
 def state_path(home: Home) -> str:
-    return os.path.join(home.root, STATE_FILE)
+    return os.path.join(home.root, "team.db")

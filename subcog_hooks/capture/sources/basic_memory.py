@@ -18,11 +18,9 @@ from subcog_hooks.store import project
 from subcog_hooks.store.memory import MAX_ENTRY, MAX_LIST
 
 BASIC_MEMORY = "basic-memory"
-BASIC_MEMORY_FOLDER = "BASIC_MEMORY_CONFIG_DIR"  # the environment variable that moves its configuration
 MAX_CONFIG = 1_000_000  # bytes
 
 _NAME_FOLDER = "name the folder: subcog import --from basic-memory FOLDER"
-_HOOK_CAPTURES = ("extractive", "summarized")  # values of the field `capture`
 _RELATION = re.compile(r"^[ \t]*- [^\n\[]*\[\[[^\]\n]*\]\][^\n]*(?:\n|\Z)", re.MULTILINE)
 _EMPTY_HEADING = re.compile(r"^#{2,6} (?:Relations|Observations)[ \t]*\n*(?=#|\Z)", re.MULTILINE)
 _OBSERVATION = re.compile(r"^[ \t]*- \[([A-Za-z][\w -]*)\] ", re.MULTILINE)
@@ -31,7 +29,7 @@ _NAMESPACES = {"decision": "decisions", "pattern": "patterns", "preference": "pa
 
 def find_note_folders(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return its projects and their note folders that exist. Raises UsageError."""
-    folder = environment.get(BASIC_MEMORY_FOLDER) or os.path.join(os.path.expanduser("~"), ".basic-memory")
+    folder = environment.get("BASIC_MEMORY_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".basic-memory")
     file = os.path.join(folder, "config.json")
     try:
         configuration = json.loads(read_regular(file, MAX_CONFIG).decode("utf-8-sig"))
@@ -84,7 +82,7 @@ def _add_note(location: str, text: str, changed_ms: int, owner: str | None, read
     if not body_text:
         reading.left_out["is empty"] += 1
         return
-    is_hooks = _field_value(fields, "capture") in _HOOK_CAPTURES
+    is_hooks = _field_value(fields, "capture") in ("extractive", "summarized")
     title = _field_value(fields, "title")
     tags = [tag.lstrip("#").strip() for tag in fields.get("tags", [])]
     kinds = {kind, *(match[1].lower() for match in _OBSERVATION.finditer(content))}

@@ -109,7 +109,6 @@ def observation_text(row: Mapping[str, object]) -> str:
 
 
 CLAUDE_MEM_LITE = "claude-mem-lite"
-CLAUDE_MEM_LITE_FOLDER = "CLAUDE_MEM_DIR"  # the environment variable that moves its folder
 MAX_PROJECT_NAME = 100  # characters of a project's name
 
 _ENDED_COLUMNS = ("superseded_at", "superseded_by", "compressed_into", "hidden_at")
@@ -122,7 +121,7 @@ _FORBIDDEN_IN_NAMES = re.compile(r"[^a-zA-Z0-9_.-]")
 
 def default_lite_path(environment: Mapping[str, str]) -> str:
     """Return the path of its database."""
-    folder = environment.get(CLAUDE_MEM_LITE_FOLDER) or os.path.join(os.path.expanduser("~"), ".claude-mem-lite")
+    folder = environment.get("CLAUDE_MEM_DIR") or os.path.join(os.path.expanduser("~"), ".claude-mem-lite")
     return os.path.join(folder, "claude-mem-lite.db")
 
 

@@ -16,7 +16,6 @@ from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, hash_content
 
 CODEX = "codex"
-CODEX_FOLDER = "CODEX_HOME"  # the environment variable that moves its folder
 HANDBOOK = "MEMORY.md"
 
 _GROUP = re.compile(r"^# Task Group:[ \t]*(.+)$", re.MULTILINE)
@@ -33,7 +32,7 @@ _SECTIONS = {  # by the start of a heading: kind, namespace
 
 def default_path(environment: Mapping[str, str]) -> str:
     """Return the folder of its memories."""
-    folder = environment.get(CODEX_FOLDER) or os.path.join(os.path.expanduser("~"), ".codex")
+    folder = environment.get("CODEX_HOME") or os.path.join(os.path.expanduser("~"), ".codex")
     return os.path.join(folder, "memories")
 
 

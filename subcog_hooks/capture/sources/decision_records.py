@@ -13,7 +13,6 @@ from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store.project import Project
 
 ADR = "adr"
-ADR_TOOLS_FILE = ".adr-dir"  # at the repository's root: names the folder, as `adr init FOLDER` writes it
 MAX_FOLDER_NAME = 4_096  # bytes of .adr-dir
 _PARENTS = ("", "doc/", "docs/", "docs/architecture/", "doc/architecture/", "architecture/", "docs/dev/", "docs/development/")
 _NAMES = ("adr", "adrs", ".adr", "decisions", "decision-records", "architecture-decisions", "architecture-decision-records")
@@ -27,7 +26,7 @@ def find_record_folders(root: str) -> list[str]:
 
 def _configured_folder(root: str) -> str:
     try:
-        name = read_regular(os.path.join(root, ADR_TOOLS_FILE), MAX_FOLDER_NAME).decode("utf-8").strip()
+        name = read_regular(os.path.join(root, ".adr-dir"), MAX_FOLDER_NAME).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
     path = os.path.normpath(os.path.join(root, name)) if name and name.isprintable() else ""

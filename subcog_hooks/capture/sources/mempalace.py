@@ -19,11 +19,9 @@ from subcog_hooks.store.memory import MAX_ENTRY
 
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"
-GRAPH_FILE = "knowledge_graph.sqlite3"
 PALACE_FOLDERS = ("MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH")  # the variables that move its folder
 MAX_CONFIG = 1_000_000  # bytes of its config.json
 
-_DRAWERS = "mempalace_drawers"  # the collection of drawers; the other collection points to it
 _MINER = "mempalace"  # the miner's name, which files pieces of files and transcripts
 _MINED_ROOMS = {"decision": "decisions", "preference": "patterns"}  # rooms of mined decisions and preferences
 _NAMESPACES = {"decisions": "decisions", "preferences": "patterns", **_MINED_ROOMS}
@@ -66,7 +64,7 @@ def read_palace(path: str) -> SourceReading:
     reading = SourceReading(MEMPALACE)
     file = database_path(path)
     palace = os.path.dirname(os.path.abspath(file))
-    graphs = [os.path.join(folder, GRAPH_FILE) for folder in (palace, os.path.dirname(palace))]
+    graphs = [os.path.join(folder, "knowledge_graph.sqlite3") for folder in (palace, os.path.dirname(palace))]
     if not os.path.isfile(file):
         raise UsageError(f"{path} has no {PALACE_FILE}", "name the palace: subcog import --from mempalace FOLDER")
     _read_drawers(file, reading)
@@ -78,15 +76,13 @@ def read_palace(path: str) -> SourceReading:
 def _read_drawers(file: str, reading: SourceReading) -> None:
     with foreign_database.open_database(file, reading, _config_folder({})) as database:
         database.require_table("embedding_metadata", MEMPALACE)
-        ids = {row.get("id") for row in database.select_rows("collections", ("id",), ("name", (_DRAWERS,)))}
+        ids = {row.get("id") for row in database.select_rows("collections", ("id",), ("name", ("mempalace_drawers",)))}
         segments = {
             row.get("id") for row in database.select_rows("segments", ("id", "collection")) if row.get("collection") in ids
         }
-        names = {
-            row.get("id"): text_value(row, "embedding_id")
-            for row in database.select_rows("embeddings", ("id", "segment_id", "embedding_id"))
-            if row.get("segment_id") in segments
-        }
+        embeddings = database.select_rows("embeddings", ("id", "segment_id", "embedding_id"))
+        own = (row for row in embeddings if row.get("segment_id") in segments)
+        names = {row.get("id"): text_value(row, "embedding_id") for row in own}
         drawers: defaultdict[object, dict[str, object]] = defaultdict(dict)
         for row in database.select_rows("embedding_metadata", ("id", "key", "string_value", "int_value"), ("key", _KEYS)):
             if row.get("id") in names:

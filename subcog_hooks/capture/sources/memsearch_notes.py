@@ -17,18 +17,16 @@ from subcog_hooks.store.memory import PENDING
 from subcog_hooks.store.project import Project
 
 MEMSEARCH = "memsearch"
-MEMSEARCH_FOLDER = "MEMSEARCH_DIR"  # the environment variable that moves its folder
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})\.md$")
 _TURN = re.compile(r"^#{2,3} (?:Session |Memory Compact )?(\d{2}:\d{2})[ \t]*$", re.MULTILINE)
 _COMPACT = re.compile(r"^## Memory Compact ", re.MULTILINE)
 _ANCHOR = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FAILED_SUMMARY = "- Memory summary unavailable"
 
 
 def default_path(environment: Mapping[str, str], here: Project | None) -> str:
     """Return the folder with its notes about the current project, "" outside of any."""
-    folder = environment.get(MEMSEARCH_FOLDER) or (os.path.join(here.root, ".memsearch") if here else "")
+    folder = environment.get("MEMSEARCH_DIR") or (os.path.join(here.root, ".memsearch") if here else "")
     return os.path.join(folder, "memory") if folder else ""
 
 
@@ -61,7 +59,7 @@ def _add_day(name: str, text: str, owner: str | None, reading: SourceReading) ->
     seen: Counter[str] = Counter()
     for time, kind, summary in _parse_turns(text):
         seen[time] += 1
-        if summary.startswith(_FAILED_SUMMARY):
+        if summary.startswith("- Memory summary unavailable"):
             reading.left_out["is a summary that failed"] += 1
         elif summary:
             location = f"{name}#{time}#{seen[time]}"

@@ -36,15 +36,13 @@ SOURCES = {
     "windsurf": RuleSource((".windsurf/rules/*.md", ".windsurfrules"), ("globs", "glob"), ("trigger", "always_on")),
     "gemini": RuleSource(("GEMINI.md",)),
 }
-MATCH_ALL_GLOBS = ("**", "**/*", "*")  # globs that match every file
-_RULE_FOLDERS = frozenset((".cursor", ".github", ".windsurf"))  # folders that hold rules
 
 
 def find_rule_files(name: str, root: str) -> list[str]:
     """Return a tool's rule files in a repository, sorted."""
     return sorted(
         os.path.join(root, folder, file)
-        for folder, files in walk_folders(root, _RULE_FOLDERS)
+        for folder, files in walk_folders(root, frozenset((".cursor", ".github", ".windsurf")))
         for file in files
         if any(_matches_pattern(pattern, folder, file) for pattern in SOURCES[name].files)
     )
@@ -72,7 +70,7 @@ def read_rule_files(name: str, root: str, owner: str) -> SourceReading:
 def _add_rules(source: RuleSource, location: str, text: str, changed_ms: int, owner: str, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
     patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in split_globs(value)]
-    paths = [pattern for pattern in dict.fromkeys(patterns) if pattern not in MATCH_ALL_GLOBS]
+    paths = [pattern for pattern in dict.fromkeys(patterns) if pattern not in ("**", "**/*", "*")]
     if folder_glob := _folder_glob(location):
         paths = paths or [folder_glob]
     for pattern in list(paths):

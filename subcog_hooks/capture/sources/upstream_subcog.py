@@ -19,8 +19,6 @@ INDEX_FILE = "index.db"
 
 # tags and sources of memories that were captured automatically
 _AUTOMATIC_SOURCES = ("auto-capture", "auto-captured", "pre-compact", "precompact")
-_SYSTEM_NAMESPACES = ("help", "prompts")  # namespaces that hold no memories
-_USER_DOMAIN = "user"  # the domain of memories about no project
 _TEXTS = "memories_fts_content"  # the table behind the full-text table: c0 is the id, c1 the content
 _COLUMNS = (
     *"id namespace domain project_id branch file_path status created_at tags source tombstoned_at expires_at".split(),
@@ -58,7 +56,7 @@ def _exclusion_reason(row: Mapping[str, object], content: str) -> str:
     status = text_value(row, "status").lower() or "active"
     if status not in ("active", PENDING) or row.get("tombstoned_at") is not None:
         return f"is {status if status != 'active' else 'tombstoned'} there"
-    if text_value(row, "namespace") in _SYSTEM_NAMESPACES:
+    if text_value(row, "namespace") in ("help", "prompts"):
         return "is a help text or a prompt"
     if row.get("is_summary"):
         return "is a summary of others"
@@ -75,7 +73,7 @@ def _add_memory(row: Mapping[str, object], content: str, reading: SourceReading)
     file = text_value(row, "file_path")
     fields: dict[str, object] = {
         "namespace": kind,
-        "tags": tags if domain in ("", "project", _USER_DOMAIN) else (*tags, domain),
+        "tags": tags if domain in ("", "project", "user") else (*tags, domain),
         "paths": (file,) if file and not os.path.isabs(file) else (),
         "expires_at": milliseconds_value(row, "expires_at") or None,
         "trust": "tool" if is_caught else "import",
