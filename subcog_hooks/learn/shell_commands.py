@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+from subcog_hooks.core.tables import read_words
 from subcog_hooks.llm.disclosure import may_hold_secret
 from subcog_hooks.redaction.redact import redact
 
@@ -15,29 +16,13 @@ MAX_CHANGED = 3  # changed words on either side
 MAX_PREFIX = 5  # words put before a command, as in `docker compose exec web pytest`
 MAX_CHANGED_WORD = 60  # characters of a changed word
 
-READING_PROGRAMS = frozenset(  # programs that change nothing
-    """[ awk basename cat cd cmp column command cut date df diff dirname du echo false fd file find grep egrep head history
-    hostname id jq less ls lsof md5sum more netstat pgrep printenv printf ps pwd readlink realpath rg sed sort stat tail test
-    tree true type uname uniq wc whereis which whoami""".split()
-)
-_EXCLUDED_PROGRAMS = frozenset(  # programs that fail for their arguments or their surroundings
-    """chmod chown cp curl install kill killall ln mkdir mv nc ping pkill rm rmdir rsync scp sleep source ssh tar touch unzip
-    wget xargs zip .""".split()
-)
-_WRAPPERS = frozenset("command env exec nice nohup strace sudo time timeout watch".split())  # programs that run another program
+_WORDS = read_words(__file__, "shell_commands.tsv")
+READING_PROGRAMS, _EXCLUDED_PROGRAMS, _WRAPPERS = _WORDS["reading"], _WORDS["excluded"], _WORDS["wrappers"]
+_READING_GIT_COMMANDS, _RUNNERS, _SHORT_LESSENING_OPTIONS = _WORDS["reading git"], _WORDS["runners"], _WORDS["short lessening"]
+_LESSENING_OPTIONS = tuple(_WORDS["lessening"])
 # options by which reading programs change files
 _WRITING_OPTIONS = tuple("-i --in-place -delete -exec -ok -o --output -x --exec".split())
-_READING_GIT_COMMANDS = frozenset("blame branch diff grep log ls-files remote rev-parse show status".split())
 _SUBCOMMANDS = frozenset(("run", "compose", "exec", "tool", "task", "x", "dlx", "-m"))  # the program to run follows
-_RUNNERS = frozenset(
-    "bun composer deno gradle hatch inv invoke just make mage mix mvn nox npm nx pdm pnpm poe rake task tox yarn".split()
-)
-_LESSENING_OPTIONS = tuple(  # prefixes of options that make a command do, print or check less
-    """--help --version --verbose --quiet --silent --dry --list --collect --filter --grep --test --last --bail --maxfail --pass
-    --no-verify --force --skip --ignore --exclude --no-check --noemit --continue --exit-zero --fix --write --update --no-fail
-    --tb --color --no-color --allow-empty --changed --only --check --no-run --watch""".split()
-)
-_SHORT_LESSENING_OPTIONS = frozenset("-h -v -V -q -s -k -t -x -n -f -w -u --co --lf --ff".split())
 _SECRET_NAMES = tuple("token secret key pass pwd cred auth url uri dsn cookie".split())  # parts of names of secret variables
 _UNKNOWN_COMMAND = (  # messages of programs about an unknown command
     *("missing script", "no rule to make", "unknown command", "no such command", "is not a valid", "not a recognized"),
@@ -301,13 +286,13 @@ class _FailedCommand(NamedTuple):
 class Attempts:
     """The commands of one session, followed from failure to fix."""
 
-    __slots__ = ("_count", "_failed", "_fixes", "_running", "_worked")
+    __slots__ = ("_count", "_failed", "_fixes", "_running", "working_commands")
 
     def __init__(self) -> None:
         self._running: dict[str, tuple[str, str]] = {}  # command and folder, by the call's id
         self._failed: list[_FailedCommand] = []
         self._fixes: list[tuple[Fix, Command]] = []
-        self._worked: dict[str, str] = {}  # folder by command
+        self.working_commands: dict[str, str] = {}  # folder by command
         self._count = 0
 
     def begin(self, identifier: str, arguments: Mapping[str, object], folder: str) -> None:
@@ -343,8 +328,8 @@ class Attempts:
         del self._failed[:-MAX_FAILED]
 
     def _note_worked(self, text: str, folder: str, ended: CommandEnd) -> None:
-        if len(text) <= MAX_COMMAND_LENGTH and len(self._worked) < MAX_WORKED:
-            self._worked.setdefault(text, folder)
+        if len(text) <= MAX_COMMAND_LENGTH and len(self.working_commands) < MAX_WORKED:
+            self.working_commands.setdefault(text, folder)
         if not self._failed:
             return
         command = read_command(text, folder)
@@ -359,13 +344,11 @@ class Attempts:
         if not is_read_only(text):
             self.forget_failures()
 
-    def working_commands(self) -> dict[str, str]:
-        """Return the commands that worked, each with its first folder."""
-        return self._worked
-
     def fixes(self) -> list[Fix]:
         """Return the fixes whose failed form never worked in this session."""
         if not self._fixes:
             return []
-        worked = {command.signature for text, folder in self._worked.items() if (command := read_command(text, folder))}
+        worked = {
+            command.signature for text, folder in self.working_commands.items() if (command := read_command(text, folder))
+        }
         return [fix for fix, failed in self._fixes if failed.signature not in worked]

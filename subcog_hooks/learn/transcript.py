@@ -53,7 +53,7 @@ def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE) -> Transc
     reader = _read_from(path, max(0, start - LOOK_BACK), start, pace)
     if reader.misses_parent:  # the person went back further than the read part, so read the whole file
         reader = _read_from(path, 0, start, pace)
-    turns, commands = reader.final_turns(), reader.attempts.working_commands()
+    turns, commands = reader.final_turns(), reader.attempts.working_commands
     return TranscriptReading(turns, reader.fixes(), commands, max(reader.end, start), reader.damaged, reader.is_full)
 
 

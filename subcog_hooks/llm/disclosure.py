@@ -8,6 +8,7 @@ one of 25 real prompts loads them.
 
 from itertools import pairwise
 
+from subcog_hooks.core.tables import read_words
 from subcog_hooks.redaction import randomness
 from subcog_hooks.redaction.masking import MASK, mask_secrets
 from subcog_hooks.redaction.randomness import (
@@ -30,28 +31,8 @@ _LONGEST_NAME = 24  # characters of a name's continuation: `secret_key_base`, `P
 _LONGEST_GAP = 60  # characters between a name and its value: a type, say
 _LONGEST_VALUE = 80  # characters of a value
 
-# Words that follow "the password is" in a sentence, and are no password.
-_STATED = frozenset(
-    """
-    a about absent accepted added allowed already always an and as asked at bad being blank by case changed checked cleared
-    coming correct cut defined deleted denied different disabled displayed done easy empty enabled encrypted entered expired
-    exposed false fetched fine for forgotten from given gone good hardcoded hashed here hidden ignored in incorrect invalid
-    it kept leaked logged long lost made mandatory masked missing needed never no not null obsolete off ok old on only
-    optional passed prompted protected read ready refused rejected removed required reset right rotated salted same saved
-    sent set short shown so still stored strong supposed taken that the then there this too trimmed true undefined unknown
-    unset updated used valid validated visible wanted weak what when where why with without working wrong
-    """.split()
-)
+_STATED, _PREFIXES, _OTHER_NAMES = read_words(__file__, "disclosure.tsv").values()
 
-# Prefixes of known tokens.
-_PREFIXES = frozenset(
-    """
-    AKIA ASIA ABIA ACCA A3T AKC AIza AGE-SECRET-KEY-1 EAAA GOCSPX- PMAK- SG. eyJ dckr_pat_ dop_v1_ doo_v1_ dor_v1_ gho_ ghp_
-    ghr_ ghs_ ghu_ github_pat_ glpat- gldt- glft- glsoat- glrt- glcbt- glptt- glagent- gloas- glimt- GR1348941 glsa_ gsk_
-    hf_ hvb. hvs. lin_api_ nfp_ npm_ ntn_ nvapi- pk_live_ pplx- pypi- pul- rk_live_ rk_test_ sbp_ shpat_ shpca_ shppa_
-    shpss_ sk- sk_live_ sk_test_ sntrys_ tfp_ whsec_ xai- xapp- ya29.
-    """.split()
-)
 _MIN_BEHIND = 8  # characters of a token behind its prefix: words and names may have the prefix, too
 # Prefixes of tokens and of names; the text behind them decides. They are grouped by a sign, because most texts have few signs.
 _OTHER_PREFIXES = randomness.PREFIXES - _PREFIXES
@@ -95,9 +76,6 @@ _PARAMETERS = ("sig", "signature", "code", "sid", "session", "session_id", "sess
 
 _ASSIGNED = 12  # characters of a random-looking value of one of these names
 _NAMED = 20  # characters of a random-looking value in letters of one case
-_OTHER_NAMES = frozenset(
-    "pat auth creds dsn sid salt seed cookie session sig signature hmac otp totp license nonce psk pin".split()
-)
 _FIELDS = str.maketrans("/.\\:", "    ")
 RANDOM_RUN = 16  # random-looking characters in one word; a hash of 12 does not count
 LONGEST_RUN = 32  # letters and digits in a row; no word is as long

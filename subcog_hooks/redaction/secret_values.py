@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import re2
 
+from subcog_hooks.core.tables import read_words
 from subcog_hooks.redaction import randomness
 from subcog_hooks.redaction.randomness import MAX_WORD_LETTERS, is_unlike_words, looks_random, mixes_cases_and_digits
 
@@ -68,39 +69,7 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
     return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
 
 
-# A compound that begins or ends with such a word describes a password: "user-supplied", "12-character", "length-12".
-_DESCRIPTIONS = frozenset(
-    """
-    change dummy example fake insert my replace some todo your
-    absent any api auth back base based basic blank box byte bytes bit bits case char character characters chars check cipher
-    code codes config correct data date day days db default design digest digit digits empty end endpoint env factor field
-    fields file flow form format free group handler header heavy hour hours id in incorrect insensitive invalid known length
-    less letter letters level life line link list login long manager match max min minimum minute minutes mode module name
-    names new no non none null off ok old on once one only option optional or out page param parameter path per plain policy
-    pre prompt reader ref reference reset role rotation round rounds rule rules safe salt scheme second seconds select self
-    sensitive service session set short side signup single size specific store strength string strong sub symbol symbols table
-    task temporary term text time to too true two type undefined up url use used user username users utf valid value values
-    var variable weak well wide word words wrong zeichen stellig
-    """.split()
-)
-# These words stand in messages and labels in quotes: "Enter your password".
-_MESSAGE_WORDS = frozenset(
-    """
-    add bitte cannot change character characters choose confirm contraseña digite digits eingeben empty enter entrez expired
-    falsch forgot forgotten given ihr incorrect incorrecta inserisci introduzca invalid invalide is kennwort leer mandatory
-    maximum minimum missing mot must neues new not nouveau nueva nuova obligatoire optional passphrase passwd password passwords
-    passwort please repeat required requis reset saisir saisissez senha show sua type ungültig user username value verplicht
-    voer votre wachtwoord wrong your zeichen ask at contact least see stored
-    länge mindestens lengte minimaal longueur moins longitud mínima mínimo comprimento lunghezza almeno
-    """.split()
-)
-# These parts name a kind of secret or a cipher, and are no secret: "k8s-db-secret-v2", "scram-sha-256".
-_TERMS = frozenset(
-    """
-    aes argon bcrypt credential credentials env hash hmac jwt key keys password passwd rsa scram secret secrets sha token
-    tokens
-    """.split()
-)
+_DESCRIPTIONS, _MESSAGE_WORDS, _TERMS = read_words(__file__, "secret_values.tsv").values()
 _DESCRIBING_FORMS = re.compile(
     r"\w{3,}(?:ed|ing|able|ible|ive|ical|ally|ous|less|ful|pflichtig|lich|bar|ée?s?|ad[oa]s?|id[oa]s?|at[oa])|ge\w{3,}t"
 )

@@ -164,8 +164,8 @@ class Sync:
             seen_revision = self._state.progress(project)[1]
             if seen_revision != NOTHING_LOOKED_AT and not self.store.has_revision(seen_revision):  # The store is a backup.
                 self._state.drop_records(self._state.project_records(project))
-                self._state.note_fetched(project, 0)
-                self._state.note_looked(project, NOTHING_LOOKED_AT)
+                self._state.note_progress(project, "fetched", 0)
+                self._state.note_progress(project, "looked", NOTHING_LOOKED_AT)
         while self._fetch_all():
             pass
         if self._tables.may_write:
@@ -239,7 +239,7 @@ class Sync:
             records = self._state.project_records(project)
             lost = [record for record in records if self._was_lost(record, server_rows.get(record.id), unharmed)]
             self._state.put_records([*lost, *self._without_vectors(project, records)])
-            self._state.note_fetched(project, 0)
+            self._state.note_progress(project, "fetched", 0)
 
     def _without_vectors(self, project: str, records: Sequence[SyncRecord]) -> list[SyncRecord]:
         if not self._tables.has_vectors:
@@ -304,7 +304,7 @@ class Sync:
                 if not rows:
                     break
                 has_fetched |= self._store_rows(project, [_ServerRow(*row) for row in rows])
-                self._state.note_fetched(project, rows[-1][1])
+                self._state.note_progress(project, "fetched", rows[-1][1])
                 self._progress(len(rows))
         return has_fetched
 
@@ -482,7 +482,7 @@ class Sync:
         self._send_unfinished(project)
         if from_revision < until:
             self._send_changed(project, from_revision, until)
-            self._state.note_looked(project, until)
+            self._state.note_progress(project, "looked", until)
 
     def _send_unfinished(self, project: str) -> None:
         unfinished = self._state.unfinished_records(project)

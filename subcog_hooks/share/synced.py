@@ -230,12 +230,6 @@ class ShareState:
         rows = self.run("SELECT fetched, looked FROM projects WHERE name = ?", (project,))
         return rows[0] if rows else (0, NOTHING_LOOKED_AT)
 
-    def note_fetched(self, project: str, revision: int) -> None:
-        self._note_progress(project, "fetched", revision)
-
-    def note_looked(self, project: str, revision: int) -> None:
-        self._note_progress(project, "looked", revision)
-
     def agreed_projects(self, address: str) -> frozenset[str]:
         """Return the projects that the person agreed to share with the server of this address."""
         return frozenset([name for (name,) in self.run("SELECT project FROM agreements WHERE place = ?", (address,))])
@@ -270,12 +264,10 @@ class ShareState:
         sql = "DELETE FROM agreements WHERE place <> ? OR server NOT IN ('', ?) RETURNING 1"
         return bool(self.run(sql, (address, server)))
 
-    def _note_progress(self, project: str, column: str, value: int) -> None:
-        self.run(
-            f"INSERT INTO projects (name, {column}) VALUES (?, ?)"  # noqa: S608 - constants
-            f" ON CONFLICT (name) DO UPDATE SET {column} = excluded.{column}",
-            (project, value),
-        )
+    def note_progress(self, project: str, side: str, revision: int) -> None:
+        """Note the revision up to which all is here (side `fetched`) or there (side `looked`)."""
+        sql = f"INSERT INTO projects (name, {side}) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET {side} = excluded.{side}"  # noqa: S608 - constants
+        self.run(sql, (project, revision))
 
     def _records(self, condition: str, *values: apsw.SQLiteValue) -> list[SyncRecord]:
         return [SyncRecord.from_row(row) for row in self.run(f"SELECT {_COLUMNS} FROM known WHERE {condition}", values)]  # noqa: S608 - constants

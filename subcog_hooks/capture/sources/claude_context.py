@@ -50,12 +50,9 @@ def read_project_context(root: str, owner: str, reading: SourceReading) -> None:
     """Add the texts that hold in a project. owner: its identity."""
     context_root = ContextRoot(root, owner, owner, root)
     reading.looked_in += [context_prefix(owner), f"{_RULE}{owner}::"]
-    for name in _PROJECT_FILES:
-        _add_with_imports(context_root, name, "", reading)
-    for folder, names in walk_folders(root):
-        for name in _PROJECT_FILES if folder else ():
-            if name in names or "/" in name:
-                _add_with_imports(context_root, f"{folder}/{name}", folder, reading)
+    for folder, _ in walk_folders(root):
+        for name in _PROJECT_FILES:
+            _add_with_imports(context_root, os.path.join(folder, name), folder, reading)
     for rule in _find_files_below(os.path.join(root, CLAUDE_FOLDER, "rules"), ".md"):
         _add_rule(context_root, os.path.relpath(rule, root), reading)
 
