@@ -13,9 +13,10 @@ import threading
 import time
 from typing import IO, Any
 
-from subcog_hooks.core import child_environment
-from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
-from subcog_hooks.core.paths import Home
+if __name__ != "__main__":  # as a program it finds no package
+    from subcog_hooks.core import child_environment
+    from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
+    from subcog_hooks.core.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
