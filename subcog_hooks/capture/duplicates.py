@@ -62,7 +62,8 @@ def contradiction(new: str, old: str, stems: Stems) -> str | None:
 
 def parse_claims(note: str, stems: Stems) -> list[Claim]:
     """Return the clauses of a note as claims; none for a text longer than MAX_NOTE."""
-    return [_parse_claim(clause, stems) for clause in _split_clauses(note)] if len(note) <= MAX_NOTE else []
+    clauses = [clause.strip() for clause in _CLAUSE.split(note) if clause.strip()][:MAX_CLAUSES]
+    return [_parse_claim(clause, stems) for clause in clauses] if len(note) <= MAX_NOTE else []
 
 
 def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) -> str | None:
@@ -91,10 +92,6 @@ def _difference(new: Claim, old: Claim, length: int) -> str | None:
     is_long = is_same and len(shared) >= MIN_DENIED_WORDS
     is_denied = is_long or (len(shared) >= MIN_SHARED_WORDS and len(shared) >= MIN_NOTE_SHARE * length)
     return "it says the opposite" if is_denied else None
-
-
-def _split_clauses(text: str) -> list[str]:
-    return list(filter(None, map(str.strip, _CLAUSE.split(text))))[:MAX_CLAUSES]
 
 
 def _parse_claim(clause: str, stems: Stems) -> Claim:

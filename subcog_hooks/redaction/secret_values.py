@@ -174,15 +174,16 @@ def _is_joined(value: str, min_words: int) -> bool:
         return False
     parts = [part for part in re.split(r"[\W_]+", value.lower()) if part]
     is_dotted = _ATTRIBUTE.fullmatch(value) or ("." in value and not _has_digit(value))
-    if len(parts) < 2 or is_dotted or any(map(_is_term, parts)) or any(map(_is_description, (parts[0], parts[-1]))):
+    if (
+        len(parts) < 2
+        or is_dotted
+        or any(_TERM.fullmatch(part) or part in _TERMS for part in parts)
+        or any(map(_is_description, (parts[0], parts[-1])))
+    ):
         return False
     if _SIGNS_OF_PASSWORDS.search(value) or (_has_digit(value) and any(part.isalpha() and len(part) > 2 for part in parts)):
         return True
     return len(parts) >= min_words and len(value) >= 8 and all(map(str.isalpha, parts))
-
-
-def _is_term(part: str) -> bool:
-    return _TERM.fullmatch(part) is not None or part in _TERMS
 
 
 def is_code(value: str) -> bool:

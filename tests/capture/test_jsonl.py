@@ -43,17 +43,12 @@ def test_a_line_survives_a_round_trip(
 
 
 def test_the_store_returns_the_fields_of_a_line(store: Store) -> None:
+    when = {"prompts": {"gte": 3, "lte": 9.5}, "branch": ["main", "dev"], "calm": True, "n": 1, "x": {"not": {"glob": "a*"}}}
     fields: dict[str, object] = {
         "id": "a",
         "content": "x",
         "triggers": [r"\bdeploy(s|ed)?\b", "größe  東京", 'say "no"'],
-        "when": {
-            "prompts": {"gte": 3, "lte": 9.5},
-            "branch": ["main", "dev"],
-            "calm": True,
-            "n": 1,
-            "x": {"not": {"glob": "a*"}},
-        },
+        "when": when,
         "priority": 90,
         "trust": "user",
     }

@@ -54,16 +54,9 @@ def test_a_row_that_nobody_typed_is_left_out(writer: Writer, subtests: pytest.Su
 
 def test_an_old_row_that_begins_as_the_client_writes_is_left_out(writer: Writer, subtests: pytest.Subtests) -> None:
     cases = [
-        "<local-command-stdout>",
-        "<command-name>/clear</command-name>",
-        "<bash-input>ls</bash-input>",
-        "<bash-stdout>",
-        "<tick>",
-        "<task-notification>",
-        "<teammate-message id='1'>",
-        "[Request interrupted by user]",
-        "Caveat: The messages below were generated",
-        "This session is being continued from a previous conversation",
+        *("<local-command-stdout>", "<command-name>/clear</command-name>", "<bash-input>ls</bash-input>", "<bash-stdout>"),
+        *("<tick>", "<task-notification>", "<teammate-message id='1'>", "[Request interrupted by user]"),
+        *("Caveat: The messages below were generated", "This session is being continued from a previous conversation"),
     ]
     for start in cases:
         with subtests.test(start=start):

@@ -25,18 +25,10 @@ def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> flo
 
 def test_a_turn_about_the_current_task_is_not_proposed(subtests: pytest.Subtests) -> None:
     cases = [
-        "Actually, let's also add tests",
-        "Revert the last commit",
-        "Stop the dev server",
-        "no rush",
-        "No, thanks",
-        "don't push directly to that branch",
-        "That approach won't work for X, let's use Y",
-        "should we always use a transaction here?",
-        "fix this",
-        "the login page is broken",
-        "I need a button that exports the list",
-        "continue",
+        *("Actually, let's also add tests", "Revert the last commit", "Stop the dev server", "no rush", "No, thanks"),
+        *("don't push directly to that branch", "That approach won't work for X, let's use Y"),
+        *("should we always use a transaction here?", "fix this", "the login page is broken"),
+        *("I need a button that exports the list", "continue"),
     ]
     for text in cases:
         with subtests.test(text=text):

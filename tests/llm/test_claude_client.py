@@ -61,10 +61,7 @@ def test_it_is_told_on_its_input_alone_and_has_no_terminal(client: Path) -> None
 @pytest.mark.parametrize(
     "script",
     [
-        "sleep 60",
-        "while :; do printf x; sleep 0.05; done",
-        "sleep 60 & wait",
-        "trap '' TERM HUP; sleep 60",
+        *("sleep 60", "while :; do printf x; sleep 0.05; done", "sleep 60 & wait", "trap '' TERM HUP; sleep 60"),
         "exec <&-; sleep 60",
     ],
     ids=["hangs", "trickles", "waits for a child", "hears no signal", "closes its input"],

@@ -12,12 +12,8 @@ from subcog_hooks.store.memory import now_ms
 from tests.share.conftest import ROW, SHOP, Team
 
 HOSTILE = [
-    "'; DROP TABLE subcog.memories; --",
-    "$$; DELETE FROM subcog.memories; $$",
-    "\\copy \\N \t \\. \n\\.\n",
-    "NUL \x00 and \x1b[31m red \u202e turned \U0001f600",
-    '"}\'::jsonb; {"a": [1',
-    "%s %(name)s {0}",
+    *("'; DROP TABLE subcog.memories; --", "$$; DELETE FROM subcog.memories; $$", "\\copy \\N \t \\. \n\\.\n"),
+    *("NUL \x00 and \x1b[31m red \u202e turned \U0001f600", '"}\'::jsonb; {"a": [1', "%s %(name)s {0}"),
 ]
 
 

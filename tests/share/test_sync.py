@@ -81,15 +81,8 @@ def test_a_colleagues_labels_count_for_a_text_without_cues(team: Team) -> None:
     assert (after.tags, after.paths, after.trust, after.triggers) == (("release",), (), "user", ())
 
 
-STEERED: dict[str, object] = {
-    "tags": ("release",),
-    "paths": ("**",),
-    "keywords": ("shop",),
-    "questions": (AnsweredQuestion("what is to be done first?"),),
-    "branch": "main",
-    "namespace": "security",
-    "expires_at": None,
-}
+STEERED: dict[str, object] = {"tags": ("release",), "paths": ("**",), "keywords": ("shop",), "branch": "main"}
+STEERED |= {"namespace": "security", "expires_at": None, "questions": (AnsweredQuestion("what is to be done first?"),)}
 
 
 @pytest.mark.parametrize("cue", [{"priority": 95}, {"triggers": ("deploy",)}, {"when": {"branch": "x"}}, {"standing": True}])
