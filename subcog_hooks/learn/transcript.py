@@ -92,10 +92,7 @@ def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> lis
 
 
 def _read_lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the whole lines, each behind its offset and its end; b"" for a line that is too long.
-
-    A last line without a line end is skipped unless it is a whole row: the client is still writing it.
-    """
+    """Yield the lines with offset and end, b"" for a too long one. The client still writes a last line that is no whole row."""
     while line := file.readline(MAX_ROW):
         length = len(line)
         if not line.endswith(b"\n"):

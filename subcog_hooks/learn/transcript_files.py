@@ -30,10 +30,7 @@ class TranscriptFile:
 
 
 def find_transcripts(folder: str, report_error: Callable[[OSError], None] = lambda _: None) -> list[TranscriptFile]:
-    """Return the transcripts in and below a folder, oldest first: the first utterance is proposed as such.
-
-    Links in the folder itself are followed. report_error: called for each unreadable folder.
-    """
+    """Return the transcripts below a folder, oldest first. Links in it are followed. report_error: for unreadable folders."""
     paths = {path for top in _top_folders(folder) for path in _transcript_paths(top, report_error)}
     return sorted(filter(None, map(transcript_at, paths)), key=lambda file: (file.changed, file.path))
 

@@ -15,10 +15,7 @@ OPEN_MS = 300_000  # from opening the breaker to the next try
 
 
 def may_call(state: State, provider: str, now_ms: int) -> bool:
-    """Return whether a provider (its identity) may be called now. Half-open, the first caller takes the only try.
-
-    Raises StoreBusy soon when the try cannot be recorded, because another process is writing.
-    """
+    """Return whether a provider may be called now. Half-open, the first caller takes the only try. Raises StoreBusy soon."""
     until = open_until(state, provider)
     if until is None:
         return True

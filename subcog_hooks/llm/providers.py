@@ -156,10 +156,7 @@ def _validate_key(key: str, source: str) -> str:
 
 
 def ask_provider(provider: Provider, question: Question, seconds: float) -> str:
-    """Return the text of the LLM's answer to one request, within `seconds` (without the lookup of the server's name).
-
-    Raises ProviderTimeout, ProviderGone, or ProviderError for everything else.
-    """
+    """Return the text of the LLM's answer, within `seconds`. Raises ProviderTimeout, ProviderGone, or ProviderError."""
     if provider.name == CLAUDE:
         from subcog_hooks.llm import claude_client
 

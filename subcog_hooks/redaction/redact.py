@@ -78,10 +78,7 @@ def redact(text: str) -> Redacted:
 
 
 def has_known_secret(text: str) -> bool:
-    """Return whether `text` has a secret that is known by its form or its name, or a private span.
-
-    Random-looking values do not count: ids and names of folders look so, too.
-    """
+    """Return whether a form or a name shows a secret, or a private span stands there; ids and folders look random, too."""
     plain = _ascii_copy(text)
     data = plain.encode()
     return bool(

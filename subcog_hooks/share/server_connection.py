@@ -168,10 +168,7 @@ def protection_parameters(parameters: Mapping[str, str], libpq: int) -> dict[str
 
 
 def _authorities_file() -> str:
-    """Return the file of the system's certificate authorities, "" if the person has a file for PostgreSQL.
-
-    `sslrootcert=system` would look where the libraries of psycopg's builds were made.
-    """
+    """Return the system's certificate authorities, as libpq's own `system` lies elsewhere; "" if the person has a file."""
     is_windows = os.name == "nt"
     folder = os.path.join(os.environ.get("APPDATA", ""), "postgresql") if is_windows else os.path.expanduser("~/.postgresql")
     if os.path.exists(os.path.join(folder, "root.crt")):

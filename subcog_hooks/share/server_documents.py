@@ -198,10 +198,7 @@ def _differing_fields(names: Iterable[str], sent: Document, local: Document) -> 
 
 
 def has_same_fields(arrived: Memory, local: Memory) -> bool:
-    """Return whether the replacing version has the same fields as the memory here, apart from the time of change.
-
-    Cues that only the colleague's version has do not count: they were withheld here.
-    """
+    """Return whether both have the same fields, apart from the time of change and from cues that were withheld here."""
     new_fields, local_fields = _document(arrived), _document(local)
     for name in ("updated_at", *(cue for cue in _CUES if not getattr(local, cue))):
         new_fields.pop(name, None)
@@ -272,10 +269,7 @@ AND (memories.id = ANY(%(ids)s) OR {_LOST_TO.replace("id LIKE", "memories.id LIK
 
 
 def export_memories(connection: Connection, file: str, write: Callable[[str], None]) -> int:
-    """Write each memory that the role may read as a line that `import` reads, and return their number.
-
-    file: `-` for `write`. Raises UsageError if the file cannot be written; psycopg's errors.
-    """
+    """Write memories as lines for `import`, and return their number. file: `-` for `write`. Raises UsageError."""
     count = 0
     if file == "-":
         for line in _export_lines(connection):

@@ -60,10 +60,7 @@ def model_name() -> str:
 def send_vectors(
     connection: Connection, type_: str, state: ShareState, store: Store, vectors: VectorStore, project: str, progress: Progress
 ) -> int:
-    """Send the final vectors of memories that were sent from here, and return the number of these memories.
-
-    type_: the name of the server's type. Raises StoreError, psycopg's errors.
-    """
+    """Send the final vectors of memories sent from here, and return their number. type_: the server's. Raises StoreError."""
     sent_count, after_id = 0, ""
     while part := state.without_vectors(project, after_id, BATCH_MEMORIES):
         after_id = part[-1].id

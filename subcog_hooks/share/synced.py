@@ -239,10 +239,7 @@ class ShareState:
         self.run("INSERT OR REPLACE INTO agreements (project, place) VALUES (?, ?)", (project, address))
 
     def is_agreed_to(self, server: str, address: str, projects: Sequence[str]) -> bool:
-        """Return whether the person agreed to send these projects to the database of this id at this address.
-
-        An agreement becomes bound to the first database that is met after it.
-        """
+        """Return whether the person agreed to send these projects there: to the first database met at the address since."""
         values = (address, json.dumps(list(projects)))
         self.run(
             "UPDATE agreements SET server = ? WHERE server = '' AND place = ? AND project IN (SELECT value FROM json_each(?))",

@@ -104,10 +104,7 @@ class ForeignDatabase:
 
 @contextmanager
 def open_database(path: str, reading: SourceReading, usual: str = "") -> Iterator[ForeignDatabase]:
-    """Open another program's database. Raises UsageError if it is none, is locked, or is damaged.
-
-    It is not opened as immutable, so that its writer's log counts. usual: the person's own folder for it.
-    """
+    """Open another program's database beside its writer. Raises UsageError if it is none, is locked, or is damaged."""
     if not os.path.isfile(path):
         raise UsageError(f"{path} is not there", "name the file: subcog import --from SOURCE FILE")
     for beside in (path + ending for ending in _SIDE_FILES):
