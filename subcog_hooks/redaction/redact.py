@@ -6,11 +6,10 @@ or by random letters beside such a name (`nearby`). Random letters alone suffice
 letters mix, because developers' notes are full of hashes, UUIDs and commit ids.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import re2
 
@@ -21,9 +20,6 @@ from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.nearby import find_public
 from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned
 from subcog_hooks.redaction.secret_values import JUDGES_BY_KIND, MARKER, is_token, is_written_out
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 PRIVATE = "private block"
 

@@ -4,8 +4,6 @@ A reason is the commit's subject and the paragraph with the reason. Few are take
 tuned by eye on three public histories; the misleading kinds are left out below.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -13,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import IO, NamedTuple
@@ -24,10 +23,6 @@ from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.llm.claude_client import NOT_RUN, Lifeline
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import PENDING, hash_content
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
 
 GIT = "git"
 MAX_REASONS = 300  # the newest commits; nobody reviews more
@@ -73,7 +68,7 @@ _CHANGE_OF_FILE = re.compile(  # an entry of a ChangeLog
 )
 
 
-def read_reasons(commits: Iterable[Commit], owner: str) -> SourceReading:
+def read_reasons(commits: Iterable["Commit"], owner: str) -> SourceReading:
     """Read the commits that give a reason. owner: the project's identity."""
     reading = SourceReading(GIT, f"{owner}/")
     reading.is_whole = False  # a commit beyond the limit is still right
