@@ -5,6 +5,7 @@ twice, since ids follow from a turn's text and time.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
@@ -35,7 +36,7 @@ def learn(
     store, state: None if there is none yet and nothing will be written. pace: asked before each reading whether to go on.
     Raises StoreError; stored proposals stay.
     """
-    run = _LearningRun(store, state, options, pace)
+    run = _LearningRun(store, state, options, SessionFolders(options.left_out), pace)
     for file in files:
         try:
             run.read_file(file)
@@ -52,16 +53,14 @@ def learn(
     return run.report
 
 
+@dataclass(slots=True)
 class _LearningRun:
-    __slots__ = ("_options", "_pace", "_session_folders", "_state", "_store", "report")
-
-    def __init__(self, store: Store | None, state: State | None, options: LearningOptions, pace: Pace) -> None:
-        self._store = store
-        self._state = state
-        self._options = options
-        self._pace = pace
-        self._session_folders = SessionFolders(options.left_out)
-        self.report = LearningReport()
+    _store: Store | None
+    _state: State | None
+    _options: LearningOptions
+    _session_folders: SessionFolders
+    _pace: Pace
+    report: LearningReport = field(default_factory=LearningReport)
 
     def read_file(self, file: TranscriptFile) -> None:
         is_noted = not self._options.dry_run

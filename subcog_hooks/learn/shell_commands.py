@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -283,17 +284,15 @@ class _FailedCommand(NamedTuple):
     number: int  # among the session's commands
 
 
+@dataclass(slots=True)
 class Attempts:
-    """The commands of one session, followed from failure to fix."""
+    """The commands of one session, followed from failure to fix. working_commands: each with its first folder."""
 
-    __slots__ = ("_count", "_failed", "_fixes", "_running", "working_commands")
-
-    def __init__(self) -> None:
-        self._running: dict[str, tuple[str, str]] = {}  # command and folder, by the call's id
-        self._failed: list[_FailedCommand] = []
-        self._fixes: list[tuple[Fix, Command]] = []
-        self.working_commands: dict[str, str] = {}  # folder by command
-        self._count = 0
+    working_commands: dict[str, str] = field(default_factory=dict)
+    _running: dict[str, tuple[str, str]] = field(default_factory=dict)  # command and folder, by the call's id
+    _failed: list[_FailedCommand] = field(default_factory=list)
+    _fixes: list[tuple[Fix, Command]] = field(default_factory=list)
+    _count: int = 0
 
     def begin(self, identifier: str, arguments: Mapping[str, object], folder: str) -> None:
         command = arguments.get("command")

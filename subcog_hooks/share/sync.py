@@ -126,6 +126,7 @@ def sync_lock(home: Home, wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
     return ProcessLock(os.path.join(home.root, "share.lock"), wait_ms, "synchronising with the team")
 
 
+@dataclass(slots=True)
 class Sync:
     """A synchronisation of a home with a server. The caller holds `sync_lock`.
 
@@ -133,26 +134,19 @@ class Sync:
     size.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        state: ShareState,
-        connection: Connection,
-        tables: TeamTables,
-        projects: Sequence[str],
-        cues_from: frozenset[str] = frozenset(),
-        progress: Progress | None = None,
-    ) -> None:
-        self.store = store
-        self._state = state
-        self._server = connection
-        self._tables = tables
-        self._projects = projects
-        self._cues_from = cues_from
-        self._progress = progress or (lambda _: None)
-        self._over = state.bytes_by_author(ROW_OVERHEAD_BYTES)
-        self.outcome = SyncOutcome()
-        self.arrived: list[Memory] = []  # Their vectors may be on the server.
+    store: Store
+    _state: ShareState
+    _server: Connection
+    _tables: TeamTables
+    _projects: Sequence[str]
+    _cues_from: frozenset[str] = frozenset()
+    _progress: Progress = lambda _: None
+    outcome: SyncOutcome = field(init=False, default_factory=SyncOutcome)
+    arrived: list[Memory] = field(init=False, default_factory=list)  # Their vectors may be on the server.
+    _over: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._over = self._state.bytes_by_author(ROW_OVERHEAD_BYTES)
 
     def run(self) -> SyncOutcome:
         """Fetch, then send. Raises StoreError; after psycopg's errors it can be run again."""

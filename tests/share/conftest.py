@@ -140,7 +140,7 @@ class Member:
         with Store.writer(self.home) as store:
             return {memory.id: memory for memory in store.all(STATUSES)}
 
-    def sync(self, url: str = "", progress: Callable[[int], None] | None = None) -> Any:
+    def sync(self, url: str = "", progress: Callable[[int], None] = lambda _: None) -> Any:
         """Synchronise once; return the outcome."""
         from subcog_hooks.share import server_connection, server_schema
         from subcog_hooks.share.sync import Sync, sync_lock
