@@ -1,9 +1,7 @@
 """Redact the texts of a memory on its way into the store, and count the removed parts."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.redaction.redact import has_known_secret, redact
@@ -11,9 +9,6 @@ from subcog_hooks.store.memory import AnsweredQuestion, Memory, hash_content
 from subcog_hooks.store.memory_checks import check_memory, is_unnamable
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.questions import distinct_questions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Removed = tuple[tuple[str, int], ...]
 
@@ -38,46 +33,30 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
         removed.update(dict(result.removed))
         return result.text
 
-    content = clean(memory.content).strip()
-    changes: dict[str, object] = {"content": content} if content != memory.content else {}
+    fields: dict[str, object] = {"content": clean(memory.content).strip()}
     for field in ("tags", "keywords"):
-        values = getattr(memory, field)
-        cleaned_values = tuple(dict.fromkeys(text for value in values if (text := clean(value)) or not value)) if values else ()
-        if cleaned_values != values:
-            changes[field] = cleaned_values
+        fields[field] = tuple(dict.fromkeys(text for value in getattr(memory, field) if (text := clean(value)) or not value))
     for field, kind in _PATTERNS.items():
         entries = dict.fromkeys(map(replace_surrogates, getattr(memory, field)))
-        cleaned_values = tuple(value for value in entries if clean(value) == value)
-        if cleaned_values != getattr(memory, field):
-            changes[field] = cleaned_values
-        if len(cleaned_values) < len(entries):
-            removed[kind] += len(entries) - len(cleaned_values)
-    changes |= _redact_questions(memory, clean)
-    if memory.when:
-        changes["when"] = {clean(key): _redact_value(value, clean) for key, value in memory.when.items()}
-    if memory.project and (project := _redact_project(memory.project, clean)) != memory.project:
-        changes["project"] = project
-    if before is None:
-        names = {field: safe_id(value) for field in ("id", "superseded_by") if (value := getattr(memory, field))}
-        renamed = {field: name for field, name in names.items() if name != getattr(memory, field)}
-        changes |= renamed
-        removed["id"] += sum(name.startswith(_REDACTED_ID) for name in renamed.values())
-    for field in ("source", "branch"):
-        value = getattr(memory, field)
-        if value and (cleaned_text := clean(value)) != value:
-            changes[field] = cleaned_text or (None if field == "branch" else "")
+        fields[field] = kept = tuple(value for value in entries if clean(value) == value)
+        removed[kind] += len(entries) - len(kept)
+    fields["questions"] = _redact_questions(memory.questions, clean)
+    fields["when"] = {clean(key): _redact_value(value, clean) for key, value in memory.when.items()}
+    fields["project"] = _redact_project(memory.project, clean) if memory.project else memory.project
+    for field in ("id", "superseded_by"):
+        if before is None and (value := getattr(memory, field)):
+            fields[field] = name = safe_id(value)
+            removed["id"] += name != value and name.startswith(_REDACTED_ID)
+    fields["source"] = clean(memory.source)
+    fields["branch"] = memory.branch and (clean(memory.branch) or None)
+    changes = {name: value for name, value in fields.items() if value != getattr(memory, name)}
     return check_memory(memory.with_changes(**changes) if changes else memory), tuple(sorted((+removed).items()))
 
 
-def _redact_questions(memory: Memory, clean: Callable[[str], str]) -> dict[str, object]:
-    """Return the memory's questions, of one line each, as a change; a question that becomes empty is dropped."""
-    if not memory.questions:
-        return {}
-    pairs = [
-        (AnsweredQuestion(" ".join(clean(question.text).split()), question.by, question.decision), question)
-        for question in memory.questions
-    ]
-    return {"questions": distinct_questions([new for new, old in pairs if new.text or not old.text])}
+def _redact_questions(questions: Sequence[AnsweredQuestion], clean: Callable[[str], str]) -> tuple[AnsweredQuestion, ...]:
+    texts = [" ".join(clean(question.text).split()) for question in questions]
+    pairs = [(text, question) for text, question in zip(texts, questions, strict=True) if text or not question.text]
+    return distinct_questions([AnsweredQuestion(text, question.by, question.decision) for text, question in pairs])
 
 
 def safe_id(identifier: str) -> str:

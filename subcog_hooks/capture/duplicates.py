@@ -57,16 +57,14 @@ class Claim(NamedTuple):
 
 
 def contradiction(new: str, old: str, stems: Stems) -> str | None:
-    """Describe in a few words how `old` contradicts `new`; None if it does not.
-
-    stems: the stems of a text's words, in order.
-    """
+    """Describe in a few words how `old` contradicts `new`, None if it does not. stems: of a text's words, in order."""
     return contradiction_of_claims(parse_claims(new, stems), parse_claims(old, stems))
 
 
 def parse_claims(note: str, stems: Stems) -> list[Claim]:
     """Return the clauses of a note as claims; none for a text longer than MAX_NOTE."""
-    return [_parse_claim(clause, stems) for clause in _split_clauses(note)] if len(note) <= MAX_NOTE else []
+    clauses = [clause.strip() for clause in _CLAUSE.split(note) if clause.strip()][:MAX_CLAUSES]
+    return [_parse_claim(clause, stems) for clause in clauses] if len(note) <= MAX_NOTE else []
 
 
 def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) -> str | None:
@@ -80,7 +78,6 @@ def contradiction_of_claims(claims: Sequence[Claim], others: Sequence[Claim]) ->
 
 
 def _difference(new: Claim, old: Claim, length: int) -> str | None:
-    """Describe how two clauses differ. length: words of the shorter note."""
     shared = new.words & old.words
     if not shared - EVERYDAY:
         return None
@@ -96,10 +93,6 @@ def _difference(new: Claim, old: Claim, length: int) -> str | None:
     is_long = is_same and len(shared) >= MIN_DENIED_WORDS
     is_denied = is_long or (len(shared) >= MIN_SHARED_WORDS and len(shared) >= MIN_NOTE_SHARE * length)
     return "it says the opposite" if is_denied else None
-
-
-def _split_clauses(text: str) -> list[str]:
-    return list(filter(None, map(str.strip, _CLAUSE.split(text))))[:MAX_CLAUSES]
 
 
 def _parse_claim(clause: str, stems: Stems) -> Claim:
@@ -145,11 +138,8 @@ def _parse_claim(clause: str, stems: Stems) -> Claim:
             last_word = stem
     if pending_number is not None:
         count(last_word, pending_number)
-    return Claim(
-        frozenset(words),
-        {unit_or_noun: value for unit_or_noun, value in numbers.items() if unit_or_noun and unit_or_noun not in ambiguous},
-        is_negated,
-    )
+    clear = {name: value for name, value in numbers.items() if name and name not in ambiguous}
+    return Claim(frozenset(words), clear, is_negated)
 
 
 MIN_SIMILARITY = 0.5  # Jaccard of word stems from which a person should look
@@ -158,11 +148,7 @@ MAX_COMPARED = 4_000  # characters compared
 
 
 class NearDuplicate(NamedTuple):
-    """A memory that a person should see before a new one is stored.
-
-    share: the words in both, divided by the words in either, 0.0 to 1.0; contradiction: how it contradicts the new memory, or
-    None.
-    """
+    """A memory like a new one. share: of their words that both have, 0.0 to 1.0; contradiction: how it contradicts, or None."""
 
     memory: Memory
     share: float
@@ -184,12 +170,11 @@ def find_near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> l
     hits = words.search_index(index, words.any_term_query(index, analysed), audience, MAX_CANDIDATES)
     rows = store.by_seqs([seq for _, seq in hits[:MAX_CANDIDATES]])
     own_words, stems = _word_set(memory, index), index.analysers.body_terms
-    compared = [
-        NearDuplicate(other, _jaccard(own_words, _word_set(other, index)), contradiction(memory.content, other.content, stems))
-        for other in rows.values()
-        if other.id != memory.id
-    ]
-    near = [candidate for candidate in compared if candidate.share >= MIN_SIMILARITY or candidate.contradiction]
+    near = []
+    for other in rows.values():
+        share, difference = _jaccard(own_words, _word_set(other, index)), contradiction(memory.content, other.content, stems)
+        if other.id != memory.id and (share >= MIN_SIMILARITY or difference):
+            near.append(NearDuplicate(other, share, difference))
     return sorted(near, key=lambda candidate: (candidate.contradiction is None, -candidate.share, candidate.memory.id))
 
 

@@ -1,10 +1,7 @@
 """The changes that an import makes to the store, and its report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory, replace_surrogates
@@ -13,18 +10,13 @@ from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.cue_tables import Room
 from subcog_hooks.store.memory import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION_PREFIX, USER, Memory, hash_content, now_ms
+from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
-
-if TYPE_CHECKING:
-    from subcog_hooks.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
-    """A part of the source that was not imported, with its location.
-
-    is_entry: it is a trigger or a path, and the rest of its line was imported.
-    """
+    """A part that was not imported. is_entry: a trigger or a path, while the rest of its line was imported."""
 
     location: str
     message: str
@@ -98,11 +90,9 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     for location, row in chunk:
         changes.unknown.update(row.unknown)
         try:
-            memory, removed, left_out = _redact_valid_parts(row.memory)
+            memory, removed, faults = _redact_valid_parts(row.memory)
             changes.removed.append(removed)
-            changes.problems += [
-                ImportProblem(location, f"{error}; the rest of it is kept", is_entry=True) for error in left_out
-            ]
+            changes.problems += [ImportProblem(location, f"{error}; the rest of it is kept", is_entry=True) for error in faults]
             before = changes.new.get(memory.id) or changes.changed.get(memory.id) or existing.get(memory.id)
             memory = _clamp_dates(memory, before, time_ms)
             if before is None:
@@ -127,16 +117,10 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
 
 
 def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[str]:
-    """Return the ids of sections that the user has forgotten under another id.
-
-    Such a section was purged, belongs to a document forgotten as a whole, or comes from a renamed file.
-    """
+    """Return the sections that the user has forgotten: purged, as a whole document, or under another name of their file."""
     sections = {row.memory.id: location for location, row in unseen}
-    wholes = {
-        id_: SECTION_PREFIX + hash_content(location.partition("#")[0])[:12]
-        for id_, location in sections.items()
-        if "#" in location
-    }
+    files = {id_: location.partition("#")[0] for id_, location in sections.items() if "#" in location}
+    wholes = {id_: SECTION_PREFIX + hash_content(file)[:12] for id_, file in files.items()}
     documents = store.by_ids(list(wholes.values()))
     forgotten_ids = store.purged_sections([*sections, *wholes.values()])
     forgotten_ids |= {id_ for id_, memory in documents.items() if memory.status == "deleted"}
@@ -179,10 +163,6 @@ def _clamp_dates(memory: Memory, before: Memory | None, time_ms: int) -> Memory:
 
 
 def _drop_invalid_cues(memory: Memory) -> tuple[Memory, list[InvalidMemory]]:
-    """Return a memory without the triggers and paths that this version refuses, and the reasons.
-
-    No reason is given for an entry with a secret.
-    """
     faults: list[InvalidMemory] = []
     valid: dict[str, object] = {}
     for name, check in _PATTERNS.items():
@@ -212,9 +192,8 @@ def _changes_nothing(before: Memory, memory: Memory, row: jsonl.Row, options: Im
         return before.content_hash == memory.content_hash and not _brings_cues(before, memory, options)
     if before.status == "deleted" or before.superseded_by is not None:
         return True
-    return all(getattr(before, name) == getattr(memory, name) for name in _FILE_FIELDS) or (
-        before.content_hash == memory.content_hash and not is_untouched(before)
-    )
+    is_edited = before.content_hash == memory.content_hash and not is_untouched(before)
+    return is_edited or all(getattr(before, name) == getattr(memory, name) for name in _FILE_FIELDS)
 
 
 def _brings_cues(before: Memory, memory: Memory, options: ImportOptions) -> bool:
@@ -226,7 +205,6 @@ def _brings_cues(before: Memory, memory: Memory, options: ImportOptions) -> bool
 
 
 def _choose_replacement(before: Memory, memory: Memory, row: jsonl.Row, options: ImportOptions) -> Memory:
-    """Return the memory that replaces `before`. Raises InvalidMemory unless --replace or the file's section allows it."""
     if options.keeps_users and before.trust == USER:
         raise InvalidMemory(f"{memory.id} is the person's own", "ask the person, then give --as-user")
     if options.keeps_users and (before.status == "deleted" or (before.status == PENDING and not options.waits)):
@@ -264,16 +242,12 @@ def is_untouched(section: Memory) -> bool:
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:
-    """Return whether a change of a Markdown section leaves its file's fields alone.
-
-    As long as `updated_at` does not move, the file goes on to update the section.
-    """
+    """Return whether a change leaves a section's file fields alone: `updated_at` stays, so the file goes on to update it."""
     as_before = after.with_changes(**{name: getattr(before, name) for name in _USER_FIELDS})
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)
 
 
 def _has_same_content(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:
-    """Return whether the same audience has this content already. It is asked only for rows without an id."""
     key = (memory.content_hash, audience_of(memory.scope, memory.project))
     if key in hashes:
         return True

@@ -1,10 +1,11 @@
 """An import: its files are found and read, and its memories are stored in batches."""
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
+from typing import TextIO
 
 from subcog_hooks.capture import jsonl, markdown
 from subcog_hooks.capture.compose import safe_id, sum_removed
@@ -13,16 +14,8 @@ from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
 from subcog_hooks.store.memory import FILE, PENDING, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-    from typing import TextIO
-
-    from subcog_hooks.store.store import Store
-
 
 MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
 MAX_MARKDOWN_LINES = 100_000  # lines of a Markdown file; its parser takes 2 KB a line
@@ -30,12 +23,8 @@ MAX_JSONL_BYTES = 2_000_000_000  # bytes of a JSONL file, which is read line by 
 MAX_LINE_LENGTH = 8_000_000  # characters of one line: the longest content, written in escapes
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
-HIDDEN_STATUSES = {
-    "superseded": "superseded",
-    "deprecated": "archived",
-    "rejected": "archived",
-    "obsolete": "archived",
-}  # the status of a record -> the status of its memories
+# the status of a record -> the status of its memories
+HIDDEN_STATUSES = {"superseded": "superseded"} | dict.fromkeys(("deprecated", "rejected", "obsolete"), "archived")
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
@@ -104,10 +93,8 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
                     if len(line) > MAX_LINE_LENGTH:
                         raise InvalidMemory(f"the line has more than {MAX_LINE_LENGTH:,} characters", "split it")
                     _check_utf8(line)
-                    yield (
-                        location,
-                        _replace_unsafe_id(jsonl.parse(line, ids.new, time_ms, trusted=options.trusted), location, report),
-                    )
+                    row = jsonl.parse(line, ids.new, time_ms, trusted=options.trusted)
+                    yield location, _replace_unsafe_id(row, location, report)
                 except InvalidMemory as error:
                     report.problems.append(ImportProblem(location, str(error)))
     except OSError as error:
@@ -115,10 +102,7 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
 
 
 def _read_whole_lines(file: TextIO, name: str) -> Iterator[str]:
-    """Yield the lines of a file, long ones cut to MAX_LINE_LENGTH + 1 characters.
-
-    Raises UsageError for a file of more than MAX_JSONL_BYTES.
-    """
+    """Yield lines cut to MAX_LINE_LENGTH + 1 characters. Raises UsageError for more than MAX_JSONL_BYTES."""
     length = 0
     while line := file.readline(MAX_LINE_LENGTH + 1):
         rest = line
@@ -132,16 +116,14 @@ def _read_whole_lines(file: TextIO, name: str) -> Iterator[str]:
 
 
 def _replace_unsafe_id(row: jsonl.Row, location: str, report: ImportReport) -> jsonl.Row:
-    """Return the row with an id that can be used here: the id is looked up before the other fields are redacted."""
     identifier = row.memory.id
     if row.has_id and (name := safe_id(identifier)) != identifier:
         row.memory = row.memory.with_changes(id=name)
         if has_known_secret(identifier):
             report.removed = sum_removed([report.removed, (("id", 1),)])
         else:
-            report.problems.append(
-                ImportProblem(location, f"no command can name the id {identifier}; it is {name} here", is_entry=True)
-            )
+            remark = f"no command can name the id {identifier}; it is {name} here"
+            report.problems.append(ImportProblem(location, remark, is_entry=True))
     return row
 
 
@@ -168,7 +150,6 @@ def find_markdown_files(folder: str) -> Iterator[str]:
 
 
 def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
-    """Yield the sections of a Markdown file. Their ids follow from their headings, so a second import adds nothing."""
     name = name_in_sources(file, options.root)
     try:
         raw = read_regular(file, MAX_MARKDOWN + 1)
@@ -233,51 +214,36 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     Committed chunks stay.
     """
     report = ImportReport()
-    rows = read_rows(path, options, report)
-    imported: set[str] = set()
-    while chunk := list(islice(rows, CHUNK_ROWS)):
-        _write_chunk(chunk, store, options, report)
-        for _, row in chunk:
-            if row.is_section:
-                imported.add(row.memory.id)
-        progress(len(chunk))
-    if store and report.files:
-        _archive_missing_sections(store, imported, report.files, options, report)
-    return report
+    return import_reading(read_rows(path, options, report), None, report.files, store, options, progress, report)
 
 
 def import_reading(
-    rows: Sequence[tuple[str, jsonl.Row]],
-    has_lost: Callable[[str], bool],
+    rows: Iterable[tuple[str, jsonl.Row]],
+    has_lost: Callable[[str], bool] | None,
     files: AbstractSet[str],
     store: Store | None,
     options: ImportOptions,
     progress: Callable[[int], None],
+    report: ImportReport | None = None,
 ) -> ImportReport:
     """Import the rows of a source, as `import_path` does.
 
     has_lost: tells by the origin of a stored memory whether the source has lost it, so that it is archived. files: the Markdown
     files that were read as by `import_path`; sections that left them are archived. Raises StoreError.
     """
-    report = ImportReport()
-    present_ids = {row.memory.id for _, row in rows}
-    for start in range(0, len(rows), CHUNK_ROWS):
-        chunk = list(rows[start : start + CHUNK_ROWS])
+    report = report or ImportReport()
+    present_ids: set[str] = set()
+    rows_left = iter(rows)
+    while chunk := list(islice(rows_left, CHUNK_ROWS)):
         _write_chunk(chunk, store, options, report)
+        present_ids.update(row.memory.id for _, row in chunk if row.is_section)
         progress(len(chunk))
     if store and files:
         _archive_missing_sections(store, present_ids, files, options, report)
-    if store:
-        _archive_untouched(
-            [
-                memory
-                for memory in store.all(("active", PENDING))
-                if memory.id.startswith(SECTION_PREFIX) and memory.id not in present_ids and has_lost(memory.source)
-            ],
-            store,
-            options,
-            report,
-        )
+    if store and has_lost:
+        sections = [memory for memory in store.all(("active", PENDING)) if memory.id.startswith(SECTION_PREFIX)]
+        lost = [memory for memory in sections if memory.id not in present_ids and has_lost(memory.source)]
+        _archive_untouched(lost, store, options, report)
     return report
 
 
@@ -298,12 +264,9 @@ def _archive_missing_sections(
     """
     names = options.names or ((options.project,) if options.project else ())
     audiences = tuple(audience_of("project", name) for name in names) or ("user",)
-    gone = [
-        memory
-        for memory in store.select(Filter(audiences=audiences, statuses=("active",)))
-        if memory.id.startswith(SECTION_PREFIX) and memory.id not in imported and _section_file(memory) in files
-    ]
-    _archive_untouched(gone, store, options, report)
+    active = store.select(Filter(audiences=audiences, statuses=("active",)))
+    sections = [memory for memory in active if memory.id.startswith(SECTION_PREFIX) and memory.id not in imported]
+    _archive_untouched([memory for memory in sections if _section_file(memory) in files], store, options, report)
 
 
 def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, report: ImportReport) -> None:

@@ -1,10 +1,10 @@
 """Memories as JSON lines: one memory a line, parsed and dumped."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.log import to_json
@@ -21,13 +21,8 @@ from subcog_hooks.store.memory import (
 )
 from subcog_hooks.store.project import resolve_identity
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-_ENTITY_NAMES = {"entity_id": "id", "recognition": "content", "trigger_patterns": "triggers", "state_conditions": "when"}
-_ENTITY_TYPE = "entity_type"
+_ENTITY_NAMES = {"entity_id": "id", "entity_type": "namespace", "recognition": "content"}
+_ENTITY_NAMES |= {"trigger_patterns": "triggers", "state_conditions": "when"}
 _FACT_NAMES = {"is_first_conversation": "first_session"}  # S3's names of our facts
 
 
@@ -45,36 +40,26 @@ def convert_entity(fields: dict[str, object]) -> dict[str, object]:
 
     `recognition` becomes the content, which defaults to the entity's id. The type becomes the namespace.
 
-    >>> convert_entity({"entity_id": "calm", "entity_type": "SCRIPT", "keywords": "calm, lose it", "trigger_patterns": None})
+    >>> convert_entity({"entity_id": "calm", "entity_type": "SCRIPT", "keywords": "calm, lose it,, calm ", "when": None})
     {'id': 'calm', 'namespace': 'script', 'keywords': ['calm', 'lose it'], 'content': 'calm'}
     """
     converted: dict[str, object] = {}
     for name, value in fields.items():
-        target = "namespace" if name == _ENTITY_TYPE else _ENTITY_NAMES.get(name, name)
+        target = _ENTITY_NAMES.get(name, name)
         if value is None or (name == "recognition" and fields.get("content") is not None):
             continue
         if target in converted:
             raise InvalidMemory(f"{target} is given twice, as {name} too", "give one of them")
         converted[target] = value
-    namespace = converted.get("namespace")
+    namespace, keywords, when = converted.get("namespace"), converted.get("keywords"), converted.get("when")
     if isinstance(namespace, str):
         converted["namespace"] = namespace.strip().lower().replace(" ", "-")
-    if isinstance(converted.get("keywords"), str):
-        converted["keywords"] = _split_at_commas(str(converted["keywords"]))
-    when = converted.get("when")
+    if isinstance(keywords, str):
+        converted["keywords"] = list(dict.fromkeys(filter(None, map(str.strip, keywords.split(",")))))
     if isinstance(when, dict):
         converted["when"] = {_FACT_NAMES.get(name, name): condition for name, condition in when.items()}
     converted.setdefault("content", converted.get("id"))
     return converted
-
-
-def _split_at_commas(text: str) -> list[str]:
-    """Return the words between commas, each once.
-
-    >>> _split_at_commas("calm, lose it,, calm ")
-    ['calm', 'lose it']
-    """
-    return list(dict.fromkeys(word for word in map(str.strip, text.split(",")) if word))
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -112,19 +97,9 @@ def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool) -
     fields = _parse_fields(line)
     present = {name: value for name, value in fields.items() if value is not None}
     values: dict[str, Any] = {}  # the checked fields of the Memory
-    for name in ("id", "content", *_TEXT_FIELDS):
+    for name, check in _CHECKS.items():
         if name in present:
-            values[name] = _check_text(name, present[name])
-    for name in _LIST_FIELDS:
-        if name in present:
-            values[name] = _check_texts(name, present[name])
-    for name in _TIME_FIELDS:
-        if name in present:
-            values[name] = _check_time(name, present[name])
-    if "questions" in present:
-        values["questions"] = _parse_questions(present["questions"])
-    if "standing" in present:
-        values["standing"] = _check_flag("standing", present["standing"])
+            values[name] = check(name, present[name])
     _check_priority_and_conditions(present, values, trusted)
     if "content" not in values:
         raise InvalidMemory("there is no content", 'for instance {"content": "…"}')
@@ -229,31 +204,33 @@ def parse_time(text: str) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
+def _invalid_value(name: str, value: object, remedy: str) -> InvalidMemory:
+    return InvalidMemory(f"{name} is {json.dumps(value)[:80]}", remedy)
+
+
 def _check_text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidMemory(f"{name} is {_quote_value(value)}", "expected a text")
+        raise _invalid_value(name, value, "expected a text")
     return value
 
 
 def _check_texts(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise InvalidMemory(f"{name} is {_quote_value(value)}", "expected a list of texts")
+        raise _invalid_value(name, value, "expected a list of texts")
     return tuple(dict.fromkeys(value))
 
 
-def _parse_questions(value: object) -> tuple[AnsweredQuestion, ...]:
+def _check_questions(name: str, value: object) -> tuple[AnsweredQuestion, ...]:
     try:
         return questions.without_records(questions.from_json(value))
     except ValueError as error:
-        raise InvalidMemory(
-            f"questions is {_quote_value(value)}",
-            'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}',
-        ) from error
+        remedy = 'expected a list of texts, or of objects such as {"text": "…", "by": "agent"}'
+        raise _invalid_value(name, value, remedy) from error
 
 
 def _check_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise InvalidMemory(f"{name} is {_quote_value(value)}", "expected true or false")
+        raise _invalid_value(name, value, "expected true or false")
     return value
 
 
@@ -261,21 +238,24 @@ def _check_time(name: str, value: object) -> int:
     try:
         return parse_time(_check_text(name, value))
     except (ValueError, OverflowError) as error:
-        raise InvalidMemory(
-            f"{name} is {_quote_value(value)}", "expected ISO 8601, for instance 2026-03-02T10:00:00Z"
-        ) from error
+        raise _invalid_value(name, value, "expected ISO 8601, for instance 2026-03-02T10:00:00Z") from error
+
+
+_CHECKS: dict[str, Callable[[str, object], object]] = {
+    **dict.fromkeys(("id", "content", *_TEXT_FIELDS), _check_text),
+    **dict.fromkeys(_LIST_FIELDS, _check_texts),
+    **dict.fromkeys(_TIME_FIELDS, _check_time),
+    "questions": _check_questions,
+    "standing": _check_flag,
+}
 
 
 def _check_priority_and_conditions(present: dict[str, object], values: dict[str, object], trusted: bool) -> None:
     priority = present.get("priority", 0)
     if not isinstance(priority, int) or isinstance(priority, bool):
-        raise InvalidMemory(f"priority is {_quote_value(priority)}", "expected a whole number, 0 to 100")
+        raise _invalid_value("priority", priority, "expected a whole number, 0 to 100")
     values["priority"] = priority if trusted or priority > 100 else min(priority, MAX_UNPINNED_PRIORITY)
     when = present.get("when", {})
     if not isinstance(when, dict):
-        raise InvalidMemory(f"when is {_quote_value(when)}", "expected an object of state conditions")
+        raise _invalid_value("when", when, "expected an object of state conditions")
     values["when"] = when
-
-
-def _quote_value(value: object) -> str:
-    return json.dumps(value)[:80]

@@ -66,7 +66,6 @@ def find_status(text: str) -> str:
 
 
 def _parse_status_section(body: str) -> str:
-    """Return the status from paragraphs that hold nothing else: an ended status, else the first."""
     statuses: list[str] = []
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
         lines = [parse_status(line.lstrip("-*+ \t")) for line in paragraph.strip().split("\n")]
@@ -84,9 +83,7 @@ _MAX_TAG = 100
 
 
 class Section(NamedTuple):
-    """One memory: its headings from the title down, its text with a line of these headings, and its first line in the
-    document.
-    """
+    """A memory: its headings from the title down, its text with a line of these, and its first line in the document."""
 
     heading_path: tuple[str, ...]
     content: str
@@ -167,8 +164,6 @@ _RECORD_HEADING = re.compile(
 )
 
 
-# ---- front matter ----------------------------------------------------------------------------------------------------
-
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
 _MAX_FRONT_MATTER = 200  # lines
@@ -219,16 +214,12 @@ def parse_date_ms(date: str) -> int | None:
 
 
 def _find_date(text: str) -> str:
-    """Return the date of a line `Date: 2026-03-02` near a decision record's top, else ""."""
     match = _DATE_LINE.search(text[:_MAX_PREAMBLE])
     return match[1] if match else ""
 
 
 _MAX_PREAMBLE = 2_000  # characters; a record has its date within them
 _DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}-\d{2})[ \t]*$", re.MULTILINE | re.IGNORECASE)
-
-
-# ---- blocks and headings ---------------------------------------------------------------------------------------------
 
 
 @cache
@@ -298,7 +289,6 @@ def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
 
 
 def _sole_top_heading(tokens: list[Token]) -> Token | None:
-    """Return the document's title: its first heading, if no other is of the first level."""
     headings = [token for token in tokens if token.type == "heading_open"]
     tops = [token for token in headings if token.tag == "h1"]
     return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
@@ -324,14 +314,19 @@ def _heading_text(token: Token, lines: list[str]) -> str:
 
 def drop_comments(text: str) -> str:
     """Return `text` without its HTML comments; an unclosed comment ends it."""
+    return drop_elements(text, "<!--", "-->")
+
+
+def drop_elements(text: str, begin: str, close: str) -> str:
+    """Return `text` without its parts from `begin` to `close`; an unclosed part ends it."""
     parts = []
     position = 0
-    while (start := text.find("<!--", position)) >= 0:
+    while (start := text.find(begin, position)) >= 0:
         parts.append(text[position:start])
-        end = text.find("-->", start)
+        end = text.find(close, start)
         if end < 0:
             return "".join(parts)
-        position = end + 3
+        position = end + len(close)
     return "".join([*parts, text[position:]])
 
 
@@ -339,10 +334,7 @@ def drop_comments(text: str) -> str:
 
 
 def _merge_tiny(parts: list[_Part]) -> None:
-    """Move each part that is too short to stand alone into its parent, from the deepest up.
-
-    A tiny root goes to the first part below it.
-    """
+    """Move each part that is too short into its parent, from the deepest up; a tiny root goes to the first part below."""
     root = parts[0]
     for part in sorted(parts[1:], key=lambda part: -part.level):
         if part.blocks and part.is_tiny() and part.parent:
@@ -380,10 +372,7 @@ def _cut_part(part: _Part) -> Iterator[Section]:
 
 
 def _cut_block(block: _Block, room: int) -> Iterator[_Block]:
-    """Yield the block itself if it fits; else its pieces.
-
-    A piece ends as late as possible at an empty line, a line end or a space, else anywhere.
-    """
+    """Yield the pieces of a block, each cut as late as possible at an empty line, a line end or a space, else anywhere."""
     text = block.text
     start, line = 0, block.line
     while len(text) - start > room:

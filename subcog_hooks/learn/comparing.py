@@ -4,27 +4,19 @@ One proposal then stands for all turns with its meaning. Nothing that decides is
 after a kill has the same result.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Sequence
 
+from subcog_hooks.core.deadline import Pace
 from subcog_hooks.learn import fixes, proposals, repetition, transcript, transcript_files
-from subcog_hooks.learn.proposals import LearningOptions, LearningReport, store_new
+from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
+from subcog_hooks.learn.transcript_files import SessionFolders
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT
 from subcog_hooks.store import learned
-from subcog_hooks.store.memory import PENDING
+from subcog_hooks.store.memory import PENDING, Memory
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from subcog_hooks.core.deadline import Pace
-    from subcog_hooks.learn.proposals import Proposal
-    from subcog_hooks.learn.transcript_files import SessionFolders
-    from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.state import State
-    from subcog_hooks.store.store import Store
 
 MAX_HEARD = 3_000  # the latest unsure turns, whose comparison takes three seconds
 SUPERSEDED = "superseded"  # the status of a proposal that another one with its meaning replaces
@@ -52,16 +44,13 @@ def propose_repeated(
     new_by_id = {proposal.id: proposal for proposal in report.proposed}
     stored = _session_memories(store)
     # an unsure turn keeps its position once it is proposed, so a run after a kill makes the same groups
-    kept_memories = [
-        memory for memory in stored.values() if memory.id not in unsure or memory.status not in (PENDING, SUPERSEDED)
-    ]
+    waiting = (PENDING, SUPERSEDED)
+    kept_memories = [memory for memory in stored.values() if memory.id not in unsure or memory.status not in waiting]
     fresh = [proposal for proposal in new_by_id.values() if proposal.id not in stored]
     fresh.sort(key=lambda proposal: (proposal.turn.at_ms, proposal.id))
     surest_first = sorted(unsure.values(), key=lambda proposal: (-proposal.certainty, proposal.id))
-    utterances = [
-        *(_memory_utterance(memory, state) for memory in kept_memories),
-        *map(_proposal_utterance, [*fresh, *surest_first]),
-    ]
+    utterances = [_memory_utterance(memory, state) for memory in kept_memories]
+    utterances += map(_proposal_utterance, [*fresh, *surest_first])
     for group in repetition.find_repeated(utterances, pace):
         first_id = group.utterances[0].key
         if first_id in stored and stored[first_id].status == SUPERSEDED:
@@ -91,15 +80,10 @@ def propose_repeated(
 
 
 def _session_memories(store: Store | None) -> dict[str, Memory]:
-    """Return the memories in the person's words from sessions, by id, in the order in which they replace others.
-
-    A superseded one counts as long as its successor exists, since a session has said it.
-    """
-    memories = {
-        memory.id: memory
-        for memory in (store.all((PENDING, SUPERSEDED, "active", "deleted")) if store else ())
-        if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST
-    }
+    """Return the memories from sessions, in the order in which they replace others; superseded ones with a successor count."""
+    every = store.all((PENDING, SUPERSEDED, "active", "deleted")) if store else ()
+    own = (memory for memory in every if proposals.is_from_session(memory) and memory.trust != fixes.TOOL_TRUST)
+    memories = {memory.id: memory for memory in own}
     current = [memory for memory in memories.values() if memory.status != SUPERSEDED or memory.superseded_by in memories]
     current.sort(key=lambda memory: (_READING_ORDER.get(memory.status, len(_READING_ORDER)), memory.created_at, memory.id))
     return {memory.id: memory for memory in current}
@@ -135,7 +119,6 @@ def _reread_heard(
 
 
 def _propose_in_context(proposal: Proposal, options: LearningOptions) -> Proposal:
-    """Return a proposal with its kind and files from the rows before its turn."""
     try:
         turns = transcript.read_turns_at(proposal.path, proposal.turn.offset)
     except OSError:
@@ -145,7 +128,6 @@ def _propose_in_context(proposal: Proposal, options: LearningOptions) -> Proposa
 
 
 def _mark_superseded(store: Store, ids: Sequence[str], successor_id: str) -> None:
-    """Mark waiting proposals as superseded by one with the same meaning; answered ones stay."""
     waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != successor_id]
     if waiting and successor_id in store.by_ids([successor_id]):
         store.modify(waiting, lambda memory: memory.with_changes(status=SUPERSEDED, superseded_by=successor_id))

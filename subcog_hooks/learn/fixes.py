@@ -4,9 +4,8 @@ One session is not enough evidence. Until a second one shows the fix, only its h
 failed form works in a later session, the fix is dropped.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -15,31 +14,20 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.repetition import MIN_SESSIONS
-from subcog_hooks.learn.shell_commands import command_forms, read_command
+from subcog_hooks.learn.shell_commands import Fix, command_forms, read_command
+from subcog_hooks.learn.transcript_files import SessionFolders
 from subcog_hooks.store import learned
 from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, SESSION_SOURCE, Memory, hash_content
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from subcog_hooks.learn.shell_commands import Fix
-    from subcog_hooks.learn.transcript_files import SessionFolders
-    from subcog_hooks.store.state import State
+from subcog_hooks.store.state import State
 
 TOOL_TRUST = "tool"  # the trust of memories that a program observed
-NAMESPACE = "learnings"
 _FORM_KEY_LENGTH = 8  # letters of a key that identify the failing form
-COMMANDS_AUTHOR = "commands"  # the author in a line of `learn --jsonl`
 SessionTimes = dict[str, int]  # by session: when it showed the fix, milliseconds since the epoch
 
 
 @dataclass(slots=True)
 class FixProposal:
-    """A command that fails in a project, and its working form.
-
-    path: of the latest transcript that showed it; owner: the project's identity; seen: the sessions that showed it.
-    """
+    """A command that fails in a project, and its working form. path: of the latest transcript; seen: by session."""
 
     fix: Fix
     path: str
@@ -94,7 +82,7 @@ class FixProposal:
         memory = Memory(
             id=self.id,
             content=self.text,
-            namespace=NAMESPACE,
+            namespace="learnings",
             scope="project",
             project=self.owner,
             triggers=build_trigger(self.fix.change.failed),
@@ -117,7 +105,7 @@ class FixProposal:
             "scope": "project",
             "score": None,
             "evidence": " ".join(sorted(self.seen)),  # the sessions that showed it
-            "by": COMMANDS_AUTHOR,
+            "by": "commands",
         }
 
 

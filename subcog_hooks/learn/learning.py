@@ -4,27 +4,19 @@ A transcript is one step: its proposals are stored before it is noted as read. A
 twice, since ids follow from a turn's text and time.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from subcog_hooks.core.deadline import FULL_PACE
+from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.learn import comparing, fixes, proposals, transcript, transcript_files
-from subcog_hooks.learn.proposals import LearningOptions, LearningReport, store_new
-from subcog_hooks.learn.signs import ACCEPTED, ANSWER
-from subcog_hooks.learn.transcript_files import SessionFolders
+from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
+from subcog_hooks.learn.signs import ACCEPTED, ANSWER, TypedTurn
+from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.learn.turn_scores import ANSWER_BAR, COMMAND_KIND, REPEATED_BAR, Fit
 from subcog_hooks.store import learned
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from subcog_hooks.core.deadline import Pace
-    from subcog_hooks.learn.proposals import Proposal
-    from subcog_hooks.learn.signs import TypedTurn
-    from subcog_hooks.learn.transcript_files import TranscriptFile
-    from subcog_hooks.store.state import State
-    from subcog_hooks.store.store import Store
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
 
 _UNREACHABLE = 2.0  # a certainty that no turn reaches
 BARS = {ANSWER: ANSWER_BAR, ACCEPTED: _UNREACHABLE}  # a client's suggestion is proposed only if a session repeats it
@@ -44,7 +36,7 @@ def learn(
     store, state: None if there is none yet and nothing will be written. pace: asked before each reading whether to go on.
     Raises StoreError; stored proposals stay.
     """
-    run = _LearningRun(store, state, options, pace)
+    run = _LearningRun(store, state, options, SessionFolders(options.left_out), pace)
     for file in files:
         try:
             run.read_file(file)
@@ -61,18 +53,14 @@ def learn(
     return run.report
 
 
+@dataclass(slots=True)
 class _LearningRun:
-    """A run over transcripts with its tools and its report."""
-
-    __slots__ = ("_options", "_pace", "_session_folders", "_state", "_store", "report")
-
-    def __init__(self, store: Store | None, state: State | None, options: LearningOptions, pace: Pace) -> None:
-        self._store = store
-        self._state = state
-        self._options = options
-        self._pace = pace
-        self._session_folders = SessionFolders(options.left_out)
-        self.report = LearningReport()
+    _store: Store | None
+    _state: State | None
+    _options: LearningOptions
+    _session_folders: SessionFolders
+    _pace: Pace
+    report: LearningReport = field(default_factory=LearningReport)
 
     def read_file(self, file: TranscriptFile) -> None:
         is_noted = not self._options.dry_run
@@ -83,10 +71,7 @@ class _LearningRun:
             self._store_reading(reading, file.path, progress, is_noted=is_noted)
 
     def _read_in_parts(self, file: TranscriptFile) -> Iterator[tuple[transcript.TranscriptReading, learned.ReadPosition]]:
-        """Yield the new part of a transcript in bounded readings, each with the progress to note.
-
-        The report says if the pace ended it early, or if the file cannot be read.
-        """
+        """Yield the new part of a transcript in bounded readings, each with the progress to note; problems go to the report."""
         if not self._goes_on():
             return
         try:
@@ -102,22 +87,18 @@ class _LearningRun:
             self.report.problems.append(f"{file.path} cannot be read: {error.strerror}")
 
     def _goes_on(self) -> bool:
-        """Return whether the pace lets the run go on; note in the report if not."""
         self.report.is_cut_short = not self._pace.goes_on()
         return not self.report.is_cut_short
 
     def _store_reading(
         self, reading: transcript.TranscriptReading, path: str, progress: learned.ReadPosition, *, is_noted: bool
     ) -> None:
-        """Store a reading's proposals. is_noted: note the transcript's progress, too."""
         store, options, session_folders, report = self._store, self._options, self._session_folders, self.report
         report.damaged += reading.damaged
         report.turns += len(reading.turns)
         candidates = list(self._propose_turns(reading.turns, path))
         sure = [proposal for proposal in candidates if _is_sure(proposal, options.fit)]
-        unsure = [
-            proposal for proposal in candidates if proposal.certainty >= REPEATED_BAR and not _is_sure(proposal, options.fit)
-        ]
+        unsure = [proposal for proposal in candidates if proposal.certainty >= REPEATED_BAR and proposal not in sure]
         sure.sort(key=lambda proposal: -proposal.certainty)
         sure, rest = sure[:MAX_SESSION_PROPOSALS], sure[MAX_SESSION_PROPOSALS:]
         new = store_new(sorted(sure, key=lambda proposal: proposal.turn.offset), store, options, session_folders, report)
@@ -176,7 +157,6 @@ class _LearningRun:
 
 
 def _is_sure(proposal: Proposal, fit: Fit) -> bool:
-    """Return whether a turn is proposed by itself: for its certainty, or as a probable correction of the agent."""
     corrects = proposal.judgement.corrects and proposal.turn.kind not in BARS
     return corrects or proposal.certainty >= BARS.get(proposal.turn.kind, fit.bar)
 

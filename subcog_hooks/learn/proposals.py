@@ -1,9 +1,9 @@
 """Proposals of a run over sessions: chosen, stored and reported."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.compose import Removed, sum_removed
@@ -12,9 +12,13 @@ from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
+from subcog_hooks.learn.fixes import FixProposal, SessionTimes
+from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
+from subcog_hooks.learn.transcript_files import SessionFolders
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge_turn
 from subcog_hooks.redaction.redact import redact
+from subcog_hooks.store import learned
 from subcog_hooks.store.memory import (
     AGENT,
     MODEL,
@@ -26,36 +30,12 @@ from subcog_hooks.store.memory import (
     hash_content,
     now_ms,
 )
+from subcog_hooks.store.store import Store
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from typing import Protocol, TypeVar
-
-    from subcog_hooks.learn.fixes import FixProposal, SessionTimes
-    from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
-    from subcog_hooks.learn.transcript_files import SessionFolders
-    from subcog_hooks.store import learned
-    from subcog_hooks.store.store import Store
-
-    class Storable(Protocol):
-        """A proposal that can be stored: a turn's, a model's or a command's."""
-
-        removed: Removed
-
-        @property
-        def id(self) -> str: ...
-        @property
-        def source(self) -> str: ...
-        @property
-        def folder(self) -> str: ...
-        def row(self, root: str | None, now: int) -> Row: ...
-
-    AnyProposal = TypeVar("AnyProposal", bound=Storable)
+AnyProposal = TypeVar("AnyProposal", bound="Proposal | FixProposal")
 
 TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of session memories: our own, and other programs'
 MAX_EVIDENCE = 500  # characters
-PERSON_AUTHOR = "person"  # the author in a line of `learn --jsonl`
 
 
 class Proposal:
@@ -67,10 +47,7 @@ class Proposal:
     known_at: when there was enough evidence to propose it.
     """
 
-    __slots__ = (
-        *("certainty", "id", "kind", "known_at", "owner", "path", "removed", "scope", "sessions", "since", "turn"),
-        "judgement",
-    )
+    __slots__ = tuple("certainty id judgement kind known_at owner path removed scope sessions since turn".split())
 
     def __init__(self, turn: TypedTurn, judgement: JudgedTurn, path: str, owner: str | None) -> None:
         self.id = self._id_of(turn, turn.text)
@@ -128,11 +105,10 @@ class Proposal:
             "scope": self.scope,
             "score": self.certainty,
             "evidence": self.turn.text,
-            "by": PERSON_AUTHOR,
+            "by": "person",
         }
 
     def _paths(self, root: str | None) -> tuple[str, ...]:
-        """Return the glob for its files: the files beside the file of a corrected call with the same suffix."""
         before = self.turn.before
         if self.kind != turn_scores.CORRECTION or not before.path or not (before.changed or before.outcome == CALL_REFUSED):
             return ()
@@ -198,10 +174,7 @@ def session_id(memory: Memory) -> str:
 
 
 def propose(turn: TypedTurn, path: str, owner: str | None, fit: Fit = PACKAGED_FIT) -> Proposal | None:
-    """Return a proposal for a turn, without secrets and private spans; None if the turn says nothing.
-
-    path: of its transcript; owner: the identity of the turn's project.
-    """
+    """Return a proposal without secrets and private spans; None if the turn says nothing. owner: the turn's project."""
     redacted = redact(turn.text)
     if redacted.removed:
         turn = turn.with_text(redacted.text)
@@ -230,10 +203,7 @@ class LearningOptions:
 
 @dataclass(slots=True)
 class LearningReport:
-    """The outcome of a run: counts, and the new proposals.
-
-    is_cut_short: the pace ended it; its transcripts are noted, and the next run compares them.
-    """
+    """The outcome of a run: counts, and new proposals. is_cut_short: the pace ended it, and the next run compares the turns."""
 
     read: int = 0  # transcripts
     unchanged: int = 0
@@ -264,14 +234,13 @@ def store_new(
     if not new_proposals:
         return []
     time_ms = now_ms()
-    rows = [
-        (proposal.source, proposal.row(session_folders.root_of(proposal.folder), time_ms))
-        for proposal in new_proposals.values()
-    ]
-    rows = [(location, row) for location, row in rows if not (store and store.by_hash(row.memory.content_hash))]
-    imported = importing.import_reading(
-        rows, lambda _: False, frozenset(), store, ImportOptions(dry_run=options.dry_run), lambda _: None
-    )
+    rows = []
+    for proposal in new_proposals.values():
+        row = proposal.row(session_folders.root_of(proposal.folder), time_ms)
+        if not (store and store.by_hash(row.memory.content_hash)):
+            rows.append((proposal.source, row))
+    import_options = ImportOptions(dry_run=options.dry_run)
+    imported = importing.import_reading(rows, None, frozenset(), store, import_options, lambda _: None)
     report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]
     ids = [row.memory.id for _, row in rows]
     if store and not options.dry_run:

@@ -3,18 +3,11 @@
 One unsure turn says little; the same turn in another session is a reason to ask the person.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from subcog_hooks.core.deadline import FULL_PACE
+from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.embed.query_encoder import StaticEncoder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from subcog_hooks.core.deadline import Pace
 
 MIN_COSINE = 0.65  # cosine; reworded rules have .63 to .91, and 3 of 37,000 unrelated pairs reach it
 MAX_UTTERANCE_TOKENS = 64  # tokens of an utterance that are compared
@@ -23,10 +16,7 @@ MIN_SESSIONS = 2
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A turn or memory in the comparison.
-
-    key: the caller's; audience: the audience of its memory; at_ms: milliseconds since the epoch.
-    """
+    """A turn or memory in the comparison. key: the caller's; audience: of its memory; at_ms: since the epoch."""
 
     key: str
     text: str
@@ -66,10 +56,9 @@ def find_repeated(utterances: Sequence[Utterance], pace: Pace = FULL_PACE) -> li
 
     utterances: in the order in which they may stand for others; pace: asked for a pause before each.
     """
-    groups = [RepeatedMeaning(group) for group in _group_by_meaning(utterances, pace)]
-    return sorted(
-        (group for group in groups if group.sessions >= MIN_SESSIONS), key=lambda group: (-group.sessions, -group.certainty)
-    )
+    groups = (RepeatedMeaning(group) for group in _group_by_meaning(utterances, pace))
+    repeated = [group for group in groups if group.sessions >= MIN_SESSIONS]
+    return sorted(repeated, key=lambda group: (-group.sessions, -group.certainty))
 
 
 def _group_by_meaning(utterances: Sequence[Utterance], pace: Pace) -> list[list[Utterance]]:

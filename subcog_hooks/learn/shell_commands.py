@@ -4,9 +4,11 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
 
+from subcog_hooks.core.tables import read_words
 from subcog_hooks.llm.disclosure import may_hold_secret
 from subcog_hooks.redaction.redact import redact
 
@@ -15,57 +17,19 @@ MAX_CHANGED = 3  # changed words on either side
 MAX_PREFIX = 5  # words put before a command, as in `docker compose exec web pytest`
 MAX_CHANGED_WORD = 60  # characters of a changed word
 
-READING_PROGRAMS = frozenset(  # programs that change nothing
-    """[ awk basename cat cd cmp column command cut date df diff dirname du echo false fd file find grep egrep head history
-    hostname id jq less ls lsof md5sum more netstat pgrep printenv printf ps pwd readlink realpath rg sed sort stat tail test
-    tree true type uname uniq wc whereis which whoami""".split()
-)
-_EXCLUDED_PROGRAMS = frozenset(  # programs that fail for their arguments or their surroundings
-    """chmod chown cp curl install kill killall ln mkdir mv nc ping pkill rm rmdir rsync scp sleep source ssh tar touch unzip
-    wget xargs zip .""".split()
-)
-_WRAPPERS = frozenset("command env exec nice nohup strace sudo time timeout watch".split())  # programs that run another program
-_WRITING_OPTIONS = (
-    "-i",
-    "--in-place",
-    "-delete",
-    "-exec",
-    "-ok",
-    "-o",
-    "--output",
-    "-x",
-    "--exec",
-)  # options by which reading programs change files
-_READING_GIT_COMMANDS = frozenset("blame branch diff grep log ls-files remote rev-parse show status".split())
+_WORDS = read_words(__file__, "shell_commands.tsv")
+READING_PROGRAMS, _EXCLUDED_PROGRAMS, _WRAPPERS = _WORDS["reading"], _WORDS["excluded"], _WORDS["wrappers"]
+_READING_GIT_COMMANDS, _RUNNERS, _SHORT_LESSENING_OPTIONS = _WORDS["reading git"], _WORDS["runners"], _WORDS["short lessening"]
+_LESSENING_OPTIONS = tuple(_WORDS["lessening"])
+# options by which reading programs change files
+_WRITING_OPTIONS = tuple("-i --in-place -delete -exec -ok -o --output -x --exec".split())
 _SUBCOMMANDS = frozenset(("run", "compose", "exec", "tool", "task", "x", "dlx", "-m"))  # the program to run follows
-_RUNNERS = frozenset(
-    "bun composer deno gradle hatch inv invoke just make mage mix mvn nox npm nx pdm pnpm poe rake task tox yarn".split()
-)
-_LESSENING_OPTIONS = tuple(  # prefixes of options that make a command do, print or check less
-    """--help --version --verbose --quiet --silent --dry --list --collect --filter --grep --test --last --bail --maxfail --pass
-    --no-verify --force --skip --ignore --exclude --no-check --noemit --continue --exit-zero --fix --write --update --no-fail
-    --tb --color --no-color --allow-empty --changed --only --check --no-run --watch""".split()
-)
-_SHORT_LESSENING_OPTIONS = frozenset("-h -v -V -q -s -k -t -x -n -f -w -u --co --lf --ff".split())
-_SECRET_NAMES = (
-    "token",
-    "secret",
-    "key",
-    "pass",
-    "pwd",
-    "cred",
-    "auth",
-    "url",
-    "uri",
-    "dsn",
-    "cookie",
-)  # parts of the names of secret variables
+_SECRET_NAMES = tuple("token secret key pass pwd cred auth url uri dsn cookie".split())  # parts of names of secret variables
 _UNKNOWN_COMMAND = (  # messages of programs about an unknown command
     *("missing script", "no rule to make", "unknown command", "no such command", "is not a valid", "not a recognized"),
     *("is not recognized", "does not contain recipe", "no task named", "couldn't find a script", "unrecognized command"),
     "script not found",
 )
-_NOT_FOUND = "exit code 127"  # the client's prefix for a program that the shell did not find
 _TO_DEV_NULL = re.compile(r"2>&1|[12&]?>\s*/dev/null")
 _SEPARATOR = re.compile(r"\|\||&&|[|;&\n]")
 _ENDINGS = re.compile(r"\s+(?:2>&1|2?>\s*/dev/null)\s*$")
@@ -90,9 +54,7 @@ class Command(NamedTuple):
 
 
 class FormChange(NamedTuple):
-    """The failed and the working form of a command. is_in_folder: they differ in the folder, so it counts where the first
-    ran.
-    """
+    """The failed and the working form of a command. is_in_folder: the folder differs, so it counts where the first ran."""
 
     failed: str
     worked: str
@@ -130,7 +92,6 @@ def read_command(text: str, folder: str = "") -> Command | None:
 
 
 def _relative_word(word: str, folder: str) -> str:
-    """Return a word with its path relative to the folder, or with a tilde for the home folder."""
     for base, sign in ((folder.rstrip("/"), ""), (os.path.expanduser("~"), "~/")):
         if base and word.startswith(f"{base}/"):
             return sign + word[len(base) + 1 :] or "."
@@ -200,7 +161,6 @@ def find_change(failed: Command, worked: Command, printed: str) -> FormChange | 
 
 
 def _prefix_change(failed: Command, worked: Command) -> FormChange | None:
-    """Return a change of folder or variables before the same words."""
     added = [variable for variable in worked.variables if variable not in failed.variables]
     if failed.folder != worked.folder:
         is_plain = not failed.folder and not worked.folder.startswith(("/", "~", "..", "-"))
@@ -218,20 +178,15 @@ def _option_change(old: Sequence[str], new: Sequence[str]) -> FormChange | None:
     removed, added = [word for word in old if word not in new], [word for word in new if word not in old]
     if [word for word in old if word not in removed] != [word for word in new if word not in added]:
         return None
-    changed = [*removed, *added]
-    if not changed or len(changed) > MAX_CHANGED or not all(map(_is_option, changed)) or not _base_form(old):
+    changed, form = [*removed, *added], _base_form(old)
+    if not changed or len(changed) > MAX_CHANGED or not all(map(_is_option, changed)) or not form or form != _base_form(new):
         return None
     if any(word in _SHORT_LESSENING_OPTIONS or word.lower().startswith(_LESSENING_OPTIONS) for word in changed):
         return None
-    return (
-        FormChange(" ".join([_base_form(old), *removed]), " ".join([_base_form(new), *added]))
-        if _base_form(old) == _base_form(new)
-        else None
-    )
+    return FormChange(" ".join([form, *removed]), " ".join([form, *added]))
 
 
 def _program_change(old: Sequence[str], new: Sequence[str], printed: str) -> FormChange | None:
-    """Return a change of the program, or of words before it, with the same words behind it."""
     same = 0
     while same < min(len(old), len(new)) and old[-1 - same] == new[-1 - same]:
         same += 1
@@ -245,7 +200,7 @@ def _program_change(old: Sequence[str], new: Sequence[str], printed: str) -> For
         return None
     if len(head) == 1 and any(f"{head[0].lower()}: {sign}" in printed for sign in ("command not found", "not found")):
         return FormChange(head[0], " ".join(other))
-    if len(head) == len(other) == 1 and os.path.basename(other[0]) == head[0] and printed.startswith(_NOT_FOUND):
+    if len(head) == len(other) == 1 and os.path.basename(other[0]) == head[0] and printed.startswith("exit code 127"):
         return FormChange(head[0], other[0])  # the same program by its path
     shown_words = behind[: 2 if behind[0] in _SUBCOMMANDS else 1]
     if any(word.startswith(("/", "~")) or (_is_option(word) and word not in _SUBCOMMANDS) for word in shown_words):
@@ -254,7 +209,6 @@ def _program_change(old: Sequence[str], new: Sequence[str], printed: str) -> For
 
 
 def _target_change(old: Sequence[str], new: Sequence[str]) -> FormChange | None:
-    """Return a change of a runner's script, recipe or target."""
     if old[0] != new[0] or old[0] not in _RUNNERS or len(old) > MAX_CHANGED or len(new) > MAX_CHANGED:
         return None
     is_plain = all(_WORD.fullmatch(word) for word in (*old[1:], *new[1:]))
@@ -281,7 +235,6 @@ def _is_option(word: str) -> bool:
 
 
 def _is_shareable(change: FormChange) -> bool:
-    """Return whether both forms are short and plain, without secrets and paths of this machine."""
     for text in (change.failed, change.worked):
         if not text.isprintable() or not text.isascii() or "`" in text or redact(text).text != text or may_hold_secret(text):
             return False
@@ -301,14 +254,10 @@ MAX_PRINTED = 2_000  # characters of a command's output
 MAX_CALL_ID = 100  # characters of a call's id
 _FAILED = re.compile(r"Exit code (\d{1,3})\b")  # the client's prefix for a failed command's output
 _KILLED_CODES = frozenset((124, 130, 137, 143))  # exit codes of a killed command
-_TIMEOUT = "command timed out"
 
 
 class Fix(NamedTuple):
-    """A command that failed, and its working form.
-
-    at_ms: milliseconds since the epoch; uuid, offset: of the row in which it worked; folder: where it failed.
-    """
+    """A command that failed, and its working form. uuid, offset: of the row in which it worked; folder: where it failed."""
 
     change: FormChange
     session: str
@@ -335,17 +284,15 @@ class _FailedCommand(NamedTuple):
     number: int  # among the session's commands
 
 
+@dataclass(slots=True)
 class Attempts:
-    """The commands of one session, followed from failure to fix."""
+    """The commands of one session, followed from failure to fix. working_commands: each with its first folder."""
 
-    __slots__ = ("_count", "_failed", "_fixes", "_running", "_worked")
-
-    def __init__(self) -> None:
-        self._running: dict[str, tuple[str, str]] = {}  # command and folder, by the call's id
-        self._failed: list[_FailedCommand] = []
-        self._fixes: list[tuple[Fix, Command]] = []
-        self._worked: dict[str, str] = {}  # folder by command
-        self._count = 0
+    working_commands: dict[str, str] = field(default_factory=dict)
+    _running: dict[str, tuple[str, str]] = field(default_factory=dict)  # command and folder, by the call's id
+    _failed: list[_FailedCommand] = field(default_factory=list)
+    _fixes: list[tuple[Fix, Command]] = field(default_factory=list)
+    _count: int = 0
 
     def begin(self, identifier: str, arguments: Mapping[str, object], folder: str) -> None:
         command = arguments.get("command")
@@ -374,14 +321,14 @@ class Attempts:
         first = printed[:MAX_PRINTED]
         exit_code = _FAILED.match(first)
         command = read_command(text, folder)
-        if not exit_code or int(exit_code[1]) in _KILLED_CODES or _TIMEOUT in first.lower() or command is None:
+        if not exit_code or int(exit_code[1]) in _KILLED_CODES or "command timed out" in first.lower() or command is None:
             return  # it was refused, killed, or is no simple command
         self._failed.append(_FailedCommand(command, folder, first, self._count))
         del self._failed[:-MAX_FAILED]
 
     def _note_worked(self, text: str, folder: str, ended: CommandEnd) -> None:
-        if len(text) <= MAX_COMMAND_LENGTH and len(self._worked) < MAX_WORKED:
-            self._worked.setdefault(text, folder)
+        if len(text) <= MAX_COMMAND_LENGTH and len(self.working_commands) < MAX_WORKED:
+            self.working_commands.setdefault(text, folder)
         if not self._failed:
             return
         command = read_command(text, folder)
@@ -396,13 +343,11 @@ class Attempts:
         if not is_read_only(text):
             self.forget_failures()
 
-    def working_commands(self) -> dict[str, str]:
-        """Return the commands that worked, each with its first folder."""
-        return self._worked
-
     def fixes(self) -> list[Fix]:
         """Return the fixes whose failed form never worked in this session."""
         if not self._fixes:
             return []
-        worked = {command.signature for text, folder in self._worked.items() if (command := read_command(text, folder))}
+        worked = {
+            command.signature for text, folder in self.working_commands.items() if (command := read_command(text, folder))
+        }
         return [fix for fix, failed in self._fixes if failed.signature not in worked]

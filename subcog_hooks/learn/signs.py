@@ -130,25 +130,18 @@ def _sentence_signs(text: str, words: int, position: int) -> dict[str, float]:
     plain = _restore_apostrophes(_SLASH.sub("", bare).lower().replace("\u2019", "'"))
     signs = {f"{WORD_PREFIX}{word}": WORD_VALUE for word in _WORD.findall(plain)}
     signs |= {name: 1.0 for name, pattern in _PATTERNS if pattern.search(plain)}
-    if plain.rstrip().endswith("?"):
-        signs["question"] = 1.0
-    if len(bare) < len(text):
-        signs["bullet"] = 1.0
-    if _HEADING.search(text):
-        signs["heading"] = 1.0
-    if _CODE_NAME.search(bare):
-        signs["names code"] = 1.0
-    if bare.isupper() or sum(word.isupper() and len(word) > 2 for word in bare.split()) > 1:
-        signs["loud"] = 1.0
-    if "!" in bare:
-        signs["exclaims"] = 1.0
-    if position == 0:
-        signs["first"] = 1.0
-    for max_words, name in _LENGTHS:
-        if words <= max_words:
-            signs[name] = 1.0
-            break
-    return signs
+    length = next((name for max_words, name in _LENGTHS if words <= max_words), "")
+    forms = {
+        "question": plain.rstrip().endswith("?"),
+        "bullet": len(bare) < len(text),
+        "heading": _HEADING.search(text),
+        "names code": _CODE_NAME.search(bare),
+        "loud": bare.isupper() or sum(word.isupper() and len(word) > 2 for word in bare.split()) > 1,
+        "exclaims": "!" in bare,
+        "first": position == 0,
+        length: length,
+    }
+    return signs | {name: 1.0 for name, holds in forms.items() if holds}
 
 
 def _is_objection(text: str) -> bool:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import takewhile
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from subcog_hooks.capture.compose import replace_surrogates
 from subcog_hooks.core.deadline import FULL_PACE, Pace
@@ -24,46 +24,37 @@ MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the largest hold a picture
 LONG_ROW = 2 * 1024 * 1024  # bytes; longer rows are cut before parsing, since one emoji makes each letter take four bytes
 MAX_ROW_TEXT = 500_000  # bytes of a text in such a row
 _MAX_ESCAPE = 12  # bytes of an escaped surrogate pair
-_BACKSLASH = ord("\\")
 MAX_KNOWN_ROWS = 300_000  # rows whose parents are in memory: 40 MB
 MAX_TURNS, MAX_CHARACTERS = 2_000, 10_000_000  # limits of one reading; the next one continues
-_FOREIGN_TOOL = "mcp__"  # prefix of tools whose results other programs write
 LOOK_BACK = 256 * 1024  # bytes before the start, for the context of the first new turn
 MAX_BEGINNING = 4 * 1024 * 1024  # bytes; a session's first prompt lies within them
 _MAX_CALLS = 50  # tool calls that wait for their results
 _WRITING_TOOLS = ("edit", "write", "replace", "patch", "create_file")  # parts of the names of tools that change files
-_TODO_TOOL = "todo"
 _PATH_FIELDS = ("file_path", "notebook_path", "path")
 
 
-class TranscriptReading:
+class TranscriptReading(NamedTuple):
     """The outcome of reading a transcript.
 
     fixes: commands that failed and then worked in another form; working_commands: with their folders; end: bytes up to the last
     whole row; damaged: invalid rows; has_more: the limits of one reading ended it.
     """
 
-    __slots__ = ("damaged", "end", "fixes", "has_more", "turns", "working_commands")
-
-    def __init__(self, reader: _Reader) -> None:
-        self.turns = reader.final_turns()
-        self.fixes = reader.fixes()
-        self.working_commands = reader.working_commands()
-        self.end = reader.end
-        self.damaged = reader.damaged
-        self.has_more = reader.is_full
+    turns: list[TypedTurn]
+    fixes: list[shell_commands.Fix]
+    working_commands: Mapping[str, str]
+    end: int
+    damaged: int
+    has_more: bool
 
 
 def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE) -> TranscriptReading:
-    """Read the turns of a transcript whose rows begin at `start` or later. Raises OSError.
-
-    start: bytes, the end of an earlier reading; pace: asked for a pause before each row.
-    """
+    """Read the turns of rows from `start` on, in bytes. Raises OSError. pace: asked for a pause before each row."""
     reader = _read_from(path, max(0, start - LOOK_BACK), start, pace)
     if reader.misses_parent:  # the person went back further than the read part, so read the whole file
         reader = _read_from(path, 0, start, pace)
-    reader.end = max(reader.end, start)
-    return TranscriptReading(reader)
+    turns, commands = reader.final_turns(), reader.attempts.working_commands
+    return TranscriptReading(turns, reader.fixes(), commands, max(reader.end, start), reader.damaged, reader.is_full)
 
 
 def _read_from(path: str, begin: int, start: int, pace: Pace) -> _Reader:
@@ -86,10 +77,7 @@ def _read_from(path: str, begin: int, start: int, pace: Pace) -> _Reader:
 
 
 def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
-    """Read the turns of the row at an offset in bytes. Raises OSError.
-
-    look_back: bytes before the row for its turns' context; 0 for none.
-    """
+    """Read the turns of the row at an offset in bytes. Raises OSError. look_back: bytes before it for context; 0 for none."""
     reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
     with open(path, "rb") as file:
         begin = max(0, row_offset - look_back)
@@ -104,10 +92,7 @@ def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> lis
 
 
 def _read_lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the whole lines, each behind its offset and its end; b"" for a line that is too long.
-
-    A last line without a line end is skipped unless it is a whole row: the client is still writing it.
-    """
+    """Yield the lines with offset and end, b"" for a too long one. The client still writes a last line that is no whole row."""
     while line := file.readline(MAX_ROW):
         length = len(line)
         if not line.endswith(b"\n"):
@@ -125,7 +110,6 @@ def _read_lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]
 
 
 def _is_whole(line: bytes) -> bool:
-    """Return whether a line without an end is a row: half a row is no JSON."""
     try:
         return isinstance(_parse_row(line), dict)
     except (ValueError, RecursionError):
@@ -158,7 +142,7 @@ def _truncate_texts(line: bytes) -> bytes:
 
 def _is_escaped(line: bytes, position: int) -> bool:
     first = position
-    while first and line[first - 1] == _BACKSLASH:
+    while first and line[first - 1 : first] == b"\\":
         first -= 1
     return (position - first) % 2 == 1
 
@@ -182,7 +166,7 @@ class _Reader:
         self._base = -1  # the stretch before this session; a prompt without a parent does not rewind it
         self._calls: deque[tuple[str, Before]] = deque(maxlen=_MAX_CALLS)
         self._before = Before()
-        self._attempts = shell_commands.Attempts()
+        self.attempts = shell_commands.Attempts()
         self._count = 0
         self._characters = 0
         self._folder = ""  # folder of the last row that names one
@@ -241,11 +225,7 @@ class _Reader:
 
     def fixes(self) -> list[shell_commands.Fix]:
         """Return the commands that failed and then worked in another form."""
-        return [fix for fix in self._attempts.fixes() if not self._begun.get(fix.session)]
-
-    def working_commands(self) -> Mapping[str, str]:
-        """Return the commands that worked, each with its first folder."""
-        return self._attempts.working_commands()
+        return [fix for fix in self.attempts.fixes() if not self._begun.get(fix.session)]
 
     def final_turns(self) -> list[TypedTurn]:
         """Return the turns that were not rewound, each once, without excluded sessions."""
@@ -261,7 +241,6 @@ class _Reader:
         return sorted((turn for turn in turns if not self._begun.get(turn.session)), key=lambda turn: turn.offset)
 
     def _assign_stretch(self, row: Mapping[str, object], *, begins: bool) -> None:
-        """Assign a row to its stretch. begins: the row begins a new one."""
         identifier = row.get("uuid")
         if not isinstance(identifier, str):
             return
@@ -287,10 +266,9 @@ class _Reader:
             self._last = max(stretch, 0)
 
     def _build_turn(self, row: Mapping[str, object], kind: str, text: str, offset: int) -> TypedTurn:
-        before = self._before
-        if kind == ANSWER:
-            before = self._find_refused_call(row)
-        turn = TypedTurn(
+        before = self._find_refused_call(row) if kind == ANSWER else self._before
+        self._count += 1
+        return TypedTurn(
             text,
             before,
             kind=kind,
@@ -299,36 +277,28 @@ class _Reader:
             at_ms=_parse_time_ms(_text_field(row, "timestamp")),
             folder=_text_field(row, "cwd") or self._folder,
             branch=_text_field(row, "gitBranch"),
-            position=self._count,
+            position=self._count - 1,
             offset=offset,
         )
-        self._count += 1
-        return turn
 
     def _may_hold_answer(self, row: Mapping[str, object]) -> bool:
         """Return whether a row may hold the person's answer: other programs' tools can print a refusal, too."""
-        if transcript_rows.is_refused_by_user(row):
-            return True
-        own = {identifier for identifier, call in self._calls if not call.tool.startswith(_FOREIGN_TOOL)}
-        return own >= {
-            _text_field(block, "tool_use_id") for block in _message_blocks(row) if block.get("type") == "tool_result"
-        }
+        own = {identifier for identifier, call in self._calls if not call.tool.startswith("mcp__")}
+        results = [block for block in _message_blocks(row) if block.get("type") == "tool_result"]
+        return transcript_rows.is_refused_by_user(row) or own >= {_text_field(block, "tool_use_id") for block in results}
 
     def _find_refused_call(self, row: Mapping[str, object]) -> Before:
-        for block in _message_blocks(row):
-            if block.get("type") == "tool_result":
-                for identifier, call in self._calls:
-                    if identifier == block.get("tool_use_id"):
-                        return Before(call.tool, call.path, call.command, CALL_REFUSED, changed=self._before.changed)
-        return Before(self._before.tool, self._before.path, self._before.command, CALL_REFUSED, changed=self._before.changed)
+        results = [block.get("tool_use_id") for block in _message_blocks(row) if block.get("type") == "tool_result"]
+        calls = (call for result in results for identifier, call in self._calls if identifier == result)
+        call = next(calls, self._before)
+        return Before(call.tool, call.path, call.command, CALL_REFUSED, changed=self._before.changed)
 
     def _note_context(self, row: Mapping[str, object], words: list[tuple[str, str]], offset: int, *, is_new: bool) -> None:
-        """Note a row's effects on the context of the next turn and the next command."""
         before = self._before
         if words and words[0][0] not in (ANSWER, QUEUED):
             self._before = Before()
             self._calls.clear()
-            self._attempts.forget_failures()  # the person may have changed something meanwhile
+            self.attempts.forget_failures()  # the person may have changed something meanwhile
         elif transcript_rows.is_refusal(row):
             self._before = Before(before.tool, before.path, before.command, CALL_REFUSED, changed=before.changed)
         elif row.get("type") == "user":
@@ -348,7 +318,7 @@ class _Reader:
         at_ms, uuid = _parse_time_ms(_text_field(row, "timestamp")), replace_surrogates(_text_field(row, "uuid"))
         ended = shell_commands.CommandEnd(session, at_ms, uuid, offset, is_new)
         printed = transcript_rows.content_text(block.get("content"))
-        self._attempts.end(_text_field(block, "tool_use_id"), printed, ended, is_error=bool(block.get("is_error")))
+        self.attempts.end(_text_field(block, "tool_use_id"), printed, ended, is_error=bool(block.get("is_error")))
 
     def _note_agent_block(self, block: Mapping[str, object]) -> None:
         before = self._before
@@ -358,25 +328,19 @@ class _Reader:
             arguments = block.get("input")
             fields = arguments if isinstance(arguments, Mapping) else {}
             name = _text_field(block, "name")
-            is_changing = any(part in name.lower() for part in _WRITING_TOOLS) and _TODO_TOOL not in name.lower()
+            is_changing = any(part in name.lower() for part in _WRITING_TOOLS) and "todo" not in name.lower()
             path = next((value for field in _PATH_FIELDS if (value := _text_field(fields, field))), "")
             self._before = Before(name, path, _text_field(fields, "command"), changed=before.changed or is_changing)
             self._calls.append((_text_field(block, "id"), self._before))
             if name == shell_commands.SHELL_TOOL:
-                self._attempts.begin(_text_field(block, "id"), fields, replace_surrogates(self._folder))
+                self.attempts.begin(_text_field(block, "id"), fields, replace_surrogates(self._folder))
             elif is_changing:
-                self._attempts.forget_failures()
+                self.attempts.forget_failures()
 
 
-def _message_blocks(row: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    message = row.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else None
-    if isinstance(content, str):
-        yield {"type": "text", "text": content}
-    elif isinstance(content, list):
-        for block in content:
-            if isinstance(block, Mapping):
-                yield block
+def _message_blocks(row: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
+    content = transcript_rows.content_of(row)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else transcript_rows.content_blocks(content)
 
 
 def _text_field(fields: Mapping[str, object], name: str) -> str:

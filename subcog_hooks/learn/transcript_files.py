@@ -1,20 +1,15 @@
 """Session transcripts found on disk, and `history.jsonl`, the client's list of prompts, which outlives them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from subcog_hooks.learn.signs import Before, TypedTurn
 from subcog_hooks.store import project
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 SUFFIX = ".jsonl"
 AGENT_PREFIX, AGENTS_FOLDER = "agent-", "subagents"  # names of transcripts and folders of subagents
@@ -26,9 +21,7 @@ _DIGESTED_BYTES = 4_096  # bytes at the beginning and before the end that identi
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A transcript. size: bytes; changed: when its last row was written, milliseconds since the epoch; latest: the later one
-    of that time and the file's own.
-    """
+    """A transcript. size: bytes; changed: milliseconds since the epoch of its last row; latest: later if its file is."""
 
     path: str
     size: int
@@ -37,17 +30,9 @@ class TranscriptFile:
 
 
 def find_transcripts(folder: str, report_error: Callable[[OSError], None] = lambda _: None) -> list[TranscriptFile]:
-    """Return the transcripts in and below a folder, oldest first: the first utterance is proposed as such.
-
-    Links in the folder itself are followed. report_error: called for each unreadable folder.
-    """
-    files = {
-        file.path: file
-        for top in _top_folders(folder)
-        for path in _transcript_paths(top, report_error)
-        if (file := transcript_at(path))
-    }
-    return sorted(files.values(), key=lambda file: (file.changed, file.path))
+    """Return the transcripts below a folder, oldest first. Links in it are followed. report_error: for unreadable folders."""
+    paths = {path for top in _top_folders(folder) for path in _transcript_paths(top, report_error)}
+    return sorted(filter(None, map(transcript_at, paths)), key=lambda file: (file.changed, file.path))
 
 
 def transcript_at(path: str) -> TranscriptFile | None:
@@ -56,9 +41,7 @@ def transcript_at(path: str) -> TranscriptFile | None:
         status = os.stat(path)
     except OSError:
         return None
-    if not os.path.isfile(path):
-        return None
-    return TranscriptFile(path, status.st_size, *_last_change_ms(path, status))
+    return TranscriptFile(path, status.st_size, *_last_change_ms(path, status)) if os.path.isfile(path) else None
 
 
 def _last_change_ms(path: str, status: os.stat_result) -> tuple[int, int]:
@@ -77,10 +60,7 @@ def _last_change_ms(path: str, status: os.stat_result) -> tuple[int, int]:
 
 
 def compute_digest(path: str, end: int) -> str:
-    """Return a digest of a file's beginning and of its bytes before `end`. Raises OSError.
-
-    Transcripts only grow: equal digests mean that all bytes before `end` are the same.
-    """
+    """Return a digest of the beginning and of the bytes before `end`: transcripts only grow. Raises OSError."""
     digest = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:
         digest.update(file.read(min(end, _DIGESTED_BYTES)))
@@ -175,7 +155,6 @@ class SessionFolders:
 
 HISTORY = "history.jsonl"
 MAX_HISTORY_LINE = 4 * 1024 * 1024  # bytes; a longer one holds pasted data
-_OTHER_INPUT = ("/", "!", "#")  # prefixes of the client's commands, shell commands and notes
 _MAX_PASTED = 20_000  # characters of a paste in a prompt
 _SAME_PROMPT_MS = 10 * 60_000  # ms; a transcript notes the same prompt within them
 _DAY_MS = 86_400_000
@@ -187,10 +166,7 @@ def history_path(config: str) -> str:
 
 
 def read_history(path: str) -> tuple[list[TypedTurn], int]:
-    """Return the prompts of the list, oldest first, and the number of unreadable lines. Raises OSError.
-
-    If lines name no session, a folder's prompts of one day count as one session.
-    """
+    """Return the prompts, oldest first, and the number of unreadable lines. Without a session, a day is one. Raises OSError."""
     turns, damaged, offset = [], 0, 0
     with open(path, "rb") as file:
         while line := file.readline(MAX_HISTORY_LINE):
@@ -213,32 +189,23 @@ def drop_read_prompts(listed: Iterable[TypedTurn], read_turns: Iterable[TypedTur
     for turn in read_turns:
         sessions.add(turn.session)
         times_by_text.setdefault((turn.folder, _comparison_text(turn.text)), []).append(turn.at_ms)
-    return [
-        turn
-        for turn in listed
-        if turn.session not in sessions
-        and not any(
-            abs(time_ms - turn.at_ms) <= _SAME_PROMPT_MS
-            for time_ms in times_by_text.get((turn.folder, _comparison_text(turn.text)), ())
-        )
-    ]
+
+    def was_read(turn: TypedTurn) -> bool:
+        times = times_by_text.get((turn.folder, _comparison_text(turn.text)), ())
+        return turn.session in sessions or any(abs(time_ms - turn.at_ms) <= _SAME_PROMPT_MS for time_ms in times)
+
+    return [turn for turn in listed if not was_read(turn)]
 
 
 def _parse_prompt(row: Mapping[str, object], offset: int) -> TypedTurn | None:
     text, timestamp, folder, session = row.get("display"), row.get("timestamp"), row.get("project"), row.get("sessionId")
-    if not isinstance(text, str) or not text.strip() or text.lstrip().startswith(_OTHER_INPUT):
+    if not isinstance(text, str) or not text.strip() or text.lstrip().startswith(("/", "!", "#")):
         return None
     at_ms = int(timestamp) if isinstance(timestamp, int | float) and 0 < timestamp < 1e14 else 0
     folder_name = folder if isinstance(folder, str) else ""
     session_id = session if isinstance(session, str) and session else f"{folder_name} {at_ms // _DAY_MS}"
-    return TypedTurn(
-        _insert_pasted(text.strip(), row.get("pastedContents")),
-        Before(),
-        session=session_id,
-        at_ms=at_ms,
-        folder=folder_name,
-        offset=offset,
-    )
+    prompt = _insert_pasted(text.strip(), row.get("pastedContents"))
+    return TypedTurn(prompt, Before(), session=session_id, at_ms=at_ms, folder=folder_name, offset=offset)
 
 
 def _insert_pasted(text: str, pasted: object) -> str:

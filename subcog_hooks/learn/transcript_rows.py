@@ -6,6 +6,7 @@ New clients say so in the row (`origin`, `promptSource`); for old ones its field
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from subcog_hooks.capture.markdown import drop_elements
 from subcog_hooks.learn.signs import ACCEPTED, ANSWER, NOTE, QUEUED, TYPED
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed_prompt import FENCES
@@ -26,22 +27,18 @@ _INJECTED_PREFIXES = (  # prefixes of texts that the client writes in the person
     *("<session-start-hook>", "<user-prompt-submit-hook>", "<tick>", "<goal>", "<task-notification", "<teammate-message"),
     *("[request interrupted by user", "caveat: ", "this session is being continued from a previous conversation"),
 )
-_COMMAND = ("<command-name>", "<command-message>")
 _INSERTED_ELEMENTS = (  # elements that editors, the client and we put into a prompt
     *("system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "subcog-memories", "new-diagnostics"),
     "local-command-caveat",
 )
-_USER_REJECTED = "user-rejected"  # newer clients' reason for a call that the person refused
-_PROGRAM_ENTRY_POINTS = ("sdk-py", "sdk-ts")  # the entry points of programs that drive the client
 _MAX_SEARCHED = 1_000_000  # characters of a text that are searched for elements
 _INTERRUPTED = "[request interrupted by user"
 _REFUSAL_PREFIXES = ("the user doesn't want to proceed with this tool use", "the user doesn't want to take this action")
 _MAX_REFUSAL_START = 200  # characters; a refusal begins within them
 # the text is not lowered, since some letters become longer ("\u0130" becomes two)
 _USER_SAID = re.compile("the user said:", re.IGNORECASE | re.ASCII)
-_CLIENT_NOTE = re.compile(
-    "\n\nnote: the user's next message", re.IGNORECASE | re.ASCII
-)  # the client's addition behind the person's words
+# the client's addition behind the person's words
+_CLIENT_NOTE = re.compile("\n\nnote: the user's next message", re.IGNORECASE | re.ASCII)
 
 
 def typed_texts(row: Row) -> list[tuple[str, str]]:
@@ -104,27 +101,26 @@ def notes_author(row: Row) -> bool:
 
 def is_refused_by_user(row: Row) -> bool:
     """Return whether a row's client notes that the person refused its call."""
-    return row.get("toolDenialKind") == _USER_REJECTED
+    return row.get("toolDenialKind") == "user-rejected"
 
 
 def is_refusal(row: Row) -> bool:
     """Return whether a row says that the person refused or interrupted a tool call."""
     if row.get("type") != "user":
         return False
-    content = _content_of(row)
+    content = content_of(row)
     if isinstance(content, str):
         return content.lower().startswith(_INTERRUPTED)
-    return any(
-        content_text(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
-        .lower()
-        .startswith((_INTERRUPTED, *_REFUSAL_PREFIXES))
-        for block in _content_blocks(content)
-    )
+    for block in content_blocks(content):
+        text = content_text(block.get("content") if block.get("type") == "tool_result" else block.get("text"))
+        if text.lower().startswith((_INTERRUPTED, *_REFUSAL_PREFIXES)):
+            return True
+    return False
 
 
 def _texts_of_user(row: Row) -> list[tuple[str, str]]:
-    content = _content_of(row)
-    results = [block for block in _content_blocks(content) if block.get("type") == "tool_result"]
+    content = content_of(row)
+    results = [block for block in content_blocks(content) if block.get("type") == "tool_result"]
     if results:
         return [(ANSWER, text) for text in _read_answers(row, results) if text]
     kind = _declared_kind(row)
@@ -146,18 +142,16 @@ def _texts_of_attachment(row: Row) -> list[tuple[str, str]]:
 
 
 def _declared_kind(row: Row) -> str:
-    """Return the kind in a row's own fields, "" if the person did not type it."""
     origin, source = row.get("origin"), row.get("promptSource")
     if origin is not None and not (isinstance(origin, Mapping) and origin.get("kind") == "human"):
         return ""
     if source is None:
-        is_programs = origin is None and str(row.get("entrypoint", "")).startswith(_PROGRAM_ENTRY_POINTS)
+        is_programs = origin is None and str(row.get("entrypoint", "")).startswith(("sdk-py", "sdk-ts"))
         return "" if is_programs else TYPED
     return _SOURCES.get(source, "") if isinstance(source, str) else ""
 
 
 def _read_answers(row: Row, results: Sequence[Row]) -> list[str]:
-    """Return the person's answers to the refused calls of a row's results, "" for none."""
     feedback = row.get("userFeedback")
     if is_refused_by_user(row) and isinstance(feedback, str):
         return [feedback.strip()]
@@ -183,7 +177,7 @@ def _extract_typed(text: str) -> tuple[str, str]:
     start = text.lstrip()[:60].lower()
     if start.startswith(_INJECTED_PREFIXES):
         return "", ""
-    if start.startswith(_COMMAND):
+    if start.startswith(("<command-name>", "<command-message>")):
         return "", _element_text(text, "command-args").strip()
     if start.startswith("<user-memory-input>"):
         return NOTE, _element_text(text, "user-memory-input").strip()
@@ -191,21 +185,8 @@ def _extract_typed(text: str) -> tuple[str, str]:
         head = text[:_MAX_SEARCHED]
         text = head.rpartition("<")[0] or head  # half an element is not taken for words
     for name in _INSERTED_ELEMENTS:
-        text = _drop_elements(text, name)
+        text = drop_elements(text, f"<{name}", f"</{name}>")
     return "", text.strip()
-
-
-def _drop_elements(text: str, name: str) -> str:
-    begin, close = f"<{name}", f"</{name}>"
-    parts, position = [], 0
-    while (start := text.find(begin, position)) >= 0:
-        parts.append(text[position:start])
-        end = text.find(close, start)
-        if end < 0:
-            return "".join(parts)
-        position = end + len(close)
-    parts.append(text[position:])
-    return "".join(parts)
 
 
 def _element_text(text: str, name: str) -> str:
@@ -213,12 +194,14 @@ def _element_text(text: str, name: str) -> str:
     return behind.partition(f"</{name}>")[0]
 
 
-def _content_of(row: Row) -> object:
+def content_of(row: Row) -> object:
+    """Return the content of a row's message, None without one."""
     message = row.get("message")
     return message.get("content") if isinstance(message, Mapping) else None
 
 
-def _content_blocks(content: object) -> Iterator[Row]:
+def content_blocks(content: object) -> Iterator[Row]:
+    """Yield the blocks of a message's content; none for a text."""
     if isinstance(content, Sequence) and not isinstance(content, str):
         for block in content:
             if isinstance(block, Mapping):
@@ -229,5 +212,5 @@ def content_text(content: object) -> str:
     """Return the text of a message's content or of a tool's result: a text, or blocks with texts."""
     if isinstance(content, str):
         return content
-    texts = [block.get("text") for block in _content_blocks(content) if block.get("type") == "text"]
+    texts = [block.get("text") for block in content_blocks(content) if block.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str))

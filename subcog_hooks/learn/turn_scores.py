@@ -1,7 +1,6 @@
 """The score of a typed turn: the certainty that it is worth proposing, and the kind of memory."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp
 
@@ -9,11 +8,7 @@ from subcog_hooks.core.tables import read_weights
 from subcog_hooks.learn.signs import CALL_REFUSED, NOTE, Sentence, TypedTurn, read_sentences, strip_bullet
 from subcog_hooks.text.typed_prompt import is_typed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Weights = Mapping[str, tuple[float, ...]]
+Weights = Mapping[str, tuple[float, ...]]
 
 SENTENCE_BAR = 0.365  # the certainty from which a sentence belongs to its turn's proposal
 ANSWER_BAR = 0.2  # bar of an answer to a refused call; no real ones were available to fit it
@@ -21,20 +16,7 @@ REPEATED_BAR = 0.2  # bar of a turn that another session repeats
 NOTE_CERTAINTY = 0.95  # the certainty of a turn that the person called a note
 MAX_CERTAINTY = 0.99
 MAX_PROPOSAL = 600  # characters of a proposal
-REFERRING_WORDS = (
-    "it ",
-    "this ",
-    "that ",
-    "these ",
-    "those ",
-    "they ",
-    "so ",
-    "otherwise ",
-    "because ",
-    "and ",
-    "but ",
-    "then ",
-)
+REFERRING_WORDS = tuple(f"{word} " for word in "it this that these those they so otherwise because and but then".split())
 SENTENCE, TURN_MAX, TURN_MEAN, CORRECTION_MAX, CORRECTION_MEAN = range(5)  # indices into a sign's weights
 
 
@@ -51,11 +33,7 @@ class Calibration:
 
 
 class Fit:
-    """The numbers of the fitted models.
-
-    bar: the certainty from which a turn is proposed by itself; correction_bar: the certainty of correcting the agent that
-    suffices, too.
-    """
+    """The fitted models. bar: the certainty that proposes a turn; correction_bar: the certainty of a correction that does."""
 
     __slots__ = ("_of_correction", "_of_sentence", "_of_turn", "_weights", "bar", "correction_bar")
 
@@ -77,10 +55,9 @@ class Fit:
             for name, value in sentence.signs.items():
                 greatest[name] = max(greatest.get(name, 0.0), value)
                 means[name] = means.get(name, 0.0) + value / len(sentences)
-        return (
-            self._of_turn.probability(self._sum(TURN_MAX, greatest) + self._sum(TURN_MEAN, means)),
-            self._of_correction.probability(self._sum(CORRECTION_MAX, greatest) + self._sum(CORRECTION_MEAN, means)),
-        )
+        turn = self._sum(TURN_MAX, greatest) + self._sum(TURN_MEAN, means)
+        correction = self._sum(CORRECTION_MAX, greatest) + self._sum(CORRECTION_MEAN, means)
+        return self._of_turn.probability(turn), self._of_correction.probability(correction)
 
     def _sum(self, index: int, signs: Mapping[str, float]) -> float:
         return sum([self._weights[name][index] * value for name, value in signs.items() if name in self._weights])
@@ -122,7 +99,6 @@ def judge_turn(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
 
 
 def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int) -> str:
-    """Return the sure sentences in their order around the surest, with the sentence that it refers to."""
     chosen = {best}
     if best and sentences[best].text.lower().startswith(REFERRING_WORDS):
         chosen.add(best - 1)
@@ -135,19 +111,9 @@ def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int
     return " ".join(texts if len(texts) > 1 else map(strip_bullet, texts))[:MAX_PROPOSAL].strip()
 
 
-CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = (
-    *("correction", "preference", "decision"),
-    *("fact", "procedure", "pitfall"),
-)
-NAMESPACES = {
-    CORRECTION: "patterns",
-    PREFERENCE: "patterns",
-    DECISION: "decisions",
-    FACT: "context",
-    PROCEDURE: "patterns",
-    PITFALL: "learnings",
-}
-TURN_KINDS = tuple(NAMESPACES)
+TURN_KINDS = ("correction", "preference", "decision", "fact", "procedure", "pitfall")
+CORRECTION, PREFERENCE, DECISION, FACT, PROCEDURE, PITFALL = TURN_KINDS
+NAMESPACES = dict.fromkeys(TURN_KINDS, "patterns") | {DECISION: "decisions", FACT: "context", PITFALL: "learnings"}
 COMMAND_KIND = "command"  # a fixed command, which nobody said
 ALL_KINDS = (*TURN_KINDS, COMMAND_KIND)
 _OBJECTION_SIGNS = frozenset(("no", "wrong", "said before", "you did", "why you", "loud"))
@@ -172,9 +138,8 @@ def turn_kind(turn: TypedTurn, judgement: JudgedTurn) -> str:
         return PITFALL
     if "if" in signs and signs & {"order", "must", "always", "we use", "sure"} and not signs & {"prefers", "decided"}:
         return PROCEDURE
-    if signs & {"decided", "goal"} or (
-        signs & _DECISION_SIGNS and not signs & {"prefers", "from now on", "told not to", "always"}
-    ):
+    is_rule = signs & {"prefers", "from now on", "told not to", "always"}
+    if signs & {"decided", "goal"} or (signs & _DECISION_SIGNS and not is_rule):
         return DECISION
     return PREFERENCE if signs & _RULE_SIGNS else FACT
 

@@ -4,10 +4,7 @@ from subcog_hooks.core.errors import ConfigError
 
 
 class Address:
-    """The address of an LLM's server.
-
-    host: without brackets; path: "" or with a leading slash.
-    """
+    """The address of an LLM's server. host: without brackets; path: "" or with a leading slash."""
 
     __slots__ = ("host", "is_secure", "path", "port")
 

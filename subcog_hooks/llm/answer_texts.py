@@ -1,13 +1,9 @@
 """Texts that a language model has written for memories: questions and short texts, validated. Pure."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import MAX_QUESTION
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SHORTEST_QUESTION = 8  # characters
 

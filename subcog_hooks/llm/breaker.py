@@ -15,10 +15,7 @@ OPEN_MS = 300_000  # from opening the breaker to the next try
 
 
 def may_call(state: State, provider: str, now_ms: int) -> bool:
-    """Return whether a provider (its identity) may be called now. Half-open, the first caller takes the only try.
-
-    Raises StoreBusy soon when the try cannot be recorded, because another process is writing.
-    """
+    """Return whether a provider may be called now. Half-open, the first caller takes the only try. Raises StoreBusy soon."""
     until = open_until(state, provider)
     if until is None:
         return True
@@ -46,10 +43,7 @@ def record_call_success(state: State, provider: str) -> None:
 
 
 def is_open(until_ms: int, now_ms: int) -> bool:
-    """Return whether a breaker that was opened until a time is still open.
-
-    An end beyond OPEN_MS comes from a clock that was set back, and does not count.
-    """
+    """Return whether a breaker is still open. An end beyond OPEN_MS comes from a clock that was set back."""
     return now_ms < until_ms <= now_ms + OPEN_MS
 
 
@@ -67,10 +61,7 @@ def count_failures(state: State, provider: str, from_ms: int, to_ms: int) -> int
 
 
 def _reopen(state: State, provider: str, from_ms: int, until_ms: int) -> bool:
-    """Open a half-open breaker again, if its end is unchanged: of several processes, one gets True.
-
-    Raises StoreBusy soon when another process is writing.
-    """
+    """Open a half-open breaker again if its end is unchanged: one process gets True. Raises StoreBusy soon."""
     sql = "UPDATE llm_rests SET until = ? WHERE provider = ? AND until = ? RETURNING 1"
     return bool(state.run_briefly(sql, (until_ms, provider, from_ms)))
 
@@ -97,7 +88,5 @@ def cache_answer(state: State, key: str, answer: str, now_ms: int, ttl_ms: int) 
     if ttl_ms > 0:
         state.run("INSERT OR REPLACE INTO llm_answers VALUES (?, ?, ?, ?)", (key, answer, now_ms, now_ms + ttl_ms))
     state.run("DELETE FROM llm_answers WHERE until <= ?", (now_ms,))
-    state.run(
-        "DELETE FROM llm_answers WHERE key IN (SELECT key FROM llm_answers ORDER BY until DESC LIMIT -1 OFFSET ?)",
-        (MAX_ANSWERS,),
-    )
+    sql = "DELETE FROM llm_answers WHERE key IN (SELECT key FROM llm_answers ORDER BY until DESC LIMIT -1 OFFSET ?)"
+    state.run(sql, (MAX_ANSWERS,))

@@ -13,9 +13,10 @@ import threading
 import time
 from typing import IO, Any
 
-from subcog_hooks.core import child_environment
-from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
-from subcog_hooks.core.paths import Home
+if __name__ != "__main__":  # as a program it finds no package
+    from subcog_hooks.core import child_environment
+    from subcog_hooks.core.errors import ConfigError, ProviderError, ProviderGone, ProviderTimeout
+    from subcog_hooks.core.paths import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,6 @@ def _end_with_pipe(lifeline: int) -> None:
 
 
 def _adopt_orphans() -> None:
-    """Take over each descendant that loses its parent, where the system can."""
     if sys.platform != "linux":
         return
     try:
@@ -85,7 +85,6 @@ def _adopt_orphans() -> None:
 
 
 def _end_descendants() -> None:
-    """End all descendants, also new ones. Only Linux lists them."""
     give_up_at = time.monotonic() + ENDING_S
     while (descendants := _find_descendants()) and time.monotonic() < give_up_at:
         for process in descendants:
@@ -157,16 +156,8 @@ def ask_claude(program: str, model: str, question: Question, seconds: float) -> 
     It runs in our own folder, where no project has settings for it, without the variables of projects. Raises ProviderTimeout,
     ProviderGone, or ProviderError for everything else.
     """
-    words = [
-        program,
-        *FLAGS,
-        "--model",
-        model,
-        "--json-schema",
-        json.dumps(question.schema),
-        "--system-prompt",
-        question.system,
-    ]
+    options = ("--model", model, "--json-schema", json.dumps(question.schema), "--system-prompt", question.system)
+    words = [program, *FLAGS, *options]
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as complaint:
         asked.write(question.user.encode("utf-8", "replace"))
         asked.seek(0)
@@ -202,10 +193,7 @@ def _run_client(
 
 
 def _read_until_end(process: subprocess.Popen[bytes], lifeline: Lifeline, seconds: float) -> tuple[bytes, int, bool]:
-    """Return the client's output, its exit code, and whether it timed out.
-
-    A process that the client has started may keep its output open; this does not delay the return.
-    """
+    """Return output, exit code, and whether it timed out; a process of the client that keeps its output open delays nothing."""
     printed = bytearray()
     reader = threading.Thread(target=_read_into, args=(printed, process, lifeline), daemon=True)
     reader.start()
@@ -231,7 +219,6 @@ def _read_into(printed: bytearray, process: subprocess.Popen[bytes], lifeline: L
 
 
 def _end_client(process: subprocess.Popen[bytes], lifeline: Lifeline) -> int:
-    """End the client with all of its processes. Return its exit code."""
     lifeline.cut()
     if sys.platform == "win32":
         process.kill()

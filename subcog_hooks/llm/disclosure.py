@@ -8,13 +8,11 @@ one of 25 real prompts loads them.
 
 from itertools import pairwise
 
+from subcog_hooks.core.tables import read_words
 from subcog_hooks.redaction import randomness
 from subcog_hooks.redaction.masking import MASK, mask_secrets
 from subcog_hooks.redaction.randomness import (
-    MAX_WHOLE_WORD,
-    MAX_WORD_LETTERS,
-    MIN_JUDGED,
-    SENTENCE_WORDS,
+    count_changes,
     is_hexadecimal,
     is_unlike_words,
     looks_random,
@@ -22,10 +20,7 @@ from subcog_hooks.redaction.randomness import (
 )
 
 # Endings of names that have a secret as their value. For logins, any value counts as a secret.
-_LOGINS = (
-    *("password", "passwd", "passwort", "kennwort", "contrase", "passphrase", "pass phrase", "passcode", "pass", "pwd"),
-    "authorization",
-)
+_LOGINS = (*"password passwd passwort kennwort contrase passphrase passcode pass pwd authorization".split(), "pass phrase")
 _KEYS = ("secret", "token", "credential", "key", "pw", "bearer", "_auth", "login")
 _SIGNS = (":", "=", "!", ">", '("', "('")  # the beginning of an assignment or a comparison, or the end of a tag
 _VERBS = ("is", "was", "ist", "lautet", "to")
@@ -36,28 +31,8 @@ _LONGEST_NAME = 24  # characters of a name's continuation: `secret_key_base`, `P
 _LONGEST_GAP = 60  # characters between a name and its value: a type, say
 _LONGEST_VALUE = 80  # characters of a value
 
-# Words that follow "the password is" in a sentence, and are no password.
-_STATED = frozenset(
-    """
-    a about absent accepted added allowed already always an and as asked at bad being blank by case changed checked cleared
-    coming correct cut defined deleted denied different disabled displayed done easy empty enabled encrypted entered expired
-    exposed false fetched fine for forgotten from given gone good hardcoded hashed here hidden ignored in incorrect invalid
-    it kept leaked logged long lost made mandatory masked missing needed never no not null obsolete off ok old on only
-    optional passed prompted protected read ready refused rejected removed required reset right rotated salted same saved
-    sent set short shown so still stored strong supposed taken that the then there this too trimmed true undefined unknown
-    unset updated used valid validated visible wanted weak what when where why with without working wrong
-    """.split()
-)
+_STATED, _PREFIXES, _OTHER_NAMES = read_words(__file__, "disclosure.tsv").values()
 
-# Prefixes of known tokens.
-_PREFIXES = frozenset(
-    """
-    AKIA ASIA ABIA ACCA A3T AKC AIza AGE-SECRET-KEY-1 EAAA GOCSPX- PMAK- SG. eyJ dckr_pat_ dop_v1_ doo_v1_ dor_v1_ gho_ ghp_
-    ghr_ ghs_ ghu_ github_pat_ glpat- gldt- glft- glsoat- glrt- glcbt- glptt- glagent- gloas- glimt- GR1348941 glsa_ gsk_
-    hf_ hvb. hvs. lin_api_ nfp_ npm_ ntn_ nvapi- pk_live_ pplx- pypi- pul- rk_live_ rk_test_ sbp_ shpat_ shpca_ shppa_
-    shpss_ sk- sk_live_ sk_test_ sntrys_ tfp_ whsec_ xai- xapp- ya29.
-    """.split()
-)
 _MIN_BEHIND = 8  # characters of a token behind its prefix: words and names may have the prefix, too
 # Prefixes of tokens and of names; the text behind them decides. They are grouped by a sign, because most texts have few signs.
 _OTHER_PREFIXES = randomness.PREFIXES - _PREFIXES
@@ -67,18 +42,8 @@ _LONGEST_TOKEN = 60  # characters of a token
 # Texts that stand only in a secret, or beside one; in lower case.
 _TELLTALES = (
     *("putty-user-key-file", "private-lines", "hooks.slack.com/services/", "sq0atp-", "sq0csp-"),
-    *(
-        '"auth"',
-        '"identitytoken"',
-        '"registrytoken"',
-        "identified by",
-        "jdbc:oracle",
-        "sqlplus ",
-        " pass:",
-        "mnemonic",
-        "seed phrase",
-    ),
-    *("recovery phrase", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$pbkdf2", "$scrypt"),
+    *('"auth"', '"identitytoken"', '"registrytoken"', "identified by", "jdbc:oracle", "sqlplus ", " pass:", "mnemonic"),
+    *("seed phrase", "recovery phrase", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$pbkdf2", "$scrypt"),
     *("| sudo -", "|sudo -", "chpasswd", "cryptsetup", "password-stdin", "passphrase-fd", "passwd --stdin"),
     *("net use ", "net user", "requirepass", "masterauth", "/pass:", "/p:", "lftp -u", "storepass", "keypass", "ks-pass"),
     *("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-"),
@@ -111,9 +76,6 @@ _PARAMETERS = ("sig", "signature", "code", "sid", "session", "session_id", "sess
 
 _ASSIGNED = 12  # characters of a random-looking value of one of these names
 _NAMED = 20  # characters of a random-looking value in letters of one case
-_OTHER_NAMES = frozenset(
-    "pat auth creds dsn sid salt seed cookie session sig signature hmac otp totp license nonce psk pin".split()
-)
 _FIELDS = str.maketrans("/.\\:", "    ")
 RANDOM_RUN = 16  # random-looking characters in one word; a hash of 12 does not count
 LONGEST_RUN = 32  # letters and digits in a row; no word is as long
@@ -122,10 +84,8 @@ _OF_AWS = 40  # characters in base64
 _OF_DISCORD = (24, 6, 27)  # minimal characters of three parts between dots
 _EVENNESS = 0.28  # share of changes between digits, capitals and small letters in a word; CamelCase has .2
 _EVENNESS_OF_ONE_CASE = 0.2  # letters of one case and digits change less often
-_PARTS = str.maketrans(dict.fromkeys("-_./+~@#%$&=:,;|!?^*\\\"'`()[]{}<>", " "))
 _WORDS = str.maketrans(dict.fromkeys("=:,;|!?^*\\\"'`()[]{}<>&@#", " "))
 _QUOTES = str.maketrans(dict.fromkeys("\"'`,;<>()[]{}|。、（）「」", " "))
-_UUID = (8, 4, 4, 4, 12)
 
 
 def disclosable_text(text: str) -> str | None:
@@ -143,20 +103,15 @@ def disclosable_text(text: str) -> str | None:
 def may_hold_secret(text: str) -> bool:
     """Return whether something in a text may be a secret: by its name, by its prefix, or by looking random."""
     lowered = text.lower()
+    prefixes = (prefix for sign, others in _OTHERS_BY_SIGN if sign in text for prefix in others if prefix in text)
     return (
         any(telltale in lowered for telltale in _TELLTALES)
         or any(_has_token(text, prefix) for prefix in _PREFIXES)
         or _has_login(text)
         or _has_assigned_secret(text, lowered)
         or any(_looks_random(word) for word in text.translate(_WORDS).split() if len(word) >= _SHORT)
-        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= MIN_JUDGED)
-        or any(
-            _has_random_token(text, prefix)
-            for sign, others in _OTHERS_BY_SIGN
-            if sign in text
-            for prefix in others
-            if prefix in text
-        )
+        or any(_may_be_random(run) for run in text.translate(_QUOTES).split() if len(run) >= randomness.MIN_JUDGED)
+        or any(_has_random_token(text, prefix) for prefix in prefixes)
         or _has_other_telltale(text, lowered)
         or _has_everyday_secret(text, lowered)
     )
@@ -165,10 +120,9 @@ def may_hold_secret(text: str) -> bool:
 def _has_everyday_secret(text: str, lowered: str) -> bool:
     """Return whether `redact` finds an everyday secret: beside a word that may name one, or the words of a wallet."""
     plain = lowered.replace("-", " ").replace("_", " ").replace("’", "'")
-    words = set(plain.translate(_PARTS).split())
-    near = (
-        word for word in _BESIDE if (word in words or f"{word}s" in words if len(word) <= MAX_WHOLE_WORD else word in plain)
-    )
+    words = set(plain.translate(randomness.SIGNS).split())
+    longest = randomness.MAX_WHOLE_WORD
+    near = (word for word in _BESIDE if (word in words or f"{word}s" in words if len(word) <= longest else word in plain))
     if not (any(_is_near_value(text, plain, word) for word in near) or _has_words_of_wallet(lowered)):
         return False
     from subcog_hooks.redaction import everyday  # 15 ms: paid only by a text with such a word, and a value near it
@@ -180,11 +134,8 @@ def _is_near_value(text: str, plain: str, word: str) -> bool:
     position = plain.find(word)
     while position >= 0:
         near = text[max(0, position - _BEFORE) : position + 2 * _BEHIND]
-        if (
-            any(quote in near for quote in _QUOTES_BEFORE)
-            or any(map(str.isdigit, near))
-            or any(map(_is_compound, near.split()))
-        ):
+        has_quote = any(quote in near for quote in _QUOTES_BEFORE)
+        if has_quote or any(map(str.isdigit, near)) or any(map(_is_compound, near.split())):
             return True
         position = plain.find(word, position + _BEHIND)  # the text between was checked
     return False
@@ -193,7 +144,8 @@ def _is_near_value(text: str, plain: str, word: str) -> bool:
 def _is_compound(value: str) -> bool:
     value = value.strip(_EDGES)
     letters = value.replace("'", "").replace("’", "").replace(".", "")
-    return len(value) > 5 and (not letters.isalpha() or len(letters) >= MAX_WORD_LETTERS) and "/" not in value
+    is_compound = not letters.isalpha() or len(letters) >= randomness.MAX_WORD_LETTERS
+    return len(value) > 5 and is_compound and "/" not in value
 
 
 def _has_words_of_wallet(lowered: str) -> bool:
@@ -201,7 +153,7 @@ def _has_words_of_wallet(lowered: str) -> bool:
     run = 0
     for word in (word.strip(_EDGES) for word in lowered.split()):
         if word and not word.isdigit():  # they may be numbered
-            run = run + 1 if 3 <= len(word) <= 8 and word.isalpha() and word not in SENTENCE_WORDS else 0
+            run = run + 1 if 3 <= len(word) <= 8 and word.isalpha() and word not in randomness.SENTENCE_WORDS else 0
         if run == _WORDS_OF_WALLET:
             return True
     return False
@@ -221,23 +173,16 @@ def _has_random_token(text: str, prefix: str) -> bool:
 
 
 def _is_inside_word(text: str, position: int) -> bool:
-    return (
-        position > 0
-        and text[position - 1].isalnum()
-        and text[position - 1].isascii()
-        and text[position - 2 : position] not in ("\\n", "\\r", "\\t")
-    )
+    before = text[max(0, position - 1) : position]
+    return before.isalnum() and before.isascii() and text[position - 2 : position] not in ("\\n", "\\r", "\\t")
 
 
 def _may_be_random(run: str) -> bool:
-    """Return whether a run of characters, or its part behind a sign, may be random; a short hash is not.
-
-    run: of SHORTEST_JUDGED characters at least, between blanks and quotes.
-    """
+    """Return whether a run of MIN_JUDGED characters or more, or its part behind a sign, may be random; a short hash is not."""
     parts = (run, *(run.split(sign, 1)[1] for sign in ":=/" if sign in run), run.rstrip("=").rpartition("=")[2])
     for part in parts:
         value = part.strip(".:!?*\\").removeprefix("0x")
-        if len(value) < MIN_JUDGED:
+        if len(value) < randomness.MIN_JUDGED:
             continue
         fields = value.translate(_FIELDS).split(" ")
         if len(fields) >= 3 and max(map(len, fields)) < _NAMED:  # a path, a version, a line of a file
@@ -250,10 +195,6 @@ def _may_be_random(run: str) -> bool:
 
 
 def _has_other_telltale(text: str, lowered: str) -> bool:
-    """Return whether another sign tells a secret.
-
-    Signs are a tool's option, a file of logins, a PIN, a parameter, a webhook, or a word of another language.
-    """
     return (
         (any(tool in lowered for tool in _TOOLS) and any(option in text for option in _TOOL_OPTIONS))
         or ("machine " in lowered and " login " in lowered and " password " in lowered)
@@ -265,7 +206,6 @@ def _has_other_telltale(text: str, lowered: str) -> bool:
 
 
 def _has_login_with_host(text: str) -> bool:
-    """Return whether there is `user:password@host`, in a URL with odd signs or in the form of scp."""
     if "://" in text and any(_has_odd_login(piece) for piece in text.split("://")[1:]):
         return True
     for word in text.split():
@@ -277,10 +217,6 @@ def _has_login_with_host(text: str) -> bool:
 
 
 def _has_telling_word(lowered: str) -> bool:
-    """Return whether a word tells a secret.
-
-    Examples: a line of .pgpass, a PIN, or a possible password beside its name in another language.
-    """
     words = lowered.split()
     if lowered.count(":") >= _COLONS_OF_PGPASS and any(map(_is_line_of_pgpass, words)):
         return True
@@ -293,20 +229,13 @@ def _has_telling_word(lowered: str) -> bool:
 
 
 def _has_other_assignment(text: str) -> bool:
-    """Return whether another assignment may hold a secret.
-
-    A less telling name has a random-looking value, or a parameter of a URL may be a secret.
-    """
     for sign in "=:":
         for name, value in pairwise(text.split(sign)):
             word = name.rstrip(" \t\"'`])*").translate(_WORDS).replace("_", " ").replace("-", " ").split()[-1:]
-            if (
-                word
-                and word[0].lower() in _OTHER_NAMES
-                and len(first_part := _first_value(value)) >= _ASSIGNED
-                and looks_random(first_part)
-            ):
-                return True
+            if word and word[0].lower() in _OTHER_NAMES:
+                first_part = _first_value(value)
+                if len(first_part) >= _ASSIGNED and looks_random(first_part):
+                    return True
     for piece in text.replace("?", "&").replace(";", "&").split("&")[1:]:
         name, _, value = piece.partition("=")
         if name.lower().removeprefix("x-amz-").removeprefix("x-goog-") in _PARAMETERS and _is_telling(_first_value(value)):
@@ -333,16 +262,11 @@ def _has_odd_login(after_scheme: str) -> bool:
 
 
 def _has_token(text: str, prefix: str) -> bool:
-    """Return whether a token with this prefix stands in a text: not inside a word, and long enough."""
     position = text.find(prefix)
     while position >= 0:
         end = position + len(prefix)
         behind = text[end : end + _MIN_BEHIND]
-        if (
-            not _is_inside_word(text, position)
-            and len(behind) == _MIN_BEHIND
-            and all(_is_of_token(letter) for letter in behind)
-        ):
+        if len(behind) == _MIN_BEHIND and all(map(_is_of_token, behind)) and not _is_inside_word(text, position):
             return True
         position = text.find(prefix, end)
     return False
@@ -353,10 +277,7 @@ def _is_of_token(letter: str) -> bool:
 
 
 def _has_login(text: str) -> bool:
-    """Return whether a text has a user with a password: in a URL, or in the form of curl.
-
-    `mask` leaves only variables in URLs.
-    """
+    """Return whether a text has a user with a password, in a URL or for curl; `mask` leaves only variables in URLs."""
     for option in (" -u ", " -u", " --user ", " --user="):
         for piece in text.split(option)[1:]:
             if ":" in piece[:_LONGEST_VALUE].lstrip("\"' ").partition(" ")[0]:
@@ -370,7 +291,6 @@ def _has_login(text: str) -> bool:
 
 
 def _is_variable(password: str) -> bool:
-    """Return whether a password in a URL is a variable: `$NAME`, `${NAME}`, `{name}`, `%NAME%`; but `%21` is a `!`."""
     for before, after in (("${", "}"), ("{", "}"), ("%", "%"), ("$", "")):
         if password.startswith(before) and password.endswith(after):
             return password[len(before) : len(password) - len(after)].isidentifier()
@@ -428,7 +348,6 @@ def _first_value(text: str) -> str:
 
 
 def _is_value(value: str) -> bool:
-    """Return whether a value is more than a variable's name, a mask, or nothing."""
     value = value.rstrip(".:!?")
     return len(value) > 2 and not value.startswith(("$", "%")) and any(map(str.isalnum, value))
 
@@ -451,8 +370,8 @@ def _looks_random(word: str) -> bool:
     >>> [_looks_random(word) for word in ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "kR7pWq2LxZ9-vT4nB8sYc3")]
     [True, True]
     """
-    parts = word.translate(_PARTS).split()
-    if not parts or tuple(map(len, parts)) == _UUID:
+    parts = word.translate(randomness.SIGNS).split()
+    if not parts or tuple(map(len, parts)) == randomness.UUID:
         return False
     if word.startswith("AP") and sum(map(str.isdigit, word)) > 1 and len(parts[0]) >= _SHORT:
         return True
@@ -467,16 +386,8 @@ def _looks_random(word: str) -> bool:
             continue
         if len(part) >= LONGEST_RUN:
             return True
-        has_digit, has_small, has_capital = any(map(str.isdigit, part)), part != part.upper(), part != part.lower()
-        evenness = _count_changes(part) / len(part)
-        if (has_digit or (has_small and has_capital)) and evenness >= (
-            _EVENNESS if has_small and has_capital else _EVENNESS_OF_ONE_CASE
-        ):
+        has_digit, has_both_cases = any(map(str.isdigit, part)), part.lower() != part != part.upper()
+        min_evenness = _EVENNESS if has_both_cases else _EVENNESS_OF_ONE_CASE
+        if (has_digit or has_both_cases) and count_changes(part) / len(part) >= min_evenness:
             random_length += len(part)
     return random_length >= RANDOM_RUN
-
-
-def _count_changes(part: str) -> int:
-    """Return the changes between digits, capitals and small letters in a word; a leading capital counts once."""
-    kinds = ["0" if letter.isdigit() else "A" if letter.isupper() else "a" for letter in part]
-    return sum(kind != next_kind and kind + next_kind != "Aa" for kind, next_kind in pairwise(kinds))

@@ -88,10 +88,7 @@ def _read_body(response: HTTPResponse) -> bytes:
 
 
 class _DeadlineSocket(io.RawIOBase):
-    """A socket for http.client with one deadline for all reads and writes.
-
-    A socket's own timeout would start again with each byte.
-    """
+    """A socket with one deadline for all reads and writes; a socket's own timeout would start again with each byte."""
 
     def __init__(self, inner: socket.socket, until: float) -> None:
         super().__init__()

@@ -41,10 +41,7 @@ _REASONS = {
 
 
 class Provider:
-    """An LLM that can be asked.
-
-    base_url: without a slash at its end; for the user's own client, its executable. key: "" for a server without keys.
-    """
+    """An LLM that can be asked. base_url: without a last slash, or the client's executable. key: "" for none."""
 
     __slots__ = ("base_url", "key", "model", "name")
 
@@ -74,10 +71,7 @@ def provider_of(settings: Settings, home: Home) -> Provider | None:
 
 
 def background_provider(settings: Settings, home: Home) -> Provider | None:
-    """Return the provider for background work, None where the user has chosen none. Raises ConfigError.
-
-    A provider over HTTP has the model, address and key of `provider_of`.
-    """
+    """Return the provider for background work, None for none; over HTTP it is as `provider_of`. Raises ConfigError."""
     name = str(settings["llm.at_rest"])
     if name == CLAUDE:
         from subcog_hooks.llm import claude_client  # needed only for this choice
@@ -132,7 +126,6 @@ def _key_from_environment(variable: str) -> str:
 
 
 def _key_from_file(path: str, home: Home) -> str:
-    """Return the key in a file that nobody else can read. Raises ConfigError."""
     path = os.path.join(home.root, os.path.expanduser(path))
     try:
         descriptor = open_regular(path)
@@ -163,10 +156,7 @@ def _validate_key(key: str, source: str) -> str:
 
 
 def ask_provider(provider: Provider, question: Question, seconds: float) -> str:
-    """Return the text of the LLM's answer to one request, within `seconds` (without the lookup of the server's name).
-
-    Raises ProviderTimeout, ProviderGone, or ProviderError for everything else.
-    """
+    """Return the text of the LLM's answer, within `seconds`. Raises ProviderTimeout, ProviderGone, or ProviderError."""
     if provider.name == CLAUDE:
         from subcog_hooks.llm import claude_client
 
@@ -210,16 +200,13 @@ def _anthropic_request(provider: Provider, question: Question) -> tuple[str, dic
 def _openai_request(provider: Provider, question: Question) -> tuple[str, dict[str, str], dict[str, object]]:
     """Return a request of chat completions with structured output, also for Ollama, LM Studio, llama.cpp and vLLM."""
     headers = {"Authorization": f"Bearer {provider.key}"} if provider.key else {}
-    knows_new_name = provider.base_url == ADDRESSES[OPENAI]
-    limit = "max_completion_tokens" if knows_new_name else "max_tokens"
+    limit = "max_completion_tokens" if provider.base_url == ADDRESSES[OPENAI] else "max_tokens"
+    schema = {"name": question.name, "strict": True, "schema": question.schema}
     content: dict[str, object] = {
         "model": provider.model,
         limit: question.longest,
         "messages": [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": question.name, "strict": True, "schema": question.schema},
-        },
+        "response_format": {"type": "json_schema", "json_schema": schema},
     }
     return "/chat/completions", headers, content | _temperature(provider)
 
@@ -242,7 +229,6 @@ def _answer_text(provider: Provider, body: bytes) -> str:
 
 
 def _text_of_blocks(blocks: list[dict[str, object]]) -> str:
-    """Return the tool's input as JSON, else the joined texts."""
     import json
 
     for block in blocks:

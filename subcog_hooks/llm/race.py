@@ -49,10 +49,7 @@ class Race:
         self._outcome: Outcome | None = None  # set by `join`
 
     def join(self, seconds: float) -> Outcome:
-        """Return the outcome of the call, after waiting at most `seconds`.
-
-        The first outcome stays: a later answer is dropped.
-        """
+        """Return the outcome after at most `seconds`. The first one stays: a later answer is dropped."""
         if self._outcome is None:
             has_ended = self._ended.acquire(timeout=min(max(0.0, seconds), _thread.TIMEOUT_MAX))
             if not has_ended:
@@ -83,9 +80,8 @@ class Race:
             text = providers.ask_provider(provider, question, seconds)
         except ProviderError as error:
             is_late, is_gone = isinstance(error, ProviderTimeout), isinstance(error, ProviderGone)
-            return Outcome(
-                TIMEOUT if is_late else DISCONNECTED if is_gone else ERROR, None, error.message, self.elapsed_seconds()
-            )
+            status = TIMEOUT if is_late else DISCONNECTED if is_gone else ERROR
+            return Outcome(status, None, error.message, self.elapsed_seconds())
         answer = read(text)
         if answer is None:
             return Outcome(ERROR, None, f"{provider.base_url} answered nothing that can be used", self.elapsed_seconds())

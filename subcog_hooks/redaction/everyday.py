@@ -4,13 +4,12 @@ In a sentence a secret stands behind a noun for it ("the password of the admin",
 or a colon, in seven languages. A word that describes a password ("is required") is no secret: see `secret_values.is_stated`.
 """
 
-from __future__ import annotations
-
 import os
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import re2
 
@@ -18,9 +17,6 @@ from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction import secret_values
 from subcog_hooks.redaction.randomness import MAX_WHOLE_WORD, SECRET_NOUNS
 from subcog_hooks.redaction.secret_values import MARKER, is_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 # The search runs on a Latin-1 copy of the same length: for all of Unicode, RE2 takes ten times as long.
 _REPLACEMENTS = {'"': "“”„‹›", "'": "‘’‚", "-": "–—", ">": "→", ":": "：", "=": "＝", ",": "、。，；", " ": "\u2009\u202f"}
@@ -70,9 +66,8 @@ def find_everyday(text: str) -> Iterator[tuple[int, int, str]]:
     ['4711']
     """
     yield from _find_wallets(text)
-    kinds = {
-        _KINDS[index] for index in _noun_automaton().Match(text.lower().replace("’", "'").encode("latin-1", "replace")) or ()
-    }
+    lowered = text.lower().replace("’", "'").encode("latin-1", "replace")
+    kinds = {_KINDS[index] for index in _noun_automaton().Match(lowered) or ()}
     if not kinds:
         return
     data = _copy_in_latin1(text)
@@ -94,7 +89,6 @@ def _copy_in_latin1(text: str) -> bytes:
 
 
 def _candidate_values(row: EverydayRow, data: bytes) -> Iterator[tuple[int, int, Callable[[str], bool]]]:
-    """Yield start, end and judge of each value of a row in `data`."""
     for match in _compile_pattern(row.pattern).finditer(data):
         for item in _compile_pattern(row.items).finditer(data, *match.span(1)) if row.items else (match,):
             for group in range(1, len(item.groups()) + 1):
@@ -130,7 +124,6 @@ _KINDS = tuple(SECRET_NOUNS)
 
 @cache
 def _noun_automaton() -> re2.Set:
-    """Return an automaton that finds in one pass the kinds of nouns in a text."""
     words = re2.Set.SearchSet(_re2_options())
     for kind in _KINDS:
         words.Add(_words_pattern(kind).encode("latin-1"))
@@ -148,7 +141,6 @@ def _compile_pattern(pattern: str) -> re2._Regexp:
 
 
 def _words_pattern(kind: str) -> str:
-    """Return a pattern of the words of a kind: short words stand alone, and a blank matches any joint."""
     words = [(word, re2.escape(word).replace(r"\ ", "[ _-]")) for word in SECRET_NOUNS[kind]]
     return "(?:" + "|".join(rf"\b{pattern}s?\b" if len(word) <= MAX_WHOLE_WORD else pattern for word, pattern in words) + ")"
 

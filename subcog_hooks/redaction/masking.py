@@ -58,10 +58,7 @@ _CLOSES = r"(?:[>＞﹥›〉⟩]|&(?:amp;){0,4}(?:gt|\#0{0,6}62|\#x0{0,6}3e)(?!
 
 
 def mask_secrets(text: str) -> str:
-    """Return `text` with its secrets replaced by `[redacted]`, and without its `<private>` spans.
-
-    A text without secrets comes back as the same object; masking twice is masking once.
-    """
+    """Return `text` without `<private>` spans, with `[redacted]` for secrets; the same object if it has none."""
     text, _ = remove_private(text)
     has_token = _may_have_token(text)
     has_password = "@" in text and any(_has_password(piece) for piece in text.split("://")[1:])
@@ -131,16 +128,14 @@ def remove_private(text: str) -> tuple[str, int]:
 
 
 def _mentions_private_tag(text: str) -> bool:
-    """Return whether a text has the tag's word, in letters of any width, with or without invisible characters."""
     for opening in _OPENINGS:
         if opening in text:
             break
     else:
         return False
     lowered = text.lower()
-    return "private" in lowered or (
-        not text.isascii() and not _ODD.isdisjoint(lowered) and "private" in lowered.translate(_PLAIN)
-    )
+    is_odd = not text.isascii() and not _ODD.isdisjoint(lowered)
+    return "private" in lowered or (is_odd and "private" in lowered.translate(_PLAIN))
 
 
 def _append_piece(pieces: list[str], piece: str) -> None:

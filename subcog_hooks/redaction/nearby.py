@@ -3,11 +3,9 @@
 Facts from the formats' own documentation. Only a guess gives way to them: a vendor's token stays a secret wherever it stands.
 """
 
-from __future__ import annotations
-
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -16,10 +14,6 @@ import re2
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction.randomness import is_hexadecimal, is_unlike_words, looks_random, mixes_cases_and_digits
 from subcog_hooks.redaction.secret_values import is_made_of_words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _JWK = re2.compile(r"\{[^{}]*\"kty\"[^{}]*\}")
 _PRIVATE_PART = re.compile(r"\"(?:d|k|p|q|dp|dq|qi)\"")
@@ -117,10 +111,7 @@ class RandomValue(NamedTuple):
 
 
 def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator[RandomValue]:
-    """Yield the random-looking values in `text` where a secret may stand, and base64 that hides a secret.
-
-    has_secret: judges a text that was decoded from base64.
-    """
+    """Yield random-looking values where a secret may stand. has_secret: judges a text that was decoded from base64."""
     for match in _VALUE.finditer(text):
         if match[0].isalpha() and match[0].islower():
             continue
@@ -128,14 +119,13 @@ def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator
         if not any(map(str.isdigit, match[0])) and not mixes_letters(match[0]):
             continue
         head = _HEAD.match(match[0])
-        pair = head is not None and head.end() < end - start
-        if head is not None and pair:
-            start += head.end()
+        head_length = head.end() if head and head.end() < end - start else 0
+        start += head_length
         inner = text.rfind("=", start, start + len(text[start:end].rstrip("=")))
         start = max(start, inner + 1)
         while end > start and text[end - 1] in _TAIL:
             end -= 1
-        kind = _classify_value(text, start, end, head[0] if head and pair else "", has_secret)
+        kind = _classify_value(text, start, end, match[0][:head_length], has_secret)
         if kind == ALONE_KIND and end - start >= _MIN_FULL_LINE:
             yield _base64_block(text, start, end)
         elif kind:
@@ -157,7 +147,6 @@ def mixes_letters(text: str) -> bool:
 
 
 def _classify_value(text: str, start: int, end: int, head: str, has_secret: Callable[[str], bool]) -> str:
-    """Return the kind of the value at `start` to `end`, "" if it is no secret."""
     value = text[start:end]
     decoded = _decode_base64(value)
     if decoded is not None:
@@ -165,9 +154,9 @@ def _classify_value(text: str, start: int, end: int, head: str, has_secret: Call
     value = value.removeprefix("0x")
     is_mixed = mixes_cases_and_digits(value)
     is_random = looks_random(value)
-    if len(value) < MIN_NAMED or not (is_random or (is_mixed and is_unlike_words(value))) or _looks_like_path(value):
+    if len(value) < MIN_NAMED or not (is_random or (is_mixed and is_unlike_words(value))):
         return ""
-    if is_made_of_words(value):
+    if _looks_like_path(value) or is_made_of_words(value):
         return ""
     before = text[max(0, start - _BEFORE) : start]
     if _IS_PUBLIC.search(text, max(0, start - _MAX_URL), start) or _HOST.match(value) or _NO_SECRET.search(before):
@@ -189,7 +178,6 @@ def _classify_value(text: str, start: int, end: int, head: str, has_secret: Call
 
 
 def _is_named(text: str, start: int, end: int) -> bool:
-    """Return whether a name such as "token" stands close to the value in the same sentence."""
     before = text[max(0, start - _BEFORE) : start]
     before = before[max((cut.end() for cut in _SENTENCE.finditer(before)), default=0) :]
     if _NAME.search(before):
@@ -201,7 +189,6 @@ def _is_named(text: str, start: int, end: int) -> bool:
 
 
 def _looks_like_path(value: str) -> bool:
-    """Return whether `value` is a path, an attribute or a version: short words or numbers between signs."""
     parts = re.split(r"[/.\\:]", value)
     return len(parts) >= 3 and max(map(len, parts)) < MIN_ALONE
 
@@ -212,9 +199,8 @@ def _decode_base64(value: str) -> str | None:
         return None
     padded = value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4)
     try:
-        decoded = base64.b64decode(padded, altchars=b"-_" if "-" in value or "_" in value else None, validate=True).decode(
-            "ascii"
-        )
+        altchars = b"-_" if "-" in value or "_" in value else None
+        decoded = base64.b64decode(padded, altchars, validate=True).decode("ascii")
     except (ValueError, UnicodeDecodeError):
         return None
     return decoded if all(letter.isprintable() or letter in "\r\n\t" for letter in decoded) else None

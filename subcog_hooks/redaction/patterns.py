@@ -1,22 +1,17 @@
 """Patterns of secrets: some 400 vendors' forms, compiled when needed, and values assigned to a telling name."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
 import re2
 
 from subcog_hooks.redaction.secret_values import MAX_VALUE, is_value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LOGIN_NAMES = (
     r"passw(?:or)?d|passwort|kennwort|contrase.a|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd|pw)|(?-i:(?<=[a-z])P(?:ass|wd))"
@@ -77,12 +72,8 @@ def find_assigned(text: str) -> Iterator[tuple[int, int, str]]:
         if name.lower() == "token" and _POSITION.search(text, max(0, head.start() - 20), head.start()):
             continue
         constant = name.isupper()
-        plain = (
-            head[4] == "="
-            and not head[3]
-            and head.end(4) == start
-            and (constant or (len(name) > 4 and _is_field(text, head.start())))
-        )
+        is_bare = head[4] == "=" and not head[3] and head.end(4) == start
+        plain = is_bare and (constant or (len(name) > 4 and _is_field(text, head.start())))
         kind = "password" if head[1] else "secret"
         if is_value(secret, kind, quoted=quoted, plain=plain, constant=constant):
             last_end = start + len(secret)
@@ -111,11 +102,7 @@ def _foreign_names() -> re2._Regexp:
 
 
 def _is_field(text: str, position: int) -> bool:
-    """Return whether the name around `position` is a shell option or a field of a connection string or of a query."""
     return re.search(r"(?:--|[;?&] ?)[\w.-]*$", text[max(0, position - 40) : position]) is not None
-
-
-_TABLE = os.path.join(os.path.dirname(__file__), "catalogue.json")
 
 
 class _CatalogueRow(NamedTuple):
@@ -127,11 +114,10 @@ class _CatalogueRow(NamedTuple):
 
 
 def find_vendor_secrets(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and kind of the secrets in `text` that have a vendor's form.
-
-    data: `text` in ASCII, one byte for each character.
-    """
-    for row in _candidate_rows(data.lower()):
+    """Yield start, end and kind of secrets of a vendor's form. data: `text` in ASCII, one byte for each character."""
+    rows = _catalogue_rows()
+    for index in sorted(_literal_automaton().Match(data.lower()) or ()):
+        row = rows[index]
         for match in _compile_pattern(row.pattern).finditer(data):
             groups = (row.group,) if row.group else range(1, len(match.groups()) + 1)
             group = next((group for group in groups if match.start(group) >= 0), 0)
@@ -141,13 +127,7 @@ def find_vendor_secrets(text: str, data: bytes) -> Iterator[tuple[int, int, str]
 
 
 def _entropy(text: str) -> float:
-    """Return the Shannon entropy of the characters of `text`, in bits a character."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
-
-
-def _candidate_rows(lowered: bytes) -> list[_CatalogueRow]:
-    rows = _catalogue_rows()
-    return [rows[index] for index in sorted(_literal_automaton().Match(lowered) or ())]
 
 
 @cache
@@ -161,11 +141,9 @@ def _literal_automaton() -> re2.Set:
 
 @cache
 def _catalogue_rows() -> tuple[_CatalogueRow, ...]:
-    with open(_TABLE, encoding="ascii") as file:
+    with open(os.path.join(os.path.dirname(__file__), "catalogue.json"), encoding="ascii") as file:
         rows = json.load(file)
-    return tuple(
-        _CatalogueRow(kind, tuple(literals), pattern, group, entropy) for kind, literals, pattern, group, entropy in rows
-    )
+    return tuple(_CatalogueRow(kind, tuple(literals), *values) for kind, literals, *values in rows)
 
 
 @cache

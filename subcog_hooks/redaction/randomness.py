@@ -26,8 +26,8 @@ _MAX_WORDLIKE = 0.5  # maximum share of a random text in runs that could be a wo
 _MIN_WORD = 5  # small letters in a row, with a vowel among them
 _VOWELS = frozenset("aeiouyAEIOUY")
 _HEX = frozenset("0123456789abcdefABCDEF")
-_UUID = (8, 4, 4, 4, 12)
-_SIGNS = str.maketrans(dict.fromkeys("-_./+~@#$%&=:,;|!?^*\\\"'`()[]{}<>", " "))
+UUID = (8, 4, 4, 4, 12)
+SIGNS = str.maketrans(dict.fromkeys("-_./+~@#$%&=:,;|!?^*\\\"'`()[]{}<>", " "))
 
 
 def looks_random(text: str) -> bool:
@@ -36,8 +36,8 @@ def looks_random(text: str) -> bool:
     >>> [looks_random(text) for text in ("kR7pWq2LxZ9vT4", "sessionTokenOfV2", "3fa85f64-5717-4562-b3fc-2c963f66afa6")]
     [True, False, False]
     """
-    parts = text.translate(_SIGNS).split()
-    if tuple(map(len, parts)) == _UUID:
+    parts = text.translate(SIGNS).split()
+    if tuple(map(len, parts)) == UUID:
         return False
     letters = "".join(parts)
     if len(letters) < MIN_JUDGED or not letters.isascii():
@@ -47,7 +47,7 @@ def looks_random(text: str) -> bool:
     if not (has_digit or has_both_cases) or letters.isdigit():
         return False
     min_changes = _MIN_CHANGES if has_both_cases else _MIN_CHANGES_ONE_CASE
-    changes = sum(_count_changes(part) for part in parts)
+    changes = sum(count_changes(part) for part in parts)
     return changes >= min_changes * len(letters) and _count_wordlike(parts) <= _MAX_WORDLIKE * len(letters)
 
 
@@ -57,10 +57,10 @@ def is_unlike_words(text: str) -> bool:
     >>> is_unlike_words("4ZTQ7KXWLM2NPVRB"), is_unlike_words("v2-workload-token")
     (True, False)
     """
-    parts = text.translate(_SIGNS).split()
+    parts = text.translate(SIGNS).split()
     letters = "".join(parts)
     has_digits = sum(map(str.isdigit, letters)) >= 2 and not letters.isdigit()
-    return has_digits and tuple(map(len, parts)) != _UUID and _count_wordlike(parts) <= _MAX_WORDLIKE * len(letters)
+    return has_digits and tuple(map(len, parts)) != UUID and _count_wordlike(parts) <= _MAX_WORDLIKE * len(letters)
 
 
 def mixes_cases_and_digits(text: str) -> bool:
@@ -77,7 +77,7 @@ def is_hexadecimal(text: str) -> bool:
     return _HEX.issuperset(text)
 
 
-def _count_changes(part: str) -> int:
+def count_changes(part: str) -> int:
     """Count the changes between digits, capitals and small letters; a capital that begins a word does not count."""
     kinds = ["0" if letter.isdigit() else "A" if letter.isupper() else "a" for letter in part]
     return sum(kind != next_kind and kind + next_kind != "Aa" for kind, next_kind in pairwise(kinds))

@@ -6,11 +6,10 @@ or by random letters beside such a name (`nearby`). Random letters alone suffice
 letters mix, because developers' notes are full of hashes, UUIDs and commit ids.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import re2
 
@@ -21,9 +20,6 @@ from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.nearby import find_public
 from subcog_hooks.redaction.patterns import ASSIGNMENT_HEAD, find_assigned, find_foreign_assigned
 from subcog_hooks.redaction.secret_values import JUDGES_BY_KIND, MARKER, is_token, is_written_out
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 PRIVATE = "private block"
 
@@ -78,10 +74,7 @@ def redact(text: str) -> Redacted:
 
 
 def has_known_secret(text: str) -> bool:
-    """Return whether `text` has a secret that is known by its form or its name, or a private span.
-
-    Random-looking values do not count: ids and names of folders look so, too.
-    """
+    """Return whether a form or a name shows a secret, or a private span stands there; ids and folders look random, too."""
     plain = _ascii_copy(text)
     data = plain.encode()
     return bool(
@@ -109,8 +102,6 @@ def describe_removed(removed: Iterable[tuple[str, int]]) -> str:
     return "removed " + " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-# ---- patterns --------------------------------------------------------------------------------------------------------
-
 # Types of detect-secrets that are not used, each with the reason.
 _EXCLUDED_TYPES = {
     "Public IP (ipv4)": "an address is no secret",
@@ -121,22 +112,14 @@ _EXCLUDED_TYPES = {
 
 # In these types group 1 is the secret. In others a group is a part of it (GitHub's `ghp`), and the whole match goes.
 _SECRET_IN_GROUP_1 = {
-    "AWS Access Key",
-    "Basic Auth Credentials",
-    "Cloudant Credentials",
-    "IBM Cloud IAM Key",
-    "IBM COS HMAC Credentials",
-    "SoftLayer Credentials",
+    *("AWS Access Key", "Basic Auth Credentials", "Cloudant Credentials"),
+    *("IBM Cloud IAM Key", "IBM COS HMAC Credentials", "SoftLayer Credentials"),
 }
 
 _KEY_BLOCK = "private key"
 
-_OPAQUE = r"[A-Za-z0-9_-]"
-_WIDE = r"[A-Za-z0-9_.=+/~%$:,-]"
-
 
 def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
-    """Return a pattern of all prefixes, each with its minimum number of characters of a class behind it."""
     prefixes_by_length: dict[int, list[str]] = {}
     for prefix, length in sorted(table, key=lambda row: row[1]):
         prefixes_by_length.setdefault(length, []).append(re.escape(prefix))
@@ -145,13 +128,9 @@ def _prefix_pattern(table: list[tuple[str, int]], character_class: str) -> str:
 
 
 # A prefix alone is the last resort: any other rule has a better name for the secret.
-_PREFIX_RULES = (
-    ("vendor token", _prefix_pattern(randomness.list_prefixes(randomness.OPAQUE), _OPAQUE), 1),
-    ("vendor token", _prefix_pattern(randomness.list_prefixes(randomness.WIDE), _WIDE), 1),
-)
+_PREFIX_CHARACTERS = {randomness.OPAQUE: r"[A-Za-z0-9_-]", randomness.WIDE: r"[A-Za-z0-9_.=+/~%$:,-]"}
+_PREFIX_PATTERNS = [_prefix_pattern(randomness.list_prefixes(form), letters) for form, letters in _PREFIX_CHARACTERS.items()]
 
-
-# ---- search ----------------------------------------------------------------------------------------------------------
 
 _LOOK_AROUND = re.compile(r"\(\?<?[=!](?:[^()\\\[]|\\.|\[(?:[^\]\\]|\\.)*\])*\)")
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
@@ -169,16 +148,11 @@ _GATE_REPETITIONS = 8  # Exact counts would fill RE2's automaton on a megabyte o
 
 
 def _may_have_secret(plain: str, data: bytes) -> bool:
-    """Return whether a text may have a secret: a test of a few microseconds that every matching text passes."""
     gate, ungated = _combined_gate()
     return gate.search(data) is not None or any(any(_match_rule(rule, plain, data)) for rule in ungated)
 
 
 def _find_visible_spans(text: str) -> list[_Span]:
-    """Return the spans in `text` with zero-width characters skipped.
-
-    They are removed before a model reads the text.
-    """
     if text.isascii() or _ZERO_WIDTH.isdisjoint(text):
         return _find_spans(text)
     positions = [position for position, character in enumerate(text) if character not in _ZERO_WIDTH]
@@ -204,11 +178,8 @@ def _find_spans(text: str) -> list[_Span]:
 
 
 def _find_guesses(text: str, data: bytes, rank: int) -> list[_Span]:
-    guesses = [
-        _Span(start, end, rank + 3, kind)
-        for start, end, kind in nearby.find_random_values(text, _has_secret)
-        if _is_plausible(text[start:end])
-    ]
+    values = nearby.find_random_values(text, _has_secret)
+    guesses = [_Span(start, end, rank + 3, kind) for start, end, kind in values if _is_plausible(text[start:end])]
     if _assignment_gate().search(data):
         guesses += [_Span(start, end, rank, kind) for start, end, kind in find_assigned(text)]
     public = list(find_public(data)) if guesses else []
@@ -312,28 +283,22 @@ def _all_rules() -> tuple[_Rule, ...]:
             group = 1 if kind in _SECRET_IN_GROUP_1 and pattern.groups else 0
             rule = _make_rule(kind, pattern, group)
             rules.append(rule._replace(holds=JwtTokenDetector.is_formally_valid) if plugin is JwtTokenDetector else rule)
-    return (*rules, *(_make_rule(*row) for row in _PREFIX_RULES))
+    return (*rules, *(_make_rule("vendor token", pattern, 1) for pattern in _PREFIX_PATTERNS))
 
 
 def _make_rule(kind: str, pattern: re.Pattern[str] | str, group: int, holds: Callable[[str], bool] | None = None) -> _Rule:
-    """Return the rule of a pattern: ours are texts, which need no second compilation, a plugin's are compiled."""
     source, flags = (pattern, re.ASCII) if isinstance(pattern, str) else (pattern.pattern, pattern.flags)
     without = _LOOK_AROUND.sub("", source)
     near = _compile_linear(without, flags)
     gate = _with_flags(_REPETITION.sub(_shorten_repetition, without), flags)
-    is_same = near is not None and without == source
-    return _Rule(
-        kind,
-        near,
-        None if is_same else re.compile(pattern, flags) if isinstance(pattern, str) else pattern,
-        gate if _compile_linear(gate, 0) else None,
-        group,
-        holds or JUDGES_BY_KIND.get(kind, is_token),
-    )
+    whole = None
+    if near is None or without != source:
+        whole = re.compile(pattern, flags) if isinstance(pattern, str) else pattern
+    judge = holds or JUDGES_BY_KIND.get(kind, is_token)
+    return _Rule(kind, near, whole, gate if _compile_linear(gate, 0) else None, group, judge)
 
 
 def _compile_linear(pattern: str, flags: int) -> re2._Regexp | None:
-    """Return RE2's form of a pattern, None if RE2 cannot express it."""
     if flags & re.VERBOSE and re.search(r"[\s#]", pattern):
         return None
     options = re2.Options()
@@ -356,7 +321,6 @@ def _shorten_repetition(repetition: re.Match[str]) -> str:
 
 @cache
 def _assignment_gate() -> re2._Regexp:
-    """Return a pattern that matches every text in which `find_assigned` finds a value, and more."""
     return re2.compile(_with_flags(_LOOK_AROUND.sub("", ASSIGNMENT_HEAD) + r"\\?[\"'`]?[^\s\"'`,;<>]{4}", re.IGNORECASE))
 
 
@@ -369,6 +333,5 @@ def _combined_gate() -> tuple[re2._Regexp, tuple[_Rule, ...]]:
     options.log_errors = False
     options.max_mem = _GATE_MEMORY
     gates = [rule.gate for rule in rules if rule.gate is not None]
-    return re2.compile("|".join([*gates, _assignment_gate().pattern]), options), tuple(
-        rule for rule in rules if rule.gate is None
-    )
+    ungated = tuple(rule for rule in rules if rule.gate is None)
+    return re2.compile("|".join([*gates, _assignment_gate().pattern]), options), ungated

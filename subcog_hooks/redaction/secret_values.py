@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import re2
 
+from subcog_hooks.core.tables import read_words
 from subcog_hooks.redaction import randomness
 from subcog_hooks.redaction.randomness import MAX_WORD_LETTERS, is_unlike_words, looks_random, mixes_cases_and_digits
 
@@ -24,7 +25,7 @@ _REFERENCE = re.compile(
     r"|\*.*\*|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
     re.IGNORECASE | re.DOTALL,
 )
-_SIGNS_OF_CODE = ("(", "[", "{", "->", "::", "\\")
+_SIGN_OF_CODE = re.compile(r"[(\[{\\]|->|::")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
 _SPACE = re.compile(r"\s")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -52,7 +53,7 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
         return False
     if name == "password" and quoted:
         return True
-    if not quoted and (any(sign in value for sign in _SIGNS_OF_CODE) or _ATTRIBUTE.fullmatch(value)):
+    if not quoted and (_SIGN_OF_CODE.search(value) or _ATTRIBUTE.fullmatch(value)):
         return False
     has_letter = _LETTER.search(value) is not None
     if name == "password" and plain and has_letter and not value.isupper():
@@ -62,48 +63,13 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
         return name == "password" and len(value) >= 6 and digits == [value]
     if not digits:
         return len(value) >= MAX_WORD_LETTERS and value.isalpha() and not value.isupper()
-    if (
-        len(value) < 6
-        or _TERM.fullmatch(value)
-        or (_WORDS.fullmatch(value) and not (mixes_cases_and_digits(value) and looks_random(value)))
-    ):
+    is_words = _WORDS.fullmatch(value) and not (mixes_cases_and_digits(value) and looks_random(value))
+    if len(value) < 6 or _TERM.fullmatch(value) or is_words:
         return False
     return name == "password" or quoted or constant or len(digits) >= 2 or len(digits[0]) >= 4
 
 
-# A compound that begins or ends with such a word describes a password: "user-supplied", "12-character", "length-12".
-_DESCRIPTIONS = frozenset(
-    """
-    change dummy example fake insert my replace some todo your
-    absent any api auth back base based basic blank box byte bytes bit bits case char character characters chars check cipher
-    code codes config correct data date day days db default design digest digit digits empty end endpoint env factor field
-    fields file flow form format free group handler header heavy hour hours id in incorrect insensitive invalid known length
-    less letter letters level life line link list login long manager match max min minimum minute minutes mode module name
-    names new no non none null off ok old on once one only option optional or out page param parameter path per plain policy
-    pre prompt reader ref reference reset role rotation round rounds rule rules safe salt scheme second seconds select self
-    sensitive service session set short side signup single size specific store strength string strong sub symbol symbols table
-    task temporary term text time to too true two type undefined up url use used user username users utf valid value values
-    var variable weak well wide word words wrong zeichen stellig
-    """.split()
-)
-# These words stand in messages and labels in quotes: "Enter your password".
-_MESSAGE_WORDS = frozenset(
-    """
-    add bitte cannot change character characters choose confirm contraseña digite digits eingeben empty enter entrez expired
-    falsch forgot forgotten given ihr incorrect incorrecta inserisci introduzca invalid invalide is kennwort leer mandatory
-    maximum minimum missing mot must neues new not nouveau nueva nuova obligatoire optional passphrase passwd password passwords
-    passwort please repeat required requis reset saisir saisissez senha show sua type ungültig user username value verplicht
-    voer votre wachtwoord wrong your zeichen ask at contact least see stored
-    länge mindestens lengte minimaal longueur moins longitud mínima mínimo comprimento lunghezza almeno
-    """.split()
-)
-# These parts name a kind of secret or a cipher, and are no secret: "k8s-db-secret-v2", "scram-sha-256".
-_TERMS = frozenset(
-    """
-    aes argon bcrypt credential credentials env hash hmac jwt key keys password passwd rsa scram secret secrets sha token
-    tokens
-    """.split()
-)
+_DESCRIPTIONS, _MESSAGE_WORDS, _TERMS = read_words(__file__, "secret_values.tsv").values()
 _DESCRIBING_FORMS = re.compile(
     r"\w{3,}(?:ed|ing|able|ible|ive|ical|ally|ous|less|ful|pflichtig|lich|bar|ée?s?|ad[oa]s?|id[oa]s?|at[oa])|ge\w{3,}t"
 )
@@ -164,9 +130,7 @@ def is_phrase(value: str) -> bool:
     """
     words = value.split()
     if len(words) == 1:
-        return is_stated(value) or (
-            len(value) > 4 and value.isalpha() and not (_is_stand_in(value) or _is_description(value.lower()))
-        )
+        return is_stated(value) or _is_undescribing(value)
     if len(words) == 2 and not _has_digit(value):
         return value.islower() and not any(len(word) < 4 or _is_description(word) or word in _MESSAGE_WORDS for word in words)
     return not _REFERENCE.fullmatch(value) and _MESSAGE_WORDS.isdisjoint(word.lower().strip(".,:!?") for word in words)
@@ -174,12 +138,7 @@ def is_phrase(value: str) -> bool:
 
 def is_in_block(value: str) -> bool:
     """Return whether `value` may be the password of a login whose user stands in the line above."""
-    return is_labelled(value) or (
-        value.isalpha()
-        and value.islower()
-        and len(value) > 4
-        and not (_is_stand_in(value) or _is_description(value) or value in _TYPES)
-    )
+    return is_labelled(value) or (value.islower() and value not in _TYPES and _is_undescribing(value))
 
 
 def is_option(value: str) -> bool:
@@ -201,40 +160,30 @@ def _is_word(value: str) -> bool:
     return value.isalpha() and value.islower() and len(value) < MAX_WORD_LETTERS
 
 
+def _is_undescribing(word: str) -> bool:
+    return len(word) > 4 and word.isalpha() and not (_is_stand_in(word) or _is_description(word.lower()))
+
+
 def _is_description(word: str) -> bool:
     return word in _DESCRIPTIONS or _DESCRIBING_FORMS.fullmatch(word) is not None
 
 
 def _is_joined(value: str, min_words: int) -> bool:
-    """Return whether signs join words or numbers to a password.
-
-    min_words: the minimum number of words in a value without a digit or a rare sign.
-    """
-    if (
-        len(value) < 6
-        or "/" in value
-        or _is_stand_in(value)
-        or MARKER in value
-        or any(sign in value for sign in _SIGNS_OF_CODE)
-    ):
+    """Return whether signs join words to a password. min_words: of a value without a digit or a rare sign."""
+    if len(value) < 6 or "/" in value or _is_stand_in(value) or MARKER in value or _SIGN_OF_CODE.search(value):
         return False
     parts = [part for part in re.split(r"[\W_]+", value.lower()) if part]
+    is_dotted = _ATTRIBUTE.fullmatch(value) or ("." in value and not _has_digit(value))
     if (
         len(parts) < 2
-        or _ATTRIBUTE.fullmatch(value)
-        or ("." in value and not _has_digit(value))
-        or any(map(_is_term, parts))
-        or _is_description(parts[0])
-        or _is_description(parts[-1])
+        or is_dotted
+        or any(_TERM.fullmatch(part) or part in _TERMS for part in parts)
+        or any(map(_is_description, (parts[0], parts[-1])))
     ):
         return False
     if _SIGNS_OF_PASSWORDS.search(value) or (_has_digit(value) and any(part.isalpha() and len(part) > 2 for part in parts)):
         return True
     return len(parts) >= min_words and len(value) >= 8 and all(map(str.isalpha, parts))
-
-
-def _is_term(part: str) -> bool:
-    return _TERM.fullmatch(part) is not None or part in _TERMS
 
 
 def is_code(value: str) -> bool:
@@ -293,16 +242,11 @@ def _is_stand_in(value: str) -> bool:
 
 
 def _is_generated(value: str) -> bool:
-    """Return whether `value` has the length and the mixture of characters of a generated secret."""
     return len(value) >= 20 and value.lower() != value != value.upper() and _has_digit(value)
 
 
 def is_written_out(value: str) -> bool:
     return not _is_stand_in(value)
-
-
-def _is_bearer(value: str) -> bool:
-    return _has_digit(value) and not _is_stand_in(value) and not _WORDS.fullmatch(value[:MAX_VALUE])
 
 
 def is_bare(value: str) -> bool:
@@ -314,10 +258,7 @@ _PORT = re.compile(r"\d{1,5}(?:[/?#].*)?", re.DOTALL)
 
 
 def _is_vendor_token(value: str) -> bool:
-    """Return whether the part behind a vendor's prefix is no name.
-
-    `sk-learn-contrib-package` begins like a token, too.
-    """
+    """Return whether the part behind a vendor's prefix is no name: `sk-learn-contrib-package` begins like a token, too."""
     prefix = next((prefix for prefix in _PREFIXES if value.startswith(prefix)), "")
     rest = value[len(prefix) : MAX_VALUE]
     if prefix in randomness.UNMISTAKABLE:
@@ -334,14 +275,6 @@ def _is_block(value: str) -> bool:
     return mixes_cases_and_digits(first) and looks_random(first)
 
 
-def _is_in_url(value: str) -> bool:
-    return not _is_stand_in(value) and not _PORT.fullmatch(value) and "://" not in value
-
-
-def _is_user_token(value: str) -> bool:
-    return looks_random(value) and not _is_stand_in(value)
-
-
 def is_parameter(value: str) -> bool:
     return looks_random(value) or is_value(value[:MAX_VALUE], "secret", quoted=False)
 
@@ -354,24 +287,20 @@ def _has_digit(value: str) -> bool:
     return _DIGITS.search(value) is not None
 
 
-def _has_digits(value: str) -> bool:
-    return len(_DIGITS.findall(value)) > 1
-
-
 def is_token(value: str) -> bool:
     return value[-8:].lower() != "xxxxxxxx"
 
 
 JUDGES_BY_KIND: dict[str, Callable[[str], bool]] = {
     "API key": _has_digit,
-    "Artifactory Credentials": _has_digits,  # AP and AKC begin identifiers, too.
+    "Artifactory Credentials": lambda value: len(_DIGITS.findall(value)) > 1,  # AP and AKC begin identifiers, too.
     "Basic Auth Credentials": is_written_out,
     "IBM Cloud IAM Key": _is_generated,  # detect-secrets accepts any 44 characters behind "key ".
-    "URL password": _is_in_url,
-    "URL token": _is_user_token,
+    "URL password": lambda value: is_written_out(value) and not _PORT.fullmatch(value) and "://" not in value,
+    "URL token": lambda value: looks_random(value) and is_written_out(value),
     "authorization header": is_written_out,
     "base64 block": _is_block,
-    "bearer token": _is_bearer,
+    "bearer token": lambda value: _has_digit(value) and is_written_out(value) and not _WORDS.fullmatch(value[:MAX_VALUE]),
     "login": is_bare,
     "npm token": _has_digit,
     "password": is_written_out,

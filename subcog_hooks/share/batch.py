@@ -26,10 +26,7 @@ _ADD = (
 
 
 def note_latest(connection: Connection, state: ShareState) -> int:
-    """Note the server's latest push before any of its rows is recorded: a cut-off run may lose those.
-
-    Return its revision, 0 for none. Raises StoreError, psycopg's errors.
-    """
+    """Note the latest push before any of its rows is recorded, and return its revision, 0 for none. Raises StoreError."""
     row = connection.execute(_LATEST).fetchone()
     if row is None:
         return 0
@@ -38,10 +35,7 @@ def note_latest(connection: Connection, state: ShareState) -> int:
 
 
 def add_empty_push(connection: Connection) -> None:
-    """Add a push without memories: if a backup undoes this transaction, clients notice.
-
-    Raises psycopg's errors.
-    """
+    """Add a push without memories: if a backup undoes this transaction, clients notice. Raises psycopg's errors."""
     for statement in _ADD:
         connection.execute(statement)
 
@@ -81,8 +75,6 @@ class Batch:
         """Keep the user's own version beside a colleague's, once for each text: it stays on this machine."""
         id_ = kept_copy_id(memory)
         self.own[id_] = memory.with_changes(id=id_, status="superseded", superseded_by=memory.id, seq=0)
-
-    # Colleagues' changes of the user's own memories.
 
     def _is_as_left(self, memory: Memory) -> bool:
         before = self.before.get(memory.id)

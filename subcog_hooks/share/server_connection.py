@@ -168,10 +168,7 @@ def protection_parameters(parameters: Mapping[str, str], libpq: int) -> dict[str
 
 
 def _authorities_file() -> str:
-    """Return the file of the system's certificate authorities, "" if the person has a file for PostgreSQL.
-
-    `sslrootcert=system` would look where the libraries of psycopg's builds were made.
-    """
+    """Return the system's certificate authorities, as libpq's own `system` lies elsewhere; "" if the person has a file."""
     is_windows = os.name == "nt"
     folder = os.path.join(os.environ.get("APPDATA", ""), "postgresql") if is_windows else os.path.expanduser("~/.postgresql")
     if os.path.exists(os.path.join(folder, "root.crt")):
@@ -187,10 +184,7 @@ def _authorities_file() -> str:
 
 
 def server_identity(url: str) -> str:
-    """Return the identity that an agreement to share is for: the address's hosts, ports and database.
-
-    Raises ServerError without psycopg, ConfigError as `connection_settings`.
-    """
+    """Return the identity that an agreement is for: hosts, ports, database. Raises ServerError without psycopg, ConfigError."""
     require_library()
     parameters = connection_settings(url)
     identity = {name: parameters.get(name, "") for name in ("host", "hostaddr", "port", "dbname")}
@@ -220,13 +214,10 @@ def open_connection(url: str, wait_s: int = CONNECT_WAIT_S, silent_s: float | No
     from psycopg import pq
 
     parameters = connection_settings(url)
-    options = " ".join(
-        [
-            f"-c statement_timeout={STATEMENT_WAIT_MS}",
-            f"-c lock_timeout={OTHERS_WAIT_MS}",
-            f"-c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS}",  # A silent client would keep others from sending.
-            "-c search_path=pg_catalog",
-        ]
+    # A client that is silent in a transaction would keep others from sending.
+    options = (
+        f"-c statement_timeout={STATEMENT_WAIT_MS} -c lock_timeout={OTHERS_WAIT_MS}"
+        f" -c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS} -c search_path=pg_catalog"
     )
     with raise_server_errors(url):
         connection = _connection_class(silent_s or SILENT_S).connect(
@@ -308,9 +299,8 @@ def raise_server_errors(url: str) -> Iterator[None]:
         hint = "see `subcog help sharing`" if any(word in message for word in FINAL_ERRORS) else "nothing is lost; try again"
         raise ServerError(f"{server_address(url)} cannot be reached: {message}", hint) from error
     except psycopg.Error as error:
-        raise ServerError(
-            f"{server_address(url)} has refused: {_clean_message(str(error))}", "see `subcog help sharing`"
-        ) from error
+        message = f"{server_address(url)} has refused: {_clean_message(str(error))}"
+        raise ServerError(message, "see `subcog help sharing`") from error
 
 
 def _clean_message(message: str) -> str:

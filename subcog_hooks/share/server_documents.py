@@ -47,10 +47,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u20
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMemory:
-    """A colleague's memory as it is stored here.
-
-    withheld: by field of the document, its value there and the value that counts here.
-    """
+    """A colleague's memory as it is stored here. withheld: by field, the value in the document and the one that counts here."""
 
     memory: Memory
     withheld: dict[str, tuple[object, object]]
@@ -69,13 +66,11 @@ def document_to_send(memory: Memory, withheld: dict[str, list[object]] | None = 
     if the document is too large.
     """
     document = document_with_withheld(redact_memory(memory.with_changes(source=""))[0], withheld or {})
-    if len(document_json(document)) > MAX_DOCUMENT and _document_bytes(document) > MAX_DOCUMENT:
-        raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
+    if len(document_json(document)) > MAX_DOCUMENT:  # escapes are longer than the characters
+        size = len(document_json(document, ensure_ascii=False).encode("utf-8", "replace"))
+        if size > MAX_DOCUMENT:
+            raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
     return document
-
-
-def _document_bytes(document: Document) -> int:
-    return len(document_json(document, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def document_with_withheld(memory: Memory, withheld: dict[str, list[object]]) -> Document:
@@ -148,14 +143,7 @@ def memory_from_document(
         )
     local_fields = _document(memory)
     fields = (*_ALWAYS_WITHHELD, *_CUES, *(name for name in _TIMES if getattr(parsed, name) > now_ms))
-    return ReceivedMemory(
-        memory,
-        {
-            name: (sent_fields.get(name), local_fields.get(name))
-            for name in fields
-            if sent_fields.get(name) != local_fields.get(name)
-        },
-    )
+    return ReceivedMemory(memory, _differing_fields(fields, sent_fields, local_fields))
 
 
 def cues_of(memory: Memory) -> list[str]:
@@ -210,10 +198,7 @@ def _differing_fields(names: Iterable[str], sent: Document, local: Document) -> 
 
 
 def has_same_fields(arrived: Memory, local: Memory) -> bool:
-    """Return whether the replacing version has the same fields as the memory here, apart from the time of change.
-
-    Cues that only the colleague's version has do not count: they were withheld here.
-    """
+    """Return whether both have the same fields, apart from the time of change and from cues that were withheld here."""
     new_fields, local_fields = _document(arrived), _document(local)
     for name in ("updated_at", *(cue for cue in _CUES if not getattr(local, cue))):
         new_fields.pop(name, None)
@@ -284,10 +269,7 @@ AND (memories.id = ANY(%(ids)s) OR {_LOST_TO.replace("id LIKE", "memories.id LIK
 
 
 def export_memories(connection: Connection, file: str, write: Callable[[str], None]) -> int:
-    """Write each memory that the role may read as a line that `import` reads, and return their number.
-
-    file: `-` for `write`. Raises UsageError if the file cannot be written; psycopg's errors.
-    """
+    """Write memories as lines for `import`, and return their number. file: `-` for `write`. Raises UsageError."""
     count = 0
     if file == "-":
         for line in _export_lines(connection):

@@ -190,7 +190,7 @@ _VECTOR_GRANTS = ("GRANT SELECT ON subcog.vectors TO {role}",)
 _VECTOR_WRITE_GRANTS = ("GRANT INSERT, DELETE, UPDATE ON subcog.vectors TO {role}",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TeamTables:
     """The state of the server.
 
@@ -233,48 +233,35 @@ def quote_name(name: str) -> str:
 def read_tables(connection: Connection) -> TeamTables:
     """Return the state of the server's tables, and the connected role."""
     row = connection.execute(
-        "SELECT to_regclass('subcog.server') IS NOT NULL, to_regclass('subcog.vectors') IS NOT NULL, session_user,"
-        " (SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('subcog.memories')),"
-        " (SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'),"
-        " has_column_privilege(to_regclass('subcog.memories'), 'doc', 'INSERT'),"
+        "SELECT to_regclass('subcog.server') IS NOT NULL,"
+        " coalesce((SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace"
+        " WHERE extname = 'vector'), ''), session_user, to_regclass('subcog.vectors') IS NOT NULL,"
+        " coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('subcog.vectors_by_cosine')), false),"
+        " coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('subcog.memories')), false),"
+        " coalesce(has_column_privilege(to_regclass('subcog.memories'), 'doc', 'INSERT'), false),"
         " coalesce(has_schema_privilege(to_regnamespace('subcog')::oid, 'CREATE'), true),"
-        " (SELECT string_to_array(extversion, '.')::int[] >= '{0,8}' FROM pg_extension WHERE extname = 'vector'),"
-        " (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('subcog.vectors_by_cosine'))"
+        " coalesce((SELECT string_to_array(extversion, '.')::int[] >= '{0,8}' FROM pg_extension"
+        " WHERE extname = 'vector'), false)"
     ).fetchone()
     assert row is not None
-    has_tables, has_vectors, role, is_by_project, vector_schema, may_write, may_make, scans_on, has_graph = row
-    server, version = "", 0
+    has_tables, *row_of_tables = row
+    server = "", 0
     if has_tables and (server_row := connection.execute("SELECT id::text, version FROM subcog.server").fetchone()):
-        server, version = server_row
-    return TeamTables(
-        server=server,
-        version=version,
-        vector_schema=vector_schema or "",
-        role=role,
-        has_vectors=bool(has_vectors),
-        has_graph=bool(has_graph),
-        is_by_project=bool(is_by_project),
-        may_write=bool(may_write),
-        may_make=may_make,
-        scans_on=bool(scans_on),
-    )
+        server = server_row
+    return TeamTables(*server, *row_of_tables)
 
 
 def require_tables(connection: Connection) -> TeamTables:
     """Return the state of the server's tables. Raises ServerError unless they have this version."""
     tables = read_tables(connection)
+    version = f"the server's tables are of version {tables.version}"
     if not tables.version:
         raise ServerError("the server has no team's memory yet", "`subcog share init` makes it")
     if tables.version < VERSION:
-        raise ServerError(
-            f"the server's tables are of version {tables.version}, from before 0.1.0",
-            "its owner drops the schema subcog and runs `subcog share init`; all send their memories again",
-        )
+        remedy = "its owner drops the schema subcog and runs `subcog share init`; all send their memories again"
+        raise ServerError(f"{version}, from before 0.1.0", remedy)
     if tables.version > VERSION:
-        raise ServerError(
-            f"the server's tables are of version {tables.version}, this subcog knows {VERSION}",
-            "upgrade subcog; nothing is lost",
-        )
+        raise ServerError(f"{version}, this subcog knows {VERSION}", "upgrade subcog; nothing is lost")
     return tables
 
 
@@ -326,25 +313,21 @@ def plan_setup(
         steps.afterwards.append("VACUUM ANALYZE subcog.vectors")
     if by_project and not tables.is_by_project:
         table_names = ["memories", "vectors"] if has_vectors else ["memories"]
-        steps.add(
-            "row-level security: a role sees and writes the projects that subcog.members gives it",
-            *(_BY_PROJECT.format(table=table) for table in table_names),
-        )
+        statements = [_BY_PROJECT.format(table=table) for table in table_names]
+        steps.add("row-level security: a role sees and writes the projects that subcog.members gives it", *statements)
     elif tables.is_by_project and has_vectors and not tables.has_vectors:
         steps.add("row-level security of the vectors", _BY_PROJECT.format(table="vectors"))
     for role in (*writers, *readers):
         grants = _GRANTS + (_VECTOR_GRANTS if has_vectors else ())
         if role in writers:
             grants += _WRITE_GRANTS + (_VECTOR_WRITE_GRANTS if has_vectors else ())
-        steps.add(
-            f"for the role {role}: {'reading and writing' if role in writers else 'reading'} these tables, nothing else",
-            *(grant.format(role=quote_name(role)) for grant in grants),
-        )
+        rights = "reading and writing" if role in writers else "reading"
+        statements = [grant.format(role=quote_name(role)) for grant in grants]
+        steps.add(f"for the role {role}: {rights} these tables, nothing else", *statements)
     return steps
 
 
 def _count_without_graph(connection: Connection) -> int:
-    """Return the approximate number of vectors that need a graph which this role may build, else 0."""
     row = connection.execute(
         "SELECT reltuples::bigint FROM pg_class WHERE oid = 'subcog.vectors'::regclass AND reltuples > %s"
         " AND pg_has_role(session_user, relowner, 'USAGE')"
@@ -366,7 +349,6 @@ def _require_own_schema(connection: Connection) -> None:
 
 
 def _plan_extension(connection: Connection, steps: SetupPlan) -> str:
-    """Plan the extension and return its schema, "" if the server does not offer it."""
     if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
         return ""
     steps.add("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public")

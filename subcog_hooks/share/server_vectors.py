@@ -61,10 +61,7 @@ def model_name() -> str:
 def send_vectors(
     connection: Connection, type_: str, state: ShareState, store: Store, vectors: VectorStore, project: str, progress: Progress
 ) -> int:
-    """Send the final vectors of memories that were sent from here, and return the number of these memories.
-
-    type_: the name of the server's type. Raises StoreError, psycopg's errors.
-    """
+    """Send the final vectors of memories sent from here, and return their number. type_: the server's. Raises StoreError."""
     sent_count, after_id = 0, ""
     while part := state.without_vectors(project, after_id, BATCH_MEMORIES):
         after_id = part[-1].id
@@ -128,10 +125,7 @@ def vector_literal(vector: bytes) -> str:
 def receive_vectors(
     connection: Connection, schema: str, project: str, arrived: Sequence[Memory], vectors: VectorStore, progress: Progress
 ) -> int:
-    """Store the server's vectors of memories that came from it. Return how many memories had some.
-
-    schema: the extension's. Raises StoreError, psycopg's errors.
-    """
+    """Store the server's vectors of memories, and return how many had some. schema: the extension's. Raises StoreError."""
     count = 0
     fetch = _FETCH.format(schema=quote_name(schema)).encode()
     for start in range(0, len(arrived), BATCH_MEMORIES):

@@ -42,7 +42,6 @@ BATCH_MEMORIES = 1_000  # memories sent or fetched at once; a kill loses at most
 BATCH_BYTES = 8_000_000  # bytes of documents fetched at once
 MAX_AUTHOR_BYTES = 200_000_000  # bytes of memories that are accepted from a colleague
 ROW_OVERHEAD_BYTES = 500  # bytes of a memory here beside its document, or millions of short ones would count for nothing
-LOCK_FILE = "share.lock"
 SYNC_LOCK_WAIT_MS = 60_000  # ms, while another process of this home synchronises
 _UNSEEN_REVISION = 0  # below every revision: the server has another version
 _THIS_HOME = ""  # the author of memories that this home has sent
@@ -108,10 +107,7 @@ class SyncOutcome:
 
 @dataclass(slots=True)
 class OutgoingMemory:
-    """A memory on its way to the server.
-
-    document: None to delete it there. local: the fingerprint of the memory here. text: the document as JSON, "" for None.
-    """
+    """A memory on its way to the server. document, text: None and "" to delete it there. local: its fingerprint here."""
 
     record: SyncRecord
     document: Document | None
@@ -127,9 +123,10 @@ class OutgoingMemory:
 
 def sync_lock(home: Home, wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
     """Return the lock that keeps other processes of this home from synchronising. Entering it raises StoreBusy."""
-    return ProcessLock(os.path.join(home.root, LOCK_FILE), wait_ms, "synchronising with the team")
+    return ProcessLock(os.path.join(home.root, "share.lock"), wait_ms, "synchronising with the team")
 
 
+@dataclass(slots=True)
 class Sync:
     """A synchronisation of a home with a server. The caller holds `sync_lock`.
 
@@ -137,26 +134,19 @@ class Sync:
     size.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        state: ShareState,
-        connection: Connection,
-        tables: TeamTables,
-        projects: Sequence[str],
-        cues_from: frozenset[str] = frozenset(),
-        progress: Progress | None = None,
-    ) -> None:
-        self.store = store
-        self._state = state
-        self._server = connection
-        self._tables = tables
-        self._projects = projects
-        self._cues_from = cues_from
-        self._progress = progress or (lambda _: None)
-        self._over = state.bytes_by_author(ROW_OVERHEAD_BYTES)
-        self.outcome = SyncOutcome()
-        self.arrived: list[Memory] = []  # Their vectors may be on the server.
+    store: Store
+    _state: ShareState
+    _server: Connection
+    _tables: TeamTables
+    _projects: Sequence[str]
+    _cues_from: frozenset[str] = frozenset()
+    _progress: Progress = lambda _: None
+    outcome: SyncOutcome = field(init=False, default_factory=SyncOutcome)
+    arrived: list[Memory] = field(init=False, default_factory=list)  # Their vectors may be on the server.
+    _over: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._over = self._state.bytes_by_author(ROW_OVERHEAD_BYTES)
 
     def run(self) -> SyncOutcome:
         """Fetch, then send. Raises StoreError; after psycopg's errors it can be run again."""
@@ -168,8 +158,8 @@ class Sync:
             seen_revision = self._state.progress(project)[1]
             if seen_revision != NOTHING_LOOKED_AT and not self.store.has_revision(seen_revision):  # The store is a backup.
                 self._state.drop_records(self._state.project_records(project))
-                self._state.note_fetched(project, 0)
-                self._state.note_looked(project, NOTHING_LOOKED_AT)
+                self._state.note_progress(project, "fetched", 0)
+                self._state.note_progress(project, "looked", NOTHING_LOOKED_AT)
         while self._fetch_all():
             pass
         if self._tables.may_write:
@@ -212,10 +202,9 @@ class Sync:
         is_in_future = max(memory.created_at, memory.updated_at) > now_ms()
         if not (record.withheld or server_documents.cues_of(memory) or is_in_future):
             return None
+        document = server_documents.document_with_withheld(memory, record.withheld)
         try:
-            arrived = server_documents.merge_with_local(
-                self._receive(record, record.author, server_documents.document_with_withheld(memory, record.withheld)), memory
-            )
+            arrived = server_documents.merge_with_local(self._receive(record, record.author, document), memory)
         except InvalidMemory:
             return None
         local = server_documents.local_digest(arrived.memory)
@@ -225,21 +214,14 @@ class Sync:
         return arrived.memory
 
     def _receive(self, record: SyncRecord, author: str, document: Document) -> server_documents.ReceivedMemory:
-        return server_documents.memory_from_document(
-            record.project, record.id, author, document, brings_cues=author in self._cues_from, now_ms=now_ms()
-        )
-
-    # A server that was restored from a backup.
+        names, brings_cues = (record.project, record.id, author), author in self._cues_from
+        return server_documents.memory_from_document(*names, document, brings_cues=brings_cues, now_ms=now_ms())
 
     def _notice_restored_server(self) -> None:
         """Mark records to be sent again if the server has lost revisions that this home has seen."""
         _, revision, token = self._state.server()
-        if (
-            not token
-            or self._server.execute(
-                "SELECT 1 FROM subcog.pushes WHERE revision = %s AND token = %s", (revision, token)
-            ).fetchone()
-        ):
+        sql = "SELECT 1 FROM subcog.pushes WHERE revision = %s AND token = %s"
+        if not token or self._server.execute(sql, (revision, token)).fetchone():
             return
         self.outcome.was_restored = True
         if self._tables.may_write:
@@ -251,10 +233,9 @@ class Sync:
             records = self._state.project_records(project)
             lost = [record for record in records if self._was_lost(record, server_rows.get(record.id), unharmed)]
             self._state.put_records([*lost, *self._without_vectors(project, records)])
-            self._state.note_fetched(project, 0)
+            self._state.note_progress(project, "fetched", 0)
 
     def _without_vectors(self, project: str, records: Sequence[SyncRecord]) -> list[SyncRecord]:
-        """Return the records of sent memories whose vectors the server has lost, marked so."""
         if not self._tables.has_vectors:
             return []
         rows = self._server.execute("SELECT id, content_hash FROM subcog.vectors WHERE project = %s AND part = 0", (project,))
@@ -268,12 +249,12 @@ class Sync:
     def _unharmed_revision(self) -> int:
         """Return the latest revision that this home has seen and the server still has: nothing before it was lost."""
         seen = self._state.seen_revisions()
-        rows = self._server.execute(
+        sql = (
             "SELECT max(revision) FROM subcog.pushes JOIN unnest(%s::bigint[], %s::uuid[]) AS seen (revision, token)"
-            " USING (revision, token)",
-            ([revision for revision, _ in seen], [token for _, token in seen]),
-        ).fetchall()
-        return rows[0][0] or 0
+            " USING (revision, token)"
+        )
+        pairs = ([revision for revision, _ in seen], [token for _, token in seen])
+        return self._server.execute(sql, pairs).fetchall()[0][0] or 0
 
     def _was_lost(self, record: SyncRecord, server_row: tuple[int, int | None, str] | None, unharmed: int) -> bool:
         """Return whether the server has lost this record's version, and mark the record to be sent then.
@@ -297,17 +278,10 @@ class Sync:
             record.revision = None
         return True
 
-    # Fetching.
-
     def _fetch_all(self) -> bool:
-        """Fetch the server's changes, and return whether there were any."""
         until = share_batch.note_latest(self._server, self._state)
-        last_revisions: dict[str, int | None] = dict(
-            self._server.execute(
-                "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name",
-                (list(self._projects),),
-            ).fetchall()
-        )
+        sql = "SELECT name, (SELECT max(revision) FROM subcog.memories WHERE project = name) FROM unnest(%s::text[]) AS name"
+        last_revisions: dict[str, int | None] = dict(self._server.execute(sql, (list(self._projects),)).fetchall())
         has_fetched = False
         for project in self._projects:
             while (after := self._state.progress(project)[0]) < min(last_revisions[project] or 0, until):
@@ -324,12 +298,11 @@ class Sync:
                 if not rows:
                     break
                 has_fetched |= self._store_rows(project, [_ServerRow(*row) for row in rows])
-                self._state.note_fetched(project, rows[-1][1])
+                self._state.note_progress(project, "fetched", rows[-1][1])
                 self._progress(len(rows))
         return has_fetched
 
     def _store_rows(self, project: str, rows: list[_ServerRow]) -> bool:
-        """Store fetched rows, then their records. Return whether any row was new."""
         records = self._state.records_by_id(project, [row.id for row in rows])
         rows = [row for row in rows if row.id not in records or row.revision > (records[row.id].revision or 0)]
         if not rows:
@@ -387,13 +360,13 @@ class Sync:
             return record.missed or not record.is_deleted
         if record.local == server_documents.local_digest(memory):
             return record.missed
+        return record.missed or self._sent_digest(memory, record) != record.shared
+
+    def _sent_digest(self, memory: Memory, record: SyncRecord) -> str | None:
         try:
-            return (
-                record.missed
-                or server_documents.document_digest(server_documents.document_to_send(memory, record.withheld)) != record.shared
-            )
+            return server_documents.document_digest(server_documents.document_to_send(memory, record.withheld))
         except InvalidMemory:
-            return True
+            return None
 
     def _delete_here(self, row: _ServerRow, record: SyncRecord, memory: Memory | None, batch: Batch) -> None:
         is_here = memory is not None and memory.status != "deleted" and memory.project == record.project
@@ -430,22 +403,18 @@ class Sync:
             return
         server_digest = server_documents.document_digest(document)
         is_here = memory is not None and memory.project == record.project and memory.status != "deleted"
-        if memory is not None and is_here and self._is_equal(memory, record, server_digest):
+        if memory is not None and is_here and self._sent_digest(memory, record) == server_digest:
             if record.revision is None and memory.trust == TEAM:
                 record.author, record.bytes = row.author, row.bytes
             record.revision, record.shared, record.sending, record.missed = row.revision, server_digest, "", False
             record.local, record.seq = server_documents.local_digest(memory), memory.seq
             batch.kept.append(record)
             return
-        if record.revision is not None and self._is_dirty(record, memory):
-            if server_digest == record.sending:  # It was sent from here, and the answer was lost.
+        was_sent = server_digest == record.sending  # It was sent from here, and the answer was lost.
+        if (was_sent and memory is not None) or (record.revision is not None and self._is_dirty(record, memory)):
+            if was_sent:
                 record.revision, record.shared, record.sending = row.revision, server_digest, ""
             record.missed = True
-            batch.kept.append(record)
-            return
-        # It was sent from here before any record of it.
-        if record.sending and memory is not None and record.sending == server_digest:
-            record.revision, record.shared, record.sending, record.missed = row.revision, server_digest, "", True
             batch.kept.append(record)
             return
         try:
@@ -460,9 +429,8 @@ class Sync:
         record.author, record.bytes, record.vectors = row.author, row.bytes, ""
         record.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
         self._over[row.author] = self._over.get(row.author, 0) + row.bytes + ROW_OVERHEAD_BYTES
-        if memory is not None and server_documents.local_digest(arrived.memory) == (
-            local := server_documents.local_digest(memory)
-        ):
+        local = server_documents.local_digest(memory) if memory is not None else ""
+        if memory is not None and server_documents.local_digest(arrived.memory) == local:
             record.local, record.seq = local, memory.seq
             record.shared = server_documents.document_digest(server_documents.document_with_withheld(memory, record.withheld))
             batch.kept.append(record)
@@ -485,22 +453,13 @@ class Sync:
         if row.author != self._tables.role:
             batch.take_over(memory, after, row.author, self.store, is_same=is_same, is_kept=is_unknown)
             return
-        comes_no_more = (
-            memory.trust != TEAM and server_documents.cues_of(memory) and server_documents.is_colleagues_text(after, memory)
-        )
-        if comes_no_more and not is_unknown and (is_moved or not is_deleted):  # The user changed it on another machine.
+        comes_no_more = memory.trust != TEAM and server_documents.cues_of(memory) and not is_unknown
+        is_changed = server_documents.is_colleagues_text(after, memory) and (is_moved or not is_deleted)
+        if comes_no_more and is_changed:  # The user changed it on another machine.
             batch.keep_own(memory)
 
     def _report_left_out(self, row: _ServerRow, error: InvalidMemory) -> None:
         self.outcome.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
-
-    def _is_equal(self, memory: Memory, record: SyncRecord, server_digest: str) -> bool:
-        try:
-            return server_documents.document_digest(server_documents.document_to_send(memory, record.withheld)) == server_digest
-        except InvalidMemory:
-            return False
-
-    # Sending.
 
     def _send_all(self) -> None:
         from psycopg.errors import InsufficientPrivilege  # psycopg is an extra, and this module loads without it.
@@ -517,7 +476,7 @@ class Sync:
         self._send_unfinished(project)
         if from_revision < until:
             self._send_changed(project, from_revision, until)
-            self._state.note_looked(project, until)
+            self._state.note_progress(project, "looked", until)
 
     def _send_unfinished(self, project: str) -> None:
         unfinished = self._state.unfinished_records(project)
@@ -547,7 +506,6 @@ class Sync:
             self._send_batch(project, list(filter(None, batch)))
 
     def _outgoing(self, record: SyncRecord, memory: Memory | None, *, forced: bool = False) -> OutgoingMemory | None:
-        """Return the change to send for a memory, None for none. forced: even if the memory has not changed."""
         is_here = memory is not None and memory.scope == "project" and memory.project == record.project
         if not is_here or memory is None or memory.status == "deleted":
             if record.is_deleted and not forced:
@@ -609,17 +567,12 @@ def _staging_row(outgoing: OutgoingMemory) -> tuple[object, ...]:
     document = outgoing.document
     if document is None or outgoing.memory is None:
         return outgoing.record.id, outgoing.record.revision, None, None, "english"
-    return (
-        outgoing.record.id,
-        outgoing.record.revision,
-        outgoing.text,
-        hash_content(document["content"]),
-        language_of(document["content"]) or "english",
-    )
+    text = document["content"]
+    languages = hash_content(text), language_of(text) or "english"
+    return outgoing.record.id, outgoing.record.revision, outgoing.text, *languages
 
 
 def _record_after_send(outgoing: OutgoingMemory, revision: int, is_deleted: bool) -> SyncRecord:
-    """Update the record of a memory that the server has accepted. is_deleted: the server had erased it for good."""
     record, memory = outgoing.record, outgoing.memory
     record.sending, record.missed = "", False
     document = outgoing.document or {}

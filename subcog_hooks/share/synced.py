@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
 
 STATE_OPEN_WAIT_MS = 10_000  # ms, while another process synchronises
-STATE_FILE = "team.db"
 ARRIVING = "arriving"  # stands for the fingerprint of a memory that is being stored for the first time
 SEEN, MAX_SEEN = "seen", 200  # The name and the length of the note of revisions seen on the server.
 CHANGED, DELETED, ERASED = "changed", "deleted", "erased"  # kinds of a colleague's change of the user's memory
@@ -89,9 +88,7 @@ DELETE FROM notes WHERE name = 'deleted';
 """
 
 SHARE_SCHEMA = Schema(_SCRIPT + _OVERRULED, version=3, synchronous="FULL", upgrades={2: _OVERRULED + _MOVE_DELETIONS})
-_FIELDS = (
-    *("project", "id", "seq", "revision", "local", "shared", "sending", "missed", "author", "withheld", "bytes", "vectors"),
-)
+_FIELDS = tuple("project id seq revision local shared sending missed author withheld bytes vectors".split())
 _COLUMNS = ", ".join(_FIELDS)
 _PUT = f"INSERT OR REPLACE INTO known ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})"  # noqa: S608 - constants
 
@@ -141,9 +138,7 @@ class SyncRecord:
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> SyncRecord:
-        record = cls(row[0], row[1])
-        for name, value in zip(_FIELDS[2:], row[2:], strict=True):
-            setattr(record, name, value)
+        record = cls(*row)
         record.withheld = json.loads(row[_FIELDS.index("withheld")])
         record.missed = bool(record.missed)
         return record
@@ -170,8 +165,6 @@ class ShareState:
 
     def __exit__(self, *exception: object) -> None:
         self._connection.close()
-
-    # The server.
 
     def server(self) -> tuple[str, int, str]:
         """Return the server's id, and the latest revision and token that were seen there; "", 0, "" for none."""
@@ -202,8 +195,6 @@ class ShareState:
         """Return the revisions and tokens seen on servers, the latest last. A backup with such a token has all before it."""
         return [(revision, token) for revision, token in json.loads(self.read_note(SEEN) or "[]")]
 
-    # Colleagues' changes of the user's own memories.
-
     def note_overruled(self, overrulings: Iterable[Overruling]) -> None:
         with self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO overruled VALUES (?, ?, ?, ?, ?, ?)", overrulings)
@@ -230,8 +221,6 @@ class ShareState:
             for table in ("server", "projects", "agreements", "known", "notes"):
                 self.run(f"DELETE FROM {table}")  # noqa: S608 - constants
 
-    # Projects.
-
     def projects(self) -> list[str]:
         """Return the projects that were synchronised once."""
         return [name for (name,) in self.run("SELECT name FROM projects ORDER BY name")]
@@ -240,12 +229,6 @@ class ShareState:
         """Return the server's revision up to which all is here, and the store's revision up to which all is there."""
         rows = self.run("SELECT fetched, looked FROM projects WHERE name = ?", (project,))
         return rows[0] if rows else (0, NOTHING_LOOKED_AT)
-
-    def note_fetched(self, project: str, revision: int) -> None:
-        self._note_progress(project, "fetched", revision)
-
-    def note_looked(self, project: str, revision: int) -> None:
-        self._note_progress(project, "looked", revision)
 
     def agreed_projects(self, address: str) -> frozenset[str]:
         """Return the projects that the person agreed to share with the server of this address."""
@@ -256,10 +239,7 @@ class ShareState:
         self.run("INSERT OR REPLACE INTO agreements (project, place) VALUES (?, ?)", (project, address))
 
     def is_agreed_to(self, server: str, address: str, projects: Sequence[str]) -> bool:
-        """Return whether the person agreed to send these projects to the database of this id at this address.
-
-        An agreement becomes bound to the first database that is met after it.
-        """
+        """Return whether the person agreed to send these projects there: to the first database met at the address since."""
         values = (address, json.dumps(list(projects)))
         self.run(
             "UPDATE agreements SET server = ? WHERE server = '' AND place = ? AND project IN (SELECT value FROM json_each(?))",
@@ -281,52 +261,43 @@ class ShareState:
         sql = "DELETE FROM agreements WHERE place <> ? OR server NOT IN ('', ?) RETURNING 1"
         return bool(self.run(sql, (address, server)))
 
-    def _note_progress(self, project: str, column: str, value: int) -> None:
-        self.run(
-            f"INSERT INTO projects (name, {column}) VALUES (?, ?)"  # noqa: S608 - constants
-            f" ON CONFLICT (name) DO UPDATE SET {column} = excluded.{column}",
-            (project, value),
-        )
+    def note_progress(self, project: str, side: str, revision: int) -> None:
+        """Note the revision up to which all is here (side `fetched`) or there (side `looked`)."""
+        sql = f"INSERT INTO projects (name, {side}) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET {side} = excluded.{side}"  # noqa: S608 - constants
+        self.run(sql, (project, revision))
 
-    # Memories.
+    def _records(self, condition: str, *values: apsw.SQLiteValue) -> list[SyncRecord]:
+        return [SyncRecord.from_row(row) for row in self.run(f"SELECT {_COLUMNS} FROM known WHERE {condition}", values)]  # noqa: S608 - constants
 
     def records_by_id(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
         """Return the records of these memories of a project, by id."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
-        rows = self.run(sql, (project, json.dumps(list(ids))))
-        return {row[1]: SyncRecord.from_row(row) for row in rows}
+        records = self._records("project = ? AND id IN (SELECT value FROM json_each(?))", project, json.dumps(list(ids)))
+        return {record.id: record for record in records}
 
     def records_elsewhere(self, project: str, ids: Sequence[str]) -> dict[str, SyncRecord]:
         """Return the records of these ids in other projects, by id."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE id IN (SELECT value FROM json_each(?)) AND project <> ?"  # noqa: S608 - constants
-        return {row[1]: SyncRecord.from_row(row) for row in self.run(sql, (json.dumps(list(ids)), project))}
+        records = self._records("id IN (SELECT value FROM json_each(?)) AND project <> ?", json.dumps(list(ids)), project)
+        return {record.id: record for record in records}
 
     def records_of_seqs(self, seqs: Sequence[int]) -> list[SyncRecord]:
         """Return the records of the memories with these row numbers in the store."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql, (json.dumps(list(seqs)),))]
+        return self._records("seq IN (SELECT value FROM json_each(?))", json.dumps(list(seqs)))
 
     def arriving_records(self) -> list[SyncRecord]:
         """Return the records of memories that a cut-off synchronisation was about to store."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE local = '{ARRIVING}'"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql)]
+        return self._records(f"local = '{ARRIVING}'")
 
     def unfinished_records(self, project: str) -> list[SyncRecord]:
         """Return the records of memories that have to be sent even if they have not changed."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND (missed OR sending <> '')"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
+        return self._records("project = ? AND (missed OR sending <> '')", project)
 
     def without_vectors(self, project: str, after_id: str, limit: int) -> list[SyncRecord]:
         """Return memories that were sent from here without vectors, by id behind `after_id`."""
-        sql = (
-            f"SELECT {_COLUMNS} FROM known WHERE project = ? AND id > ? AND vectors = '' AND author = '' AND shared <> ''"  # noqa: S608 - constants
-            " ORDER BY id LIMIT ?"
-        )
-        return [SyncRecord.from_row(row) for row in self.run(sql, (project, after_id, limit))]
+        condition = "project = ? AND id > ? AND vectors = '' AND author = '' AND shared <> '' ORDER BY id LIMIT ?"
+        return self._records(condition, project, after_id, limit)
 
     def project_records(self, project: str) -> list[SyncRecord]:
-        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? ORDER BY id"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
+        return self._records("project = ? ORDER BY id", project)
 
     def put_records(self, records: Iterable[SyncRecord]) -> None:
         """Insert or replace records in one transaction."""
@@ -345,16 +316,13 @@ class ShareState:
 
     def withheld_records(self, project: str) -> list[SyncRecord]:
         """Return the records of memories with withheld fields."""
-        sql = f"SELECT {_COLUMNS} FROM known WHERE project = ? AND withheld <> '{{}}' ORDER BY id"  # noqa: S608 - constants
-        return [SyncRecord.from_row(row) for row in self.run(sql, (project,))]
+        return self._records("project = ? AND withheld <> '{}' ORDER BY id", project)
 
     def counts(self, project: str) -> tuple[int, int]:
         """Return how many memories of a project are shared from here, and how many came from colleagues."""
         sql = "SELECT count(*) FILTER (WHERE author = ''), count(*) FILTER (WHERE author <> '') FROM known WHERE project = ?"
         own, theirs = self.run(f"{sql} AND shared <> ''", (project,))[0]
         return own, theirs
-
-    # Remarks for `share status`.
 
     def write_note(self, name: str, value: str) -> None:
         self.run("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
@@ -371,4 +339,4 @@ class ShareState:
 
 
 def state_path(home: Home) -> str:
-    return os.path.join(home.root, STATE_FILE)
+    return os.path.join(home.root, "team.db")

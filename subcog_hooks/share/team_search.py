@@ -160,12 +160,10 @@ class TeamRequest:
 def search_server(
     connection: Connection, tables: TeamTables, request: TeamRequest, tuning: Tuning, alpha: float, now_ms: int
 ) -> list[TeamHit]:
-    """Return the server's hits, best first. alpha: the share of meaning where both are compared.
-
-    Raises psycopg's errors.
-    """
+    """Return the server's hits, best first. alpha: the share of meaning where both are compared. Raises psycopg's errors."""
     vector = request.vector if tables.has_vectors else None
     words = _QueryWords(connection, request.text)
+    weights = ("agreement", "decay", "floor", "min_similarity", "lexical_depth", "semantic_depth")
     values: dict[str, Any] = {
         "projects": list(request.projects),
         "namespaces": list(request.namespaces) or None,
@@ -175,12 +173,7 @@ def search_server(
         "strategies": bool(vector) + bool(words.any),
         "vector": vector_literal(vector) if vector else None,
         "model": model_name(),
-        "agreement": tuning.agreement,
-        "decay": tuning.decay,
-        "floor": tuning.floor,
-        "min_similarity": tuning.min_similarity,
-        "lexical_depth": tuning.lexical_depth,
-        "semantic_depth": tuning.semantic_depth,
+        **{name: getattr(tuning, name) for name in weights},
         **words.values(),
     }
     if not values["strategies"]:
@@ -212,7 +205,6 @@ def count_without_graph(connection: Connection, tables: TeamTables, request: Tea
 
 
 def _count_vectors(connection: Connection, request: TeamRequest) -> int:
-    """Return the planner's estimate of the number of vectors of the request's projects."""
     row = connection.execute(_COUNT_VECTORS, {"projects": list(request.projects), "model": model_name()}).fetchone()
     assert row is not None
     return int(row[0][0]["Plan"]["Plan Rows"])
@@ -272,28 +264,10 @@ def _lexeme_query(lexeme: str) -> str:
 
 
 def _team_hit(row: tuple[Any, ...], now_ms: int) -> TeamHit:
-    (
-        project,
-        id_,
-        author,
-        document,
-        score,
-        by_word,
-        by_cosine,
-        word_rank,
-        word_score,
-        meaning_rank,
-        cosine,
-        agreement,
-        lift,
-        age,
-    ) = row
-    arrived = server_documents.memory_from_document(
-        project, id_, author, server_documents.read_document(document), brings_cues=False, now_ms=now_ms
-    )
+    project, id_, author, document, score, by_word, by_cosine, word_rank, word_score, meaning_rank, cosine, *factors = row
+    fields = server_documents.read_document(document)
+    arrived = server_documents.memory_from_document(project, id_, author, fields, brings_cues=False, now_ms=now_ms)
     ranks = {name: rank for name, rank in ((LEXICAL, word_rank), (SEMANTIC, meaning_rank)) if rank is not None}
     scores = {name: value for name, value in ((LEXICAL, word_score), (SEMANTIC, cosine)) if value is not None}
     contributions = {name: amount for name, amount in ((LEXICAL, by_word), (SEMANTIC, by_cosine)) if amount}
-    return TeamHit(
-        arrived.memory, server_documents.shown_author(author), score, contributions, ranks, scores, agreement, lift, age
-    )
+    return TeamHit(arrived.memory, server_documents.shown_author(author), score, contributions, ranks, scores, *factors)

@@ -34,15 +34,8 @@ CONDITIONS = SCALARS | st.lists(SCALARS, min_size=1, max_size=3) | st.fixed_dict
 def test_a_line_survives_a_round_trip(
     triggers: list[str], keywords: list[str], paths: list[str], when: dict[str, Any], priority: int
 ) -> None:
-    memory = Memory(
-        id="a",
-        content="x",
-        triggers=tuple(triggers),
-        keywords=tuple(keywords),
-        paths=tuple(paths),
-        when=when,
-        priority=priority,
-    )
+    cues: dict[str, Any] = {"triggers": tuple(triggers), "keywords": tuple(keywords), "paths": tuple(paths)}
+    memory = Memory(id="a", content="x", when=when, priority=priority, **cues)
     line = jsonl.dump(memory)
     again = jsonl.parse(line, lambda: "new", 1_000, trusted=True).memory
     assert jsonl.dump(again) == line
@@ -50,17 +43,12 @@ def test_a_line_survives_a_round_trip(
 
 
 def test_the_store_returns_the_fields_of_a_line(store: Store) -> None:
+    when = {"prompts": {"gte": 3, "lte": 9.5}, "branch": ["main", "dev"], "calm": True, "n": 1, "x": {"not": {"glob": "a*"}}}
     fields: dict[str, object] = {
         "id": "a",
         "content": "x",
         "triggers": [r"\bdeploy(s|ed)?\b", "größe  東京", 'say "no"'],
-        "when": {
-            "prompts": {"gte": 3, "lte": 9.5},
-            "branch": ["main", "dev"],
-            "calm": True,
-            "n": 1,
-            "x": {"not": {"glob": "a*"}},
-        },
+        "when": when,
         "priority": 90,
         "trust": "user",
     }
@@ -116,12 +104,9 @@ def test_an_invalid_field_is_named_in_one_line(subtests: pytest.Subtests) -> Non
 
 @pytest.mark.parametrize("field", ["triggers", "keywords", "paths", "priority", "when"])
 def test_null_equals_a_missing_field(field: str, make: Maker) -> None:
-    assert jsonl.dump(parse_fields({"id": "a", "content": "x", field: None})) == jsonl.dump(
-        parse_fields({"id": "a", "content": "x"})
-    )
+    bare = parse_fields({"id": "a", "content": "x"})
+    assert jsonl.dump(parse_fields({"id": "a", "content": "x", field: None})) == jsonl.dump(bare)
 
-
-# ---- S3's entities --------------------------------------------------------------------------------------------------------
 
 CALMING: dict[str, object] = {
     "entity_id": "harbour_calm",

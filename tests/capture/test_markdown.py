@@ -40,7 +40,6 @@ def paths(text: str, title: str = "notes") -> list[tuple[str, ...]]:
 
 def test_each_heading_makes_a_section_that_begins_with_its_path() -> None:
     sections = split_sections(f"# Engine\n\n{LONG}\n\n## Cache\n\n{LONG}\n", title="README")
-
     assert [section.heading_path for section in sections] == [("Engine",), ("Engine", "Cache")]
     assert sections[1].content == f"Engine > Cache\n\n{LONG}"
     assert [section.line for section in sections] == [1, 5]
@@ -60,7 +59,6 @@ def test_setext_headings_count() -> None:
 
 def test_a_skipped_level_hangs_below_the_last_higher_heading() -> None:
     text = f"# A\n{LONG}\n#### Deep\n{LONG}\n## Next\n{LONG}"
-
     assert paths(text) == [("A",), ("A", "Deep"), ("A", "Next")]
 
 
@@ -78,7 +76,6 @@ def test_a_skipped_level_hangs_below_the_last_higher_heading() -> None:
 )
 def test_a_heading_in_code_a_list_or_a_quotation_is_text(code: str) -> None:
     [section] = split_sections(f"# A\n\n{LONG}\n\n{code}\n", title="notes")
-
     assert "# no heading" in section.content
 
 
@@ -89,7 +86,6 @@ def test_markup_is_taken_out_of_headings() -> None:
 @pytest.mark.parametrize("comment", ["<!-- hidden -->", "<!--\n# hidden\n\nhidden\n-->", f"{LONG} <!-- hidden --> end"])
 def test_html_comments_are_skipped(comment: str) -> None:
     [section] = split_sections(f"# A\n\n{LONG}\n\n{comment}\n\nlast words", title="notes")
-
     assert "hidden" not in section.content
     assert section.content.endswith("last words")
 
@@ -100,7 +96,6 @@ def test_a_comment_shown_in_code_stays() -> None:
 
 def test_link_definitions_stay_with_their_section() -> None:
     [section] = split_sections(f"{LONG} See [the page][1].\n\n[1]: https://sqlite.org/wal.html\n", title="notes")
-
     assert section.content.endswith("[1]: https://sqlite.org/wal.html")
 
 
@@ -113,25 +108,21 @@ def test_a_document_that_says_nothing_has_no_sections(text: str) -> None:
 
 def test_a_tiny_section_joins_its_parent_with_its_heading() -> None:
     sections = split_sections(f"# A\n\n{LONG}\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
-
     assert [section.content for section in sections] == [f"A\n\n{LONG}\n\nStatus\nAccepted", f"A > B\n\n{LONG}"]
 
 
 def test_a_tiny_root_joins_the_first_section_below() -> None:
     [section] = split_sections(f"# A\n\n## Status\n\nAccepted\n\n## B\n\n{LONG}", title="notes")
-
     assert section.content == f"A > B\n\n{LONG}\n\nStatus\nAccepted"
 
 
 def test_a_document_of_tiny_sections_is_one_section() -> None:
     [section] = split_sections("# A\n\n## B\n\none\n\n## C\n\ntwo\n", title="notes")
-
     assert section.content == "A\n\nB\none\n\nC\ntwo"
 
 
 def test_a_long_section_is_cut_between_paragraphs() -> None:
     sections = split_sections("# A\n\n" + f"{LONG}\n\n" * 50, title="notes")
-
     assert len(sections) > 2
     assert {section.heading_path for section in sections} == {("A",)}
     for section in sections:
@@ -145,20 +136,17 @@ def test_a_long_section_is_cut_between_paragraphs() -> None:
 def test_fenced_code_that_fits_into_one_section_is_not_cut() -> None:
     code = "```py\n" + "\n\n".join(f"x{number} = {number}" for number in range(100)) + "\n```"
     sections = split_sections(f"# A\n\n{LONG * 9}\n\n{code}\n\n{LONG * 9}", title="notes")
-
     assert sum(code in section.content for section in sections) == 1
 
 
 def test_a_single_endless_line_is_cut_between_words() -> None:
     sections = split_sections("word " * 2_000, title="notes")
-
     assert all(len(section.content) <= MAX_SECTION for section in sections)
     assert {word for section in sections for word in section.content.split()} == {"notes", "word"}
 
 
 def test_front_matter_gives_tags_date_and_status() -> None:
     document = read_document(RECORD, title="0011-use-sqlite")
-
     assert "durability" not in "".join(section.content for section in document.sections)
     assert document.tags == ("storage", "durability", "sqlite")
     assert document.date == 1_709_337_600_000
@@ -195,7 +183,6 @@ def test_a_date_is_read_when_it_is_iso_8601(date: str, milliseconds: int | None)
 
 def test_lines_are_counted_with_the_front_matter() -> None:
     lines = RECORD.split("\n")
-
     for section in read_document(RECORD, title="notes").sections:
         assert lines[section.line - 1] == f"## {section.heading_path[-1]}"
 
@@ -206,7 +193,6 @@ def test_a_rule_at_the_start_is_no_front_matter() -> None:
 
 def test_byte_order_mark_crlf_and_nul_do_no_harm() -> None:
     [section] = split_sections(f"\ufeff# A\r\n\r\nfirst\0line\r\nsecond line, {LONG}\r\n", title="notes")
-
     assert section.heading_path == ("A",)
     assert section.content == f"A\n\nfirst\ufffdline\nsecond line, {LONG}"
 
@@ -239,23 +225,8 @@ def test_an_ordinary_document_gets_the_default_namespace() -> None:
 
 LINES = st.sampled_from(
     [
-        "# A",
-        "## B",
-        "### C",
-        "A\n===",
-        "---",
-        "```",
-        "~~~",
-        "<!--",
-        "-->",
-        "- item",
-        "> quote",
-        "    code",
-        "",
-        "text",
-        LONG,
-        "tags: a",
-        "\0",
+        *("# A", "## B", "### C", "A\n===", "---", "```", "~~~", "<!--", "-->", "- item", "> quote", "    code", "", "text"),
+        *(LONG, "tags: a", "\0"),
     ]
 )
 
@@ -275,9 +246,7 @@ def test_any_text_gives_sections_in_bounds_with_their_path_first(text: str) -> N
 @given(st.lists(st.from_regex(r"[a-z]{3,9}( [a-z]{3,9}){2,30}", fullmatch=True), min_size=1, max_size=40))
 def test_no_paragraph_is_lost(paragraphs: list[str]) -> None:
     text = "\n\n".join(f"## H{number}\n\n{paragraph}" for number, paragraph in enumerate(paragraphs))
-
     contents = "\n".join(section.content for section in split_sections(text, title="notes"))
-
     assert all(paragraph in contents for paragraph in paragraphs)
 
 

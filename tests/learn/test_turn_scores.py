@@ -25,18 +25,10 @@ def certainty(text: str, before: Before | None = None, kind: str = TYPED) -> flo
 
 def test_a_turn_about_the_current_task_is_not_proposed(subtests: pytest.Subtests) -> None:
     cases = [
-        "Actually, let's also add tests",
-        "Revert the last commit",
-        "Stop the dev server",
-        "no rush",
-        "No, thanks",
-        "don't push directly to that branch",
-        "That approach won't work for X, let's use Y",
-        "should we always use a transaction here?",
-        "fix this",
-        "the login page is broken",
-        "I need a button that exports the list",
-        "continue",
+        *("Actually, let's also add tests", "Revert the last commit", "Stop the dev server", "no rush", "No, thanks"),
+        *("don't push directly to that branch", "That approach won't work for X, let's use Y"),
+        *("should we always use a transaction here?", "fix this", "the login page is broken"),
+        *("I need a button that exports the list", "continue"),
     ]
     for text in cases:
         with subtests.test(text=text):
@@ -88,9 +80,8 @@ def test_a_note_is_a_memory_by_definition() -> None:
 
 
 def test_only_the_lasting_sentence_is_proposed() -> None:
-    judgement = judge_turn(
-        TypedTurn("hi, please fix the login. Never log tokens, we had an audit because of that.\nthanks", Before(), position=3)
-    )
+    text = "hi, please fix the login. Never log tokens, we had an audit because of that.\nthanks"
+    judgement = judge_turn(TypedTurn(text, Before(), position=3))
     assert judgement is not None
     assert judgement.text == "Never log tokens, we had an audit because of that."
 
@@ -102,31 +93,18 @@ def test_code_proposes_nothing() -> None:
 
 def test_every_weight_belongs_to_an_existing_sign() -> None:
     named = {name for name in WEIGHTS if not name.startswith(signs.WORD_PREFIX)}
-    given = {
-        name
-        for example in fit.read_invented_turns()
-        for sentence in signs.read_sentences(example.turn)
-        for name in sentence.signs
-    }
-    assert named - given <= {
-        "document",
-        "opens",
-        "much pasted",
-        "long turn",
-        "turn of 1,200",
-    }  # only real people's turns have these signs
+    sentences = [sentence for example in fit.read_invented_turns() for sentence in signs.read_sentences(example.turn)]
+    given = {name for sentence in sentences for name in sentence.signs}
+    # only real people's turns have these signs
+    assert named - given <= {"document", "opens", "much pasted", "long turn", "turn of 1,200"}
 
 
 def test_precision_and_recall_on_our_own_turns() -> None:
     rows = [json.loads(line) for line in (ROOT / "scripts" / "learn" / "turns.jsonl").read_text().splitlines()]
     examples = fit.read_invented_turns()
     assert len(rows) == len(examples)
-    judged = [judge_turn(example.turn) for example in examples]
-    proposed = [
-        row["label"]
-        for row, judgement in zip(rows, judged, strict=True)
-        if judgement and judgement.certainty >= PACKAGED_FIT.bar
-    ]
+    judged = zip(rows, [judge_turn(example.turn) for example in examples], strict=True)
+    proposed = [row["label"] for row, judgement in judged if judgement and judgement.certainty >= PACKAGED_FIT.bar]
     credit = sum(fit.CREDIT[label] for label in proposed)
     keeps = sum(row["label"] == "keep" for row in rows)
     assert credit / len(proposed) >= 0.85
@@ -134,9 +112,8 @@ def test_precision_and_recall_on_our_own_turns() -> None:
 
 
 def test_the_fit_decides_which_turns_correct_the_agent() -> None:
-    turn = TypedTurn(
-        "you used float again. it's cents, as integers, i told you twice", Before("Edit", changed=True), position=3
-    )
+    text = "you used float again. it's cents, as integers, i told you twice"
+    turn = TypedTurn(text, Before("Edit", changed=True), position=3)
     deaf = Fit(WEIGHTS, CALIBRATIONS, (PACKAGED_FIT.bar, 1.0))
     heard, missed = judge_turn(turn), judge_turn(turn, deaf)
     assert heard

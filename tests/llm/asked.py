@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from subcog_hooks.core.paths import Home
+from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings import loading
 from tests.llm_server import LlmServer
@@ -25,3 +27,10 @@ def key_file(folder: Path, text: str = KEY + "\n", mode: int = 0o600) -> str:
 
 def provider_at(server: LlmServer, name: str = "openai", key: str = KEY) -> Provider:
     return Provider(name, server.url if name == "anthropic" else server.url_v1, "a-model", key)
+
+
+def provider_with(home: Home, **values: str) -> Provider:
+    """The provider that these settings choose."""
+    provider = providers.provider_of(settings(**values), home)
+    assert provider is not None
+    return provider

@@ -7,7 +7,7 @@ import pytest
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import providers
-from tests.llm.asked import KEY, key_file, settings
+from tests.llm.asked import KEY, key_file, provider_with, settings
 
 NO_ADDRESS = "llm.base_url is no address"
 
@@ -34,8 +34,7 @@ def test_what_is_no_address_is_said_in_one_line(home: Home, base_url: str, fact:
 
 @pytest.mark.parametrize("base_url", ["http://localhost:11434/v1", "https://llm.example.org/v1", "http://10.0.0.7:8000/v1"])
 def test_a_server_of_ones_own_needs_no_key(home: Home, base_url: str) -> None:
-    provider = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
-    assert provider is not None
+    provider = provider_with(home, provider="openai", model="m", base_url=base_url)
     assert (provider.base_url, provider.key) == (base_url, "")
 
 
@@ -50,15 +49,10 @@ def test_a_key_of_the_environment_is_for_the_providers_own_host(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_url: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    provider = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
-    assert provider is not None
-    assert provider.key == ""
+    named = {"provider": "openai", "model": "m", "base_url": base_url}
+    assert provider_with(home, **named).key == ""
     if base_url != "http://llm.example.org/v1":
-        mine = providers.provider_of(
-            settings(provider="openai", model="m", base_url=base_url, key_file=key_file(tmp_path)), home
-        )
-        assert mine is not None
-        assert mine.key == KEY
+        assert provider_with(home, **named, key_file=key_file(tmp_path)).key == KEY
 
 
 @pytest.mark.parametrize(
@@ -66,14 +60,11 @@ def test_a_key_of_the_environment_is_for_the_providers_own_host(
 )
 def test_its_own_host_is_given_the_environments(home: Home, monkeypatch: pytest.MonkeyPatch, base_url: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    provider = providers.provider_of(settings(provider="openai", model="m", base_url=base_url), home)
-    assert provider is not None
-    assert provider.key == KEY
+    assert provider_with(home, provider="openai", model="m", base_url=base_url).key == KEY
 
 
 def test_a_base_url_of_anthropic_may_end_as_the_other_ones_do(home: Home) -> None:
-    provider = providers.provider_of(settings(provider="anthropic", base_url="http://localhost:4000/v1/"), home)
-    assert provider is not None
+    provider = provider_with(home, provider="anthropic", base_url="http://localhost:4000/v1/")
     assert provider.base_url == "http://localhost:4000"
 
 

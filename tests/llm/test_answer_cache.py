@@ -15,12 +15,6 @@ from subcog_hooks.store.state import State
 DAY = 86_400_000
 
 
-@pytest.fixture
-def state(home: Home) -> State:
-    home.create()
-    return State.open(home, 100)
-
-
 @pytest.mark.parametrize(("now_ms", "answer"), [(999, None), (1000, "{}"), (1499, "{}"), (1500, None)])
 def test_an_answer_is_cached_for_its_time_by_a_sound_clock(state: State, now_ms: int, answer: str | None) -> None:
     breaker.cache_answer(state, "key", "{}", 1000, 500)
@@ -52,9 +46,6 @@ def test_answers_whose_time_is_over_leave_the_file(state: State, home: Home) -> 
     breaker.cache_answer(state, "old", "{}", 1000, 500)
     breaker.cache_answer(state, "new", "{}", 2000, 500)
     assert apsw.Connection(home.state_db).execute("SELECT key FROM llm_answers").fetchall() == [("new",)]
-
-
-# the key of a kept answer
 
 
 @pytest.fixture

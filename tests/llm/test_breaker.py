@@ -1,6 +1,7 @@
 """The circuit breaker over a real state.db: three failures, a rest, one try."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -81,21 +82,18 @@ def test_a_try_that_is_killed_counts_as_failed(resting: State) -> None:
 
 def test_of_many_hooks_at_once_one_tries(resting: State, home: Home) -> None:
     count = 8
-    together = threading.Barrier(count)
-    answers: list[bool] = []
+    together = Barrier(count)
 
-    def hook() -> None:
+    def hook(_: int) -> bool:
         state = State.open(home, 5_000)
         together.wait()
-        answers.append(may_call(state, LLM, NOW + OPEN_MS))
-        state.close()
+        try:
+            return may_call(state, LLM, NOW + OPEN_MS)
+        finally:
+            state.close()
 
-    threads = [threading.Thread(target=hook) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(answers) == [False] * (count - 1) + [True]
+    with ThreadPoolExecutor(count) as pool:
+        assert sorted(pool.map(hook, range(count))) == [False] * (count - 1) + [True]
 
 
 def test_another_provider_is_not_concerned(resting: State) -> None:

@@ -61,10 +61,7 @@ def test_it_is_told_on_its_input_alone_and_has_no_terminal(client: Path) -> None
 @pytest.mark.parametrize(
     "script",
     [
-        "sleep 60",
-        "while :; do printf x; sleep 0.05; done",
-        "sleep 60 & wait",
-        "trap '' TERM HUP; sleep 60",
+        *("sleep 60", "while :; do printf x; sleep 0.05; done", "sleep 60 & wait", "trap '' TERM HUP; sleep 60"),
         "exec <&-; sleep 60",
     ],
     ids=["hangs", "trickles", "waits for a child", "hears no signal", "closes its input"],
@@ -173,17 +170,14 @@ def test_when_we_are_killed_it_ends_with_all_its_processes(client: Path, tmp_pat
 
 def asking(client: Path, home: Path) -> subprocess.Popen[bytes]:
     """A process of ours that asks the client."""
-    code = "from subcog_hooks.llm import claude_client, question\n"
-    code += (
-        f"asked = question.Question('', '', '', '', {{}})\nclaude_client.ask_claude({str(client)!r}, 'haiku', asked, {LONG_S})"
-    )
+    code = "from subcog_hooks.llm import claude_client, question\nasked = question.Question('', '', '', '', {})\n"
+    code += f"claude_client.ask_claude({str(client)!r}, 'haiku', asked, {LONG_S})"
     return subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "SUBCOG_HOME": str(home)})
 
 
 def _is_running(process: int) -> bool:
-    process_state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False
-    ).stdout.strip()
+    command = ["ps", "-o", "stat=", "-p", str(process)]
+    process_state = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     return bool(process_state) and not process_state.startswith("Z")  # what is over waits for whoever has taken it over
 
 

@@ -17,8 +17,6 @@ from subcog_hooks.store.state_values import CompiledSettings
 from tests.intent.asked import BY_WORDS, LONG_MS, ORDER, QUESTION, YES, asking, examine_with, metric_values, status
 from tests.llm_server import LlmServer
 
-# ---- a provider that is set up wrongly ------------------------------------------------------------------------------------
-
 FAULTS: list[tuple[dict[str, Value], str]] = [
     ({"llm__model": ""}, "llm.model is not set"),
     ({"llm__base_url": "localhost:11434"}, "llm.base_url is no address"),
@@ -92,8 +90,6 @@ def test_a_project_can_not_keep_an_llm_from_being_asked(home: Home, state: State
         assert (begun.fault, begun.may_change) == (None, True)
         begun.settle((), settings, 0.0)
 
-
-# ---- what leaves the machine ----------------------------------------------------------------------------------------------
 
 TOKEN = "ghp_" + "0aB1cD2eF3" * 4
 KEY_LINES = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" + f"{number:02}" * 16 for number in range(40)]

@@ -119,9 +119,8 @@ def test_ordinary_prompts_are_shown_as_they_are() -> None:
 
 
 def test_what_is_masked_does_not_keep_the_rest_from_being_shown() -> None:
-    assert disclosable_text(f"Why does git push with {TOKENS['GitHub token']} fail? <private>4711</private> It worked.") == (
-        "Why does git push with [redacted] fail? It worked."
-    )
+    text = f"Why does git push with {TOKENS['GitHub token']} fail? <private>4711</private> It worked."
+    assert disclosable_text(text) == "Why does git push with [redacted] fail? It worked."
     assert disclosable_text("postgres://app:hunter2@db/shop is slow") == "postgres://app:[redacted]@db/shop is slow"
 
 

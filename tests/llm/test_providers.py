@@ -17,10 +17,8 @@ from subcog_hooks.llm.providers import Provider, ask_provider
 from subcog_hooks.llm.question import Question
 from subcog_hooks.settings import defaults, loading
 from tests import llm_server
-from tests.llm.asked import ENDED, KEY, SECONDS, key_file, provider_at, settings
+from tests.llm.asked import ENDED, KEY, SECONDS, key_file, provider_at, provider_with, settings
 from tests.llm_server import Behaviour, LlmServer, says, says_raw, says_text
-
-# who is asked
 
 
 def test_nobody_is_asked_by_default(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,25 +34,19 @@ def test_a_config_file_names_the_provider(home: Home, tmp_path: Path) -> None:
     )
     provider = providers.provider_of(loading.load(home), home)
     assert provider is not None
-    assert (provider.name, provider.base_url, provider.model, provider.key) == (
-        "openai",
-        "http://localhost:11434/v1",
-        "qwen3:4b",
-        KEY,
-    )
+    named = (provider.name, provider.base_url, provider.model, provider.key)
+    assert named == ("openai", "http://localhost:11434/v1", "qwen3:4b", KEY)
 
 
 def test_anthropic_needs_a_key_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\n")
-    provider = providers.provider_of(settings(provider="anthropic"), home)
-    assert provider is not None
+    provider = provider_with(home, provider="anthropic")
     assert (provider.base_url, provider.model, provider.key) == ("https://api.anthropic.com", "claude-haiku-4-5", KEY)
 
 
 def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "another")
-    provider = providers.provider_of(settings(provider="openai", model="gpt-4.1-nano", key_file=key_file(tmp_path)), home)
-    assert provider is not None
+    provider = provider_with(home, provider="openai", model="gpt-4.1-nano", key_file=key_file(tmp_path))
     assert (provider.base_url, provider.key) == ("https://api.openai.com/v1", KEY)
 
 
@@ -62,9 +54,7 @@ def test_a_key_file_wins_over_the_environment(home: Home, tmp_path: Path, monkey
 def test_a_key_file_may_lie_in_the_users_home_or_in_subcogs(home: Home, tmp_path: Path, path: str) -> None:
     home.create()
     key_file(tmp_path)
-    provider = providers.provider_of(settings(provider="anthropic", key_file=path), home)
-    assert provider is not None
-    assert provider.key == KEY
+    assert provider_with(home, provider="anthropic", key_file=path).key == KEY
 
 
 def test_of_settings_that_may_have_said_no_nobody_is_asked(home: Home, subtests: pytest.Subtests) -> None:
@@ -170,9 +160,6 @@ def test_a_provider_shows_no_key() -> None:
     assert provider.identity == "openai http://localhost/v1 m"
 
 
-# the request
-
-
 def put(system: str, user: str) -> Question:
     return Question(system, user, "intent", "Notes what it asks for.", ANSWER_SCHEMA)
 
@@ -211,10 +198,8 @@ def test_what_an_openai_compatible_server_is_sent() -> None:
     assert (sent["model"], sent["max_tokens"], sent["temperature"]) == ("a-model", 200, 0)
     assert [(each["role"], each["content"]) for each in sent["messages"]] == [("system", "the system"), ("user", "the user: ü")]
     assert sent["response_format"]["type"] == "json_schema"
-    assert (sent["response_format"]["json_schema"]["strict"], sent["response_format"]["json_schema"]["schema"]) == (
-        True,
-        ANSWER_SCHEMA,
-    )
+    sent_schema = sent["response_format"]["json_schema"]
+    assert (sent_schema["strict"], sent_schema["schema"]) == (True, ANSWER_SCHEMA)
     answer = classifier.parse_answer(text)
     assert answer is not None
     assert (answer.type, answer.confidence, answer.topics) == ("location", 0.7, ("db",))
@@ -254,9 +239,6 @@ def test_openai_itself_knows_the_limit_by_its_new_name() -> None:
     assert {new, old} & set(content_for("openai", "http://localhost:8000/v1", "gpt-4.1")) == {old}
 
 
-# the answer
-
-
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 def test_a_text_is_taken_as_the_model_wrote_it(name: str) -> None:
     with LlmServer(says_text("```json\n{}\n```")) as server:
@@ -288,10 +270,8 @@ def test_an_answer_of_another_shape_is_an_error(subtests: pytest.Subtests) -> No
     for name in ["anthropic", "openai"]:
         for body in bodys:
             with subtests.test(name=name, body=body):
-                with (
-                    LlmServer(says_raw(body)) as server,
-                    pytest.raises(ProviderError, match="without a text that can be read") as raised,
-                ):
+                server = LlmServer(says_raw(body))
+                with server, pytest.raises(ProviderError, match="without a text that can be read") as raised:
                     ask_provider(provider_at(server, name), build_question(""), SECONDS)
                 assert type(raised.value) is ProviderError
 

@@ -73,47 +73,29 @@ def test_a_known_token_is_found_behind_an_escaped_newline() -> None:
     assert [name for name in TOKENS if TOKENS[name] in redact(rf'"key:\n{TOKENS[name]}\n"').text] == []
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY", "ENCRYPTED PRIVATE KEY"],
-)
-def test_a_private_key_goes_with_its_body(kind: str) -> None:
-    assert redact(f"before\n{key_block(kind)}\nafter").text == "before\n[redacted: private key]\nafter"
+KEY_KINDS = [
+    *("RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY", "ENCRYPTED PRIVATE KEY")
+]
+GONE = "[redacted: private key]"
+PRIVATE_KEYS = [
+    *((f"before\n{key_block(kind)}\nafter", f"before\n{GONE}\nafter") for kind in KEY_KINDS),
+    (key_block("PGP PRIVATE KEY BLOCK", body=f"Version: GnuPG v2\n\n{MIXED[:64]}\n=abcd\n"), GONE),
+    (f"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n{MIXED}\n---- END SSH2 ENCRYPTED PRIVATE KEY ----", GONE),
+    (
+        f"PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\n{MIXED}\nPrivate-MAC: {HEX[:64]}\nnext note",
+        f"{GONE}\nnext note",
+    ),
+    ("before -----BEGIN RSA " + f"PRIVATE KEY-----\nMIIE{MIXED}\nrest", f"before {GONE}"),  # never closed
+    (f'{{"private_key": "{key_block("PRIVATE KEY")}"}}'.replace("\n", "\\n"), f'{{"private_key": "{GONE}"}}'),
+]
 
 
-def test_a_pgp_private_key_goes_with_its_headers_and_body() -> None:
-    block = key_block("PGP PRIVATE KEY BLOCK", body=f"Version: GnuPG v2\n\n{MIXED[:64]}\n=abcd\n")
-
-    assert redact(block).text == "[redacted: private key]"
-
-
-def test_an_ssh2_key_block_has_four_dashes() -> None:
-    assert redact(f"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n{MIXED}\n---- END SSH2 ENCRYPTED PRIVATE KEY ----").text == (
-        "[redacted: private key]"
-    )
-
-
-def test_a_putty_key_goes_up_to_its_mac() -> None:
-    text = f"PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\n{MIXED}\nPrivate-MAC: {HEX[:64]}\nnext note"
-
-    assert redact(text).text == "[redacted: private key]\nnext note"
-
-
-def test_a_private_key_that_is_never_closed_goes_to_the_end() -> None:
-    text = "-----BEGIN RSA " + f"PRIVATE KEY-----\nMIIE{MIXED}\nrest"
-
-    assert redact(f"before {text}").text == "before [redacted: private key]"
-
-
-def test_a_private_key_in_one_line_of_json_is_found() -> None:
-    block = key_block("PRIVATE KEY").replace("\n", "\\n")
-
-    assert redact(f'{{"private_key": "{block}"}}').text == '{"private_key": "[redacted: private key]"}'
+def test_a_private_key_goes_with_its_headers_and_body() -> None:
+    assert [(text, actual) for text, expected in PRIVATE_KEYS if (actual := redact(text).text) != expected] == []
 
 
 def test_a_merely_mentioned_private_key_header_stays() -> None:
     text = "The file starts with `-----BEGIN " + "PRIVATE KEY-----`, not with a certificate. Rotate it yearly."
-
     assert redact(text).text == text
 
 
@@ -216,14 +198,12 @@ def test_prose_code_placeholders_and_hashes_stay_as_they_are(subtests: pytest.Su
     for text in HARMLESS:
         with subtests.test(text=text):
             redacted = redact(text)
-
             assert redacted.text is text
             assert redacted.removed == ()
 
 
 def test_a_value_of_many_words_is_judged_in_linear_time() -> None:
     value = "word-" * 30 + "a1%"
-
     assert redact(f"password: {value}").text == "password: [redacted: password]"
 
 
@@ -250,7 +230,6 @@ def test_what_only_resembles_a_private_tag_stays(text: str) -> None:
 
 def test_removing_a_private_span_can_not_form_another_tag() -> None:
     redacted = redact("<pri<private>x</private>vate>kept</private>")
-
     assert "<private>" not in redacted.text
     assert "kept" in redacted.text
 
@@ -261,7 +240,6 @@ def test_a_secret_inside_a_private_span_counts_as_the_span_alone() -> None:
 
 def test_removals_are_counted_by_kind_in_alphabetical_order() -> None:
     redacted = redact(f"<private>a</private> {AWS} <private>b</private> password='hunter2' {AWS}")
-
     assert redacted.removed == (("AWS Access Key", 2), ("password", 1), ("private block", 2))
 
 
@@ -303,7 +281,6 @@ def patterns_of_detect_secrets() -> list[tuple[str, re.Pattern[str]]]:
 def test_the_quick_test_passes_all_detect_secrets_matches(kind: str, pattern: re.Pattern[str], data: st.DataObject) -> None:
     text = " " + data.draw(st.from_regex(pattern, alphabet=st.characters(codec="ascii"))) + " "
     assume(pattern.search(text))
-
     assert may_hold_secret(text)
 
 
@@ -324,42 +301,10 @@ def test_a_pattern_that_re2_refuses_always_runs(monkeypatch: pytest.MonkeyPatch)
 
 PIECES = st.sampled_from(
     [
-        *TOKENS.values(),
-        AWS,
-        key_block("RSA PRIVATE KEY"),
-        "-----BEGIN " + "PRIVATE KEY-----",
-        "<private>",
-        "<private ",
-        "</private>",
-        "<pri",
-        "vate>",
-        ">",
-        "password",
-        "api_key",
-        "token",
-        " = ",
-        "=",
-        ": ",
-        '"',
-        "'",
-        "`",
-        "hunter2",
-        "abc123def456",
-        "://app:",
-        "@host",
-        "Bearer ",
-        "Authorization: ",
-        "--password ",
-        "[redacted: password]",
-        "[redacted: ",
-        "]",
-        "&",
-        "\\n",
-        "\n",
-        " ",
-        "é",
-        "\ud800",
-        "\0",
+        *(*TOKENS.values(), AWS, key_block("RSA PRIVATE KEY"), "-----BEGIN " + "PRIVATE KEY-----"),
+        *("<private>", "<private ", "</private>", "<pri", "vate>", ">", "password", "api_key", "token", " = ", "=", ": "),
+        *('"', "'", "`", "hunter2", "abc123def456", "://app:", "@host", "Bearer ", "Authorization: ", "--password "),
+        *("[redacted: password]", "[redacted: ", "]", "&", "\\n", "\n", " ", "é", "\ud800", "\0"),
     ]
 )
 
@@ -371,7 +316,6 @@ PIECES = st.sampled_from(
 @example("key=" + MIXED[:44] + AWS)
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact(text)
-
     assert redact(once.text) == (once.text, ())
 
 
@@ -379,7 +323,6 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
 @given(st.text())
 def test_text_comes_back_unless_a_removal_is_reported(text: str) -> None:
     redacted = redact(text)
-
     assert (redacted.text is text) == (not redacted.removed) or "private" in text.lower()
 
 

@@ -34,6 +34,7 @@ ROLES = ("ada", "bob", "eve", "reader", "stranger")
 Values = Sequence[Any]
 Rows = list[tuple[Any, ...]]
 STATUSES = ("active", "superseded", "archived", "deleted")
+ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
 
 
 class Server:
@@ -106,9 +107,8 @@ def prepare(server: Server, database: str, *, by_project: bool = False) -> None:
         tables = server_schema.read_tables(opened)
         writers = () if tables.version else ("ada", "bob", "eve", "stranger")
         readers = () if tables.version else ("reader",)
-        server_schema.run_plan(
-            opened, server_schema.plan_setup(opened, tables, by_project=by_project, writers=writers, readers=readers)
-        )
+        plan = server_schema.plan_setup(opened, tables, by_project=by_project, writers=writers, readers=readers)
+        server_schema.run_plan(opened, plan)
 
 
 class Member:
@@ -140,7 +140,7 @@ class Member:
         with Store.writer(self.home) as store:
             return {memory.id: memory for memory in store.all(STATUSES)}
 
-    def sync(self, url: str = "", progress: Callable[[int], None] | None = None) -> Any:
+    def sync(self, url: str = "", progress: Callable[[int], None] = lambda _: None) -> Any:
         """Synchronise once; return the outcome."""
         from subcog_hooks.share import server_connection, server_schema
         from subcog_hooks.share.sync import Sync, sync_lock
@@ -207,6 +207,13 @@ class Team:
 
     def member(self, role: str, home: str = "") -> Member:
         return Member(Home(str(self._folder / (home or role))), role, self.server.url(role, self.database))
+
+    def pair(self, content: str, **fields: object) -> tuple[Member, Member, Memory]:
+        """Return two members, and a memory that the first has shared with the second."""
+        ada, bob = self.member("ada"), self.member("bob")
+        noted = ada.remember(content, **fields)
+        ada.sync(), bob.sync()
+        return ada, bob, noted
 
     def backup(self) -> str:
         """Return the name of a copy of the database as it is now."""

@@ -9,41 +9,30 @@ from subcog_hooks.settings import loading
 from subcog_hooks.share import server_connection, server_documents, server_schema, sync, team_search
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import now_ms
-from tests.share.conftest import SHOP, Team
-
-ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
-
+from tests.share.conftest import ROW, SHOP, Team
 
 HOSTILE = [
-    "'; DROP TABLE subcog.memories; --",
-    "$$; DELETE FROM subcog.memories; $$",
-    "\\copy \\N \t \\. \n\\.\n",
-    "NUL \x00 and \x1b[31m red \u202e turned \U0001f600",
-    '"}\'::jsonb; {"a": [1',
-    "%s %(name)s {0}",
+    *("'; DROP TABLE subcog.memories; --", "$$; DELETE FROM subcog.memories; $$", "\\copy \\N \t \\. \n\\.\n"),
+    *("NUL \x00 and \x1b[31m red \u202e turned \U0001f600", '"}\'::jsonb; {"a": [1', "%s %(name)s {0}"),
 ]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_sql_and_controls_in_every_field_are_text(team: Team, text: str) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
     plain = text.replace("\x00", "").strip()
-    noted = ada.remember(text, tags=(text,), keywords=(text,), paths=("a/**",), branch=text, namespace="x")
-    ada.sync(), bob.sync()
+    fields = {"tags": (text,), "keywords": (text,), "paths": ("a/**",), "branch": text, "namespace": "x"}
+    ada, bob, noted = team.pair(text, **fields)
     arrived = bob.memories()[noted.id]
+    signs = ("DROP TABLE subcog.memories", "\\copy", "%(name)s")
     for given in (arrived.content, *arrived.tags, *arrived.keywords, arrived.branch or ""):
         assert not set(given) & set("\x00\x1b\u202e")
-        assert [word for word in ("DROP TABLE subcog.memories", "\\copy", "%(name)s") if word in plain] == [
-            word for word in ("DROP TABLE subcog.memories", "\\copy", "%(name)s") if word in given
-        ]
+        assert [sign for sign in signs if sign in given] == [sign for sign in signs if sign in plain]
     assert bob.sync().sent == 0  # A text that was made harmless here is not sent back.
     assert ada.sync().fetched == 0
 
 
 def test_an_escape_that_somebody_writes_about_is_no_character(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    noted = ada.remember("JSON writes a NUL as \\u0000.")
-    ada.sync(), bob.sync()
+    _, bob, noted = team.pair("JSON writes a NUL as \\u0000.")
     assert bob.memories()[noted.id].content == noted.content
 
 
@@ -81,22 +70,14 @@ def test_no_time_that_a_colleague_wrote_ends_a_search(team: Team, field: str, ti
     team.run(ROW, "eve", (SHOP, "bad", f'{{"content": "the pool of connections", "{field}": "{time}"}}'))
     asked = team_search.TeamRequest("connections pool", [SHOP], None)
     with server_connection.open_connection(ada.url) as opened:
-        hits = team_search.search_server(
-            opened,
-            server_schema.require_tables(opened),
-            asked,
-            tuning.tuning_from_settings(loading.load(ada.home)),
-            0.5,
-            now_ms(),
-        )
+        tables, weights = server_schema.require_tables(opened), tuning.tuning_from_settings(loading.load(ada.home))
+        hits = team_search.search_server(opened, tables, asked, weights, 0.5, now_ms())
     assert "the pool of connections" in {hit.memory.content for hit in hits}
     assert "the pool of connections, as it was" not in {hit.memory.content for hit in hits}
 
 
 def test_a_deletion_by_one_who_has_sent_too_much_is_taken(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    noted = ada.remember("word " * 100)
-    ada.sync(), bob.sync()
+    ada, bob, noted = team.pair("word " * 100)
     monkeypatch.setattr(sync, "MAX_AUTHOR_BYTES", 100)
     ada.change(noted.id, status="deleted")
     ada.sync(), bob.sync()
@@ -104,9 +85,7 @@ def test_a_deletion_by_one_who_has_sent_too_much_is_taken(team: Team, monkeypatc
 
 
 def test_what_a_home_put_aside_is_erased_with_the_memory(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    noted = ada.remember("the plan")
-    ada.sync(), bob.sync()
+    ada, bob, noted = team.pair("the plan")
     bob.change(noted.id, content="the plan of bob")
     for file in Path(bob.home.root).glob("team.db*"):
         file.unlink()

@@ -52,9 +52,8 @@ def test_no_hook_opens_a_socket(hanging: Home, tmp_path: Path, event: dict[str, 
     trace = tmp_path / "trace"
     payload = json.dumps({"session_id": "one", "cwd": str(tmp_path), **event}).encode()
     command = ["strace", "-qq", "-o", str(trace), "-e", "trace=socket,connect,execve", sys.executable, SUBCOG, "hook"]
-    done = subprocess.run(
-        command, input=payload, capture_output=True, check=False, env={**os.environ, "SUBCOG_BACKGROUND": "0"}
-    )
+    environment = {**os.environ, "SUBCOG_BACKGROUND": "0"}
+    done = subprocess.run(command, input=payload, capture_output=True, check=False, env=environment)
     if not trace.exists() or "execve(" not in trace.read_text(encoding="utf-8"):
         pytest.skip("strace may not trace here")
     assert done.returncode == 0

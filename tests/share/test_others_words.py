@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.share.conftest import SHOP, Team
+from tests.share.conftest import ROW, SHOP, Team
 from tests.share.person import SUBCOG, Done, Person
 
-ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
 ATTEMPTS = 10  # of a hook that a busy machine has cut off
 FAR = "9999-12-31T00:00:00Z"
 
@@ -97,12 +96,8 @@ def test_a_date_ahead_is_that_of_the_day_on_which_it_came(ada: Person, team: Tea
 def test_a_date_ahead_in_an_imported_file_is_todays(ada: Person, tmp_path: Path, kind: str) -> None:
     file = tmp_path / f"ahead.{kind}"
     text = "The harbour is closed in May."
-    file.write_text(
-        json.dumps({"id": "ahead", "content": text, "created_at": FAR})
-        if kind == "jsonl"
-        else f"---\ndate: {FAR[:10]}\n---\n{text}\n",
-        encoding="utf-8",
-    )
+    line = json.dumps({"id": "ahead", "content": text, "created_at": FAR})
+    file.write_text(line if kind == "jsonl" else f"---\ndate: {FAR[:10]}\n---\n{text}\n", encoding="utf-8")
     ada.run_apart("import", str(file))
     [(id_, memory)] = export_memories(ada).items()
     assert str(memory["created_at"]) < "2900"

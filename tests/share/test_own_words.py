@@ -124,10 +124,8 @@ def test_a_deletion_is_taken_back_with_the_status_that_it_had(author: Person, co
     colleague.run("share", "sync", "--yes")
     own_team.run("UPDATE subcog.memories SET doc = NULL", "bob")
     author.run("share", "sync")
-    assert {(row["id"], row["by"], row["erased"]) for row in status(author)["deleted"]} == {
-        (noted, "bob", False),
-        (retired, "bob", False),
-    }
+    deleted = {(row["id"], row["by"], row["erased"]) for row in status(author)["deleted"]}
+    assert deleted == {(noted, "bob", False), (retired, "bob", False)}
     author.run("share", "restore", noted, retired)
     there = read_memories(author)
     assert (there[noted]["status"], there[retired]["status"]) == ("active", "superseded")

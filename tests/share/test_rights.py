@@ -4,9 +4,7 @@ import pytest
 
 from subcog_hooks.core.errors import ServerError
 from subcog_hooks.share import server_documents, server_schema
-from tests.share.conftest import SHOP, Team, prepare
-
-ROW = "INSERT INTO subcog.memories (project, id, doc) VALUES (%s, %s, %s)"
+from tests.share.conftest import ROW, SHOP, Team, prepare
 
 
 def test_another_schema_version_gets_a_line_and_no_change(team: Team) -> None:

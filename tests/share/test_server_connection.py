@@ -204,9 +204,6 @@ def test_no_password_gets_into_a_settings_file(address: str) -> None:
         KEYS[SHARE_URL].from_text(f"postgresql://{address}")
 
 
-# ---- variables of a repository ---------------------------------------------------------------------------------------------
-
-
 def test_a_repository_does_not_weaken_the_proof_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = {"PGSSLMODE": "require", "PGREQUIREAUTH": "none", "PGCHANNELBINDING": "disable", "PGSSLROOTCERT": "/theirs.pem"}
     theirs |= {"SSL_CERT_FILE": "/theirs.pem", "OPENSSL_CONF": "/theirs.cnf"}

@@ -122,9 +122,8 @@ def test_status_names_fields_that_colleagues_have_changed(ada: Person, bob: Pers
     ada.run("share", "sync")
     after = ada.run("share", "status").stdout
     assert line not in after
-    assert re.search(
-        rf"^changed by bob: {noted} \(content.*\), before: Deploy on Mondays\. \[kept as kept-\w+\]$", after, re.MULTILINE
-    )
+    change = rf"^changed by bob: {noted} \(content.*\), before: Deploy on Mondays\. \[kept as kept-\w+\]$"
+    assert re.search(change, after, re.MULTILINE)
 
 
 def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

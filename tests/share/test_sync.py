@@ -1,7 +1,7 @@
 """A synchronisation: memories that leave and arrive, their authors, and a second run."""
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from subcog_hooks.settings import loading
 from subcog_hooks.share import server_connection, server_documents, sync
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import AnsweredQuestion, hash_content
-from tests.share.conftest import SHOP, Team
+from tests.share.conftest import SHOP, Member, Team
 
 
 def test_a_memory_arrives_as_its_authors_word(team: Team) -> None:
@@ -21,12 +21,8 @@ def test_a_memory_arrives_as_its_authors_word(team: Team) -> None:
     assert ada.sync().sent == 1
     assert bob.sync().fetched == 1
     arrived = bob.memories()[noted.id]
-    assert (arrived.content, arrived.namespace, arrived.tags, arrived.paths) == (
-        "The keys rotate by a monthly job.",
-        "decisions",
-        ("keys",),
-        (),
-    )
+    named = (arrived.content, arrived.namespace, arrived.tags, arrived.paths)
+    assert named == ("The keys rotate by a monthly job.", "decisions", ("keys",), ())
     assert (arrived.trust, arrived.noted, arrived.project) == ("team", "by ada, a colleague", SHOP)
 
 
@@ -78,31 +74,20 @@ def test_a_colleagues_pin_and_cues_need_the_users_permission(team: Team) -> None
 
 
 def test_a_colleagues_labels_count_for_a_text_without_cues(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    own = ada.remember("Noted by me.", priority=50)
-    ada.sync(), bob.sync()
+    ada, bob, own = team.pair("Noted by me.", priority=50)
     bob.change(own.id, tags=("release",), paths=("src/**",), triggers=("deploy",))
     bob.sync(), ada.sync()
     after = ada.memories()[own.id]
     assert (after.tags, after.paths, after.trust, after.triggers) == (("release",), (), "user", ())
 
 
-STEERED: dict[str, object] = {
-    "tags": ("release",),
-    "paths": ("**",),
-    "keywords": ("shop",),
-    "questions": (AnsweredQuestion("what is to be done first?"),),
-    "branch": "main",
-    "namespace": "security",
-    "expires_at": None,
-}
+STEERED: dict[str, object] = {"tags": ("release",), "paths": ("**",), "keywords": ("shop",), "branch": "main"}
+STEERED |= {"namespace": "security", "expires_at": None, "questions": (AnsweredQuestion("what is to be done first?"),)}
 
 
 @pytest.mark.parametrize("cue", [{"priority": 95}, {"triggers": ("deploy",)}, {"when": {"branch": "x"}}, {"standing": True}])
 def test_what_comes_by_itself_is_steered_by_nobody_else(team: Team, cue: dict[str, object]) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    own = ada.remember("Comes by itself.", expires_at=4_000_000_000_000, **cue)
-    ada.sync(), bob.sync()
+    ada, bob, own = team.pair("Comes by itself.", expires_at=4_000_000_000_000, **cue)
     before = ada.memories()[own.id]
     bob.change(own.id, **STEERED)
     bob.sync(), ada.sync()
@@ -137,9 +122,7 @@ def test_a_colleagues_text_in_a_pinned_memory_is_not_pinned(team: Team) -> None:
 
 
 def test_a_retired_memory_that_a_colleague_revives_has_no_cues(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    own = ada.remember("Deploy on Mondays.", triggers=("deploy",))
-    ada.sync(), bob.sync()
+    ada, bob, own = team.pair("Deploy on Mondays.", triggers=("deploy",))
     ada.change(own.id, status="archived")
     ada.sync(), bob.sync()
     bob.change(own.id, status="active")
@@ -161,9 +144,7 @@ def test_a_memory_that_a_colleague_moves_comes_no_more_by_itself(team: Team) -> 
 
 
 def test_of_two_edits_the_later_wins_and_the_other_is_kept(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    shared = ada.remember("before")
-    ada.sync(), bob.sync()
+    ada, bob, shared = team.pair("before")
     ada.change(shared.id, content="ada's", updated_at=9_000_000)  # clocks do not count
     bob.change(shared.id, content="bob's", updated_at=2_000)
     ada.sync(), bob.sync(), ada.sync()
@@ -175,9 +156,7 @@ def test_of_two_edits_the_later_wins_and_the_other_is_kept(team: Team) -> None:
 
 
 def test_a_deletion_travels_and_an_edit_brings_it_back(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    shared = ada.remember("to be deleted")
-    ada.sync(), bob.sync()
+    ada, bob, shared = team.pair("to be deleted")
     ada.change(shared.id, status="deleted")
     assert ada.sync().deleted_there == 1
     assert team.run("SELECT doc, words::text FROM subcog.memories") == [(None, "")]
@@ -189,9 +168,7 @@ def test_a_deletion_travels_and_an_edit_brings_it_back(team: Team) -> None:
 
 
 def test_what_was_purged_here_is_deleted_there(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    shared = ada.remember("to be purged")
-    ada.sync(), bob.sync()
+    ada, bob, shared = team.pair("to be purged")
     ada.purge(shared.id)
     ada.sync(), bob.sync()
     assert bob.memories()[shared.id].status == "deleted"
@@ -199,9 +176,7 @@ def test_what_was_purged_here_is_deleted_there(team: Team) -> None:
 
 
 def test_a_memory_moved_out_of_the_project_is_no_longer_shared(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    own = ada.remember("mine after all")
-    ada.sync(), bob.sync()
+    ada, bob, own = team.pair("mine after all")
     ada.change(own.id, scope="user", project=None)
     bob.change(bob.remember("bob's").id, tags=("x",))
     ada.sync(), bob.sync()
@@ -278,9 +253,7 @@ def test_a_home_without_team_db_keeps_no_second_copy(team: Team, cues: dict[str,
 
 
 def test_learned_questions_survive_a_colleagues_change(team: Team) -> None:
-    ada, bob = team.member("ada"), team.member("bob")
-    own = ada.remember("The pool has 20 connections.")
-    ada.sync(), bob.sync()
+    ada, bob, own = team.pair("The pool has 20 connections.")
     ada.change(own.id, questions=(AnsweredQuestion("how large is the pool", "learned"),))
     bob.change(own.id, content="The pool has 30 connections.")
     bob.sync(), ada.sync()
@@ -321,21 +294,13 @@ def test_two_clients_send_at_once(team: Team) -> None:
     for number, member in enumerate(members):
         for count in range(20):
             member.remember(f"{number} {count}")
-    failures: list[BaseException] = []
 
-    def run(member: object) -> None:
-        try:
-            for _ in range(3):
-                member.sync()  # type: ignore[attr-defined]
-        except BaseException as error:  # noqa: BLE001 - told by the assertion below
-            failures.append(error)
+    def run(member: Member) -> None:
+        for _ in range(3):
+            member.sync()
 
-    threads = [threading.Thread(target=run, args=(member,)) for member in members]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(len(members)) as pool:
+        assert list(pool.map(run, members)) == [None] * len(members)
     for member in members:
         member.sync()
         assert len(member.memories()) == 80

@@ -43,18 +43,11 @@ class Filled:
                 for number in range(len(made)):
                     document = f'{{"content": "note {number}", "created_at": "2026-03-02T10:00:00Z"}}'
                     copy.write_row((project, f"m{number}", document, "same"))
+            model = server_vectors.model_name()
             with cursor.copy("COPY subcog.vectors (project, id, part, model, content_hash, embedding) FROM STDIN") as copy:
                 for number, vector in enumerate(made):
-                    copy.write_row(
-                        (
-                            project,
-                            f"m{number}",
-                            0,
-                            server_vectors.model_name(),
-                            "same",
-                            server_vectors.vector_literal(vector.tobytes()),
-                        )
-                    )
+                    literal = server_vectors.vector_literal(vector.tobytes())
+                    copy.write_row((project, f"m{number}", 0, model, "same", literal))
             opened.execute("ANALYZE subcog.vectors")
 
     def run(self, sql: str) -> list[tuple[object, ...]]:

@@ -102,10 +102,8 @@ def test_an_empty_name_is_refused(ada: Person) -> None:
 def test_outside_any_project_nothing_is_shared_and_it_says_so(ada: Person, tmp_path: Path) -> None:
     (tmp_path / "nowhere").mkdir()
     ada.folder = tmp_path / "nowhere"
-    assert (
-        "no project is shared yet: `subcog share init` in the folder of one"
-        in ada.run("share", "init", ada.url, "--yes").stderr
-    )
+    message = ada.run("share", "init", ada.url, "--yes").stderr
+    assert "no project is shared yet: `subcog share init` in the folder of one" in message
     assert "nothing is shared" in ada.run("share", "status", code=1).stderr
 
 
@@ -210,9 +208,8 @@ def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: T
     ada.run("remember", "The login page is blue, its form has two fields and a link below.")
     ada.run("reindex")
     ada.begin()
-    team.run(
-        "UPDATE subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other WHERE one.id <> other.id"
-    )
+    others = "subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other WHERE one.id <> other.id"
+    team.run(f"UPDATE {others}")
     bob.begin()
     assert "embedded 2" in bob.run("reindex").stderr
 
@@ -277,15 +274,6 @@ def test_forget_everywhere_takes_no_other_database_for_the_teams(ada: Person, te
     refused = ada.run("forget", noted, "--everywhere", code=5).stderr
     assert "is not the one that you agreed to share with" in refused
     assert "secret plan" in ada.run("list").stdout
-
-
-def test_an_export_of_the_server_is_read_by_import(ada: Person, bob: Person, tmp_path: Path) -> None:
-    ada.run("remember", "The cache is warmed at start.", "--tag", "cache")
-    ada.begin()
-    file = tmp_path / "team.jsonl"
-    assert ada.run("share", "export", str(file)).stderr == "exported 1\n"
-    assert bob.run("import", str(file)).stdout.startswith("added 1")
-    assert "by ada, a colleague" in bob.run("list").stdout
 
 
 def test_off_leaves_memories_and_stops(ada: Person, team: Team) -> None:
@@ -372,8 +360,7 @@ def test_the_work_at_rest_synchronises_what_was_agreed_to(ada: Person, bob: Pers
     assert "Does not." in bob.run("list").stdout
 
 
-def test_the_path_of_a_folder_never_leaves_as_a_projects_name(team: Team, tmp_path: Path) -> None:
-    ada = Person(team, "ada", tmp_path)
+def test_the_path_of_a_folder_never_leaves_as_a_projects_name(ada: Person, team: Team, tmp_path: Path) -> None:
     ada.run("share", "init", ada.url, "--yes")
     path = str(tmp_path / "secret-client")
     ada.run("config", "set", "share.projects", f"{SHOP}, {path}")
@@ -385,15 +372,16 @@ def test_the_path_of_a_folder_never_leaves_as_a_projects_name(team: Team, tmp_pa
     assert not [row for row in team.run("SELECT project FROM subcog.memories") if path in row[0]]
 
 
-def test_an_export_from_the_server_is_imported_without_cues(team: Team, tmp_path: Path) -> None:
-    ada, bob = Person(team, "ada", tmp_path), Person(team, "bob", tmp_path)
-    for person in (ada, bob):
-        person.run("share", "init", person.url, "--yes")
+def test_an_export_from_the_server_is_imported_without_cues(ada: Person, bob: Person, tmp_path: Path) -> None:
     ada.run("remember", "Deploy with force.", "--trigger", "deploy", "--standing", "--priority", "95")
-    ada.run("share", "sync", "--yes")
+    ada.begin()
+    bob.run("share", "init", bob.url, "--yes")
     file = str(tmp_path / "team.jsonl")
-    bob.run("share", "export", file)
-    assert "1 are a file's or a colleague's word" in bob.run("import", file).stderr
+    assert bob.run("share", "export", file).stderr == "exported 1\n"
+    done = bob.run("import", file)
+    assert done.stdout.startswith("added 1")
+    assert "1 are a file's or a colleague's word" in done.stderr
+    assert "by ada, a colleague" in bob.run("list").stdout
     [line] = bob.run("export").stdout.splitlines()
     imported = json.loads(line)
     assert (imported["trust"], imported["priority"]) == ("team", 89)

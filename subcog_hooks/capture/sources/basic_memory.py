@@ -11,18 +11,16 @@ from collections.abc import Iterator, Mapping
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import find_markdown_files
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, project_identity, read_source_text
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import AGENT, PENDING
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 
 BASIC_MEMORY = "basic-memory"
-BASIC_MEMORY_FOLDER = "BASIC_MEMORY_CONFIG_DIR"  # the environment variable that moves its configuration
 MAX_CONFIG = 1_000_000  # bytes
 
-_HOOK_CAPTURES = ("extractive", "summarized")  # values of the field `capture`
+_NAME_FOLDER = "name the folder: subcog import --from basic-memory FOLDER"
 _RELATION = re.compile(r"^[ \t]*- [^\n\[]*\[\[[^\]\n]*\]\][^\n]*(?:\n|\Z)", re.MULTILINE)
 _EMPTY_HEADING = re.compile(r"^#{2,6} (?:Relations|Observations)[ \t]*\n*(?=#|\Z)", re.MULTILINE)
 _OBSERVATION = re.compile(r"^[ \t]*- \[([A-Za-z][\w -]*)\] ", re.MULTILINE)
@@ -31,16 +29,14 @@ _NAMESPACES = {"decision": "decisions", "pattern": "patterns", "preference": "pa
 
 def find_note_folders(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return its projects and their note folders that exist. Raises UsageError."""
-    folder = environment.get(BASIC_MEMORY_FOLDER) or os.path.join(os.path.expanduser("~"), ".basic-memory")
+    folder = environment.get("BASIC_MEMORY_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".basic-memory")
     file = os.path.join(folder, "config.json")
     try:
         configuration = json.loads(read_regular(file, MAX_CONFIG).decode("utf-8-sig"))
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{file} cannot be read: {error}", "name the folder: subcog import --from basic-memory FOLDER"
-        ) from error
+        raise UsageError(f"{file} cannot be read: {error}", _NAME_FOLDER) from error
     projects = configuration.get("projects") if isinstance(configuration, dict) else None
     named_folders = list(_named_folders(projects)) if isinstance(projects, dict) else []
     return [(name, path) for name, path in named_folders if os.path.isdir(path)]
@@ -58,12 +54,11 @@ def read_basic_memory(environment: Mapping[str, str], only: str | None = None) -
     """Read the notes of all projects. only: one folder of notes instead. Raises UsageError."""
     reading = SourceReading(BASIC_MEMORY)
     reading.is_whole = only is None
-    note_folders = (
-        [(os.path.basename(os.path.abspath(only)), os.path.abspath(only))] if only else find_note_folders(environment)
-    )
+    path = os.path.abspath(only or "")
+    note_folders = [(os.path.basename(path), path)] if only else find_note_folders(environment)
     if not note_folders or (only and not os.path.isdir(only)):
         source = only or "its configuration"
-        raise UsageError(f"{source} has no notes of basic-memory", "name the folder: subcog import --from basic-memory FOLDER")
+        raise UsageError(f"{source} has no notes of basic-memory", _NAME_FOLDER)
     for name, folder in note_folders:
         reading.begin_store(folder, os.path.join(os.path.expanduser("~"), BASIC_MEMORY))
         owner = project_identity(project.find_project(folder))
@@ -87,21 +82,16 @@ def _add_note(location: str, text: str, changed_ms: int, owner: str | None, read
     if not body_text:
         reading.left_out["is empty"] += 1
         return
-    is_hooks = _field_value(fields, "capture") in _HOOK_CAPTURES
+    is_hooks = _field_value(fields, "capture") in ("extractive", "summarized")
     title = _field_value(fields, "title")
     tags = [tag.lstrip("#").strip() for tag in fields.get("tags", [])]
     kinds = {kind, *(match[1].lower() for match in _OBSERVATION.finditer(content))}
-    reading.add_document(
-        kind,
-        location,
-        content if content.startswith("# ") or not title else f"# {title}\n\n{content}",
-        markdown.parse_date_ms(_field_value(fields, "modified") or _field_value(fields, "created")) or changed_ms,
-        owner,
-        namespace=next((space for name, space in _NAMESPACES.items() if name in kinds), "learnings"),
-        tags=tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST],
-        trust="tool" if is_hooks else AGENT,
-        status=PENDING if is_hooks else "active",
-    )
+    content = content if content.startswith("# ") or not title else f"# {title}\n\n{content}"
+    at_ms = markdown.parse_date_ms(_field_value(fields, "modified") or _field_value(fields, "created")) or changed_ms
+    namespace = next((space for name, space in _NAMESPACES.items() if name in kinds), "learnings")
+    valid_tags = tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST]
+    author = BY_MACHINE if is_hooks else BY_AGENT
+    reading.add_document(kind, location, content, at_ms, owner, namespace=namespace, tags=valid_tags, **author)
 
 
 def _field_value(fields: Mapping[str, list[str]], name: str) -> str:

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import MAX_MARKDOWN
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, project_identity
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import AGENT, PENDING
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 from subcog_hooks.store.project import Project
 
@@ -24,22 +23,14 @@ MAX_YAML_DEPTH = 50  # nested lists; a rule needs four
 MAX_YAML_EVENTS = 500_000  # parser events: 200 MB, or some ten thousand rules
 
 _YAML_NULLS = ("null", "Null", "NULL", "~")  # https://yaml.org/spec/1.2.2/#103-core-schema
-_KINDS = {
-    "project_convention": "patterns",
-    "workflow_rule": "patterns",
-    "stack_pattern": "patterns",
-    "anti_pattern": "learnings",
-}
 
 
 def find_playbooks(environment: Mapping[str, str], here: Project | None) -> list[str]:
     """Return the existing playbooks of the person and of the current repository."""
     data = environment.get("XDG_DATA_HOME", "")
     folders = [_user_folder(), *([os.path.join(data, "cass-memory")] if os.path.isabs(data) else [])]
-    paths = [os.path.join(folder, PLAYBOOK) for folder in folders] + (
-        [os.path.join(here.root, REPOSITORY_FOLDER, PLAYBOOK)] if here else []
-    )
-    return [file for file in paths if os.path.isfile(file)]
+    folders += [os.path.join(here.root, REPOSITORY_FOLDER)] if here else []
+    return [file for folder in folders if os.path.isfile(file := os.path.join(folder, PLAYBOOK))]
 
 
 def _user_folder() -> str:
@@ -74,9 +65,8 @@ def read_playbooks(environment: Mapping[str, str], here: Project | None, only: s
 def _parse_rules(file: str) -> list[Mapping[str, object]]:
     import yaml  # takes 15 ms, which only this source needs
 
-    loader = getattr(
-        yaml, "CBaseLoader", yaml.BaseLoader
-    )  # the C loader, if built, is ten times as fast; every value is a text
+    # the C loader, if built, is ten times as fast; every value is a text
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     depth = events = 0
     advice = "look whether it is the file you mean"
     try:
@@ -121,20 +111,11 @@ def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
         if owner is None:
             reading.left_out[f"is about a folder that is not here ({workspace})"] += 1
             return
-    is_persons, is_draft = _is_true(bullet, "pinned"), state == "draft"
-    trust, status = ("import", "active") if is_persons else ("tool", PENDING) if is_draft else (AGENT, "active")
+    author = BY_PERSON if _is_true(bullet, "pinned") else BY_MACHINE if state == "draft" else BY_AGENT
     kind = _rule_text(bullet, "kind") or _rule_text(bullet, "type") or "rule"
-    reading.add(
-        kind,
-        _rule_text(bullet, "id"),
-        content,
-        markdown.parse_date_ms(_rule_text(bullet, "createdAt")) or 0,
-        owner,
-        namespace=_KINDS.get(kind, "patterns"),
-        tags=_rule_tags(bullet),
-        trust=trust,
-        status=status,
-    )
+    namespace = "learnings" if kind == "anti_pattern" else "patterns"
+    at_ms, tags = markdown.parse_date_ms(_rule_text(bullet, "createdAt")) or 0, _rule_tags(bullet)
+    reading.add(kind, _rule_text(bullet, "id"), content, at_ms, owner, namespace=namespace, tags=tags, **author)
 
 
 def _owner_of(workspace: str) -> str | None:

@@ -26,9 +26,7 @@ LIST = "list"  # in place of a source's name: list the sources that are there
 
 
 class SourceContext(NamedTuple):
-    """The place of a search for sources. config: the client's folder; here: the current project; since: the oldest date for
-    git.
-    """
+    """The place of a search. config: the client's folder; here: the current project; since: the oldest date for git."""
 
     config: str
     here: Project | None
@@ -43,9 +41,7 @@ class SourceContext(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A source. read: its reader, which takes a path or None for the usual one; where: describes its location, "" if it is
-    not there.
-    """
+    """A source. read: its reader, which takes a path or None for the usual one; where: describes its location, "" for none."""
 
     read: Callable[[str | None, SourceContext], SourceReading]
     where: Callable[[SourceContext], str]

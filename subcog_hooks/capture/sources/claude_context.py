@@ -29,9 +29,7 @@ _PATH_ENDINGS = ".,;:!?)'\""
 
 
 class ContextRoot(NamedTuple):
-    """A folder with such files. name: prefix of their locations; owner: the project's identity, None for all projects;
-    widest: the folder that imports must not leave.
-    """
+    """A folder with such files. name: prefix of locations; owner: None for all projects; widest: imports must not leave it."""
 
     root: str
     name: str
@@ -52,12 +50,9 @@ def read_project_context(root: str, owner: str, reading: SourceReading) -> None:
     """Add the texts that hold in a project. owner: its identity."""
     context_root = ContextRoot(root, owner, owner, root)
     reading.looked_in += [context_prefix(owner), f"{_RULE}{owner}::"]
-    for name in _PROJECT_FILES:
-        _add_with_imports(context_root, name, "", reading)
-    for folder, names in walk_folders(root):
-        for name in _PROJECT_FILES if folder else ():
-            if name in names or "/" in name:
-                _add_with_imports(context_root, f"{folder}/{name}", folder, reading)
+    for folder, _ in walk_folders(root):
+        for name in _PROJECT_FILES:
+            _add_with_imports(context_root, os.path.join(folder, name), folder, reading)
     for rule in _find_files_below(os.path.join(root, CLAUDE_FOLDER, "rules"), ".md"):
         _add_rule(context_root, os.path.relpath(rule, root), reading)
 
@@ -78,10 +73,7 @@ def find_user_files(config: str) -> Iterator[str]:
 
 
 def context_location(owner_name: str, folder: str, name: str) -> str:
-    """Return the location of a text that the client loads into sessions beginning in a folder.
-
-    owner_name: the project, or another owner of the file.
-    """
+    """Return the location of a text that the client loads in a folder. owner_name: the project, or another owner."""
     return f"{context_prefix(owner_name)}{folder}::{name}"
 
 
@@ -91,16 +83,10 @@ def context_prefix(owner_name: str) -> str:
 
 
 def _add_with_imports(context_root: ContextRoot, relative: str, folder: str, reading: SourceReading) -> None:
-    for file, (text, changed_ms) in _follow_imports(
-        os.path.join(context_root.root, relative), context_root.root, context_root.widest, reading
-    ):
-        _add_text(
-            context_root,
-            context_location(context_root.name, folder, _display_path(file, context_root.root)),
-            text,
-            changed_ms,
-            reading,
-        )
+    root = context_root.root
+    for file, (text, changed_ms) in _follow_imports(os.path.join(root, relative), root, context_root.widest, reading):
+        location = context_location(context_root.name, folder, _display_path(file, root))
+        _add_text(context_root, location, text, changed_ms, reading)
 
 
 def _follow_imports(file: str, root: str, widest: str, reading: SourceReading) -> Iterator[tuple[str, tuple[str, int]]]:
@@ -121,31 +107,29 @@ def _follow_imports(file: str, root: str, widest: str, reading: SourceReading) -
             text = markdown.drop_comments(text_and_time[0])
             yield file, (text, text_and_time[1])
             if hops < MAX_HOPS:
-                queue += [(_resolve_import(name, file), hops + 1) for name in find_imports(text)]
+                names = map(os.path.expanduser, find_imports(text))
+                queue += [(os.path.join(os.path.dirname(file), name), hops + 1) for name in names]
 
 
 def _add_rule(context_root: ContextRoot, relative: str, reading: SourceReading) -> None:
-    """Add a rule: for every session of the project, or with globs for sessions that read a matching file."""
     file = os.path.join(context_root.root, relative)
+    name = _display_path(file, context_root.root)
+    location = context_location(context_root.name, "", name)
     if leads_out(file, context_root.root) and leads_out(file, context_root.widest):
         reading.left_out["is a link out of its folder"] += 1
-    elif text_and_time := read_source_text(
-        file, reading, context_location(context_root.name, "", name := _display_path(file, context_root.root))
-    ):
+    elif text_and_time := read_source_text(file, reading, location):
         fields, body = markdown.parse_front_matter(text_and_time[0])
-        location = (
-            f"{_RULE}{context_root.name}::{name}" if fields.get("paths") else context_location(context_root.name, "", name)
-        )
+        if fields.get("paths"):
+            location = f"{_RULE}{context_root.name}::{name}"
         _add_text(context_root, location, markdown.drop_comments(body), text_and_time[1], reading)
 
 
 def _add_text(context_root: ContextRoot, location: str, text: str, changed_ms: int, reading: SourceReading) -> None:
     if not text.strip():
         reading.left_out["is empty"] += 1
-        return
-    reading.add_document(
-        "of CLAUDE.md and rules", location, text, changed_ms, context_root.owner, namespace="patterns", trust=FILE
-    )
+    else:
+        kind = "of CLAUDE.md and rules"
+        reading.add_document(kind, location, text, changed_ms, context_root.owner, namespace="patterns", trust=FILE)
 
 
 def find_imports(text: str) -> list[str]:
@@ -169,10 +153,6 @@ def _drop_code(text: str) -> str:
         else:
             lines.append(_CODE.sub("", line))
     return "\n".join(lines)
-
-
-def _resolve_import(name: str, importer: str) -> str:
-    return os.path.join(os.path.dirname(importer), os.path.expanduser(name))
 
 
 def _display_path(file: str, root: str) -> str:

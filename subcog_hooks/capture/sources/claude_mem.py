@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
-from subcog_hooks.capture.sources.foreign_database import ForeignDatabase, list_value, milliseconds_value, row_name, text_value
-from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.sources.foreign_database import list_value, milliseconds_value, row_name, text_value
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.store.memory import AGENT, PENDING
 from subcog_hooks.store.project import Project
 
 CLAUDE_MEM = "claude-mem"
@@ -21,11 +20,8 @@ MANUAL_SESSION = "manual-"  # prefix of the session of a note that a person stor
 
 _NAMESPACES = {"decision": "decisions", "bugfix": "learnings", "security_note": "security", "security_alert": "security"}
 _EXCLUSION_REASONS = {"sensitive": "is marked sensitive there", "prompt": "is a prompt", "summary": "is a summary of a session"}
-_COLUMNS = (
-    *("id", "memory_session_id", "project", "text", "type", "title", "narrative", "facts", "created_at_epoch"),
-    "merged_into_project",
-)
-_ITEM_COLUMNS = ("id", "project_id", "kind", "type", "title", "text", "narrative", "facts", "created_at_epoch")
+_COLUMNS = tuple("id memory_session_id project text type title narrative facts created_at_epoch merged_into_project".split())
+_ITEM_COLUMNS = tuple("id project_id kind type title text narrative facts created_at_epoch".split())
 
 
 def default_path(environment: Mapping[str, str]) -> str:
@@ -56,7 +52,10 @@ def read_claude_mem(path: str, here: Project) -> SourceReading:
     with foreign_database.open_database(path, reading, _usual_folder()) as database:
         database.require_table("observations", CLAUDE_MEM)
         names = {row.get("id"): text_value(row, "name") for row in database.select_rows("projects", ("id", "name"))}
-        _read_observations(database, here, reading)
+        for row in database.select_rows("observations", _COLUMNS):
+            project_name = text_value(row, "merged_into_project") or text_value(row, "project")
+            is_persons = text_value(row, "memory_session_id").startswith(MANUAL_SESSION)
+            _add_observation(f"observations/{row_name(row)}", row, project_name, here, reading, is_persons=is_persons)
         for row in database.select_rows("memory_items", _ITEM_COLUMNS):
             project_name = names.get(row.get("project_id"), "")
             is_persons = text_value(row, "kind") == "manual"
@@ -66,17 +65,9 @@ def read_claude_mem(path: str, here: Project) -> SourceReading:
                 _add_observation(f"memory_items/{row_name(row)}", row, project_name, here, reading, is_persons=is_persons)
     if reading.rows:
         folder_name = os.path.basename(here.names[-1])
-        reading.remarks.append(
-            f"{CLAUDE_MEM} tells projects apart by the folder's name alone: notes about another {folder_name} come, too"
-        )
+        remark = "tells projects apart by the folder's name alone: notes about another"
+        reading.remarks.append(f"{CLAUDE_MEM} {remark} {folder_name} come, too")
     return reading
-
-
-def _read_observations(database: ForeignDatabase, here: Project, reading: SourceReading) -> None:
-    for row in database.select_rows("observations", _COLUMNS):
-        project_name = text_value(row, "merged_into_project") or text_value(row, "project")
-        is_persons = text_value(row, "memory_session_id").startswith(MANUAL_SESSION)
-        _add_observation(f"observations/{row_name(row)}", row, project_name, here, reading, is_persons=is_persons)
 
 
 def _add_observation(
@@ -92,19 +83,14 @@ def _add_observation(
         reading.left_out["is empty"] += 1
     else:
         at_ms = milliseconds_value(row, "created_at_epoch", a_second=MILLISECONDS)
-        namespace = choose_namespace(kind)
-        trust, status = ("import", "active") if is_persons else ("tool", PENDING)
-        reading.add(kind or "note", location, content, at_ms, here.identity, namespace=namespace, trust=trust, status=status)
+        namespace = _NAMESPACES.get(kind, "learnings")
+        author = BY_PERSON if is_persons else BY_MACHINE
+        reading.add(kind or "note", location, content, at_ms, here.identity, namespace=namespace, **author)
 
 
 def _names_project(name: str, here: Project) -> bool:
-    """Return whether a name is the current project's: its folder, or the main folder's name, a slash and a worktree's."""
     main = os.path.basename(here.names[-1])
     return name in (os.path.basename(here.root), main) or name.startswith(f"{main}/")
-
-
-def choose_namespace(kind: str) -> str:
-    return _NAMESPACES.get(kind, "learnings")
 
 
 def observation_text(row: Mapping[str, object]) -> str:
@@ -123,20 +109,19 @@ def observation_text(row: Mapping[str, object]) -> str:
 
 
 CLAUDE_MEM_LITE = "claude-mem-lite"
-CLAUDE_MEM_LITE_FOLDER = "CLAUDE_MEM_DIR"  # the environment variable that moves its folder
 MAX_PROJECT_NAME = 100  # characters of a project's name
 
 _ENDED_COLUMNS = ("superseded_at", "superseded_by", "compressed_into", "hidden_at")
 _LITE_COLUMNS = (
-    *("id", "memory_session_id", "project", "type", "title", "narrative", "lesson_learned", "created_at_epoch"),
-    *("importance_set_at", *_ENDED_COLUMNS),
+    *"id memory_session_id project type title narrative lesson_learned created_at_epoch importance_set_at".split(),
+    *_ENDED_COLUMNS,
 )
 _FORBIDDEN_IN_NAMES = re.compile(r"[^a-zA-Z0-9_.-]")
 
 
 def default_lite_path(environment: Mapping[str, str]) -> str:
     """Return the path of its database."""
-    folder = environment.get(CLAUDE_MEM_LITE_FOLDER) or os.path.join(os.path.expanduser("~"), ".claude-mem-lite")
+    folder = environment.get("CLAUDE_MEM_DIR") or os.path.join(os.path.expanduser("~"), ".claude-mem-lite")
     return os.path.join(folder, "claude-mem-lite.db")
 
 
@@ -179,7 +164,7 @@ def _add_lesson(row: Mapping[str, object], owner: str, reading: SourceReading) -
         reading.left_out["has no lesson"] += 1
         return
     kind = text_value(row, "type") or "note"
-    trust, status = ("import", "active") if is_persons else (AGENT, "active") if is_manual else ("tool", PENDING)
+    author = BY_PERSON if is_persons else BY_AGENT if is_manual else BY_MACHINE
     at_ms = milliseconds_value(row, "created_at_epoch", a_second=MILLISECONDS)
-    location = f"observations/{row.get('id')}"
-    reading.add(kind, location, content, at_ms, owner, namespace=choose_namespace(kind), trust=trust, status=status)
+    namespace = _NAMESPACES.get(kind, "learnings")
+    reading.add(kind, f"observations/{row.get('id')}", content, at_ms, owner, namespace=namespace, **author)

@@ -93,20 +93,14 @@ def find_loaded_files(config: str) -> Iterator[str]:
 
 def find_files(config: str) -> Iterator[str]:
     """Yield all files that `read_claude_memory` would read."""
-    for folder in find_memory_folders(config):
+    for folder in [*find_memory_folders(config), *filter(None, [configured_folder(config)])]:
         yield from find_topic_files(folder)
         yield os.path.join(folder, INDEX)
-    if configured := configured_folder(config):
-        yield from find_topic_files(configured)
-        yield os.path.join(configured, INDEX)
     yield from find_loaded_files(config)
 
 
 def configured_folder(config: str) -> str | None:
-    """Return the folder for all notes in the person's own settings, None if they name none.
-
-    A repository's settings are not read: they could name any folder.
-    """
+    """Return the folder for all notes in the person's own settings, None for none. A repository's could name any folder."""
     try:
         settings = json.loads(read_regular(os.path.join(config, "settings.json"), MAX_CLAUDE_SETTINGS))
     except (OSError, ValueError, RecursionError):
@@ -117,10 +111,7 @@ def configured_folder(config: str) -> str | None:
 
 
 def find_project_roots(config: str) -> dict[str, str]:
-    """Return the known repositories in which the client was used, by their identities.
-
-    Of several worktrees or clones of a project, the main worktree counts, else the first.
-    """
+    """Return the repositories in which the client was used, by identity: the main worktree, else the first."""
     roots_by_identity: dict[str, str] = {}
     for sessions in _find_session_folders(config):
         folder = find_folder(sessions)
@@ -148,7 +139,6 @@ def _read_folder(folder: str, config: str, reading: SourceReading, *, by_itself:
 
 
 def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading, *, by_itself: bool) -> None:
-    """Add the topic files of a folder and its index's own lines. name: prefix of their locations."""
     for file in find_topic_files(folder):
         location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
         if leads_out(file, folder):
@@ -161,16 +151,13 @@ def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReadin
 
 
 def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:
-    """Add MEMORY.md's own lines: a line that only links to a topic file is dropped."""
     size, parts = 0, {True: "", False: ""}
     for number, line in enumerate(text.splitlines(keepends=True)):
         size += len(line.encode())
         if not _POINTER.match(line):
             parts[number < INDEX_LINES and size <= INDEX_BYTES] += line
-    for location, part in (
-        (claude_context.context_location(owner_name, "", INDEX), parts[True]),
-        (f"{owner_name}/{INDEX}", parts[False]),
-    ):
+    loaded, own = claude_context.context_location(owner_name, "", INDEX), f"{owner_name}/{INDEX}"
+    for location, part in ((loaded, parts[True]), (own, parts[False])):
         if _WORD.search(_HEADING.sub("", part)):
             reading.add_document("index", location, part.strip(), changed_ms, owner, namespace="context", trust=AGENT)
 
@@ -187,17 +174,10 @@ def _add_topic(
     if not content:
         reading.left_out["is empty"] += 1
         return
-    is_persons = kind == "user"  # about the person, wherever they work
-    reading.add_document(
-        kind,
-        location,
-        content,
-        changed_ms,
-        None if is_persons else owner,
-        namespace=_NAMESPACES.get(kind, "learnings"),
-        standing=True if kind == "feedback" and not by_itself else None,
-        trust=AGENT,
-    )
+    topic_owner = None if kind == "user" else owner  # about the person, wherever they work
+    fields_of_kind = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT}
+    standing = True if kind == "feedback" and not by_itself else None
+    reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **fields_of_kind)
 
 
 def find_topic_files(folder: str) -> Iterator[str]:
@@ -207,9 +187,6 @@ def find_topic_files(folder: str) -> Iterator[str]:
         for name in sorted(names):
             if name.lower().endswith(SUFFIX) and name != INDEX:
                 yield os.path.join(parent, name)
-
-
-# ---- the folder behind a project's name ------------------------------------------------------------------------------------
 
 
 def find_folder(sessions: str) -> str | None:
@@ -250,7 +227,6 @@ def _folders_in_transcript(transcript: str) -> Iterator[str]:
 
 
 def _folder_by_slug(slug: str) -> str | None:
-    """Return the only folder on this disk whose path has this name, None for none or several."""
     matches: list[str] = []
     entries_left = MAX_COMPARED_NAMES
 

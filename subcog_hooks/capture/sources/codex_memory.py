@@ -8,16 +8,14 @@ MEMORY.md of another layout is imported by its headings.
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text, split_at_headings
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, hash_content
 
 CODEX = "codex"
-CODEX_FOLDER = "CODEX_HOME"  # the environment variable that moves its folder
 HANDBOOK = "MEMORY.md"
 
 _GROUP = re.compile(r"^# Task Group:[ \t]*(.+)$", re.MULTILINE)
@@ -32,17 +30,9 @@ _SECTIONS = {  # by the start of a heading: kind, namespace
 }
 
 
-class _Entry(NamedTuple):
-    group: str
-    folder: str
-    kind: str
-    namespace: str
-    text: str
-
-
 def default_path(environment: Mapping[str, str]) -> str:
     """Return the folder of its memories."""
-    folder = environment.get(CODEX_FOLDER) or os.path.join(os.path.expanduser("~"), ".codex")
+    folder = environment.get("CODEX_HOME") or os.path.join(os.path.expanduser("~"), ".codex")
     return os.path.join(folder, "memories")
 
 
@@ -59,45 +49,34 @@ def read_handbook(folder: str) -> SourceReading:
     if text_and_time is None:
         raise UsageError(f"{file} {next(iter(reading.left_out))}", "look whether it is the file you mean")
     text, changed_ms = text_and_time
-    for entry in _parse_entries(text):
-        owner = reading.repository or _owner_of(entry.folder)
-        if entry.folder and owner is None:
-            reading.left_out[f"is of a folder that is not here ({entry.folder})"] += 1
+    for group, entry_folder, kind, namespace, entry_text in _parse_entries(text):
+        owner = reading.repository or _owner_of(entry_folder)
+        if entry_folder and owner is None:
+            reading.left_out[f"is of a folder that is not here ({entry_folder})"] += 1
             continue
-        content = f"{entry.group}: {entry.text}"
+        content = f"{group}: {entry_text}"
         location = f"{HANDBOOK}#{hash_content(content)[:12]}"  # entries have no names, and their order changes
-        reading.add(entry.kind, location, content, changed_ms, owner, namespace=entry.namespace, trust=AGENT)
+        reading.add(kind, location, content, changed_ms, owner, namespace=namespace, trust=AGENT)
     if not _GROUP.search(text) and text.strip():
         reading.add_document("note", HANDBOOK, text.strip(), changed_ms, None, namespace="learnings", trust=AGENT)
     return reading
 
 
 def _owner_of(folder: str) -> str | None:
-    """Return the identity of a folder's project, else the folder itself; None for a missing folder."""
     if not folder or not os.path.isdir(folder):
         return None
     return project_identity(project.find_project(folder)) or os.path.realpath(folder)
 
 
-def _parse_entries(text: str) -> Iterator[_Entry]:
-    """Yield the bullets of the handbook's sections; its tasks only link to recaps."""
-    for group, block in _split_at_headings(_GROUP, text):
+def _parse_entries(text: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield group, folder, kind, namespace and text of the handbook's bullets; its tasks only link to recaps."""
+    for group, block in split_at_headings(_GROUP, text):
         folder_line = _FOLDER.search(block)
         folder = os.path.expanduser(folder_line[1].strip().strip("`\"'")) if folder_line else ""
-        for heading, section in _split_at_headings(_HEADING, block):
-            kind_and_namespace = next(
-                (kind_and_namespace for start, kind_and_namespace in _SECTIONS.items() if heading.lower().startswith(start)),
-                None,
-            )
-            if kind_and_namespace:
+        folder = folder if os.path.isabs(folder) else ""
+        for heading, section in split_at_headings(_HEADING, block):
+            name = heading[1].strip().lower()
+            for kind, namespace in [value for start, value in _SECTIONS.items() if name.startswith(start)]:
                 for bullet in _BULLET.finditer(section):
-                    entry_text = _TASK.sub("", " ".join(bullet[1].split())).strip()
-                    if entry_text:
-                        yield _Entry(group, folder if os.path.isabs(folder) else "", *kind_and_namespace, entry_text)
-
-
-def _split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
-    headings = list(heading.finditer(text))
-    ends = [later.start() for later in headings[1:]] + [len(text)]
-    for match, end in zip(headings, ends, strict=False):  # a text can have no heading
-        yield match[1].strip(), text[match.end() : end]
+                    if entry_text := _TASK.sub("", " ".join(bullet[1].split())).strip():
+                        yield group[1].strip(), folder, kind, namespace, entry_text

@@ -13,7 +13,6 @@ from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store.project import Project
 
 ADR = "adr"
-ADR_TOOLS_FILE = ".adr-dir"  # at the repository's root: names the folder, as `adr init FOLDER` writes it
 MAX_FOLDER_NAME = 4_096  # bytes of .adr-dir
 _PARENTS = ("", "doc/", "docs/", "docs/architecture/", "doc/architecture/", "architecture/", "docs/dev/", "docs/development/")
 _NAMES = ("adr", "adrs", ".adr", "decisions", "decision-records", "architecture-decisions", "architecture-decision-records")
@@ -22,16 +21,12 @@ _FOLDERS = frozenset(parent + name for parent in _PARENTS for name in _NAMES)
 
 def find_record_folders(root: str) -> list[str]:
     """Return the folders of a repository that hold decision records, relative to its root."""
-    configured = _configured_folder(root)
-    paths = dict.fromkeys([configured] if configured else [])
-    paths.update(dict.fromkeys(_find_usual_folders(root, "")))
-    return list(paths)
+    return list(dict.fromkeys([*filter(None, [_configured_folder(root)]), *_find_usual_folders(root, "")]))
 
 
 def _configured_folder(root: str) -> str:
-    """Return the folder in the file of adr-tools, "" for none in this repository."""
     try:
-        name = read_regular(os.path.join(root, ADR_TOOLS_FILE), MAX_FOLDER_NAME).decode("utf-8").strip()
+        name = read_regular(os.path.join(root, ".adr-dir"), MAX_FOLDER_NAME).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
     path = os.path.normpath(os.path.join(root, name)) if name and name.isprintable() else ""
@@ -40,7 +35,6 @@ def _configured_folder(root: str) -> str:
 
 
 def _find_usual_folders(root: str, below: str) -> Iterator[str]:
-    """Yield the folders with usual names, in any case. below: the searched folder, with its slash."""
     try:
         names = sorted(os.listdir(os.path.join(root, below)))
     except OSError:
@@ -58,7 +52,7 @@ def read_decision_records(here: Project, only: str | None = None) -> SourceReadi
     reading = SourceReading(ADR, f"{here.identity}/")
     reading.is_whole = False  # records are archived by their files, as all Markdown
     record_folders = (
-        [os.path.abspath(only)] if only else [os.path.join(here.root, folder) for folder in find_record_folders(here.root)]
+        [os.path.abspath(only)] if only else [os.path.join(here.root, name) for name in find_record_folders(here.root)]
     )
     if not record_folders or (only and not os.path.isdir(only)):
         raise UsageError(f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")

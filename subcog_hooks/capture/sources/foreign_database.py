@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from urllib.parse import quote
 
 import apsw
@@ -38,17 +39,15 @@ MAX_SQLITE_MESSAGE = 200  # characters of a message of SQLite
 _CHECK_FILE = "look whether it is the file you mean"
 
 
+@dataclass(slots=True)
 class ForeignDatabase:
     """An open database of another program. Every method raises UsageError if SQLite fails."""
 
-    __slots__ = ("_bytes", "_connection", "_path", "_reading", "_rows")
-
-    def __init__(self, connection: apsw.Connection, path: str, reading: SourceReading) -> None:
-        self._connection = connection
-        self._path = path
-        self._reading = reading
-        self._bytes = 0
-        self._rows = 0
+    _connection: apsw.Connection
+    _path: str
+    _reading: SourceReading
+    _bytes: int = 0
+    _rows: int = 0
 
     def require_table(self, table: str, program: str) -> None:
         """Raise UsageError if a table of the program's database is missing."""
@@ -58,10 +57,7 @@ class ForeignDatabase:
     def select_rows(
         self, table: str, columns: tuple[str, ...], wanted: tuple[str, tuple[str, ...]] | None = None
     ) -> Iterator[Mapping[str, object]]:
-        """Yield the rows of a table with its existing columns; none if the table is missing.
-
-        wanted: a column and the values to select. A row with a text that is too long is left out and counted.
-        """
+        """Yield a table's rows with its existing columns, without too long texts. wanted: a column and the values to select."""
         existing = self._columns(table)
         chosen = [column for column in columns if column in existing]
         if not chosen or (wanted and wanted[0] not in existing):
@@ -84,7 +80,8 @@ class ForeignDatabase:
                     self._reading.left_out[f"has a text of more than {MAX_FOREIGN_TEXT:,} bytes"] += 1
                     continue
                 self._count_row(row)
-                yield {name: _decode_value(value) for name, value in zip(chosen, row, strict=True)}
+                texts = (value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in row)
+                yield dict(zip(chosen, texts, strict=True))
         except _FAULTS as error:
             raise _as_usage_error(self._path, f"behind row {number} of its table {table}", error) from error
 
@@ -102,18 +99,13 @@ class ForeignDatabase:
         self._rows += 1
         self._bytes += sum(len(value) for value in row if isinstance(value, bytes))
         if self._rows > MAX_FOREIGN_ROWS or self._bytes > MAX_FOREIGN_TEXTS:
-            raise UsageError(
-                f"{self._path} has more than {MAX_FOREIGN_ROWS:,} rows or {MAX_FOREIGN_TEXTS:,} bytes of text",
-                "delete there what you do not need",
-            )
+            size = f"{MAX_FOREIGN_ROWS:,} rows or {MAX_FOREIGN_TEXTS:,} bytes of text"
+            raise UsageError(f"{self._path} has more than {size}", "delete there what you do not need")
 
 
 @contextmanager
 def open_database(path: str, reading: SourceReading, usual: str = "") -> Iterator[ForeignDatabase]:
-    """Open another program's database. Raises UsageError if it is none, is locked, or is damaged.
-
-    It is not opened as immutable, so that its writer's log counts. usual: the person's own folder for it.
-    """
+    """Open another program's database beside its writer. Raises UsageError if it is none, is locked, or is damaged."""
     if not os.path.isfile(path):
         raise UsageError(f"{path} is not there", "name the file: subcog import --from SOURCE FILE")
     for beside in (path + ending for ending in _SIDE_FILES):
@@ -148,7 +140,6 @@ def _connect(path: str) -> apsw.Connection:
 
 
 def _as_usage_error(path: str, location: str, error: Exception) -> UsageError:
-    """Convert an exception of SQLite to a UsageError. location: in the file."""
     if isinstance(error, apsw.BusyError):
         return UsageError(f"{path} is locked", "end the program that uses it")
     if isinstance(error, apsw.InterruptError):
@@ -161,10 +152,6 @@ def _as_usage_error(path: str, location: str, error: Exception) -> UsageError:
         f"{path} is damaged {location}, or is no SQLite database: {' '.join(str(error).split())[:MAX_SQLITE_MESSAGE]}",
         "restore it from a backup, or import a copy mended by `sqlite3 FILE .recover`",
     )
-
-
-def _decode_value(value: object) -> object:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def row_name(row: Mapping[str, object]) -> str:

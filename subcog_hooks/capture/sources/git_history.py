@@ -4,8 +4,6 @@ A reason is the commit's subject and the paragraph with the reason. Few are take
 tuned by eye on three public histories; the misleading kinds are left out below.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -13,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import IO, NamedTuple
@@ -24,10 +23,6 @@ from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.llm.claude_client import NOT_RUN, Lifeline
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import PENDING, hash_content
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
 
 GIT = "git"
 MAX_REASONS = 300  # the newest commits; nobody reviews more
@@ -73,7 +68,7 @@ _CHANGE_OF_FILE = re.compile(  # an entry of a ChangeLog
 )
 
 
-def read_reasons(commits: Iterable[Commit], owner: str) -> SourceReading:
+def read_reasons(commits: Iterable["Commit"], owner: str) -> SourceReading:
     """Read the commits that give a reason. owner: the project's identity."""
     reading = SourceReading(GIT, f"{owner}/")
     reading.is_whole = False  # a commit beyond the limit is still right
@@ -121,7 +116,6 @@ def extract_reason(message: str) -> tuple[str, str]:
 
 
 def _split_message(message: str) -> tuple[str, list[str]]:
-    """Split a message into its subject line and its paragraphs of prose, each in one line."""
     blocks = [block for block in re.split(r"\n[ \t]*\n", message.replace("\r\n", "\n").strip()) if block.strip()]
     if blocks and _MERGE_SUBJECT.match(blocks[0]):
         blocks = blocks[1:]  # the title of the merged request follows
@@ -137,7 +131,7 @@ def _split_message(message: str) -> tuple[str, list[str]]:
         lines = [line for line in block.split("\n") if line.strip() and not _TRAILER.match(line)]
         if is_fenced or any(map(_CODE.match, lines)):
             continue
-        prose = (_drop_revert_note(text) for text in _join_lines(lines))
+        prose = (_REVERT_NOTE.sub("", text).strip() for text in _join_lines(lines))
         paragraphs += [text for text in prose if text and not _CHANGE_OF_FILE.match(text)]
     return subject, paragraphs
 
@@ -151,10 +145,6 @@ def _join_lines(lines: list[str]) -> list[str]:
     ]
 
 
-def _drop_revert_note(paragraph: str) -> str:
-    return _REVERT_NOTE.sub("", paragraph).strip()
-
-
 def _reason_kind(sentence: str, context: str) -> str:
     """Return how a sentence gives a reason, "" for none, a question or a guess. context: the sentence and the next one."""
     if not _is_firm(sentence) or sentence.endswith("?"):
@@ -164,12 +154,10 @@ def _reason_kind(sentence: str, context: str) -> str:
 
 
 def _is_firm(text: str) -> bool:
-    """Return whether a text is long enough for a reason, and does not hedge."""
     return len(text) >= MIN_REASON_LENGTH and len(text.split()) >= MIN_REASON_WORDS and not _HEDGE.search(text)
 
 
 def _surrounding_text(sentences: list[str], number: int, max_length: int) -> str:
-    """Return the part of a paragraph around a sentence that fits: earlier sentences first."""
     first = last = number
     while first > 0 and len(" ".join(sentences[first - 1 : last + 1])) <= max_length:
         first -= 1
@@ -224,7 +212,6 @@ def _can_block(path: str) -> bool:
 
 
 def _find_special_files(root: str) -> Iterator[str]:
-    """Yield the entries of git's folders that are no plain files, and the included configurations."""
     folders = list(dict.fromkeys(project.git_folders(root)))
     configurations = [os.path.join(folder, name) for folder in folders for name in ("config", "config.worktree")]
     looked_at = 0
@@ -246,7 +233,6 @@ def _find_special_files(root: str) -> Iterator[str]:
 
 
 def _find_includes(configuration: str) -> Iterator[str]:
-    """Yield the files that a configuration of git includes, under any condition."""
     try:
         text = read_regular(configuration, MAX_GIT_CONFIG).decode("utf-8", "replace")
     except OSError:
@@ -309,7 +295,6 @@ def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -
 def _run_git_log(
     root: str, since: str | None, environment: Mapping[str, str], lifeline: Lifeline
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `git log` inside the context. Raises UsageError if it fails or takes too long."""
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):  # a repository can hold a program, too
         raise UsageError("git is not installed outside of this folder", "install it, or put it into PATH")
@@ -353,9 +338,8 @@ def _run_git_log(
         raise UsageError(f"the history was not read within {LIMIT_S:.0f} s", "give --since, such as --since 2025-01-01")
     if code:
         messages = complaint.decode("utf-8", "replace").strip().splitlines()
-        raise UsageError(
-            f"git log failed: {messages[0] if messages else f'exit code {code}'}", "look whether `git log` works here"
-        )
+        message = messages[0] if messages else f"exit code {code}"
+        raise UsageError(f"git log failed: {message}", "look whether `git log` works here")
 
 
 def _kill_git(process: subprocess.Popen[bytes]) -> None:
@@ -375,7 +359,6 @@ def _collect_errors(stream: IO[bytes], complaint: bytearray) -> None:
 
 
 def _split_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    """Yield the texts between NUL bytes, cut to MAX_COMMIT_MESSAGE bytes each."""
     text = bytearray()
     while piece := stream.read(READ_SIZE):
         first, *others = piece.split(b"\0")

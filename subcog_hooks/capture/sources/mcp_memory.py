@@ -9,41 +9,25 @@ from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import milliseconds_value, tags_value, text_value
-from subcog_hooks.capture.sources.source_reading import SourceReading
-from subcog_hooks.store.memory import AGENT, PENDING
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading
 
 MCP_MEMORY = "mcp-memory-service"
-MCP_MEMORY_FOLDER = "MCP_MEMORY_BASE_DIR"  # the environment variable that moves its folder
-MCP_MEMORY_FILES = ("MCP_MEMORY_SQLITE_PATH", "MCP_MEMORY_SQLITEVEC_PATH")  # the variables that move its file
 FILE = "sqlite_vec.db"
 
-_NO_TAG = "untagged"  # the program's tag for memories without tags
-_AGENT_TAG = "agent:"  # prefix of the tag with the agent that stored a memory over HTTP
 _HARVEST_TAGS = ("session-harvest", "harvest:")  # prefixes of the tags of memories that it extracted from sessions
-_GENERATED_TAGS = (
-    {"cluster", "compressed"},
-    {"association", "discovered"},
-    {"auto-generated"},
-)  # tags of its summaries and links
-_OWN_TAG = "harvest-tracker"  # tag of its own bookkeeping
-_NAMESPACES = {
-    "decision": "decisions",
-    "pattern": "patterns",
-    "convention": "patterns",
-    "reference": "context",
-    "context": "context",
-    "task": "progress",
-}
+_GENERATED_TAGS = ({"cluster", "compressed"}, {"association", "discovered"}, {"auto-generated"})  # tags of summaries and links
+_NAMESPACES = {"decision": "decisions", "pattern": "patterns", "convention": "patterns"}
+_NAMESPACES |= {"reference": "context", "context": "context", "task": "progress"}
 _COLUMNS = ("id", "content_hash", "content", "tags", "memory_type", "created_at", "deleted_at", "superseded_by")
 
 
 def default_path(environment: Mapping[str, str]) -> str:
     """Return the path of its database on this system."""
     home = os.path.expanduser("~")
-    for name in MCP_MEMORY_FILES:
+    for name in ("MCP_MEMORY_SQLITE_PATH", "MCP_MEMORY_SQLITEVEC_PATH"):
         if file := environment.get(name):
             return file
-    if folder := environment.get(MCP_MEMORY_FOLDER):
+    if folder := environment.get("MCP_MEMORY_BASE_DIR"):
         return os.path.join(folder, FILE)
     if sys.platform == "darwin":
         return os.path.join(home, "Library", "Application Support", "mcp-memory", FILE)
@@ -58,7 +42,7 @@ def read_mcp_memory(path: str) -> SourceReading:
     with foreign_database.open_database(path, reading, os.path.dirname(default_path({}))) as database:
         database.require_table("memories", MCP_MEMORY)
         for row in database.select_rows("memories", _COLUMNS):
-            tags = tuple(tag for tag in tags_value(row, "tags") if tag != _NO_TAG)
+            tags = tuple(tag for tag in tags_value(row, "tags") if tag != "untagged")
             if reason := _exclusion_reason(row, tags):
                 reading.left_out[reason] += 1
             else:
@@ -71,24 +55,16 @@ def _exclusion_reason(row: Mapping[str, object], tags: tuple[str, ...]) -> str:
         return "is deleted there"
     if text_value(row, "superseded_by"):
         return "is superseded there"
-    if _OWN_TAG in tags:
+    if "harvest-tracker" in tags:
         return "is a note of the program to itself"
     return "" if text_value(row, "content") else "is empty"
 
 
 def _add_memory(row: Mapping[str, object], tags: tuple[str, ...], reading: SourceReading) -> None:
     is_guessed = any(tag.startswith(_HARVEST_TAGS) for tag in tags) or any(made <= set(tags) for made in _GENERATED_TAGS)
-    is_agents = any(tag.startswith(_AGENT_TAG) for tag in tags)
-    trust, status = ("tool", PENDING) if is_guessed else (AGENT if is_agents else "import", "active")
+    is_agents = any(tag.startswith("agent:") for tag in tags)
+    author = BY_MACHINE if is_guessed else BY_AGENT if is_agents else BY_PERSON
     kind = text_value(row, "memory_type") or "note"
-    reading.add(
-        kind,
-        text_value(row, "content_hash") or str(row.get("id")),
-        text_value(row, "content"),
-        milliseconds_value(row, "created_at"),
-        None,
-        tags=tags,
-        namespace=_NAMESPACES.get(kind, "learnings"),
-        trust=trust,
-        status=status,
-    )
+    location = text_value(row, "content_hash") or str(row.get("id"))
+    content, at_ms = text_value(row, "content"), milliseconds_value(row, "created_at")
+    reading.add(kind, location, content, at_ms, None, tags=tags, namespace=_NAMESPACES.get(kind, "learnings"), **author)

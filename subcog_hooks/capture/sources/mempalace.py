@@ -12,38 +12,24 @@ from collections.abc import Mapping
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import text_value
-from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.store.memory import AGENT, PENDING
 from subcog_hooks.store.memory_checks import MAX_ENTRY
 
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"
-GRAPH_FILE = "knowledge_graph.sqlite3"
-PALACE_FOLDERS = (
-    "MEMPALACE_PALACE_PATH",
-    "MEMPALACE_PALACE",
-    "MEMPAL_PALACE_PATH",
-)  # the environment variables that move its folder
+PALACE_FOLDERS = ("MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE", "MEMPAL_PALACE_PATH")  # the variables that move its folder
 MAX_CONFIG = 1_000_000  # bytes of its config.json
 
-_DRAWERS = "mempalace_drawers"  # the collection of drawers; the other collection points to it
 _MINER = "mempalace"  # the miner's name, which files pieces of files and transcripts
 _MINED_ROOMS = {"decision": "decisions", "preference": "patterns"}  # rooms of mined decisions and preferences
 _NAMESPACES = {"decisions": "decisions", "preferences": "patterns", **_MINED_ROOMS}
-_KEYS = (
-    *("chroma:document", "wing", "room", "type", "added_by", "filed_at", "chunk_index", "parent_drawer_id"),
-    *("extract_mode", "ingest_mode"),
-)
-_FACT_COLUMNS = (
-    *("id", "subject", "predicate", "object", "valid_from", "valid_to"),
-    *("source_file", "adapter_name", "extracted_at"),
-)
+_KEYS = ("chroma:document", *"wing room type added_by filed_at chunk_index parent_drawer_id extract_mode ingest_mode".split())
+_FACT_COLUMNS = tuple("id subject predicate object valid_from valid_to source_file adapter_name extracted_at".split())
 
 
 def _config_folder(environment: Mapping[str, str]) -> str:
-    """Return the folder of its configuration: the older one if it exists, else the system's convention."""
     home = os.path.expanduser("~")
     older = os.path.join(home, ".mempalace")
     if folder_name := environment.get("MEMPALACE_CONFIG_DIR", "").strip():
@@ -78,7 +64,7 @@ def read_palace(path: str) -> SourceReading:
     reading = SourceReading(MEMPALACE)
     file = database_path(path)
     palace = os.path.dirname(os.path.abspath(file))
-    graphs = [os.path.join(folder, GRAPH_FILE) for folder in (palace, os.path.dirname(palace))]
+    graphs = [os.path.join(folder, "knowledge_graph.sqlite3") for folder in (palace, os.path.dirname(palace))]
     if not os.path.isfile(file):
         raise UsageError(f"{path} has no {PALACE_FILE}", "name the palace: subcog import --from mempalace FOLDER")
     _read_drawers(file, reading)
@@ -87,21 +73,16 @@ def read_palace(path: str) -> SourceReading:
     return reading
 
 
-# ---- drawers --------------------------------------------------------------------------------------------------------------
-
-
 def _read_drawers(file: str, reading: SourceReading) -> None:
     with foreign_database.open_database(file, reading, _config_folder({})) as database:
         database.require_table("embedding_metadata", MEMPALACE)
-        ids = {row.get("id") for row in database.select_rows("collections", ("id",), ("name", (_DRAWERS,)))}
+        ids = {row.get("id") for row in database.select_rows("collections", ("id",), ("name", ("mempalace_drawers",)))}
         segments = {
             row.get("id") for row in database.select_rows("segments", ("id", "collection")) if row.get("collection") in ids
         }
-        names = {
-            row.get("id"): text_value(row, "embedding_id")
-            for row in database.select_rows("embeddings", ("id", "segment_id", "embedding_id"))
-            if row.get("segment_id") in segments
-        }
+        embeddings = database.select_rows("embeddings", ("id", "segment_id", "embedding_id"))
+        own = (row for row in embeddings if row.get("segment_id") in segments)
+        names = {row.get("id"): text_value(row, "embedding_id") for row in own}
         drawers: defaultdict[object, dict[str, object]] = defaultdict(dict)
         for row in database.select_rows("embedding_metadata", ("id", "key", "string_value", "int_value"), ("key", _KEYS)):
             if row.get("id") in names:
@@ -123,9 +104,7 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
     first = pieces[0]
     room = text_value(first, "room")
     is_mined = text_value(first, "added_by") == _MINER or bool(text_value(first, "ingest_mode"))
-    content = "".join(
-        str(piece.get("chroma:document") or "") for piece in pieces
-    ).strip()  # agents' drawers are cut without overlap
+    content = "".join(str(piece.get("chroma:document") or "") for piece in pieces).strip()  # they are cut without overlap
     if room == "_registry":
         reading.left_out["is an entry of its register"] += 1
     elif text_value(first, "type") == "diary_entry" or room == "diary":
@@ -135,21 +114,11 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
     elif not content:
         reading.left_out["is empty"] += 1
     else:
-        wing = text_value(first, "wing")
-        reading.add_document(
-            f"drawer in {room}" if room else "drawer",
-            name,
-            content,
-            markdown.parse_date_ms(text_value(first, "filed_at")) or 0,
-            None,
-            namespace=_NAMESPACES.get(room, "learnings"),
-            tags=tuple(tag for tag in dict.fromkeys((wing, room)) if 0 < len(tag) <= MAX_ENTRY),
-            trust="tool" if is_mined else AGENT,
-            status=PENDING if is_mined else "active",
-        )
-
-
-# ---- facts ----------------------------------------------------------------------------------------------------------------
+        tags = tuple(tag for tag in dict.fromkeys((text_value(first, "wing"), room)) if 0 < len(tag) <= MAX_ENTRY)
+        at_ms = markdown.parse_date_ms(text_value(first, "filed_at")) or 0
+        kind, namespace = f"drawer in {room}" if room else "drawer", _NAMESPACES.get(room, "learnings")
+        author = BY_MACHINE if is_mined else BY_AGENT
+        reading.add_document(kind, name, content, at_ms, None, namespace=namespace, tags=tags, **author)
 
 
 def _read_facts(file: str, reading: SourceReading) -> None:
@@ -163,13 +132,7 @@ def _read_facts(file: str, reading: SourceReading) -> None:
             fact = " ".join(f"{subject} {text_value(row, 'predicate').replace('_', ' ')} {target}".split())
             is_mined = bool(text_value(row, "source_file") or text_value(row, "adapter_name"))
             since = text_value(row, "valid_from")
-            reading.add(
-                "fact",
-                f"triples/{text_value(row, 'id')}",
-                f"{fact} (since {since})" if since else fact,
-                markdown.parse_date_ms(since or text_value(row, "extracted_at")) or 0,
-                None,
-                namespace="context",
-                trust="tool" if is_mined else AGENT,
-                status=PENDING if is_mined else "active",
-            )
+            at_ms = markdown.parse_date_ms(since or text_value(row, "extracted_at")) or 0
+            fact += f" (since {since})" if since else ""
+            author = BY_MACHINE if is_mined else BY_AGENT
+            reading.add("fact", f"triples/{text_value(row, 'id')}", fact, at_ms, None, namespace="context", **author)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_identity, read_source_text, split_at_headings
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
@@ -17,18 +17,16 @@ from subcog_hooks.store.memory import PENDING
 from subcog_hooks.store.project import Project
 
 MEMSEARCH = "memsearch"
-MEMSEARCH_FOLDER = "MEMSEARCH_DIR"  # the environment variable that moves its folder
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})\.md$")
 _TURN = re.compile(r"^#{2,3} (?:Session |Memory Compact )?(\d{2}:\d{2})[ \t]*$", re.MULTILINE)
 _COMPACT = re.compile(r"^## Memory Compact ", re.MULTILINE)
 _ANCHOR = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FAILED_SUMMARY = "- Memory summary unavailable"
 
 
 def default_path(environment: Mapping[str, str], here: Project | None) -> str:
     """Return the folder with its notes about the current project, "" outside of any."""
-    folder = environment.get(MEMSEARCH_FOLDER) or (os.path.join(here.root, ".memsearch") if here else "")
+    folder = environment.get("MEMSEARCH_DIR") or (os.path.join(here.root, ".memsearch") if here else "")
     return os.path.join(folder, "memory") if folder else ""
 
 
@@ -61,7 +59,7 @@ def _add_day(name: str, text: str, owner: str | None, reading: SourceReading) ->
     seen: Counter[str] = Counter()
     for time, kind, summary in _parse_turns(text):
         seen[time] += 1
-        if summary.startswith(_FAILED_SUMMARY):
+        if summary.startswith("- Memory summary unavailable"):
             reading.left_out["is a summary that failed"] += 1
         elif summary:
             location = f"{name}#{time}#{seen[time]}"
@@ -71,15 +69,11 @@ def _add_day(name: str, text: str, owner: str | None, reading: SourceReading) ->
 
 def _parse_turns(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield the turns of a day: the time, the kind (a turn or a summary of several), and the text."""
-    headings = list(_TURN.finditer(text))
-    ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    for heading, end in zip(headings, ends, strict=False):  # a day can have no turn
-        kind = "summary" if _COMPACT.match(heading[0]) else "turn"
-        yield heading[1], kind, _ANCHOR.sub("", text[heading.end() : end]).strip()
+    for heading, body in split_at_headings(_TURN, text):
+        yield heading[1], "summary" if _COMPACT.match(heading[0]) else "turn", _ANCHOR.sub("", body).strip()
 
 
 def _turn_time_ms(name: str, time: str) -> int:
-    """Return the time of a turn: the day from the file name, the hour from its heading, in an unknown zone."""
     try:
         return int(datetime.strptime(f"{name[:10]} {time}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp() * 1000)
     except ValueError:

@@ -36,22 +36,19 @@ SOURCES = {
     "windsurf": RuleSource((".windsurf/rules/*.md", ".windsurfrules"), ("globs", "glob"), ("trigger", "always_on")),
     "gemini": RuleSource(("GEMINI.md",)),
 }
-MATCH_ALL_GLOBS = ("**", "**/*", "*")  # globs that match every file
-_RULE_FOLDERS = frozenset((".cursor", ".github", ".windsurf"))  # folders that hold rules
 
 
 def find_rule_files(name: str, root: str) -> list[str]:
     """Return a tool's rule files in a repository, sorted."""
     return sorted(
         os.path.join(root, folder, file)
-        for folder, files in walk_folders(root, _RULE_FOLDERS)
+        for folder, files in walk_folders(root, frozenset((".cursor", ".github", ".windsurf")))
         for file in files
         if any(_matches_pattern(pattern, folder, file) for pattern in SOURCES[name].files)
     )
 
 
 def _matches_pattern(pattern: str, folder: str, file: str) -> bool:
-    """Return whether a source's pattern matches a file; a pattern without a slash is a name at the root."""
     name = pattern.rpartition("/")[2]
     if not file.endswith(name.lstrip("*")):
         return False
@@ -73,7 +70,7 @@ def read_rule_files(name: str, root: str, owner: str) -> SourceReading:
 def _add_rules(source: RuleSource, location: str, text: str, changed_ms: int, owner: str, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
     patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in split_globs(value)]
-    paths = [pattern for pattern in dict.fromkeys(patterns) if pattern not in MATCH_ALL_GLOBS]
+    paths = [pattern for pattern in dict.fromkeys(patterns) if pattern not in ("**", "**/*", "*")]
     if folder_glob := _folder_glob(location):
         paths = paths or [folder_glob]
     for pattern in list(paths):
@@ -89,21 +86,11 @@ def _add_rules(source: RuleSource, location: str, text: str, changed_ms: int, ow
     is_plain = not fields
     holds = not paths and (says_always or is_plain) and not source.is_ours  # the client loads its own rules already
     kind = "for files" if paths else "always" if holds else "when asked for"
-    reading.add_document(
-        kind,
-        location,
-        body.strip(),
-        changed_ms,
-        owner,
-        namespace="patterns",
-        paths=tuple(paths),
-        standing=True if holds else None,
-        trust="file",
-    )
+    values = {"namespace": "patterns", "paths": tuple(paths), "standing": True if holds else None, "trust": "file"}
+    reading.add_document(kind, location, body.strip(), changed_ms, owner, **values)
 
 
 def _folder_glob(location: str) -> str:
-    """Return the glob for the folder of a nested AGENTS.md or rule folder, "" at the root."""
     folder = location.partition("/.cursor/")[0] if "/.cursor/" in location else os.path.dirname(location)
     plain = "".join(f"[{character}]" if character in "*?[{" else character for character in folder)
     return f"{plain}/**" if folder and not folder.startswith(".") else ""

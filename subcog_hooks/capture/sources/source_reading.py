@@ -1,9 +1,10 @@
 """The contents of a source as its reader collects them: memories, folders and remarks."""
 
-from __future__ import annotations
-
 import os
+import re
 from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from subcog_hooks.capture import importing, markdown
@@ -13,14 +14,8 @@ from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import FILE, PENDING, SECTION_PREFIX, Memory, hash_content
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
-
-    from subcog_hooks.store.project import Project
+from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, Memory, hash_content
+from subcog_hooks.store.project import Project
 
 MAX_SEARCHED_FOLDERS = 5_000  # folders of a project that are searched
 MAX_FOLDER_DEPTH = 6  # levels of folders below the root
@@ -51,6 +46,9 @@ def walk_folders(root: str, hidden: AbstractSet[str] = frozenset()) -> Iterator[
 
 IN_REPOSITORY = "@"  # separates a source's name from the repository of its store
 
+# trust and status of a memory by its author; a machine's waits
+BY_PERSON, BY_AGENT = {"trust": "import", "status": "active"}, {"trust": AGENT, "status": "active"}
+BY_MACHINE = {"trust": "tool", "status": PENDING}
 _REPOSITORY_FIELDS = ("namespace", "tags", "expires_at")  # fields that a repository's file chooses
 
 
@@ -86,10 +84,7 @@ class SourceReading:
         self.origin = f"{self.name}:{self.within}"
 
     def begin_store(self, path: str, usual: str = "") -> None:
-        """Set the store of the next memories. Raises UsageError for a link out of its repository.
-
-        path: its file or folder; usual: the person's own folder for it, which holds no repository's store.
-        """
+        """Set the store of the next memories. usual: the person's own folder. Raises UsageError for a link that leads out."""
         self.repository = store_repository(path, usual)
         self.origin = f"{self.name}:{self.within}"
         if self.repository:  # the same location can be another memory in another store
@@ -106,25 +101,17 @@ class SourceReading:
         return any(source.startswith(origin + prefix) for origin in self._origins or {self.origin} for prefix in prefixes)
 
     def add(self, kind: str, location: str, content: str, at_ms: int, owner: str | None, **fields: object) -> None:
-        """Add a memory.
-
-        location: its stable name in the source; at_ms: milliseconds since the epoch; owner: the project's identity, None for
-        all projects.
-        """
+        """Add a memory. location: its stable name in the source; at_ms: since the epoch; owner: None for all projects."""
         origin = self.origin + location
         if self.repository:
             owner = self.repository
             fields = {name: value for name, value in fields.items() if name in _REPOSITORY_FIELDS}
             fields |= {"trust": FILE, "status": PENDING}
         memory = Memory(id=SECTION_PREFIX + hash_content(origin)[:12], content=content)
-        values = {
-            "scope": "project" if owner else "user",
-            "project": owner,
-            "source": f"{origin}:1",
-            "created_at": at_ms,
-            "updated_at": at_ms,
-        }
-        self.rows.append((origin, Row(memory.with_changes(**values, **fields), has_id=True, is_section=True)))
+        times = {"created_at": at_ms, "updated_at": at_ms}
+        scope = "project" if owner else "user"
+        memory = memory.with_changes(scope=scope, project=owner, source=f"{origin}:1", **times, **fields)
+        self.rows.append((origin, Row(memory, has_id=True, is_section=True)))
         self.kinds[kind] += 1
 
     def add_file(self, location: str, text: str, changed_ms: int, owner: str | None) -> None:
@@ -153,33 +140,41 @@ def read_source_text(path: str, reading: SourceReading, location: str | None = N
     The reason goes to `reading`. location: memories of this location then count as unread, not as gone; without it, none is
     gone.
     """
-    text_and_time = _read_markdown(path, reading)
-    if text_and_time is None and location is None:
+    text_and_time = _read_markdown(path)
+    if not isinstance(text_and_time, str):
+        return text_and_time
+    reading.left_out[text_and_time] += 1
+    if location is None:
         reading.is_whole = False
-    elif text_and_time is None and location is not None:
+    else:
         reading.unread.append(location)
-    return text_and_time
+    return None
 
 
-def _read_markdown(path: str, reading: SourceReading) -> tuple[str, int] | None:
+def _read_markdown(path: str) -> tuple[str, int] | str:
+    """Return the text of a file and the time of its last change, else the reason why it cannot be read."""
     try:
         raw = read_regular(path, MAX_MARKDOWN + 1)
         changed_ms = int(os.stat(path).st_mtime * 1000)
+        text = raw.decode("utf-8-sig") if len(raw) <= MAX_MARKDOWN else ""
+    except NotRegular:
+        return "is no regular file"
     except OSError as error:
-        reading.left_out["is no regular file" if isinstance(error, NotRegular) else f"cannot be read: {error.strerror}"] += 1
-        return None
-    if len(raw) > MAX_MARKDOWN:
-        reading.left_out[f"has more than {MAX_MARKDOWN:,} bytes"] += 1
-        return None
-    try:
-        text = raw.decode("utf-8-sig")
+        return f"cannot be read: {error.strerror}"
     except UnicodeDecodeError:
-        reading.left_out["is not UTF-8"] += 1
-        return None
-    if text.count("\n") > MAX_MARKDOWN_LINES:
-        reading.left_out[f"has more than {MAX_MARKDOWN_LINES:,} lines"] += 1
-        return None
-    return text, changed_ms
+        return "is not UTF-8"
+    if len(raw) > MAX_MARKDOWN:
+        return f"has more than {MAX_MARKDOWN:,} bytes"
+    too_many_lines = text.count("\n") > MAX_MARKDOWN_LINES
+    return f"has more than {MAX_MARKDOWN_LINES:,} lines" if too_many_lines else (text, changed_ms)
+
+
+def split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield each heading of a text, with the text up to the next one."""
+    headings = list(heading.finditer(text))
+    ends = [later.start() for later in headings[1:]] + [len(text)]
+    for match, end in zip(headings, ends, strict=False):  # a text can have no heading
+        yield match, text[match.end() : end]
 
 
 def store_repository(path: str, usual: str = "") -> str:
@@ -197,7 +192,6 @@ def store_repository(path: str, usual: str = "") -> str:
 
 
 def _nearest_root(path: str) -> str:
-    """Return the nearest folder above a path that is a repository, without following links; "" for none."""
     folder = os.path.dirname(path)
     while not os.path.lexists(os.path.join(folder, ".git")):
         if folder == os.path.dirname(folder):

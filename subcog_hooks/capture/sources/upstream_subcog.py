@@ -17,18 +17,12 @@ from subcog_hooks.store.memory import PENDING
 UPSTREAM = "subcog"
 INDEX_FILE = "index.db"
 
-_AUTOMATIC_SOURCES = (
-    "auto-capture",
-    "auto-captured",
-    "pre-compact",
-    "precompact",
-)  # tags and sources of memories that were captured automatically
-_SYSTEM_NAMESPACES = ("help", "prompts")  # namespaces that hold no memories
-_USER_DOMAIN = "user"  # the domain of memories about no project
+# tags and sources of memories that were captured automatically
+_AUTOMATIC_SOURCES = ("auto-capture", "auto-captured", "pre-compact", "precompact")
 _TEXTS = "memories_fts_content"  # the table behind the full-text table: c0 is the id, c1 the content
 _COLUMNS = (
-    *("id", "namespace", "domain", "project_id", "branch", "file_path", "status", "created_at", "tags", "source"),
-    *("tombstoned_at", "expires_at", "is_summary", "content"),
+    *"id namespace domain project_id branch file_path status created_at tags source tombstoned_at expires_at".split(),
+    *("is_summary", "content"),
 )
 
 
@@ -62,7 +56,7 @@ def _exclusion_reason(row: Mapping[str, object], content: str) -> str:
     status = text_value(row, "status").lower() or "active"
     if status not in ("active", PENDING) or row.get("tombstoned_at") is not None:
         return f"is {status if status != 'active' else 'tombstoned'} there"
-    if text_value(row, "namespace") in _SYSTEM_NAMESPACES:
+    if text_value(row, "namespace") in ("help", "prompts"):
         return "is a help text or a prompt"
     if row.get("is_summary"):
         return "is a summary of others"
@@ -75,22 +69,15 @@ def _add_memory(row: Mapping[str, object], content: str, reading: SourceReading)
     tags = tags_value(row, "tags")
     name, kind = text_value(row, "project_id"), text_value(row, "namespace") or "learnings"
     domain = text_value(row, "domain")
-    is_caught = (
-        any(tag.lower() in _AUTOMATIC_SOURCES for tag in tags) or text_value(row, "source").lower() in _AUTOMATIC_SOURCES
-    )
-    is_waiting = is_caught or text_value(row, "status").lower() == PENDING
-    expires = milliseconds_value(row, "expires_at") or None
+    is_caught = not {tag.lower() for tag in (*tags, text_value(row, "source"))}.isdisjoint(_AUTOMATIC_SOURCES)
     file = text_value(row, "file_path")
-    reading.add(
-        kind,
-        text_value(row, "id") or str(row.get("id")),
-        content,
-        milliseconds_value(row, "created_at"),
-        project.resolve_identity(name) if name else None,
-        namespace=kind,
-        tags=tags if domain in ("", "project", _USER_DOMAIN) else (*tags, domain),
-        paths=(file,) if file and not os.path.isabs(file) else (),
-        expires_at=expires,
-        trust="tool" if is_caught else "import",
-        status=PENDING if is_waiting else "active",
-    )
+    fields: dict[str, object] = {
+        "namespace": kind,
+        "tags": tags if domain in ("", "project", "user") else (*tags, domain),
+        "paths": (file,) if file and not os.path.isabs(file) else (),
+        "expires_at": milliseconds_value(row, "expires_at") or None,
+        "trust": "tool" if is_caught else "import",
+        "status": PENDING if is_caught or text_value(row, "status").lower() == PENDING else "active",
+    }
+    location, at_ms = text_value(row, "id") or str(row.get("id")), milliseconds_value(row, "created_at")
+    reading.add(kind, location, content, at_ms, project.resolve_identity(name) if name else None, **fields)
