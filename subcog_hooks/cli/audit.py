@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import typer
+from typer import Option
 
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import audit_view, auditing
@@ -36,23 +37,16 @@ def register(app: typer.Typer) -> None:
 
 def audit(
     transcripts: Annotated[
-        str | None,
-        typer.Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, and no list of prompts."),
+        str | None, Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, and no list of prompts.")
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")
-    ] = None,
+    since: Annotated[str | None, Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")] = None,
     learned: Annotated[
         bool,
-        typer.Option(
-            "--learned", help="Replay against the proposals that `learn` would have made by then, not against the store."
-        ),
+        Option("--learned", help="Replay against the proposals that `learn` would have made by then, not against the store."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    html: Annotated[
-        str | None, typer.Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")
-    ] = None,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Replay your past prompts, and show the memories that the hook would have added, their number and their cost.
 

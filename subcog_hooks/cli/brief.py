@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Group
 from rich.text import Text
+from typer import Option
 
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
@@ -33,13 +34,11 @@ def register(app: typer.Typer) -> None:
 
 
 def brief(
-    folder: Annotated[
-        Path | None, typer.Option("--cwd", metavar="DIR", help="Where the session begins; without it, here.")
-    ] = None,
+    folder: Annotated[Path | None, Option("--cwd", metavar="DIR", help="Where the session begins; without it, here.")] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the score of each memory, and the memories that come next.")
+        bool, Option("--explain", help="Show the score of each memory, and the memories that come next.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show the memories that a session here would begin with. The exit code is 1 when there are none.
 

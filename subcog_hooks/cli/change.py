@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
@@ -30,17 +31,14 @@ def register(app: typer.Typer) -> None:
 
 
 def edit(
-    id_: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of the memory, or its beginning.", autocompletion=completion.ids)
-    ],
-    content: Annotated[str | None, typer.Option("--content", metavar="TEXT", help="The new text.")] = None,
+    id_: Annotated[str, Argument(metavar="ID", help="The id of the memory, or its beginning.", autocompletion=completion.ids)],
+    content: Annotated[str | None, Option("--content", metavar="TEXT", help="The new text.")] = None,
     namespace: Annotated[
-        str | None,
-        typer.Option("--namespace", "-s", metavar="NAME", help="The new namespace.", autocompletion=completion.namespaces),
+        str | None, Option("--namespace", "-s", metavar="NAME", help="The new namespace.", autocompletion=completion.namespaces)
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--tag",
             "-t",
             metavar="TAG",
@@ -49,40 +47,33 @@ def edit(
         ),
     ] = None,
     keyword: Annotated[
-        list[str] | None, typer.Option("--keyword", metavar="WORD", help="A keyword. They replace all old ones, as with --tag.")
+        list[str] | None, Option("--keyword", metavar="WORD", help="A keyword. They replace all old ones, as with --tag.")
     ] = None,
     trigger: Annotated[
-        list[str] | None,
-        typer.Option("--trigger", metavar="REGEX", help="A trigger. They replace all old ones, as with --tag."),
+        list[str] | None, Option("--trigger", metavar="REGEX", help="A trigger. They replace all old ones, as with --tag.")
     ] = None,
     path: Annotated[
-        list[str] | None,
-        typer.Option("--path", metavar="GLOB", help="A glob of files. They replace all old ones, as with --tag."),
+        list[str] | None, Option("--path", metavar="GLOB", help="A glob of files. They replace all old ones, as with --tag.")
     ] = None,
     question: Annotated[
         list[str] | None,
-        typer.Option(
-            "--question", metavar="TEXT", help="A question that it answers. They replace all old ones, as with --tag."
-        ),
+        Option("--question", metavar="TEXT", help="A question that it answers. They replace all old ones, as with --tag."),
     ] = None,
-    no_questions: Annotated[bool, typer.Option("--no-questions", help="Take all of its questions away.")] = False,
+    no_questions: Annotated[bool, Option("--no-questions", help="Take all of its questions away.")] = False,
     when: Annotated[
-        list[str] | None,
-        typer.Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag."),
+        list[str] | None, Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag.")
     ] = None,
     standing: Annotated[
-        bool | None, typer.Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
+        bool | None, Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
     ] = None,
-    priority: Annotated[
-        int | None, typer.Option("--priority", metavar="NUMBER", min=0, max=100, help="The new priority.")
-    ] = None,
+    priority: Annotated[int | None, Option("--priority", metavar="NUMBER", min=0, max=100, help="The new priority.")] = None,
     trust: Annotated[
         str | None,
-        typer.Option("--trust", metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more."),
+        Option("--trust", metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more."),
     ] = None,
     status: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--status",
             metavar="STATUS",
             help="The new status: " + ", ".join(STATUSES) + ".",
@@ -91,18 +82,18 @@ def edit(
     ] = None,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="Move it to this project; `here` is the project of this folder.",
             autocompletion=completion.projects,
         ),
     ] = None,
-    user: Annotated[bool, typer.Option("--user", help="Make it count in all your projects.")] = False,
+    user: Annotated[bool, Option("--user", help="Make it count in all your projects.")] = False,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
+        str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
     ] = None,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Change a memory: by the options given, or in $EDITOR when there are none. An agent needs --as-user for
     the person's own memories.
@@ -189,21 +180,19 @@ def _owner_fields(project: str | None, *, user: bool) -> dict[str, object]:
 def forget(
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
+        Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
     ],
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Erase the text from the disk too. It cannot be brought back.")
-    ] = False,
+    purge: Annotated[bool, Option("--purge", help="Erase the text from the disk too. It cannot be brought back.")] = False,
     everywhere: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--everywhere",
             help="Purge it here, on the team's server and, when they next synchronise, on colleagues' machines that have it "
             "from there.",
         ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Purge several memories without a question.")] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Purge several memories without a question.")] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
     You are asked before several are purged. An agent needs --as-user for the person's own memories.
@@ -259,12 +248,10 @@ def _confirm_purge(memories: list[Memory]) -> None:
 
 def supersede(
     old: Annotated[
-        str, typer.Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
+        str, Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
     ],
-    new: Annotated[
-        str, typer.Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)
-    ],
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    new: Annotated[str, Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)],
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Replace one memory by another. The old one stays in the store, but the agent is no longer given it.
     An agent needs --as-user where the person wrote the old one.
@@ -292,10 +279,9 @@ def supersede(
 ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
 
 _Ids = Annotated[
-    list[str],
-    typer.Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
+    list[str], Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids)
 ]
-_AsUser = Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)]
+_AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 
 def _register_moves(app: typer.Typer) -> None:
@@ -316,9 +302,7 @@ def demote(
     ids: _Ids,
     project: Annotated[
         str,
-        typer.Option(
-            "--project", metavar="NAME", help="The project; without it, this folder's.", autocompletion=completion.projects
-        ),
+        Option("--project", metavar="NAME", help="The project; without it, this folder's.", autocompletion=completion.projects),
     ] = author.HERE,
     as_user: _AsUser = False,
 ) -> None:

@@ -8,6 +8,7 @@ import sys
 from typing import Annotated, NamedTuple
 
 import typer
+from typer import Option
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.support import context
@@ -39,11 +40,9 @@ def _print_version(wanted: bool) -> None:
 
 
 def _accept_common_options(
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print the result only, no remarks.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when a command fails.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
-    ] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print the result only, no remarks.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show the traceback when a command fails.")] = False,
+    version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Take the options of every command, so that typer lists them; `run_command_line` has acted on them before."""
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import tomlkit
 import typer
 from tomlkit.exceptions import TOMLKitError
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import author, completion, context
@@ -50,7 +51,7 @@ def path() -> None:
 def get(
     key: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings
         ),
     ],
@@ -84,20 +85,20 @@ def list_() -> None:
 def set_(
     key: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings
         ),
     ],
     value: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="VALUE",
             help="The new value; `default` removes the setting from the file.",
             autocompletion=completion.values,
         ),
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
 

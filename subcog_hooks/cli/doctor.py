@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import registration
@@ -95,15 +96,12 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    prompt: Annotated[
-        str | None, typer.Option("--prompt", metavar="PROMPT", help="Show the hook's answer to this prompt.")
-    ] = None,
+    prompt: Annotated[str | None, Option("--prompt", metavar="PROMPT", help="Show the hook's answer to this prompt.")] = None,
     memories: Annotated[
-        bool,
-        typer.Option("--memories", help="Look at the memories instead, and name each that could be tidied up, with a command."),
+        bool, Option("--memories", help="Look at the memories instead, and name each that could be tidied up, with a command.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object for a report of a fault: no memories, no prompts.")
+        bool, Option("--json", help="Print one JSON object for a report of a fault: no memories, no prompts.")
     ] = False,
 ) -> None:
     """Check the store, the index, models, permissions, settings and the hook, and show the hook's answer to a prompt.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment, enrichment_questions
@@ -38,20 +39,20 @@ def register(app: typer.Typer) -> None:
 def enrich(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[ID]...",
             help="The memories; without any, memories without questions, the newest first.",
             autocompletion=completion.ids,
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="The largest number of memories.")
+        int, Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="The largest number of memories.")
     ] = DEFAULT_LIMIT,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask, show the questions, and store nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Ask, show the questions, and store nothing.")] = False,
     conflicts: Annotated[
-        bool, typer.Option("--conflicts", help="Ask instead which memories contradict others that are near to them.")
+        bool, Option("--conflicts", help="Ask instead which memories contradict others that are near to them.")
     ] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Let a language model write the questions that memories answer, so that prompts in other words find them.
 

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
+from typer import Argument, Option
 
 from subcog_hooks.cli.support import context, inputs, searching
 from subcog_hooks.cli.support.output import DIM, pluralize, safe, terminal
@@ -96,14 +97,14 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     file: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FILE",
             help=f"Your queries as JSONL, or - for standard input. A line is {LINE_FORMAT}; "
             "without a project all are searched.",
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="Search as the hook does, without the neural model.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    fast: Annotated[bool, Option("--fast", help="Search as the hook does, without the neural model.")] = False,
 ) -> None:
     """Measure how well your own queries find your own memories, and try other shares of meaning (`fusion.alpha`).
 

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from subcog_hooks.cli import commands
 from subcog_hooks.cli.support import completion, help_texts
@@ -20,7 +21,7 @@ def register(app: typer.Typer) -> None:
 def explain_topic(
     topic: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="TOPIC", help="The topic to explain; without it, list the topics.", autocompletion=completion.topic_names
         ),
     ] = None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, TextIO
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
@@ -36,13 +37,11 @@ def register(app: typer.Typer) -> None:
 def import_(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="SOURCE", help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."
-        ),
+        Argument(metavar="SOURCE", help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."),
     ] = None,
     origin: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from",
             metavar="NAME",
             help=f"Import the notes of another program: {', '.join(catalogue.SOURCE_NAMES)}. `list` shows the notes that "
@@ -50,21 +49,19 @@ def import_(
         ),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="With --from git: only commits since then, as 2025-01-01.")
+        str | None, Option("--since", metavar="DATE", help="With --from git: only commits since then, as 2025-01-01.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
+        bool, Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
     ] = False,
     trust: Annotated[
         str,
-        typer.Option(
-            "--trust", metavar="WHO", help="Give `user` if you vouch for the file: then its trust and priorities are kept."
-        ),
+        Option("--trust", metavar="WHO", help="Give `user` if you vouch for the file: then its trust and priorities are kept."),
     ] = "import",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the memories that would come, and import nothing.")] = False,
-    user: Annotated[bool, typer.Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the memories that would come, and import nothing.")] = False,
+    user: Annotated[bool, Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
+    wait: Annotated[bool, Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Import memories from JSONL, from Markdown, or from another program (--from).
 
@@ -220,14 +217,14 @@ def _owners_text(report: ImportReport) -> str:
 
 
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
-    deleted: Annotated[bool, typer.Option("--deleted", help="Export the forgotten memories too.")] = False,
+    file: Annotated[str, Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
+    deleted: Annotated[bool, Option("--deleted", help="Export the forgotten memories too.")] = False,
     learned: Annotated[
-        bool, typer.Option("--learned", help="Export also the questions that were learned from your prompts (surfacing.learn).")
+        bool, Option("--learned", help="Export also the questions that were learned from your prompts (surfacing.learn).")
     ] = False,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="Export the memories of this project, for its repository; `here` is the project of this folder.",

@@ -6,6 +6,7 @@ import shutil
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks.cli.claude_code import claude_notes, hook_entries, registration, skills
 from subcog_hooks.cli.proposals import learning_runs
@@ -33,21 +34,18 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
-    user: Annotated[
-        bool, typer.Option("--user", help="Use your own settings, which count in every project (the default).")
-    ] = False,
+    user: Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")] = False,
     project: Annotated[
-        bool,
-        typer.Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH."),
+        bool, Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH.")
     ] = False,
     local: Annotated[
-        bool, typer.Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
+        bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
     ] = False,
     beside_plugin: Annotated[
-        bool, typer.Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
+        bool, Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
     ] = False,
-    no_skills: Annotated[bool, typer.Option("--no-skills", help="Register the hook alone, and bring no skills.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
+    no_skills: Annotated[bool, Option("--no-skills", help="Register the hook alone, and bring no skills.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Register the hook in Claude Code's settings, and show the change. The rest of the file stays as it is.
     On a terminal you are asked once whether sessions are to begin with a brief of your memories.
@@ -108,17 +106,14 @@ def _warn_about_path() -> None:
 
 
 def uninstall(
-    user: Annotated[
-        bool, typer.Option("--user", help="Use your own settings, which count in every project (the default).")
-    ] = False,
+    user: Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")] = False,
     project: Annotated[
-        bool,
-        typer.Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH."),
+        bool, Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH.")
     ] = False,
     local: Annotated[
-        bool, typer.Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
+        bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Take the hook out of Claude Code's settings. The file is then as it was before `init`, and the skills are gone.
     Your memories stay.

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions.lookup import bar_text
 from subcog_hooks.cli.support import context, inputs
@@ -35,15 +36,15 @@ def register(app: typer.Typer) -> None:
 
 def intent(
     prompt: Annotated[
-        list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt, or - to read it from standard input.")
+        list[str] | None, Argument(metavar="PROMPT", help="The prompt, or - to read it from standard input.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all details.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object with all details.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the words that counted, the LLM's answer, and the result of both.")
+        bool, Option("--explain", help="Show the words that counted, the LLM's answer, and the result of both.")
     ] = False,
     batch: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--batch",
             metavar="FILE",
             help='Read many prompts from a JSONL file, or - for standard input. A line is {"id", "prompt"}.',

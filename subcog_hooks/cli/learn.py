@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks.cli.proposals import asking, learning_runs
 from subcog_hooks.cli.support import author, context, embedding, progress
@@ -29,24 +30,20 @@ def register(app: typer.Typer) -> None:
 def learn(
     transcripts: Annotated[
         str | None,
-        typer.Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, not all of Claude Code's."),
+        Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, not all of Claude Code's."),
     ] = None,
     file: Annotated[
-        str | None,
-        typer.Option("--session", metavar="FILE", help="Read this transcript alone, also of a session that goes on."),
+        str | None, Option("--session", metavar="FILE", help="Read this transcript alone, also of a session that goes on.")
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the proposals, and store nothing.")] = False,
+    since: Annotated[str | None, Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the proposals, and store nothing.")] = False,
     use_llm: Annotated[
-        bool | None,
-        typer.Option("--llm/--no-llm", help="Ask the model of `llm.at_rest`, too; without either, as `llm.learn` says."),
+        bool | None, Option("--llm/--no-llm", help="Ask the model of `llm.at_rest`, too; without either, as `llm.learn` says.")
     ] = None,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print the proposals as JSON, a line each.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Erase all memories from sessions, kept or not.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget without a question.")] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_jsonl: Annotated[bool, Option("--jsonl", help="Print the proposals as JSON, a line each.")] = False,
+    forget: Annotated[bool, Option("--forget", help="Erase all memories from sessions, kept or not.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Propose memories from your prompts in Claude Code's sessions, in your own words.
 

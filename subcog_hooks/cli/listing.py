@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, condition_inputs, context, inputs
@@ -23,13 +24,11 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=1_000_000, help="How many memories.")
-    ] = 50,
-    page: Annotated[int, typer.Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,
+    limit: Annotated[int, Option("--limit", "-n", metavar="NUMBER", min=1, max=1_000_000, help="How many memories.")] = 50,
+    page: Annotated[int, Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,
     namespace: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--namespace",
             "-s",
             metavar="NAME",
@@ -39,7 +38,7 @@ def list_(
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--tag",
             "-t",
             metavar="TAG",
@@ -49,28 +48,28 @@ def list_(
     ] = None,
     keyword: Annotated[
         list[str] | None,
-        typer.Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there."),
+        Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there."),
     ] = None,
     trigger: Annotated[
         str | None,
-        typer.Option("--trigger", metavar="TEXT", help="Only memories with a trigger that matches this prompt or command."),
+        Option("--trigger", metavar="TEXT", help="Only memories with a trigger that matches this prompt or command."),
     ] = None,
     path: Annotated[
-        list[str] | None, typer.Option("--path", metavar="FILE", help="Only memories whose globs match this file.")
+        list[str] | None, Option("--path", metavar="FILE", help="Only memories whose globs match this file.")
     ] = None,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="List the memories of this project alone, without your memories for all projects.",
             autocompletion=completion.projects,
         ),
     ] = None,
-    all_projects: Annotated[bool, typer.Option("--all-projects", help="List the memories of all projects.")] = False,
+    all_projects: Annotated[bool, Option("--all-projects", help="List the memories of all projects.")] = False,
     status: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--status",
             metavar="STATUS",
             help="Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.",
@@ -78,11 +77,10 @@ def list_(
         ),
     ] = None,
     standing: Annotated[
-        bool,
-        typer.Option("--standing", help="Only memories that hold in every session, with how surely: 1.00 where you said so."),
+        bool, Option("--standing", help="Only memories that hold in every session, with how surely: 1.00 where you said so.")
     ] = False,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per memory, as `export` writes it.")] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Print only the ids, one per line.")] = False,
+    as_jsonl: Annotated[bool, Option("--jsonl", help="Print one JSON object per memory, as `export` writes it.")] = False,
+    ids: Annotated[bool, Option("--ids", help="Print only the ids, one per line.")] = False,
 ) -> None:
     """List memories, the newest first. The exit code is 1 when there are none.
 
@@ -169,8 +167,8 @@ def _matches_trigger(memory: Memory, text: str) -> bool:
 
 
 def show(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, its beginning, or a URN.", autocompletion=completion.ids)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, as `export` writes it.")] = False,
+    id_: Annotated[str, Argument(metavar="ID", help="The id, its beginning, or a URN.", autocompletion=completion.ids)],
+    as_json: Annotated[bool, Option("--json", help="Print it as JSON, as `export` writes it.")] = False,
 ) -> None:
     """Show one memory with all of its fields.
 

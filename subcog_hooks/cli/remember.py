@@ -4,6 +4,7 @@ import sys
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_memory
@@ -49,12 +50,10 @@ def register(app: typer.Typer) -> None:
 
 
 def remember(
-    text: Annotated[
-        list[str], typer.Argument(metavar="TEXT", help="The text to remember, or - to read it from standard input.")
-    ],
+    text: Annotated[list[str], Argument(metavar="TEXT", help="The text to remember, or - to read it from standard input.")],
     namespace: Annotated[
         str,
-        typer.Option(
+        Option(
             "--namespace",
             "-s",
             metavar="NAME",
@@ -64,17 +63,15 @@ def remember(
     ] = DEFAULT_NAMESPACE,
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", "-t", metavar="TAG", help="A tag; may be given several times.", autocompletion=completion.tags),
+        Option("--tag", "-t", metavar="TAG", help="A tag; may be given several times.", autocompletion=completion.tags),
     ] = None,
     keyword: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keyword", metavar="WORD", help="A word to find it by that is not in the text; may be given several times."
-        ),
+        Option("--keyword", metavar="WORD", help="A word to find it by that is not in the text; may be given several times."),
     ] = None,
     trigger: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--trigger",
             metavar="REGEX",
             help="Give it to the agent when a prompt or a command matches this regular expression (RE2). It matches inside "
@@ -83,7 +80,7 @@ def remember(
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--path",
             metavar="GLOB",
             help="Give it to the agent when a tool touches a file that matches this glob, such as src/db/** or *.sql.",
@@ -91,7 +88,7 @@ def remember(
     ] = None,
     when: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--when",
             metavar="CONDITION",
             help="Give it only while this holds: branch=main, prompts>=3, tool!=Bash, file~*.sql, or JSON. "
@@ -100,7 +97,7 @@ def remember(
     ] = None,
     question: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--question",
             metavar="TEXT",
             help="A question that it answers, in other words than its own; up to "
@@ -109,14 +106,14 @@ def remember(
     ] = None,
     standing: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--standing/--no-standing",
             help="Say that it holds in every session, or that it does not; otherwise its text tells.",
         ),
     ] = None,
     priority: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--priority",
             metavar="NUMBER",
             min=0,
@@ -124,10 +121,10 @@ def remember(
             help="With 90 or more it is always given when one of its triggers matches.",
         ),
     ] = None,
-    user: Annotated[bool, typer.Option("--user", help="Remember it for all your projects, not only this one.")] = False,
+    user: Annotated[bool, Option("--user", help="Remember it for all your projects, not only this one.")] = False,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="Remember it for this project, not for this folder's.",
@@ -135,15 +132,13 @@ def remember(
         ),
     ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
+        str | None, Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
     ] = None,
     supersedes: Annotated[
         str | None,
-        typer.Option(
-            "--supersedes", metavar="ID", help="The id of an older memory that it replaces.", autocompletion=completion.ids
-        ),
+        Option("--supersedes", metavar="ID", help="The id of an older memory that it replaces.", autocompletion=completion.ids),
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print the stored memory as JSON.")] = False,
+    json_: Annotated[bool, Option("--json", help="Print the stored memory as JSON.")] = False,
 ) -> None:
     """Remember a text.
 

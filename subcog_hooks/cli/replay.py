@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup
 from subcog_hooks.cli.decisions.decision_view import RIGHT, WRONG
@@ -35,15 +36,13 @@ def register(app: typer.Typer) -> None:
 def replay(
     decision: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="DECISION",
             help="The id of a decision, or its beginning; without it, the latest prompt's.",
             autocompletion=completion.decisions,
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with both decisions and their differences.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object with both decisions and their differences.")] = False,
 ) -> None:
     """Decide about an earlier prompt again, as the hook would today, and show the changes. Nothing is stored.
 

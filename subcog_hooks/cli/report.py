@@ -7,6 +7,7 @@ import typer
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
+from typer import Option
 
 from subcog_hooks.cli.decisions import decision_view
 from subcog_hooks.cli.support import context, inventory
@@ -28,10 +29,8 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    html: Annotated[
-        str | None, typer.Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")
-    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
 ) -> None:
     """Show the store: memories by project and namespace, its growth, and used, stale and waiting memories.
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
@@ -37,23 +38,19 @@ def register(app: typer.Typer) -> None:
 
 
 def review(
-    as_list: Annotated[bool, typer.Option("--list", help="List the waiting memories, a line each.")] = False,
+    as_list: Annotated[bool, Option("--list", help="List the waiting memories, a line each.")] = False,
     as_jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="Print the waiting memories as JSON, a line each, with similar memories.")
+        bool, Option("--jsonl", help="Print the waiting memories as JSON, a line each, with similar memories.")
     ] = False,
     accept: Annotated[
         list[str] | None,
-        typer.Option(
-            "--accept", metavar="ID", help="Keep this memory; may be given several times.", autocompletion=completion.ids
-        ),
+        Option("--accept", metavar="ID", help="Keep this memory; may be given several times.", autocompletion=completion.ids),
     ] = None,
     reject: Annotated[
         list[str] | None,
-        typer.Option(
-            "--reject", metavar="ID", help="Drop this memory; may be given several times.", autocompletion=completion.ids
-        ),
+        Option("--reject", metavar="ID", help="Drop this memory; may be given several times.", autocompletion=completion.ids),
     ] = None,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Ask about each memory that waits for your word: keep, edit, drop or merge it. Until then none is given to the agent.
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.cli.support.inputs import Value
@@ -35,9 +36,7 @@ def register(app: typer.Typer) -> None:
 
 @commands.command(name="set")
 def set_(
-    flags: Annotated[
-        list[str], typer.Argument(metavar="NAME=VALUE", help="A name and its value: true, false, a number or a text.")
-    ],
+    flags: Annotated[list[str], Argument(metavar="NAME=VALUE", help="A name and its value: true, false, a number or a text.")],
 ) -> None:
     """Set flags for all projects. NAME alone means NAME=true; a value in double quotes is a text.
 
@@ -58,10 +57,8 @@ def set_(
 
 @commands.command()
 def get(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One flag or fact; without it, all of this folder.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, or the value of NAME.")] = False,
+    name: Annotated[str | None, Argument(metavar="NAME", help="One flag or fact; without it, all of this folder.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object, or the value of NAME.")] = False,
 ) -> None:
     """Show the flags that you have set, and the facts that conditions can ask for in this folder.
 
@@ -97,8 +94,8 @@ def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
 
 @commands.command()
 def clear(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The names of the flags.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Remove all flags.")] = False,
+    names: Annotated[list[str] | None, Argument(metavar="NAME", help="The names of the flags.")] = None,
+    everything: Annotated[bool, Option("--all", help="Remove all flags.")] = False,
 ) -> None:
     """Remove flags: conditions that ask for them no longer hold. The exit code is 1 when none of them was set.
 
@@ -185,7 +182,7 @@ def _register_pause(app: typer.Typer) -> None:
 
 def pause(
     length: Annotated[
-        str | None, typer.Argument(metavar="LENGTH", help="How long: 30m, 2h, 1d. Without it, until `subcog resume`.")
+        str | None, Argument(metavar="LENGTH", help="How long: 30m, 2h, 1d. Without it, until `subcog resume`.")
     ] = None,
 ) -> None:
     """Silence the hook in every session, for a time or until `subcog resume`.

@@ -9,6 +9,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+from typer import Option
 
 from subcog_hooks.cli.decisions import decision_view, usage
 from subcog_hooks.cli.decisions.decision_view import GONE
@@ -85,8 +86,8 @@ def register(app: typer.Typer) -> None:
 
 
 def stats(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object by the names of the metrics.")] = False,
-    prometheus: Annotated[bool, typer.Option("--prometheus", help="Print the metrics in Prometheus' text format.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object by the names of the metrics.")] = False,
+    prometheus: Annotated[bool, Option("--prometheus", help="Print the metrics in Prometheus' text format.")] = False,
 ) -> None:
     """Show how often the hook gave memories, which ones, and how long it took.
 

@@ -5,6 +5,7 @@ import os
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup, remedies, wrong_and_missed
 from subcog_hooks.cli.decisions import wrong_and_missed as missed_memory
@@ -32,33 +33,33 @@ def register(app: typer.Typer) -> None:
 def why(
     decision: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="DECISION",
             help="The id of a decision, or its beginning; without it, the latest.",
             autocompletion=completion.decisions,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print its whole record as one JSON object.")] = False,
-    as_list: Annotated[bool, typer.Option("--list", "-l", help="List the latest decisions, one per line.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print its whole record as one JSON object.")] = False,
+    as_list: Annotated[bool, Option("--list", "-l", help="List the latest decisions, one per line.")] = False,
     limit: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--limit", "-n", metavar="NUMBER", min=1, max=1000, help=f"How many decisions to list; {DEFAULT_LIMIT} without it."
         ),
     ] = None,
     bad: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--bad",
             metavar="ID",
             help="Say that this memory did not fit the prompt: it will count less for prompts like it.",
             autocompletion=completion.ids,
         ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the arithmetic of the best memories' relevance.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Show the arithmetic of the best memories' relevance.")] = False,
     missed: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--missed",
             metavar="ID",
             help="Say that this memory was wanted there: the prompt becomes a question that it answers, if that brings it.",
@@ -66,12 +67,11 @@ def why(
         ),
     ] = None,
     tool: Annotated[
-        bool, typer.Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
+        bool, Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="With --bad or --missed: take it back.")] = False,
+    undo: Annotated[bool, Option("--undo", help="With --bad or --missed: take it back.")] = False,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing."),
+        bool, Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing.")
     ] = False,
 ) -> None:
     """Show why the hook gave memories to the agent, or why it was silent.
