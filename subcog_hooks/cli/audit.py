@@ -135,7 +135,6 @@ def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_
 
 
 def _replay_against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit:
-    """Replay prompts against the memories of today. Raises StoreError."""
     places = SessionFolders(left_out)
     with context.reading() as store:
         if store is not None:
@@ -146,7 +145,6 @@ def _replay_against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -
 
 
 def _replay_against_proposals(turns: Sequence[TypedTurn], files: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:
-    """Replay prompts against the proposals of `learn` at that time, as if all were kept. Raises StoreError."""
     places = SessionFolders(left_out)
     options = sessions.options_of_settings(None, dry_run=True)
     with progress.track_items("learning", sum(file.size for file in files)) as advance:

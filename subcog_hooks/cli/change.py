@@ -159,13 +159,11 @@ def edit(
 
 
 def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
-    """Return the memory with the trust of its new text: a text by an agent has an agent's trust."""
     is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
     return after.with_changes(trust=AGENT) if is_agents else after
 
 
 def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
-    """Return the values of a repeatable option: None without the option, none for one empty text."""
     return None if values is None else () if values == [""] else tuple(values)
 
 
@@ -234,7 +232,6 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
 
 
 def _confirm_purge(memories: list[Memory]) -> None:
-    """Ask whether all these memories may go. Raises UsageError if nobody can be asked, typer.Exit after a no."""
     if not terminal.interactive:
         raise UsageError(
             f"{len(memories)} memories would be purged, which cannot be undone", "give --yes, or purge them one by one"
@@ -335,7 +332,6 @@ def _move_memories(ids: list[str], owner: Mapping[str, object], *, as_user: bool
 
 
 def _warn_after_move(memory: Memory, store: Store) -> None:
-    """Name globs that now match files in all projects, and similar memories that are there already."""
     if memory.paths and memory.project is None:
         terminal.say(f"it still comes at {', '.join(map(safe, memory.paths))}, now in every project")
     for near in similar_to(memory, store):

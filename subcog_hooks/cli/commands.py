@@ -103,7 +103,6 @@ def run_command_line() -> None:
 
 
 def _call_command(arguments: list[str]) -> int:
-    """Run the command that the arguments name, and return its exit code. Raises the command's own errors."""
     try:
         app = build_app(_command_name(arguments))
         gc.enable()  # `__main__` has switched it off while modules are loaded
@@ -131,7 +130,6 @@ def _split_common_options(arguments: list[str]) -> tuple[list[str], set[str]]:
 
 
 def _report_usage_error(message: str, arguments: list[str]) -> None:
-    """Print typer's error, or the help of a group that was called without a command."""
     if message.startswith("Usage:"):
         terminal.result(message)
         return

@@ -154,7 +154,6 @@ def _forget_prompts() -> None:
 
 
 def _forget_learned_questions() -> None:
-    """Remove the questions that memories learned from prompts without the person's word."""
     from subcog_hooks.cli.proposals import teaching  # it loads recall
 
     if not os.path.exists(context.home().state_db):
@@ -165,7 +164,6 @@ def _forget_learned_questions() -> None:
 
 
 def _preview_threshold(min_relevance: float) -> None:
-    """Say how often the hook would have spoken to the last prompts with this threshold."""
     home = context.home()
     if not os.path.exists(home.state_db):
         return

@@ -158,7 +158,6 @@ def doctor(
 
 
 def _print_report(findings: Findings) -> None:
-    """Print the findings with the versions of subcog, Python and the system."""
     terminal.json(
         {
             "version": __version__,
@@ -189,7 +188,6 @@ def _check_home(home: Home, findings: Findings) -> None:
 
 
 def _check_leftovers(home: Home, findings: Findings) -> None:
-    """Name the copies of memories beside the store, and remove the leftovers of killed trials."""
     if removed := trial_folders.remove_abandoned(home):
         findings.note(f"{pluralize(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
     for folder, is_at_work in trial_folders.find_folders(home).items():
@@ -327,7 +325,6 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
 
 
 def _check_stale_files(store: Store, findings: Findings) -> None:
-    """Name the memories of this project whose globs match no file any more."""
     project = context.here()
     stale = stale_files.find_stale(store, project) if project else None
     if stale is None:
@@ -444,7 +441,6 @@ def _check_llm(home: Home, settings: loading.Settings, findings: Findings) -> bo
 
 
 def _check_background_llm(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    """Show which LLM background jobs ask, the texts that it is sent, and today's number of calls."""
     try:
         provider = providers.background_provider(settings, home)
     except ConfigError as error:
@@ -462,7 +458,6 @@ def _check_background_llm(home: Home, settings: loading.Settings, findings: Find
 
 
 def _check_left_processes(findings: Findings) -> None:
-    """Name the processes that an LLM's command line client has started and left running."""
     from subcog_hooks.cli.jobs.machine import find_leftover_processes  # psutil takes 20 ms to load
 
     for process in find_leftover_processes():
@@ -514,7 +509,6 @@ def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
 
 
 def _check_registration(findings: Findings) -> list[str] | None:
-    """Show who runs the hook, and return the command in the user's own settings, None without one."""
     look = registration.inspect_registration()
     for remark in look.remarks:
         if remark.kind == registration.BAD:
@@ -527,7 +521,6 @@ def _check_registration(findings: Findings) -> list[str] | None:
 
 
 def _make_trial_prompt(store: Store) -> str | None:
-    """Return a question about the newest memory that may be given here."""
     project = context.here()
     newest = store.select(Filter(audiences=audiences_of(*project.names) if project else audiences_of()), 1)
     return f"What did we decide about this: {' '.join(newest[0].content.split()[:PROMPT_WORDS])}?" if newest else None
@@ -574,7 +567,6 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
 
 
 def _explain_silence(home: Home, prompt: str) -> None:
-    """Print why the hook is silent on a prompt, with the nearest memories."""
     project = context.here()
     if not context.has_store(home):
         terminal.say("reason: there are no memories")

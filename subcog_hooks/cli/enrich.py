@@ -78,7 +78,6 @@ def enrich(
 
 
 def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
-    """Ask for questions, and store the valid ones. Raises ProviderError, StoreError, Exit without a memory."""
     batches = enrichment.batches_of(memories)
     count = sum(map(len, batches))
     if count < len(memories):
@@ -142,7 +141,6 @@ def _print_conflict(pair: Pair) -> None:
 
 
 def _find_named_or_newest(ids: Sequence[str], limit: int) -> list[Memory]:
-    """Return the memories with these ids; without ids, the newest. Raises NoMemory, UsageError."""
     with context.reading() as store:
         if store is None:
             return []
@@ -155,7 +153,6 @@ def _announce_calls(provider: Provider, subject: str, calls: int) -> None:
 
 
 def _may_ask(calls: CallBudget) -> bool:
-    """Count one more call if today's limit allows it. Return whether it does; say so if not."""
     is_allowed = calls.take(FULL_PACE)
     if not is_allowed:
         terminal.say(f"the {calls.daily_limit} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
@@ -170,7 +167,6 @@ def _find_memories(ids: Sequence[str], limit: int, state: State) -> list[Memory]
 
 
 def _find_named(ids: Sequence[str], store: Store) -> list[Memory]:
-    """Return the memories with these ids, each once. Raises NoMemory, UsageError."""
     named = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
     if inactive := [memory for memory in named if not memory.is_live(now_ms())]:
         raise UsageError(f"{inactive[0].id} is {inactive[0].status}, so nothing brings it", "name others")

@@ -134,7 +134,6 @@ def evaluate(
 
 
 def _read_queries(source: str) -> list[JudgedQuery]:
-    """Read the queries of a file. Raises UsageError that names the first invalid line, or an empty file."""
     rows = []
     for number, row in inputs.read_objects(source, LINE_FORMAT):
         query = _parse_query(row)
@@ -147,7 +146,6 @@ def _read_queries(source: str) -> list[JudgedQuery]:
 
 
 def _parse_query(row: Mapping[str, object]) -> JudgedQuery | None:
-    """Return the query of a line, None for an invalid line."""
     query, ids, project = row.get("query"), row.get("ids"), row.get("project") or ""
     if not isinstance(query, str) or not query.strip() or not isinstance(ids, list) or not isinstance(project, str):
         return None
@@ -193,7 +191,6 @@ def _compute_means(rankings: Sequence[Sequence[str]], rows: Sequence[JudgedQuery
 
 
 def _sweep_alphas(rows: Sequence[JudgedQuery], opened: Sources, settings: Settings) -> dict[float, Mean]:
-    """Return the mean nDCG at each value of fusion.alpha."""
     values_by_alpha: dict[float, list[float]] = {alpha: [] for alpha in ALPHAS}
     original = opened.tuning.alpha
     for row in rows:  # the outer loop, so that each query is embedded once

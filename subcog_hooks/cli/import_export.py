@@ -121,7 +121,6 @@ def _check_options(source: str | None, origin: str | None, since: str | None, tr
 
 
 def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> ImportOptions:
-    """Return the options of an import. Raises UsageError if an agent may not use them."""
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
@@ -140,7 +139,6 @@ def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bo
 
 @contextmanager
 def _report_interruption(store: Store) -> Iterator[None]:
-    """Say how many new memories are stored after Ctrl-C, and raise typer.Exit."""
     count_before = sum(store.counts().values())
     try:
         yield
@@ -197,7 +195,6 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
 
 
 def _report_hidden(report: ImportReport, *, dry_run: bool) -> None:
-    """Name the documents that call themselves superseded or rejected. Their memories are stored but not given."""
     hidden = sorted(report.hidden.items())
     for file, (title, status) in hidden[:MAX_HIDDEN]:
         remark = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words"
@@ -209,7 +206,6 @@ def _report_hidden(report: ImportReport, *, dry_run: bool) -> None:
 
 
 def _owners_text(report: ImportReport) -> str:
-    """Return the owners of the added memories, largest first, such as `for all your projects: 3`."""
     names = {"user": "for all your projects", "org": "for the organisation"}
     rest = len(report.owners) - MAX_OWNERS
     shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]

@@ -145,7 +145,6 @@ def uninstall(
 
 
 def _write_skills(scope: str, *, dry_run: bool) -> None:
-    """Write our skills into the client's folder beside these settings. Raises ConfigError, UsageError."""
     folder = registration.skills_folder(scope)
     if folder is None:
         return
@@ -190,14 +189,12 @@ def _find_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
 
 
 def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:
-    """Return the name of the settings that the options choose. Raises UsageError."""
     if sum((user, project, local)) > 1:
         raise UsageError("--user, --project and --local exclude each other", "give one of them")
     return registration.PROJECT if project else registration.LOCAL if local else registration.USER
 
 
 def _settings_file(scope: str) -> str:
-    """Return the path of these settings. Raises UsageError, also if it leads out of the repository."""
     files = registration.settings_files()
     if scope not in files:
         raise UsageError("this folder is in no repository", "go to the project, or use --user")
@@ -230,7 +227,6 @@ def _prepare_home() -> None:
 
 
 def _ask_for_brief() -> None:
-    """Ask once, on a terminal, whether sessions begin with a brief."""
     if not terminal.interactive or context.settings().is_set(BRIEF_CHARACTERS):
         return
     from subcog_hooks.cli.config import write_setting  # it loads tomlkit
@@ -246,7 +242,6 @@ def _ask_for_brief() -> None:
 
 
 def _ask_for_notes() -> None:
-    """Ask once, on a terminal, whether to import Claude Code's own notes, if there are any."""
     if not terminal.interactive or context.settings().is_set(NOTES_SETTING):
         return
     notes, projects, others = claude_notes.count_notes()
@@ -270,7 +265,6 @@ def _ask_for_notes() -> None:
 
 
 def _ask_for_sessions() -> None:
-    """Ask once, on a terminal, whether to learn from sessions, if there are any."""
     if not terminal.interactive or context.settings().is_set(SESSIONS_SETTING):
         return
     files = learning_runs.find_all_transcripts(None)

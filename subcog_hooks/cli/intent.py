@@ -79,7 +79,6 @@ def intent(
 
 @contextmanager
 def _open_sources() -> Iterator[tuple[State | None, Rarity | None]]:
-    """Yield the state, and the rarity of words in memories; None for a missing one. Creates no home."""
     home = context.home()
     state = None
     try:
@@ -191,7 +190,6 @@ def _explanation_rows(examined: Examined) -> list[RenderableType]:
 
 
 def _llm_summary(examined: Examined) -> str:
-    """Return the LLM's answer and its duration, or the reason for having none."""
     duration = "" if examined.llm_seconds is None else f" after {examined.llm_seconds * 1000:.0f} ms"
     reason = f": {safe(examined.llm_reason)}" if examined.llm_reason else ""
     if examined.answer is None:

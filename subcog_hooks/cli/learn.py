@@ -89,7 +89,6 @@ def learn(
 
 
 def _choose_model(use_llm: bool | None) -> Provider | None:
-    """Return the model to ask, None for none. Raises ProviderError if one is wanted but not configured."""
     settings = context.settings()
     if use_llm is False or (use_llm is None and not settings[LLM_LEARNS]):
         return None
@@ -104,7 +103,6 @@ def _choose_model(use_llm: bool | None) -> Provider | None:
 def _ask_model(
     files: Sequence[TranscriptFile], provider: Provider, options: LearningOptions, *, as_jsonl: bool
 ) -> list[WrittenProposal]:
-    """Ask a model about the sessions, and print and return its proposals. Raises ProviderError, StoreError."""
     asking.disclose(provider, files)
     with progress.track_items("asking", sum(transcript.size for transcript in files)) as advance:
         report = asking.ask_about_sessions(files, provider, options, progress=advance)
@@ -140,7 +138,6 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
 
 
 def _forget_sessions(*, is_sure: bool) -> None:
-    """Erase memories from sessions. Raises UsageError if nobody can be asked, typer.Exit without any."""
     home = context.home()
     with context.writing() as store:
         erased = [memory for memory in store.all(STATUSES) if is_from_session(memory)]

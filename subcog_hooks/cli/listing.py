@@ -142,7 +142,6 @@ def _select_page(
 
 
 def _make_filter(keywords: list[str], trigger: str | None, *, standing: bool) -> Callable[[Memory], bool] | None:
-    """Return the test for these options, None if they ask for nothing."""
     if not keywords and trigger is None and not standing:
         return None
     text = None if trigger is None else triggers.plain_text(inputs.readable(trigger))

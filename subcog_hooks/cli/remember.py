@@ -224,14 +224,12 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
 
 
 def _fields_to_add(memory: Memory, *, has_priority: bool) -> dict[str, object]:
-    """Return the fields that the options set, which a stored memory with the same text can take over."""
     values = {field: getattr(memory, field) for field in _MERGED_FIELDS}
     is_given = {"priority": has_priority, "standing": memory.standing is not None}
     return {field: value for field, value in values.items() if value or is_given.get(field)}
 
 
 def _add_fields(existing: Memory, fields: dict[str, object], store: Store) -> Memory:
-    """Add fields to a stored memory with the same text. Raises InvalidMemory as `edit` does."""
     if author.is_agent() and existing.trust == USER and merge_changes(existing, fields):
         raise author.needs_consent(f"{existing.id} has this text already and was written by the person")
     if merge_changes(existing, fields):

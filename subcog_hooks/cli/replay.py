@@ -78,7 +78,6 @@ def replay(
 
 
 def _replay_remarks(earlier: Decision) -> list[str]:
-    """Return remarks on inputs that differ from then, other than the store."""
     prompt = earlier.prompt or ""
     remarks = []
     if MASK in prompt:
@@ -94,7 +93,6 @@ def _replay_remarks(earlier: Decision) -> list[str]:
 
 
 def _decide_again(earlier: Decision, given_ids: set[str]) -> Decision:
-    """Return the hook's decision of today. Raises StoreError."""
     with context.reading() as store:
         if store is not None:
             context.index_of(store)  # a hook without an index is silent

@@ -99,7 +99,6 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
 
 
 def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
-    """Keep and drop memories by id, all or none. Raises NoMemory, UsageError."""
     if not accepted and not rejected:
         return
     with context.writing() as store:
@@ -123,7 +122,6 @@ def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
 
 
 def _find_waiting() -> tuple[list[Memory], list[OpenSuggestion]]:
-    """Return the waiting memories, and the suggestions. Raises Exit if there are neither, StoreError."""
     with context.reading() as store, suggested.open_state() as state:
         memories = waiting.find_waiting(store) if store else []
         suggestions = suggested.find_open(state, store) if store else []
@@ -172,8 +170,6 @@ def _origin_text(memory: Memory) -> str:
 
 
 class _ReviewSession:
-    """One run through the waiting memories, on a terminal."""
-
     def __init__(self, memories: list[Memory]) -> None:
         self._memories = memories
         self._position = 0
@@ -255,7 +251,6 @@ class _ReviewSession:
                 terminal.say(f"   {waiting.refuse_kind(kind)}; `subcog config set` changes it")
 
     def _apply_key(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
-        """Make the change of a key, and return it; None for an unknown key, or if nothing changed."""
         with context.writing() as store:
             if key == "k":
                 return waiting.accept(store, [memory])
@@ -331,7 +326,6 @@ class _ReviewSession:
 
 
 def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
-    """Ask about each suggested change until none is left or the person quits."""
     if suggestions:
         terminal.say(KEYS_OF_SUGGESTIONS)
     with suggested.open_state() as state:
@@ -352,8 +346,6 @@ def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
-    """Let the person edit a memory, and keep it. Return None if nothing was changed."""
-
     def keep_edited(stored: Memory) -> Memory:
         if stored.status != PENDING:
             raise UsageError(f"{stored.id} is {stored.status} by now", "another process was quicker")
@@ -378,7 +370,6 @@ def _say_keys() -> None:
 
 
 def _ask_about_source(name: str, setting: str) -> None:
-    """Ask whether later notes from this source go the same way, and store the answer as a setting."""
     verb = "keep" if setting == waiting.KEEP_FROM else "drop"
     terminal.say(f"   {verb} what a machine notes in {name} later, too, without a question? y or n")
     if next_key().lower() != "y":

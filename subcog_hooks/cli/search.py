@@ -79,7 +79,6 @@ search.__annotations__ = {parameter.name: parameter.annotation for parameter in 
 
 @contextmanager
 def _show_word_hits(look: searching.StoreSearch) -> Iterator[None]:
-    """Show the hits by words while the neural model is loaded; the answer replaces them."""
     first = look.by_words()
     if not first.hits or first.stage != VERY_HIGH:
         yield

@@ -311,7 +311,6 @@ def restore(
 
 
 def _find_own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> share_status.OwnChange:
-    """Return the change of the memory, or of its kept version, with this id or prefix. Raises UsageError."""
     named = [(name, change) for change in changes for name in (change.id, change.before.id) if name.startswith(id_)]
     changes_by_id = {change.id: change for name, change in named if name == id_} or {change.id: change for _, change in named}
     if not changes_by_id or not id_:

@@ -200,7 +200,6 @@ def quantile(histogram: Histogram, share: float) -> float | None:
 
 
 def _prometheus_text(family: Family, values: Values) -> str:
-    """Return a family in Prometheus' text format 0.0.4."""
     lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
     for metric in values.values():
         braced = f"{{{metric.labels}}}" if metric.labels else ""
@@ -275,7 +274,6 @@ def _usage_record(used: Usage, store_figures: StoreFigures, channels: Sequence[C
 
 
 def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[ChannelShare]) -> Iterator[RenderableType]:
-    """Yield the tables of decisions and memories, each with a sparkline of the last days."""
     since = "" if used.since is None else f" since {local_time(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < MIN_SPARKLINE_COLUMNS else (f"last {usage.DAYS} days",)
     table = _new_table(f"prompts{since}", "", "share", *days)
@@ -346,7 +344,6 @@ def _mean_text(value: float | None) -> str:
 
 
 def _pointer_table(by_family: dict[str, Values]) -> Iterator[RenderableType]:
-    """Yield the number of lines that pointed at memories, and of those opened."""
     given, opened = (by_family[family.name][""] for family in (LINES_GIVEN, LINES_OPENED))
     assert isinstance(given, Counter)
     assert isinstance(opened, Counter)
@@ -395,7 +392,6 @@ def _new_table(*columns: str) -> Table:
 
 
 def _add_row(table: Table, *cells: str) -> None:
-    """Add a row, without cells beyond the table's columns."""
     table.add_row(*cells[: len(table.columns)])
 
 

@@ -134,7 +134,6 @@ def why(
 
 
 def _report_hidden(decision: Decision, store: Store | None) -> None:
-    """Name the inactive memories that would have matched the prompt of a decision."""
     if store is None or not decision.prompt:
         return
     scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
@@ -169,7 +168,6 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
 def _gather_details(
     decision: Decision, decision_by_id: dict[str, str], state: State, store: Store | None, *, is_explained: bool
 ) -> decision_view.ViewData:
-    """Return the details of a decision: its prompt's words, and remedies for the best rejected memory."""
     if store is None:
         return decision_view.ViewData({}, decision_by_id, is_explained=is_explained)
     memories = store.by_ids([candidate.id for candidate in decision.candidates])
@@ -188,7 +186,6 @@ def _gather_details(
 
 
 def _find_remedies(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
-    """Return the remedies that would bring a memory, none if they cannot be tried."""
     rerun = Rerun(decision, lookup.ids_given_before(state, decision), lookup.position_of_prompt(state, decision), state)
     try:
         return remedies.find_remedies(rerun, decision, memory, index)

@@ -87,7 +87,6 @@ def remove(text: str, bracket: int, removed: Member) -> str:
 
 
 def _indent(text: str, position: int) -> str | None:
-    """Return the blanks before `position` on its line, None after any other character."""
     before = text[text.rfind("\n", 0, position) + 1 : position]
     return before if not before.strip(" \t") and "\n" in text[:position] else None
 
@@ -213,7 +212,6 @@ def _add_group(text: str, event: str, group: dict[str, object]) -> str:
 
 
 def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
-    """Return `text` without one of our hooks and the brackets made for it."""
     group, hook = entry
     root = start_of(text)
     hooks = find_member(text, root, "hooks")

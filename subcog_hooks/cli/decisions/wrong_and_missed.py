@@ -108,7 +108,6 @@ def _ids(made: list[Mark]) -> str:
 
 
 def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
-    """Return the weighted terms of a prompt, with the topics that it borrowed from the prompt before."""
     if decision.prompt is None:
         return {}
     return marks.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
@@ -156,7 +155,6 @@ def _require_person(memory: Memory) -> None:
 def _find_learned_question(
     missed: Decision, memory: Memory, state: State, store: Store, *, dry_run: bool
 ) -> LearnedQuestion | None:
-    """Print the reasons and remedies for a missed memory. Return the question that makes it come, None for none."""
     index = context.index_of(store)
     rerun = Rerun(missed, lookup.ids_given_before(state, missed), lookup.position_of_prompt(state, missed), state)
     now = rerun.decide(context.home())
@@ -236,7 +234,6 @@ def unlearn_missed(id_: str, decision: str | None) -> None:
 
 
 def _needs_at(decision: str | None) -> list[str] | None:
-    """Return the possible questions of a decision's prompt; None where it is not stored. Raises StoreError."""
     try:
         with lookup.open_state() as state:
             missed = lookup.find_prompt(state, decision, ONLY_PROMPTS)

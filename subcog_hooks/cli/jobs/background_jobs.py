@@ -310,7 +310,6 @@ def _record_run(home: Home, job: Job, last: LastRun) -> bool:
 
 
 def _record_end(home: Home, jobs: Sequence[Job]) -> None:
-    """Record the time when a session has to start the process again."""
     settings_time = job_record.find_settings_time(home)
     settings, record = loading.load(home), job_record.read_record(home)
     now = now_ms()

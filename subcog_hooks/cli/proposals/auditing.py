@@ -239,7 +239,6 @@ def find_repeated_statements(turns: Sequence[TypedTurn], places: SessionFolders)
 
 
 def _kind_of(group: RepeatedMeaning, by_key: dict[str, Proposal]) -> str:
-    """Return the kind of a repeated statement: a correction if it was one at least once."""
     kinds = [by_key[utterance.key].kind for utterance in group.utterances]
     return CORRECTION if CORRECTION in kinds else kinds[0]
 
@@ -249,7 +248,6 @@ def _utterance(key: str, text: str, turn: TypedTurn, owner: str) -> Utterance:
 
 
 def _question_in(prompt: str) -> str:
-    """Return the questions of a prompt, "" without a distinctive one."""
     text = query_text(redact(prompt).text)
     return " ".join(
         part for part in prompt_needs.split_sentences(text) if len(part.split()) >= MIN_QUESTION_WORDS and _is_question(part)

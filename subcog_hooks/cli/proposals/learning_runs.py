@@ -186,7 +186,6 @@ def _note_learnable(home: Home, count: int, stamp: int) -> None:
 
 
 def _countable(transcripts: Sequence[TranscriptFile], since: int) -> list[TranscriptFile]:
-    """Return the transcripts changed since then, the latest MAX_COUNTED_BYTES of them."""
     kept: list[TranscriptFile] = []
     size = 0
     for transcript_file in reversed(transcripts):
@@ -198,7 +197,6 @@ def _countable(transcripts: Sequence[TranscriptFile], since: int) -> list[Transc
 
 
 def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
-    """Return a hash of the paths and sizes of transcripts."""
     names = "\n".join(f"{transcript_file.path} {transcript_file.size}" for transcript_file in transcripts)
     return int.from_bytes(hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=7).digest())
 

@@ -120,8 +120,6 @@ def forget_all(state: State | None) -> None:
 
 
 def _forget(recorded: AbstractSet[str]) -> None:
-    """Remove the questions whose prompts are not among these decisions."""
-
     def without(stored: Memory) -> Memory:
         return stored.with_changes(
             questions=tuple(
@@ -141,7 +139,6 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 
 def _teach(home: Home, state: State, pace: Pace) -> str:
-    """Store the questions that two prompts confirm, and suggest the others. Return a summary."""
     recorded = decision_log.find_latest(state, MAX_DECISIONS)
     seen = find_sightings(recorded, hook_traces.find_latest_silent_calls(home, MAX_CALLS))
     seen += _earlier_sightings(seen, state)
@@ -243,7 +240,6 @@ class _QuestionTrials:
         return first
 
     def _lesson(self, memory: Memory, prompt: Decision, others: Sequence[Decision]) -> Lesson | None:
-        """Return a valid question from a prompt that brings a memory to it, and to another prompt if possible."""
         first: Lesson | None = None
         for position, text in enumerate(remedies.needs_of(prompt)[:MAX_NEEDS]):
             if len(text) < SHORTEST_QUESTION or not is_plain(text):

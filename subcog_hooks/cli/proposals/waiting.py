@@ -274,7 +274,6 @@ def refuse_kind(kind: RefusedKind) -> str:
 
 
 def _kind_of(memory: Memory) -> str:
-    """Return the kind of a memory from a session, "" where its transcript is gone."""
     if memory.trust == TOOL_TRUST:
         return COMMAND_KIND
     turn = learning_runs.turn_of(memory)

@@ -108,7 +108,6 @@ def remove_edits(home: Home, ids: Iterable[str]) -> None:
 
 
 def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:
-    """Return the fields of one line each, formatted for the editor."""
     lists = {name: ", ".join(map(_one_line_entry, getattr(memory, name))) for name in _JOINED}
     numbers = {"priority": str(memory.priority), "standing": _standing_word(memory)}
     status = {} if keeps_status else {"status": memory.status}
@@ -120,7 +119,6 @@ def _standing_word(memory: Memory) -> str:
 
 
 def _entries(memory: Memory) -> dict[str, list[str]]:
-    """Return the fields with a line for each entry, formatted for the editor."""
     when = list(map(_one_line_entry, condition_inputs.condition_texts(memory.when)))
     return {
         "trigger": list(map(_one_line_entry, memory.triggers)),
@@ -141,7 +139,6 @@ def _editor_text(memory: Memory, *, keeps_status: bool) -> str:
 
 
 def _read_changes(text: str, memory: Memory, origin: str, *, keeps_status: bool) -> dict[str, object]:
-    """Parse the edited text and return the fields that differ from the memory. Raises InvalidMemory."""
     if "\r\n" not in memory.content:
         text = text.replace("\r\n", "\n")  # The editor wrote line ends of its own.
     head, dashes, content = text.replace(f"\n{_DASHES}\r\n", f"\n{_DASHES}\n").partition(f"\n{_DASHES}\n")
@@ -181,7 +178,6 @@ def _parse_field(name: str, text: str) -> object:
 
 
 def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> object:
-    """Parse the lines of a repeated field. origin: the author of new questions."""
     if name == "when":
         return condition_inputs.parse_conditions(lines)
     if name == "question":

@@ -27,8 +27,6 @@ def bytes_bar() -> Progress:
 
 
 class _Rate(ProgressColumn):
-    """The column with the items per second."""
-
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:.0f}/s" if task.speed else "", style="progress.data.speed")
 

@@ -119,7 +119,6 @@ def answer_view(answer: Answer) -> RenderableType:
 
 
 def _confidence_text(answer: Answer, hit: Hit) -> Text:
-    """Return the confidence label and the relevance of a hit; a weak one stands out."""
     label = answer.confidence_of(hit)
     return Text(f"{label.replace('_', ' ')} {hit.relevance:.2f}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
 

@@ -192,7 +192,6 @@ def parse_command_line(words: Sequence[str]) -> SearchOptions | None:
 
 
 def _set_value(options: SearchOptions, option: Option, value: str | None) -> bool:
-    """Set an option. Return False for an invalid value. value: None where the option has none."""
     if option.kind in (SWITCH, SHAPE):
         if value is not None or (option.kind == SHAPE and options.shape != results.TABLE):
             return False

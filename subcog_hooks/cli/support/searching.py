@@ -79,7 +79,6 @@ def open_sources(
 def _open_space(
     store: Store, settings: Settings, *, fast: bool, loading: ModelLoading | None
 ) -> tuple[recall_vectors.SearchSpace | None, str | None]:
-    """Return the best available space, and a note where a better one was not available."""
     missed: list[str] = []
     openers: list[Callable[[], recall_vectors.SearchSpace]] = []
     if not fast:
@@ -293,7 +292,6 @@ def _require_consistent(options: SearchOptions, text: str) -> None:
 
 
 def _ranking_of(options: SearchOptions) -> ModelRanking | None:
-    """Return the ranking by a model, None where nobody asked for it. Raises ProviderError, ConfigError."""
     if not options.rank:
         return None
     from subcog_hooks.cli.support import model_rank  # loads the LLM providers

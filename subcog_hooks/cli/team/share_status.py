@@ -189,7 +189,6 @@ def _change_of_own(id_: str, note: Overruling | None, memory: Memory | None, kep
 
 
 def _changed_fields(before: Memory, after: Memory) -> tuple[str, ...]:
-    """Return the fields in which two versions differ, except trust, status and time."""
     old, new = server_documents.document_with_withheld(before, {}), server_documents.document_with_withheld(after, {})
     old["project"], new["project"] = before.project, after.project
     names = sorted({*old, *new} - {"updated_at", "trust", "status", "superseded_by"})
