@@ -1,6 +1,7 @@
 """`subcog brief`: the brief of a session that begins here, with its scores. Nothing is stored or counted."""
 
 import os
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated
 
@@ -55,17 +56,14 @@ def brief(
     settings = loading.load(home, here.root if here else None)
     for fault in (*settings.problems, *settings.ignored):
         terminal.say(fault)
-    state = State.open(home, STATE_WAIT_MS, terminal.say)
-    try:
+    with closing(State.open(home, STATE_WAIT_MS, terminal.say)) as state, ExitStack() as cleanup:
+        cleanup.callback(close_left_open)
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
         call = HookCall(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
         if why := hook_session.silence_reason(call):
             terminal.say(f"none of it is given now: {why}")
         delivery = hook_session.preview_start(call)
         scored = list(briefs.rank_scores(briefs.score_memories(call))) if explain or as_json else []
-    finally:
-        close_left_open()
-        state.close()
     next_items = [item for item in scored if item.memory.id not in delivery.ids][:MAX_NEXT]
     if as_json:
         terminal.json(

@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -59,7 +60,6 @@ PROMPT_WORDS = 40  # words of the newest memory in the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
 MAX_NEAREST = 3  # memories named when the hook is silent
 MAX_NAMED_IDS = 10  # named memories whose files are gone
-WAIT_MS = 2_000
 MAX_SECOND_LOOKS = 20  # latest second looks that are checked for failures
 USE_LLM_VARIABLE = "SUBCOG_SEARCH_INTENT_USE_LLM"
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
@@ -350,7 +350,7 @@ def _check_state(home: Home, findings: Findings) -> None:
         return
     aside: list[str] = []
     try:
-        state = State.open(home, WAIT_MS, aside.append)
+        state = State.open(home, context.STATE_WAIT_MS, aside.append)
         damaged = bool(state.problems())
         if not damaged:
             state.begin()  # a process that holds the lock keeps every hook silent
@@ -381,13 +381,9 @@ def _check_cut_offs(home: Home, findings: Findings) -> None:
     if not cut_off:
         return
     decisions: list[Decision] = []
-    if os.path.exists(home.state_db):
-        try:
-            state = State.open(home, WAIT_MS)
+    with suppress(StoreError), context.existing_state(home) as state:  # `_check_state` has reported it
+        if state:
             decisions = decision_log.find_latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
-            state.close()
-        except StoreError:
-            pass  # `_check_state` has reported it
     total = len(cut_off) + len(decisions)
     were = "was" if len(cut_off) == 1 else "were"
     findings.note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
@@ -466,13 +462,12 @@ def _check_left_processes(findings: Findings) -> None:
 
 
 def _check_second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    if settings[SECOND_LOOK] == NEVER or not os.path.exists(home.state_db):
+    if settings[SECOND_LOOK] == NEVER:
         return
     try:
-        state = State.open(home, WAIT_MS)
-        looks = decision_log.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT)
-        lost_count = second_looks.count_lost_looks(state, now_ms())
-        state.close()
+        with context.existing_state(home) as state:
+            looks = decision_log.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT) if state else []
+            lost_count = second_looks.count_lost_looks(state, now_ms()) if state else 0
     except StoreError:
         return  # `_check_state` has reported it
     failed = [look for look in looks if look.outcome == FAILED]
@@ -483,28 +478,16 @@ def _check_second_looks(home: Home, settings: loading.Settings, findings: Findin
 
 
 def _count_calls_today(home: Home) -> int:
-    if not os.path.exists(home.state_db):
-        return 0
-    try:
-        state = State.open(home, WAIT_MS)
-        count = state_values.llm_calls_today(state, now_ms())
-        state.close()
-    except StoreError:
-        return 0
-    return count
+    with suppress(StoreError), context.existing_state(home) as state:
+        return state_values.llm_calls_today(state, now_ms()) if state else 0
+    return 0
 
 
 def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
     """Return the seconds until an LLM may be asked again; 0.0 if it may now, or if state.db is unreadable."""
-    if not os.path.exists(home.state_db):
-        return 0.0
-    try:
-        state = State.open(home, WAIT_MS)
-        until = breaker.open_until(state, provider.identity)
-        state.close()
-    except StoreError:
-        return 0.0
-    now = now_ms()
+    until, now = None, now_ms()
+    with suppress(StoreError), context.existing_state(home) as state:
+        until = breaker.open_until(state, provider.identity) if state else None
     return (until - now) / 1000 if until is not None and breaker.is_open(until, now) else 0.0
 
 

@@ -1,6 +1,7 @@
 """`subcog learn`: memories from your own prompts, which wait for `subcog review`."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -138,7 +139,6 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
 
 
 def _forget_sessions(*, is_sure: bool) -> None:
-    home = context.home()
     with context.writing() as store:
         erased = [memory for memory in store.all(STATUSES) if is_from_session(memory)]
         kept_count = sum(memory.status == "active" for memory in erased)
@@ -152,12 +152,9 @@ def _forget_sessions(*, is_sure: bool) -> None:
             ):
                 terminal.say("nothing was erased")
                 raise typer.Exit(EXIT_NOTHING_FOUND)
-        state = State.open(home, learning_runs.STATE_BUSY_MS)
-        try:
+        with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:
             learned.forget_all(state)
             learned.note_learnable(state, 0)
-        finally:
-            state.close()
         if not erased:
             terminal.say("nothing came from sessions")
             raise typer.Exit(EXIT_NOTHING_FOUND)

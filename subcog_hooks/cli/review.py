@@ -86,7 +86,7 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
     """Keep and drop memories and suggestions by id, all or none. Raises NoMemory, UsageError."""
     if author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
-    with suggested.open_state() as state:
+    with context.existing_state(context.home(), tell=terminal.say) as state:
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
         if both := named.keys() & {*accepted} & {*rejected}:
@@ -122,7 +122,7 @@ def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
 
 
 def _find_waiting() -> tuple[list[Memory], list[OpenSuggestion]]:
-    with context.reading() as store, suggested.open_state() as state:
+    with context.reading() as store, context.existing_state(context.home(), tell=terminal.say) as state:
         memories = waiting.find_waiting(store) if store else []
         suggestions = suggested.find_open(state, store) if store else []
     if not memories and not suggestions:
@@ -328,7 +328,7 @@ class _ReviewSession:
 def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
     if suggestions:
         terminal.say(KEYS_OF_SUGGESTIONS)
-    with suggested.open_state() as state:
+    with context.existing_state(context.home(), tell=terminal.say) as state:
         for position, suggestion in enumerate(suggestions, 1):
             assert state is not None
             terminal.result("")

@@ -1,10 +1,9 @@
 """`subcog state`, `pause`, `resume` and `hook`."""
 
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -105,10 +104,9 @@ def clear(
         raise UsageError("name the flags to clear, or give --all", "`subcog state get` shows them")
     for name in names or ():
         condition_checks.check_flag(name)
-    if not os.path.exists(context.home().state_db):
-        cleared = []
-    else:
-        with _open_state() as state:
+    cleared: list[str] = []
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        if state:
             state.begin()
             candidates = list(state_values.find_flags(state)) if everything else list(dict.fromkeys(names or ()))
             cleared = [name for name in candidates if state_values.clear_flag(state, name)]
@@ -150,13 +148,8 @@ def _example_value(condition: object) -> str:
     return text if len(text) <= _MAX_VALUE else "…"
 
 
-@contextmanager
-def _open_state() -> Iterator[State]:
-    state = State.open(context.home(), inputs.WAIT_MS, terminal.say)
-    try:
-        yield state
-    finally:
-        state.close()
+def _open_state() -> closing[State]:
+    return closing(State.open(context.home(), context.STATE_WAIT_MS, terminal.say))
 
 
 def _flag_text(value: Value) -> str:

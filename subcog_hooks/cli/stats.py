@@ -1,6 +1,5 @@
 """`subcog stats`: the counted and timed events, for people, scripts and Prometheus."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import Annotated, NamedTuple
@@ -32,10 +31,8 @@ from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
 from subcog_hooks.store.second_looks import LOOK_OUTCOMES
-from subcog_hooks.store.state import State
 from subcog_hooks.text.sanitise import cut
 
-WAIT_MS = 2_000
 COUNTER, HISTOGRAM = "counter", "histogram"
 
 
@@ -131,15 +128,12 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision]]:
         family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
     }
     decisions: list[Decision] = []
-    if os.path.exists(home.state_db):
-        state = State.open(home, WAIT_MS, terminal.say)
-        try:
+    with context.existing_state(home, tell=terminal.say) as state:
+        if state:
             for metric in metrics.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             decisions = decision_log.find_latest(state, MAX_DECISIONS)
-        finally:
-            state.close()
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
     if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):

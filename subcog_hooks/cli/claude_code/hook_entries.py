@@ -140,10 +140,7 @@ def paths_in_command(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def add_hook(text: str | None, command: list[str]) -> str:
-    """Return the settings file `text` (None for no file) with the hook for every event.
-
-    Raises ValueError for invalid JSON.
-    """
+    """Return the settings file `text` (None for no file) with the hook for every event. Raises ValueError for invalid JSON."""
     if text is None:
         hooks = {event: [_group(command, matcher)] for event, matcher in EVENTS.items()}
         return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False)
@@ -158,10 +155,7 @@ def add_hook(text: str | None, command: list[str]) -> str:
 
 
 def remove_hook(text: str) -> str | None:
-    """Return the settings file `text` without our hooks; None when `init` made the file.
-
-    Raises ValueError for invalid JSON.
-    """
+    """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
     is_of_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
     for event in registered_commands(text):

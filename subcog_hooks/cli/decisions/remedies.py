@@ -154,8 +154,6 @@ class LearnedQuestion(NamedTuple):
 class Rerun:
     """An earlier prompt, with the project, settings and session to decide it again."""
 
-    __slots__ = ("asked", "here", "settings", "state")
-
     def __init__(self, decision: Decision, given: set[str], position: int, state: State) -> None:
         """given: ids handed over to the session before; position: of the prompt in the session; state: only read."""
         earlier = (

@@ -1,6 +1,7 @@
 """The list of background jobs: when each is wanted and due, and the function that does it."""
 
 import os
+from contextlib import closing
 
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
 from subcog_hooks.cli.support import context
@@ -31,18 +32,11 @@ MINUTE_S, HOUR_S = 60.0, 3_600.0
 
 def has_due_lessons(home: Home) -> bool:
     """Return whether second looks, or questions learned from prompts, have to be checked again."""
-    if not os.path.exists(home.state_db):
-        return False
     try:
-        state = State.open(home, DUE_CHECK_WAIT_MS)
+        with context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
+            return state is not None and _has_lessons_in(home, state)
     except StoreError:
         return False
-    try:
-        return _has_lessons_in(home, state)
-    except StoreError:
-        return False
-    finally:
-        state.close()
 
 
 def _has_lessons_in(home: Home, state: State) -> bool:
@@ -72,10 +66,8 @@ def has_unasked_changes(home: Home) -> bool:
         state = State.open(home, DUE_CHECK_WAIT_MS)
     except StoreError:
         return False
-    try:
+    with closing(state):
         return state_values.find_asked_revision(state) != revision
-    finally:
-        state.close()
 
 
 def _always(_: Home) -> bool:

@@ -28,8 +28,6 @@ class MachineStatus(NamedTuple):
 class Machine:
     """Measures the machine; the load of this process is subtracted."""
 
-    __slots__ = ("_measured_at", "_own_load", "_used_s")
-
     def __init__(self) -> None:
         self._measured_at = time.monotonic()
         self._used_s = time.process_time()

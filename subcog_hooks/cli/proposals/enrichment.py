@@ -1,7 +1,8 @@
 """Enriches stored memories with a language model, within the daily limit of calls."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 
 from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment_questions
@@ -24,26 +25,28 @@ CALLS_SETTING = "llm.calls_a_day"
 CALL_S = 120.0  # timeout of a call
 
 
+@dataclass(frozen=True, slots=True)
 class CallBudget:
     """The remaining calls of a provider today. Every method raises StoreError."""
 
-    __slots__ = ("_provider", "_state", "daily_limit")
+    provider: Provider
+    state: State
+    settings: Settings
 
-    def __init__(self, provider: Provider, state: State, settings: Settings) -> None:
-        self._provider = provider
-        self._state = state
-        self.daily_limit = int(settings[CALLS_SETTING])
+    @property
+    def daily_limit(self) -> int:
+        return int(self.settings[CALLS_SETTING])
 
     def may_begin(self, pace: Pace) -> bool:
         """Return whether background work may call the provider now; after repeated failures it is put off."""
-        if breaker.may_call(self._state, self._provider.identity, now_ms()):
+        if breaker.may_call(self.state, self.provider.identity, now_ms()):
             return True
-        pace.put_off(f"{self._provider.name} has failed a short while ago")
+        pace.put_off(f"{self.provider.name} has failed a short while ago")
         return False
 
     def take(self, pace: Pace) -> bool:
         """Count one more call and return True; return False and put the work off at the limit."""
-        if state_values.take_llm_call(self._state, now_ms(), self.daily_limit):
+        if state_values.take_llm_call(self.state, now_ms(), self.daily_limit):
             return True
         pace.put_off("the calls of the day are made")
         return False
@@ -54,12 +57,11 @@ class CallBudget:
         try:
             yield
         except SubcogError:
-            breaker.record_call_failure(self._state, self._provider.identity, now_ms())
+            breaker.record_call_failure(self.state, self.provider.identity, now_ms())
             raise
-        breaker.record_call_success(self._state, self._provider.identity)
+        breaker.record_call_success(self.state, self.provider.identity)
 
 
-CALLS_WAIT_MS = 2_000.0
 MAX_IN_BACKGROUND = 80  # memories of a background run: ten calls
 
 Batch = Sequence[tuple[Memory, str]]  # memories, each with the text that is sent
@@ -70,11 +72,8 @@ def open_state() -> Iterator[State]:
     """Yield the state, created if missing. Raises StoreError."""
     home = context.home()
     home.create()
-    state = State.open(home, CALLS_WAIT_MS)
-    try:
+    with closing(State.open(home, context.STATE_WAIT_MS)) as state:
         yield state
-    finally:
-        state.close()
 
 
 def find_without_questions(store: Store, state: State, limit: int) -> list[Memory]:

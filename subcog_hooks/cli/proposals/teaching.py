@@ -4,6 +4,8 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import closing
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import lookup, remedies, usage
@@ -93,16 +95,13 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     """
     if not context.has_store(home):
         return ""
-    state = State.open(home, lookup.WAIT_MS)
-    try:
+    with closing(State.open(home, context.STATE_WAIT_MS)) as state:
         if suggestions.take_teaching(state, now_ms()):
             forget_unrecorded(state)
             if context.settings()[LEARN]:
                 return _teach(home, state, pace)
             forget_all(state)
         return ""
-    finally:
-        state.close()
 
 
 def forget_unrecorded(state: State) -> None:
@@ -151,7 +150,7 @@ def _teach(home: Home, state: State, pace: Pace) -> str:
     suggested = 0
     taught: set[str] = set()
     with remedies.open_trial() as copy:
-        trials = _QuestionTrials(home, copy, recorded, state)
+        trials = _QuestionTrials(home, copy, [decision for decision in recorded if decision.event == PROMPT_EVENT], state)
         for memory, sightings in by_memory:
             if not pace.goes_on():
                 return _summary(len(taught), suggested)
@@ -211,23 +210,21 @@ def _open_sightings(seen: Sequence[Sighting], state: State) -> list[tuple[Memory
     ]
 
 
+@dataclass(frozen=True, slots=True)
 class _QuestionTrials:
-    """The trials of questions on a copy of the store, with earlier prompts. recorded: the recorded decisions."""
+    """The trials of questions on a copy of the store, with earlier prompts."""
 
-    __slots__ = ("_copy", "_home", "_prompts", "_state")
-
-    def __init__(self, home: Home, copy: Trial, recorded: Sequence[Decision], state: State) -> None:
-        self._home = home
-        self._copy = copy
-        self._prompts = [decision for decision in recorded if decision.event == PROMPT_EVENT]
-        self._state = state
+    home: Home
+    copy: Trial
+    prompts: Sequence[Decision]
+    state: State
 
     def find_lesson(self, memory: Memory, prompts: Sequence[Decision]) -> Lesson | None:
         """Return a lesson for a memory from prompts that missed it, the newest first; a confirmed one if possible.
 
         The copy has the question of a confirmed lesson.
         """
-        missed = [prompt for prompt in prompts[:MAX_PROMPTS] if not self._comes(memory, prompt, self._home)]
+        missed = [prompt for prompt in prompts[:MAX_PROMPTS] if not self._comes(memory, prompt, self.home)]
         first: Lesson | None = None
         for prompt in missed[:MAX_TEACHING]:
             others = [other for other in missed if other is not prompt]
@@ -244,20 +241,20 @@ class _QuestionTrials:
         for position, text in enumerate(remedies.needs_of(prompt)[:MAX_NEEDS]):
             if len(text) < SHORTEST_QUESTION or not is_plain(text):
                 continue
-            holds = bool(enrichment_questions.check_questions(memory, [text], self._copy, LEARNED).kept)
-            if holds and self._comes(memory, prompt, self._copy.home):
-                served = [other for other in others if self._comes(memory, other, self._copy.home)]
+            holds = bool(enrichment_questions.check_questions(memory, [text], self.copy, LEARNED).kept)
+            if holds and self._comes(memory, prompt, self.copy.home):
+                served = [other for other in others if self._comes(memory, other, self.copy.home)]
                 if any(other.session != prompt.session for other in served):
                     return Lesson(text, position, prompt, served)
                 first = first or Lesson(text, position, prompt, ())
-            self._copy.change(memory.id, {"questions": memory.questions})
+            self.copy.change(memory.id, {"questions": memory.questions})
             if first and not others:
                 break
         return first
 
     def _comes(self, memory: Memory, prompt: Decision, home: Home) -> bool:
         """Return whether the first look would bring a memory to a prompt, with the memories of this home."""
-        rerun = Rerun(prompt, set(), lookup.position_among(self._prompts, prompt), self._state)
+        rerun = Rerun(prompt, set(), lookup.position_among(self.prompts, prompt), self.state)
         candidate = remedies.candidate_of(rerun.decide(home), memory.id)
         return candidate is not None and candidate.outcome == INJECTED
 

@@ -35,8 +35,6 @@ class Editor:
     the error names its path. Raises UsageError, StoreError.
     """
 
-    __slots__ = ("_folder", "_keeps_status", "_memory", "_origin", "_path")
-
     def __init__(self, memory: Memory, origin: str = PERSON, *, keeps_status: bool = False) -> None:
         """origin: the author of new questions; keeps_status: the status is left out of the text."""
         self._keeps_status = keeps_status

@@ -43,8 +43,6 @@ class Terminal:
     waits for.
     """
 
-    __slots__ = ("_err", "_out", "_said", "has_blocks", "has_left_work", "quiet")
-
     def __init__(self) -> None:
         self._out: Screen | None = None
         self._err: Screen | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -26,11 +27,7 @@ from subcog_hooks.text.sanitise import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from subcog_hooks.cli.support.model_rank import ModelRanking
-    from subcog_hooks.recall.hits import Answer, Hit
-    from subcog_hooks.store.memory import Memory
 
 WIDE = 100  # columns that a table with the text needs
 
@@ -221,6 +218,7 @@ PRELIMINARY, FINAL = "preliminary", "final"  # the stages of `--progressive`
 TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
+@dataclass(frozen=True, slots=True)
 class ResultPage:
     """One page of an answer.
 
@@ -228,27 +226,14 @@ class ResultPage:
     that are inactive or expired; ranked: the ranking by a model, None where nobody asked for it.
     """
 
-    __slots__ = ("answer", "elapsed", "hidden", "is_empty", "offset", "page", "ranked", "text")
-
-    def __init__(
-        self,
-        text: str,
-        answer: Answer,
-        elapsed: float,
-        page: int,
-        offset: int,
-        is_empty: bool,
-        hidden: Sequence[Memory],
-        ranked: ModelRanking | None = None,
-    ) -> None:
-        self.text = text
-        self.answer = answer
-        self.elapsed = elapsed
-        self.page = page
-        self.offset = offset
-        self.is_empty = is_empty
-        self.hidden = hidden
-        self.ranked = ranked
+    text: str
+    answer: Answer
+    elapsed: float
+    page: int
+    offset: int
+    is_empty: bool
+    hidden: Sequence[Memory]
+    ranked: ModelRanking | None = None
 
 
 def output_format(*, as_json: bool, jsonl: bool, ids: bool) -> str:

@@ -6,6 +6,7 @@ Typer and rich take longer to load than a search takes, so a script's command li
 from __future__ import annotations
 
 import sys
+from typing import NamedTuple
 
 from subcog_hooks.cli.support import results
 from subcog_hooks.recall.candidates import HYBRID
@@ -21,35 +22,24 @@ ONLY_TERMINAL = "team"  # This option needs more than this table.
 MAX_DIGITS = 7
 
 
-class Option:
-    """One option. name: with underscores, as in SearchOptions; letter: the short form; low, high: bounds of a number."""
+class Option(NamedTuple):
+    """One option. name: with underscores, as in SearchOptions; letter: the short form; low, high: bounds of a number;
+    completion: the function of `completion` that offers values.
+    """
 
-    __slots__ = ("completion", "default", "flag", "help", "high", "kind", "letter", "low", "metavar", "name")
+    name: str
+    kind: str
+    help: str
+    letter: str = ""
+    metavar: str = ""
+    default: str | int | None = None
+    low: int = 1
+    high: int = 0
+    completion: str = ""
 
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        help: str,
-        *,
-        letter: str = "",
-        metavar: str = "",
-        default: str | int | None = None,
-        low: int = 1,
-        high: int = 0,
-        completion: str = "",
-    ) -> None:
-        """completion: the function of `completion` that offers values."""
-        self.name = name
-        self.flag = "--" + name.replace("_", "-")
-        self.kind = kind
-        self.help = help
-        self.letter = letter
-        self.metavar = metavar
-        self.default = default
-        self.low = low
-        self.high = high
-        self.completion = completion
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
 
 
 OPTIONS = (
