@@ -1,6 +1,7 @@
 """`subcog edit`, `forget`, `supersede`, `promote` and `demote`."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -21,13 +22,17 @@ from subcog_hooks.store.memory import AGENT, PENDING, STATUSES, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_VERSIONS = 100_000  # versions of other memories that are searched
+ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
+
+_Ids = Annotated[
+    list[str], Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids)
+]
+_AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(edit)
-    app.command()(forget)
-    app.command()(supersede)
-    _register_moves(app)
+    for command in (edit, forget, supersede, promote, demote):
+        app.command()(command)
 
 
 def edit(
@@ -93,7 +98,7 @@ def edit(
     expires: Annotated[
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
     ] = None,
-    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: _AsUser = False,
 ) -> None:
     """Change a memory: by the options given, or in $EDITOR when there are none. An agent needs --as-user for
     the person's own memories.
@@ -137,15 +142,10 @@ def edit(
         if namespace:
             context.note_unknown_namespaces(store, [namespace], is_given=True)
         removed: list[Removed] = []
-        if changes:
+        with nullcontext(changes) if changes else Editor(before, author.origin(as_user=as_user)) as given:
             after = amend(
-                before, lambda stored: _lower_trust(stored, apply_changes(stored, changes), as_user=as_user), store, removed
+                before, lambda stored: _lower_trust(stored, apply_changes(stored, given), as_user=as_user), store, removed
             )
-        else:
-            with Editor(before, author.origin(as_user=as_user)) as edited:
-                after = amend(
-                    before, lambda stored: _lower_trust(stored, apply_changes(stored, edited), as_user=as_user), store, removed
-                )
         if after is None:
             terminal.say("nothing changed")
             return
@@ -176,10 +176,7 @@ def _owner_fields(project: str | None, *, user: bool) -> dict[str, object]:
 
 
 def forget(
-    ids: Annotated[
-        list[str],
-        Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
-    ],
+    ids: _Ids,
     purge: Annotated[bool, Option("--purge", help="Erase the text from the disk too. It cannot be brought back.")] = False,
     everywhere: Annotated[
         bool,
@@ -190,7 +187,7 @@ def forget(
         ),
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Purge several memories without a question.")] = False,
-    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: _AsUser = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
     You are asked before several are purged. An agent needs --as-user for the person's own memories.
@@ -198,7 +195,7 @@ def forget(
     Example: subcog forget 1m7x59 1m7x60
     """
     with context.writing() as store:
-        memories = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
+        memories = context.find_memories(store, ids)
         lost_versions: list[Memory] = []
         if everywhere:
             from subcog_hooks.cli.team import sharing  # it loads psycopg
@@ -248,7 +245,7 @@ def supersede(
         str, Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
     ],
     new: Annotated[str, Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)],
-    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: _AsUser = False,
 ) -> None:
     """Replace one memory by another. The old one stays in the store, but the agent is no longer given it.
     An agent needs --as-user where the person wrote the old one.
@@ -271,19 +268,6 @@ def supersede(
         context.update_index_and_vectors(store)
     terminal.say(f"{before.id} is superseded by {after.id}")
     embedding.start_background_jobs()
-
-
-ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
-
-_Ids = Annotated[
-    list[str], Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids)
-]
-_AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
-
-
-def _register_moves(app: typer.Typer) -> None:
-    app.command()(promote)
-    app.command()(demote)
 
 
 def promote(ids: _Ids, as_user: _AsUser = False) -> None:
@@ -313,7 +297,7 @@ def demote(
 
 def _move_memories(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None:
     with context.writing() as store:
-        memories = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
+        memories = context.find_memories(store, ids)
         author.require_consent(memories, as_user=as_user)
         for memory in memories:
             author.require_storing_rights(memory, as_user=as_user)

@@ -1,6 +1,6 @@
 """`subcog enrich`: a language model of the user's choice writes the questions that memories answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -70,9 +70,11 @@ def enrich(
         raise ProviderError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
     with enrichment.open_state() as state:
         if conflicts:
-            _ask_for_conflicts(_find_named_or_newest(ids or [], limit), provider, state, dry_run=dry_run)
+            memories = _find_memories(ids, limit, lambda store: store.select(Filter(), limit))
+            _ask_for_conflicts(memories, provider, state, dry_run=dry_run)
         else:
-            _ask_for_questions(_find_memories(ids or [], limit, state), provider, state, dry_run=dry_run)
+            memories = _find_memories(ids, limit, lambda store: enrichment.find_without_questions(store, state, limit))
+            _ask_for_questions(memories, provider, state, dry_run=dry_run)
     if not dry_run:
         embedding.start_background_jobs()
 
@@ -140,13 +142,6 @@ def _print_conflict(pair: Pair) -> None:
     terminal.result("   contradict each other")
 
 
-def _find_named_or_newest(ids: Sequence[str], limit: int) -> list[Memory]:
-    with context.reading() as store:
-        if store is None:
-            return []
-        return _find_named(ids, store)[:limit] if ids else store.select(Filter(), limit)
-
-
 def _announce_calls(provider: Provider, subject: str, calls: int) -> None:
     model = f"{safe(provider.name)} ({safe(provider.model)})"
     terminal.say(f"{model} is sent the texts of {subject}, in {pluralize(calls, 'call')}")
@@ -159,18 +154,16 @@ def _may_ask(calls: CallBudget) -> bool:
     return is_allowed
 
 
-def _find_memories(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
+def _find_memories(ids: Sequence[str] | None, limit: int, find_others: Callable[[Store], list[Memory]]) -> list[Memory]:
     with context.reading() as store:
         if store is None:
             return []
-        return _find_named(ids, store)[:limit] if ids else enrichment.find_without_questions(store, state, limit)
-
-
-def _find_named(ids: Sequence[str], store: Store) -> list[Memory]:
-    named = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
+        if not ids:
+            return find_others(store)
+        named = context.find_memories(store, ids)
     if inactive := [memory for memory in named if not memory.is_live(now_ms())]:
         raise UsageError(f"{inactive[0].id} is {inactive[0].status}, so nothing brings it", "name others")
-    return named
+    return named[:limit]
 
 
 def _print_checked(checked: CheckedSuggestions) -> None:

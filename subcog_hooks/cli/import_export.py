@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, TextIO
 
@@ -81,23 +81,21 @@ def import_(
     if reading is None:
         here = context.here()
         importing.check_source(source or "", here.root if here else None)
-    if dry_run:
-        with context.reading() as store:
-            report = (
-                import_from.import_source(reading, store, options) if reading else _import_source(source or "", store, options)
-            )
-            if reading:
+    with ExitStack() as opened:
+        store = opened.enter_context(context.reading() if dry_run else context.writing())
+        if store and not dry_run:
+            opened.enter_context(_report_interruption(store))
+        if reading is None:
+            report = _import_source(source or "", store, options)
+        else:
+            report = import_from.import_source(reading, store, options)
+            if dry_run:
                 import_from.print_location(origin or "", source)
-                import_from.print_reading(reading, store, dry_run=True)
-    else:
-        with context.writing() as store, _report_interruption(store):
-            report = (
-                import_from.import_source(reading, store, options) if reading else _import_source(source or "", store, options)
-            )
-            if reading:
-                import_from.print_reading(reading, store, dry_run=False)
-            if changed := report.added + report.replaced + report.archived:
-                _index_memories(store, changed)
+            import_from.print_reading(reading, store, dry_run=dry_run)
+        changed = report.added + report.replaced + report.archived
+        if store and changed and not dry_run:
+            with progress.track_items("indexing", 2 * changed) as advance:
+                context.update_index_and_vectors(store, advance)
     _print_report(report, dry_run=dry_run)
     if options.waits and report.added + report.replaced:
         terminal.say("an agent imported that: it waits for `subcog review`")
@@ -151,11 +149,6 @@ def _report_interruption(store: Store) -> Iterator[None]:
 def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
     with progress.track_items("reading", importing.count_lines(source)) as advance:
         return importing.import_path(source, store, options, advance)
-
-
-def _index_memories(store: Store, count: int) -> None:
-    with progress.track_items("indexing", 2 * count) as advance:
-        context.update_index_and_vectors(store, advance)
 
 
 def _embed_memories(*, wait: bool) -> None:

@@ -27,6 +27,12 @@ from subcog_hooks.settings.defaults import (
 
 AGENT_VARIABLE = "CLAUDECODE"  # the client sets it for its agent's commands; a repository can set their other variables
 
+_User = Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")]
+_Project = Annotated[
+    bool, Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH.")
+]
+_Local = Annotated[bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")]
+
 
 def register(app: typer.Typer) -> None:
     app.command()(init)
@@ -34,13 +40,9 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
-    user: Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")] = False,
-    project: Annotated[
-        bool, Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH.")
-    ] = False,
-    local: Annotated[
-        bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
-    ] = False,
+    user: _User = False,
+    project: _Project = False,
+    local: _Local = False,
     beside_plugin: Annotated[
         bool, Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
     ] = False,
@@ -68,9 +70,7 @@ def init(
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
         )
         if not dry_run:
-            _ask_for_brief()
-            _ask_for_notes()
-            _ask_for_sessions()
+            _ask_about_settings()
         return
     before = registration.read_settings(path)
     command = ["subcog"] if project else registration.hook_command()  # a shared file names nobody's own folders
@@ -95,9 +95,7 @@ def init(
     if not no_skills:
         _write_skills(scope, dry_run=dry_run)
     if not dry_run:
-        _ask_for_brief()
-        _ask_for_notes()
-        _ask_for_sessions()
+        _ask_about_settings()
 
 
 def _warn_about_path() -> None:
@@ -106,13 +104,9 @@ def _warn_about_path() -> None:
 
 
 def uninstall(
-    user: Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")] = False,
-    project: Annotated[
-        bool, Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH.")
-    ] = False,
-    local: Annotated[
-        bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
-    ] = False,
+    user: _User = False,
+    project: _Project = False,
+    local: _Local = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Take the hook out of Claude Code's settings. The file is then as it was before `init`, and the skills are gone.
@@ -226,9 +220,18 @@ def _prepare_home() -> None:
         terminal.say(f"{home.root} lies in a repository, and so does your home folder: the hook will not use it")
 
 
+def _ask_about_settings() -> None:
+    """Ask, on a terminal, about each of these settings that is not set yet."""
+    for setting, ask in (
+        (BRIEF_CHARACTERS, _ask_for_brief),
+        (NOTES_SETTING, _ask_for_notes),
+        (SESSIONS_SETTING, _ask_for_sessions),
+    ):
+        if terminal.interactive and not context.settings().is_set(setting):
+            ask()
+
+
 def _ask_for_brief() -> None:
-    if not terminal.interactive or context.settings().is_set(BRIEF_CHARACTERS):
-        return
     from subcog_hooks.cli.config import write_setting  # it loads tomlkit
 
     max_characters = int(DEFAULTS[BRIEF_CHARACTERS])
@@ -242,8 +245,6 @@ def _ask_for_brief() -> None:
 
 
 def _ask_for_notes() -> None:
-    if not terminal.interactive or context.settings().is_set(NOTES_SETTING):
-        return
     notes, projects, others = claude_notes.count_notes()
     if not notes and not others:
         return
@@ -265,8 +266,6 @@ def _ask_for_notes() -> None:
 
 
 def _ask_for_sessions() -> None:
-    if not terminal.interactive or context.settings().is_set(SESSIONS_SETTING):
-        return
     files = learning_runs.find_all_transcripts(None)
     if not files:
         return

@@ -150,7 +150,7 @@ def _make_filter(keywords: list[str], trigger: str | None, *, standing: bool) ->
     def matches(memory: Memory) -> bool:
         return (
             folded <= set(map(str.casefold, memory.keywords))
-            and (text is None or _matches_trigger(memory, text))
+            and (text is None or any(triggers.compile_trigger(pattern).search(text) for pattern in memory.triggers))
             and (not standing or is_standing(memory.standing, memory.content))
         )
 
@@ -159,10 +159,6 @@ def _make_filter(keywords: list[str], trigger: str | None, *, standing: bool) ->
 
 def _certainty_text(memory: Memory) -> str:
     return f"{certainty_of(memory.content) if memory.standing is None else float(memory.standing):.2f}"
-
-
-def _matches_trigger(memory: Memory, text: str) -> bool:
-    return any(triggers.compile_trigger(pattern).search(text) for pattern in memory.triggers)
 
 
 def show(

@@ -1,6 +1,5 @@
 """`subcog remember`: store one memory, redacted, and show similar ones."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
+from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
@@ -157,7 +156,7 @@ def remember(
     memory, removed = redact_memory(
         Memory(
             id=IdMaker().new(),
-            content=_read_text(text),
+            content=inputs.text_of(text) if text == [inputs.STDIN] else " ".join(text),
             namespace=namespace,
             scope="project" if owner else "user",
             project=owner,
@@ -275,15 +274,6 @@ def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
         if answer in numbers:
             return similar[int(answer) - 1].memory
         terminal.say(f"{answer[:20]!r} is none of these")
-
-
-def _read_text(words: list[str]) -> str:
-    if words != ["-"]:
-        return " ".join(words)
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"standard input is not UTF-8 at byte {error.start}", "convert it") from error
 
 
 def read_expiry(text: str, now: int) -> int:

@@ -14,7 +14,7 @@ from subcog_hooks.cli.support import context, inventory
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
 from subcog_hooks.cli.support.page import Column, Moment, Page, write_page
-from subcog_hooks.cli.support.results import plain_table
+from subcog_hooks.cli.support.results import figures_table, plain_table
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
 from subcog_hooks.text.sanitise import cut
@@ -87,11 +87,7 @@ def _since_text(contents: Inventory) -> str:
 
 
 def _report_view(contents: Inventory) -> RenderableType:
-    table = plain_table()
-    table.add_column("", no_wrap=True)
-    table.add_column("")
-    for name, value in _figure_rows(contents):
-        table.add_row(name, value)
+    table = figures_table(_figure_rows(contents))
     if growth := contents.growth():
         table.add_row(
             "by month", f"{decision_view.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}"
@@ -166,14 +162,5 @@ _COLUMNS = [
 def _memory_row(memory: Memory, contents: Inventory) -> tuple[str, str, str, str, int, str, str, str]:
     use = contents.use.by_id.get(memory.id)
     last = day(use.last_at) if use else ""
-    owner = memory.project or memory.scope
-    return (
-        day(memory.created_at),
-        owner,
-        memory.namespace,
-        memory.status,
-        contents.sessions_of(memory),
-        last,
-        memory.id,
-        memory.content,
-    )
+    about = day(memory.created_at), memory.project or memory.scope, memory.namespace, memory.status
+    return *about, contents.sessions_of(memory), last, memory.id, memory.content

@@ -284,9 +284,8 @@ class _ReviewSession:
         with context.writing() as store:
             waiting.undo(store, change)
         self._steps.pop()
-        waiting.uncount_refusals(
-            [before for before, after in zip(change.before, change.after, strict=True) if _is_refused(after)]
-        )
+        pairs = zip(change.before, change.after, strict=True)
+        waiting.uncount_refusals([before for before, after in pairs if after.status == "deleted"])
         self._settled -= self._waiting_ids_of(change)
         self._position = position
         terminal.result("   undone")
@@ -358,10 +357,6 @@ def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
         return None
     context.update_index_and_vectors(store)
     return Settlement("changed and kept", (memory,), (after,))
-
-
-def _is_refused(after: Memory) -> bool:
-    return after.status == "deleted"
 
 
 def _say_keys() -> None:

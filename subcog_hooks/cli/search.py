@@ -58,11 +58,13 @@ def _make_parameter(option: Option) -> inspect.Parameter:
     if option.metavar:
         details["metavar"] = option.metavar
     if option.kind == NUMBER:
-        details |= {"min": option.low, "max": option.high}
+        details |= {"min": 1, "max": int(option.high)}
     if option.completion:
         details["autocompletion"] = getattr(completion, option.completion)
     annotation: Any = Annotated[TYPES.get(option.kind, str | None), typer.Option(*flags, **details)]
-    default = False if option.kind in (SWITCH, SHAPE) else option.default
+    default: Any = False if option.kind in (SWITCH, SHAPE) else option.default or None
+    if option.kind == NUMBER and default:
+        default = int(default)
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

@@ -30,7 +30,8 @@ commands = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     app.add_typer(commands, name="state")
-    _register_pause(app)
+    for command in (pause, resume, hook):
+        app.command()(command)
 
 
 @commands.command(name="set")
@@ -165,12 +166,6 @@ def _flag_text(value: Value) -> str:
 
 
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
-
-
-def _register_pause(app: typer.Typer) -> None:
-    app.command()(pause)
-    app.command()(resume)
-    app.command()(hook)
 
 
 def pause(

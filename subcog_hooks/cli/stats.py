@@ -281,16 +281,9 @@ def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[C
     yield table
     yield ""
     table = _new_table("handed over", "", "each time it spoke", *days)
-    _add_row(
-        table,
-        "memories",
-        str(used.injected),
-        _mean_text(used.injected_per_spoken),
-        _sparkline(used.by_day(usage.count_injected)),
-    )
-    _add_row(
-        table, "characters", str(used.units), _mean_text(used.units_per_spoken), _sparkline(used.by_day(usage.count_units))
-    )
+    given, units = (_sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
+    _add_row(table, "memories", str(used.injected), _mean_text(used.injected_per_spoken), given)
+    _add_row(table, "characters", str(used.units), _mean_text(used.units_per_spoken), units)
     yield table
     yield ""
     if channels:
@@ -302,13 +295,8 @@ def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[C
         yield ""
     table = _new_table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
     for event, times in used.times.items():
-        _add_row(
-            table,
-            safe(event),
-            str(times.runs),
-            *(_duration_text(ms / 1000) for ms in times.quantiles),
-            _sparkline(times.by_day),
-        )
+        durations = [_duration_text(ms / 1000) for ms in times.quantiles]
+        _add_row(table, safe(event), str(times.runs), *durations, _sparkline(times.by_day))
     if used.times:
         yield table
         yield ""

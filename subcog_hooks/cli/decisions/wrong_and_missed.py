@@ -26,10 +26,9 @@ def mark_bad(id_: str, decision: str | None) -> None:
     with lookup.open_state() as state:
         marked = _find_marked_decision(state, id_, decision)
     if marked.event != PROMPT_EVENT:
-        raise UsageError(
-            f"{marked.id} was {lookup.event_name(marked)}, and no prompt that others could be like",
-            _unmarkable_reason(marked, id_),
-        )
+        fields = "priority and conditions" if marked.event == START_EVENT else "paths and triggers"
+        fact = f"{marked.id} was {lookup.event_name(marked)}, and no prompt that others could be like"
+        raise UsageError(fact, f"`subcog edit {safe(id_)[:80]}` changes its {fields}")
     if marked.prompt is None:
         raise UsageError(f"the prompt of {marked.id} was not kept, so nothing can be like it", lookup.why_not_stored())
     context.require_store(id_)
@@ -61,11 +60,6 @@ def _find_marked_decision(state: State, id_: str, decision: str | None) -> Decis
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
             return decision_log.find_prompt_of_late_memory(state, candidate, id_) or candidate
     return lookup.find_prompt(state, None, "")
-
-
-def _unmarkable_reason(decision: Decision, id_: str) -> str:
-    fields = "priority and conditions" if decision.event == START_EVENT else "paths and triggers"
-    return f"`subcog edit {safe(id_)[:80]}` changes its {fields}"
 
 
 def unmark_bad(id_: str, decision: str | None) -> None:

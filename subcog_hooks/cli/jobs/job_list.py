@@ -70,11 +70,7 @@ def has_unasked_changes(home: Home) -> bool:
         return state_values.find_asked_revision(state) != revision
 
 
-def _always(_: Home) -> bool:
-    return True
-
-
-def _always_wanted(_: Settings) -> bool:
+def _always(_: object) -> bool:
     return True
 
 
@@ -147,7 +143,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.
     Job("sessions by a model", 6 * HOUR_S, HOUR_S, _wants_model_proposals, _always, _ask_model),
-    Job("learned questions", 0.0, MINUTE_S, _always_wanted, has_due_lessons, _teach_questions),
+    Job("learned questions", 0.0, MINUTE_S, _always, has_due_lessons, _teach_questions),
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),
     Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories),

@@ -9,6 +9,7 @@ from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.proposals.enrichment_questions import CheckedSuggestions
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes
+from subcog_hooks.cli.support.output import pluralize
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
@@ -151,8 +152,4 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
                     for checked in ask_about(batch, provider, copy):
                         store_suggestions(checked, provider.name, state)
                 asked_count += len(batch)
-    return _summary(asked_count) if asked_count else ""
-
-
-def _summary(count: int) -> str:
-    return f"{count} {'memory' if count == 1 else 'memories'} asked about"
+    return f"{pluralize(asked_count, 'memory', 'memories')} asked about" if asked_count else ""

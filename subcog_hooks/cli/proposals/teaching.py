@@ -45,7 +45,7 @@ def find_sightings(decisions: Sequence[Decision], silent: Sequence[SilentCall]) 
     prompts = {
         decision.id: decision
         for decision in decisions
-        if decision.event == PROMPT_EVENT and decision.session and _may_teach(decision.prompt)
+        if decision.event == PROMPT_EVENT and decision.session and decision.prompt is not None and MASK not in decision.prompt
     }
     used = usage.find_used_later(decisions, silent)
     looks = [look for look in decisions if look.looked_at in prompts]
@@ -63,10 +63,6 @@ def _right_candidates(look: Decision, used: set[tuple[str, str]]) -> Iterator[tu
                 yield candidate, USED
             elif candidate.ranks.get(MODEL_CHOICE) == 1:
                 yield candidate, CHOSEN
-
-
-def _may_teach(prompt: str | None) -> bool:
-    return prompt is not None and MASK not in prompt
 
 
 MAX_NEEDS = 4  # texts of a prompt tried as a question

@@ -303,5 +303,10 @@ def find_memory(store: Store, id_or_prefix: str) -> Memory:
     return store.get(id_or_prefix.rpartition("/")[2] if id_or_prefix.startswith("subcog://") else id_or_prefix)
 
 
+def find_memories(store: Store, ids: Sequence[str]) -> list[Memory]:
+    """Return the memories with these ids or unique prefixes, each once. Raises NoMemory, UsageError."""
+    return list({memory.id: memory for memory in (find_memory(store, id_) for id_ in ids)}.values())
+
+
 def audience(memory: Memory) -> str:
     return audience_of(memory.scope, memory.project)

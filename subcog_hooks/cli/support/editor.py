@@ -20,12 +20,8 @@ _HEADER = """\
 _DASHES = "---"
 _JOINED = ("tags", "keywords")  # Their entries share one line.
 _STANDING = {"yes": True, "no": False, "": None}  # None: the memory's text decides.
-_REPEATED = {
-    "trigger": "triggers",
-    "path": "paths",
-    "when": "when",
-    "question": "questions",
-}  # Each entry has its own line, as it may contain commas.
+# Each entry has its own line, as it may contain commas.
+_REPEATED = {"trigger": "triggers", "path": "paths", "when": "when", "question": "questions"}
 
 
 class Editor:
@@ -107,13 +103,10 @@ def remove_edits(home: Home, ids: Iterable[str]) -> None:
 
 def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:
     lists = {name: ", ".join(map(_one_line_entry, getattr(memory, name))) for name in _JOINED}
-    numbers = {"priority": str(memory.priority), "standing": _standing_word(memory)}
+    standing = next(word for word, value in _STANDING.items() if value is memory.standing)
+    numbers = {"priority": str(memory.priority), "standing": standing}
     status = {} if keeps_status else {"status": memory.status}
     return {"namespace": memory.namespace, **status, **numbers, **lists}
-
-
-def _standing_word(memory: Memory) -> str:
-    return next(word for word, value in _STANDING.items() if value is memory.standing)
 
 
 def _entries(memory: Memory) -> dict[str, list[str]]:

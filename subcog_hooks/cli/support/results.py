@@ -83,6 +83,16 @@ def plain_table(*, is_wide: bool = False) -> Table:
     return Table(box=None, pad_edge=False, expand=is_wide, header_style=DIM)
 
 
+def figures_table(figures: Sequence[tuple[str, str]]) -> Table:
+    """Return a table of figures, each behind its name."""
+    table = plain_table()
+    table.add_column("", no_wrap=True)
+    table.add_column("")
+    for name, value in figures:
+        table.add_row(name, value)
+    return table
+
+
 def first_screen(view: RenderableType) -> RenderableType:
     """Return the lines of `view` that fit the terminal, so that they can be erased before they scroll away."""
     lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
