@@ -351,7 +351,7 @@ def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is
 
 def test_psutil_is_loaded_by_that_process_alone() -> None:
     code = (
-        "import sys\nfrom subcog_hooks.cli import app, at_rest, doctor, remember\n"
+        "import sys\nfrom subcog_hooks.cli import commands, at_rest, doctor, remember\n"
         "from subcog_hooks.cli.support import embedding\nprint('psutil' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
