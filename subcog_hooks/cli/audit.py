@@ -24,10 +24,6 @@ from subcog_hooks.store.store import Filter, audiences_of
 AGAINST_STORE, AGAINST_PROPOSALS = "store", "learned"
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(audit)
-
-
 def audit(
     transcripts: Annotated[
         str | None, Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, and no list of prompts.")

@@ -11,10 +11,6 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
 from subcog_hooks.hook import dry_run
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(block)
-
-
 def block(
     prompt: Annotated[str, Argument(metavar="PROMPT", help="The prompt; - reads it from standard input.")],
     as_json: Annotated[bool, Option("--json", help="Print one JSON object, with the memories and their relevance.")] = False,

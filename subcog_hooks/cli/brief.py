@@ -30,10 +30,6 @@ MAX_NEXT = 5  # memories shown that have no room in the brief
 PREVIEW_CHARACTERS = 80  # of each memory
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(brief)
-
-
 def brief(
     folder: Annotated[Path | None, Option("--cwd", metavar="DIR", help="Where the session begins; without it, here.")] = None,
     explain: Annotated[

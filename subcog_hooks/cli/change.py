@@ -30,11 +30,6 @@ _Ids = Annotated[
 _AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 
-def register(app: typer.Typer) -> None:
-    for command in (edit, forget, supersede, promote, demote):
-        app.command()(command)
-
-
 def edit(
     id_: Annotated[str, Argument(metavar="ID", help="The id of the memory, or its beginning.", autocompletion=completion.ids)],
     content: Annotated[str | None, Option("--content", metavar="TEXT", help="The new text.")] = None,

@@ -19,14 +19,17 @@ from subcog_hooks.redaction.masking import mask_secrets
 
 
 class Command(NamedTuple):
-    """A command. module: its module below `cli`; summary: the first sentence of its help, "" for a hidden command."""
+    """A command. module: below `cli`; function: or group in it; summary: first sentence of the help, "" for a hidden one."""
 
     module: str
+    function: str
     summary: str
 
 
-COMMANDS = {name: Command(module, summary.removeprefix("-")) for name, module, summary in read_rows(__file__, "commands.tsv")}
-
+COMMANDS = {
+    name: Command(module, function, summary.removeprefix("-"))
+    for name, module, function, summary in read_rows(__file__, "commands.tsv")
+}
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
 COMPLETION_VARIABLE = "_SUBCOG_COMPLETE"  # click derives this variable from the name; the shell sets it for completion
@@ -59,12 +62,22 @@ def build_app(command: str = "") -> typer.Typer:
     )
     app.callback()(_accept_common_options)
     if command in COMMANDS:
-        importlib.import_module(f"subcog_hooks.cli.{COMMANDS[command].module}").register(app)
+        add_command(app, command)
         set_summaries(app)
     else:
-        for name, (_, summary) in COMMANDS.items():
+        for name, (_, _, summary) in COMMANDS.items():
             app.command(name, short_help=summary, hidden=not summary)(_accept_common_options)
     return app
+
+
+def add_command(app: typer.Typer, name: str) -> None:
+    """Import the module of a command, and add the command to an application."""
+    module, function, summary = COMMANDS[name]
+    command = getattr(importlib.import_module(f"subcog_hooks.cli.{module}"), function)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        app.command(name, hidden=not summary)(command)
 
 
 def set_summaries(app: typer.Typer) -> None:

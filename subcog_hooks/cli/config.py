@@ -34,10 +34,6 @@ commands = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(commands, name="config")
-
-
 @commands.command()
 def path() -> None:
     """Print the path of the settings file.

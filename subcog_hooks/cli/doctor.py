@@ -91,10 +91,6 @@ class Findings:
         terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""))
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(doctor)
-
-
 def doctor(
     prompt: Annotated[str | None, Option("--prompt", metavar="PROMPT", help="Show the hook's answer to this prompt.")] = None,
     memories: Annotated[

@@ -32,10 +32,6 @@ from subcog_hooks.store.suggestions import CONFLICT
 DEFAULT_LIMIT = 40  # memories: five calls
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(enrich)
-
-
 def enrich(
     ids: Annotated[
         list[str] | None,

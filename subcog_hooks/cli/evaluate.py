@@ -6,7 +6,6 @@ from math import log2
 from statistics import fmean
 from typing import Annotated, NamedTuple
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument, Option
@@ -88,10 +87,6 @@ class JudgedQuery(NamedTuple):
     query: str
     ids: frozenset[str]
     project: str = ""
-
-
-def register(app: typer.Typer) -> None:
-    app.command("eval")(evaluate)
 
 
 def evaluate(

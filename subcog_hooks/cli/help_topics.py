@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import typer
 from typer import Argument
 
 from subcog_hooks.cli import commands
@@ -12,10 +11,6 @@ from subcog_hooks.cli.support.output import ACCENT, terminal
 MAX_WIDTH = 100  # columns; longer lines are hard to read
 CODE_THEME = "ansi_dark"  # the terminal's own colours, on the terminal's own background
 STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
-
-
-def register(app: typer.Typer) -> None:
-    app.command("help")(explain_topic)
 
 
 def explain_topic(

@@ -28,12 +28,6 @@ MAX_HIDDEN = 20  # documents
 MAX_TITLE = 120  # characters
 
 
-def register(app: typer.Typer) -> None:
-    app.command(name="import")(import_)
-    app.command()(export)
-    app.command()(reindex)
-
-
 def import_(
     source: Annotated[
         str | None,

@@ -34,11 +34,6 @@ _Project = Annotated[
 _Local = Annotated[bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(init)
-    app.command()(uninstall)
-
-
 def init(
     user: _User = False,
     project: _Project = False,

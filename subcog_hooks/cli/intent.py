@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument, Option
@@ -28,10 +27,6 @@ from subcog_hooks.store.state import State
 INTENT_WAIT_MS = 200
 
 Rarity = Callable[[str], float | None]  # a word's rarity among the memories
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(intent)
 
 
 def intent(

@@ -24,10 +24,6 @@ from subcog_hooks.store.memory import STATUSES
 from subcog_hooks.store.state import State
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(learn)
-
-
 def learn(
     transcripts: Annotated[
         str | None,

@@ -18,11 +18,6 @@ from subcog_hooks.text.standing_rules import certainty_of, is_standing
 _PREVIEW_CHARACTERS = 300  # of a memory in the table
 
 
-def register(app: typer.Typer) -> None:
-    app.command(name="list")(list_)
-    app.command()(show)
-
-
 def list_(
     limit: Annotated[int, Option("--limit", "-n", metavar="NUMBER", min=1, max=1_000_000, help="How many memories.")] = 50,
     page: Annotated[int, Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,

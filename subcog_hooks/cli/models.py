@@ -22,10 +22,6 @@ commands = typer.Typer(
 _MEGA = 1_000_000
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(commands, name="models")
-
-
 class _Row(NamedTuple):
     """A model in the order of its JSON keys. size: bytes; missing: file names; embedded, pending: memories."""
 

@@ -44,10 +44,6 @@ _MERGED_FIELDS = {  # fields that a stored memory with the same text takes over,
 }
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(remember)
-
-
 def remember(
     text: Annotated[list[str], Argument(metavar="TEXT", help="The text to remember, or - to read it from standard input.")],
     namespace: Annotated[

@@ -3,7 +3,6 @@
 import json
 from typing import Annotated, NamedTuple
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument, Option
@@ -27,10 +26,6 @@ class Change(NamedTuple):
     id: str
     was: Candidate | None
     now: Candidate | None
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(replay)
 
 
 def replay(
@@ -114,9 +109,6 @@ def _compare_decisions(earlier: Decision, today: Decision) -> tuple[list[Change]
 
 def _candidate_record(candidate: Candidate | None) -> dict[str, object] | None:
     return {"relevance": candidate.relevance, "outcome": candidate.outcome} if candidate else None
-
-
-# ---- for people -----------------------------------------------------------------------------------------------------------
 
 
 def _replay_view(

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
@@ -22,10 +21,6 @@ from subcog_hooks.text.sanitise import cut
 MAX_SECTION_LINES = 10  # memories in each section of the terminal's report
 LINE_CHARACTERS = 100  # of a memory on the terminal
 UNDELETED = tuple(status for status in STATUSES if status != "deleted")
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(report)
 
 
 def report(
@@ -83,9 +78,6 @@ def _since_text(contents: Inventory) -> str:
     return "Nothing was handed over yet." if since is None else f"Handed over counts sessions since {day(since)}."
 
 
-# ---- for people -----------------------------------------------------------------------------------------------------------
-
-
 def _report_view(contents: Inventory) -> RenderableType:
     table = figures_table(_figure_rows(contents))
     if growth := contents.growth():
@@ -125,9 +117,6 @@ def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[Render
     for head, memory in rows[:MAX_SECTION_LINES]:
         lines.append(Text.assemble(head, (safe(memory.id), ACCENT), "  ", cut(redact_line(memory.content), LINE_CHARACTERS)))
     return lines
-
-
-# ---- as a page ------------------------------------------------------------------------------------------------------------
 
 
 def _build_page(contents: Inventory) -> Page:

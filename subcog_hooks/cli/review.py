@@ -33,10 +33,6 @@ MAX_PROMPTS = 3  # shown prompts to which a memory would have come
 PREVIEW_CHARACTERS = 120  # of a neighbour or a prompt
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(review)
-
-
 def review(
     as_list: Annotated[bool, Option("--list", help="List the waiting memories, a line each.")] = False,
     as_jsonl: Annotated[

@@ -18,10 +18,6 @@ from subcog_hooks.recall.hits import VERY_HIGH
 TYPES: dict[str, Any] = {SWITCH: bool, SHAPE: bool, NUMBER: int | None, LIST: list[str] | None}  # any other kind: str | None
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(search)
-
-
 def search(**values: Any) -> None:
     """Search memories by words and meaning. The exit code is 1 when nothing is found.
 

@@ -32,10 +32,6 @@ _Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
 _AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(commands, name="share")
-
-
 @commands.command()
 def init(
     url: Annotated[

@@ -28,12 +28,6 @@ commands = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(commands, name="state")
-    for command in (pause, resume, hook):
-        app.command()(command)
-
-
 @commands.command(name="set")
 def set_(
     flags: Annotated[list[str], Argument(metavar="NAME=VALUE", help="A name and its value: true, false, a number or a text.")],

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import Annotated, NamedTuple
 
-import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -76,10 +75,6 @@ MAX_SILENT_CALLS = 1_000  # more than the log keeps
 MIN_SPARKLINE_COLUMNS = 70  # a narrower table has no room for sparklines
 
 Values = dict[str, Counter | Histogram]  # a family's metrics by label value
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(stats)
 
 
 def stats(
@@ -190,9 +185,6 @@ def quantile(histogram: Histogram, share: float) -> float | None:
     return None
 
 
-# ---- Prometheus -----------------------------------------------------------------------------------------------------------
-
-
 def _prometheus_text(family: Family, values: Values) -> str:
     lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
     for metric in values.values():
@@ -217,9 +209,6 @@ def _prometheus_number(value: float) -> str:
     ('3', '0.0005', '+Inf')
     """
     return "+Inf" if value == float("inf") else f"{value:.0f}" if value.is_integer() else repr(value)
-
-
-# ---- JSON -----------------------------------------------------------------------------------------------------------------
 
 
 def _family_record(family: Family, values: Values) -> object:
@@ -262,9 +251,6 @@ def _usage_record(used: Usage, store_figures: StoreFigures, channels: Sequence[C
         "top_memories": [{"id": id_, "injected": times} for id_, times in used.memories[:MAX_NAMED_MEMORIES]],
         "never_injected": {"count": store_figures.never, "oldest": [memory.id for memory in store_figures.oldest]},
     }
-
-
-# ---- for people -----------------------------------------------------------------------------------------------------------
 
 
 def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[ChannelShare]) -> Iterator[RenderableType]:

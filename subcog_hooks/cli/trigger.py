@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from re2 import _Regexp
 
 
-def register(app: typer.Typer) -> None:
-    app.command(name="test-trigger")(try_trigger)
-
-
 class Match(NamedTuple):
     """A match of a trigger. line, column: its first character, from 1; start, end: offsets in the text, from 0."""
 

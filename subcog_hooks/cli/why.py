@@ -2,13 +2,13 @@
 
 import json
 import os
+from functools import partial
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup, remedies, wrong_and_missed
-from subcog_hooks.cli.decisions import wrong_and_missed as missed_memory
 from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
 from subcog_hooks.cli.support import completion, context, results
 from subcog_hooks.cli.support.output import terminal
@@ -24,10 +24,6 @@ from subcog_hooks.store.store import Filter, Store, audiences_of
 from subcog_hooks.text.typed_prompt import query_text
 
 DEFAULT_LIMIT = 20
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(why)
 
 
 def why(
@@ -97,12 +93,11 @@ def why(
     if decision and (as_list or limit):
         raise UsageError("a list is not of one decision", "leave the id out, or --list and --limit")
     if bad is not None:
-        wrong_and_missed.unmark_bad(bad, decision) if undo else wrong_and_missed.mark_bad(bad, decision)
+        (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, decision)
         return
     if missed is not None:
-        missed_memory.unlearn_missed(missed, decision) if undo else missed_memory.learn_missed(
-            missed, decision, dry_run=dry_run
-        )
+        change = wrong_and_missed.unlearn_missed if undo else partial(wrong_and_missed.learn_missed, dry_run=dry_run)
+        change(missed, decision)
         return
     with lookup.open_state() as state:
         if as_list or limit:
@@ -160,9 +155,6 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     if not silent and not spoken:
         terminal.say("no tool calls" if context.settings()["surfacing.log_prompts"] else "surfacing.log_prompts is false")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-
-
-# ---- what would help ------------------------------------------------------------------------------------------------------
 
 
 def _gather_details(

@@ -1,6 +1,5 @@
 """The terminal in this process: arguments in, streams and exit code out."""
 
-import importlib
 import io
 import json
 import os
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 import typer
 
-from subcog_hooks import cli
 from subcog_hooks.cli import commands
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.core.deadline import Deadline
@@ -97,14 +95,9 @@ def ask(home: Home, make: Maker, tmp_path: Path) -> Ask:
     return Ask(home, make, tmp_path)
 
 
-def modules_of_commands() -> list[str]:
-    """Return the modules of `cli` that register commands."""
-    return sorted(path.stem for path in Path(cli.__path__[0]).glob("*.py") if "def register(" in path.read_text())
-
-
 def whole_application() -> typer.Typer:
-    """Return the application with the modules of all commands."""
+    """Return the application with all commands."""
     whole = typer.Typer()
-    for module in modules_of_commands():
-        importlib.import_module(f"subcog_hooks.cli.{module}").register(whole)
+    for name in commands.COMMANDS:
+        commands.add_command(whole, name)
     return whole

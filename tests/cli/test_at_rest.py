@@ -51,9 +51,6 @@ def counts(home: Home) -> tuple[int, int]:
         return vectors.counts()
 
 
-# ---- when it starts ------------------------------------------------------------------------------------------------------
-
-
 @posix
 @pytest.mark.usefixtures("pending")
 def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,9 +111,6 @@ def test_a_session_starts_it_after_the_clock_was_put_back(home: Home, store: Sto
     now = now_ms()
     job_record.write_record(home, JobRecord({}, now + 2 * 24 * 60 * MINUTE_MS, job_record.find_settings_time(home)))
     assert job_record.is_due(home, now)
-
-
-# ---- its jobs ------------------------------------------------------------------------------------------------------------
 
 
 class Work:
@@ -271,9 +265,6 @@ def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
 )
 def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: float, waits_s: float) -> None:
     assert background_jobs.wait_s(Work(1, every_s=every_s).job, LastRun(0, 0, outcome, "")) == waits_s
-
-
-# ---- its record ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"])

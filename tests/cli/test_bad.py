@@ -171,9 +171,6 @@ def test_a_prefix_names_the_memory_found_or_not(subcog: Run, home: Home) -> None
     assert len(marks_of(home, "cookie")) == 1
 
 
-# ---- refused marks ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("ask_again")
 @pytest.mark.parametrize(
     ("memory", "code", "message"),

@@ -46,8 +46,6 @@ def test_the_value_in_force_is_the_environments(subcog: Run, monkeypatch: pytest
     assert subcog("config", "get", "search_intent.min_confidence").out == "0.9\n"
 
 
-# ---- names, addresses and paths -------------------------------------------------------------------------------------------
-
 SET = (
     ("llm.provider", "openai"),
     ("llm.model", "llama3.2:3b"),
@@ -144,9 +142,6 @@ def test_a_wrong_switch_is_named_when_an_llm_is_set_up(subcog: Run, monkeypatch:
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
     message = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
     assert message.startswith("no LLM is asked yet: search_intent.use_llm cannot be used as it is set; ")
-
-
-# ---- the preview of a threshold ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

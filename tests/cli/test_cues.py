@@ -50,9 +50,6 @@ def edit_with(subcog: Run, id_: str, monkeypatch: pytest.MonkeyPatch, script: st
     return subcog("edit", id_).err
 
 
-# ---- given ----------------------------------------------------------------------------------------------------------------
-
-
 def test_a_memory_is_remembered_with_all_that_calls_it_up(subcog: Run, memory_id: str) -> None:
     assert fields(subcog, memory_id) == FIELDS
     assert show_json(subcog, memory_id)["trust"] == "user"
@@ -124,9 +121,6 @@ def test_an_unusable_state_does_not_prevent_remembering(subcog: Run, home: Home)
     done = subcog("remember", "x", "--when", "calm")
     assert (done.code, fields(subcog, done.out.strip())) == (0, {"when": {"calm": True}})
     assert done.err.startswith("whether calm is set cannot be seen (")
-
-
-# ---- changed and taken away -----------------------------------------------------------------------------------------------
 
 
 def test_an_option_of_edit_replaces_its_field_alone(subcog: Run, memory_id: str) -> None:
@@ -207,9 +201,6 @@ def test_what_the_editor_leaves_wrong_is_named_and_kept(
     Path(printed.strip().rpartition(" ")[2]).unlink()
 
 
-# ---- a priority that pins -------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def imported_id(subcog: Run) -> str:
     """Return the id of a memory from somebody else's file, which asked for more than it may have."""
@@ -239,9 +230,6 @@ def test_the_editor_does_not_pin_it_either(subcog: Run, imported_id: str, monkey
 def test_nobody_else_can_be_vouched_for(subcog: Run, imported_id: str) -> None:
     done = subcog("edit", imported_id, "--trust", "team")
     assert (done.code, done.err) == (2, "subcog: --trust is 'team'; expected user\n")
-
-
-# ---- shown and looked for -------------------------------------------------------------------------------------------------
 
 
 def test_all_of_it_is_shown(subcog: Run, memory_id: str) -> None:

@@ -252,9 +252,6 @@ def test_a_hook_that_is_switched_off_for_an_event_is_named(with_hook: Run, switc
     assert f"note  {switch} is false: the hook is silent {when}" in with_hook("doctor").out
 
 
-# ---- files that are gone --------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def project(subcog: Run, tmp_path: Path) -> Run:
     """Return the terminal in a repository with a file of most kinds."""
@@ -281,18 +278,8 @@ def about(subcog: Run, *paths: str) -> str:
 @pytest.mark.parametrize(
     "path",
     [
-        *(
-            "src/db/pool.py",
-            "src/db/**",
-            "src/**/*.sql",
-            "*.sql",
-            "pool.py",
-            "er/",
-            "docs/",
-            "docs/[[]draft].md",
-            "**",
-            "src/db",
-        ),
+        *("src/db/pool.py", "src/db/**", "src/**/*.sql", "*.sql", "pool.py", "er/", "docs/", "docs/[[]draft].md", "**"),
+        "src/db",
         *("src/{app,db}/*.py", "linked/db/*", "linked/db/pool.py", "./README.md", "{tmp}/src/**", "{tmp}/README.md"),
         "~/src/db/*.py",
     ],
@@ -354,9 +341,6 @@ def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monke
 def test_outside_of_projects_no_file_is_looked_for(subcog: Run) -> None:
     about(subcog, "src/gone.py")
     assert stale_said(subcog) == []
-
-
-# ---- vectors --------------------------------------------------------------------------------------------------------------
 
 
 def vectors_said(subcog: Run) -> list[str]:
@@ -429,8 +413,6 @@ def test_without_sqlite_vec_it_is_a_note(with_hook: Run, monkeypatch: pytest.Mon
     done = with_hook("doctor")
     assert "note  sqlite-vec is not installed; search is by words alone; pip install sqlite-vec" in done.out
 
-
-# ---- the LLM --------------------------------------------------------------------------------------------------------------
 
 KEY = "sk-hunter2"
 LOCAL = ('provider = "openai"', 'model = "tiny"', 'base_url = "http://127.0.0.1:9/v1/"')

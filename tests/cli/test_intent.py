@@ -76,9 +76,6 @@ def test_an_unusable_state_is_named_and_the_intent_still_shown(subcog: Run, home
     assert done.err == f"{home.state_db} cannot be opened: it is a folder\n"
 
 
-# ---- batches and wrong calls ----------------------------------------------------------------------------------------------
-
-
 def test_a_batch_answers_each_line(subcog: Run, tmp_path: Path) -> None:
     lines = [
         {"id": 1, "prompt": PROMPT},
@@ -124,9 +121,6 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(subcog: Run, arguments: list
     done = subcog("intent", *arguments)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert message in done.err
-
-
-# ---- for people -----------------------------------------------------------------------------------------------------------
 
 
 def lines_of(shown: RenderableType) -> list[str]:
@@ -229,9 +223,6 @@ def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeyp
     assert record["explain"]["llm"]["intent_type"] is None
     shown = subcog("intent", PROMPT, "--explain").out
     assert all(signal["name"] in shown for signal in signals)
-
-
-# ---- with an LLM ----------------------------------------------------------------------------------------------------------
 
 
 def configure(home: Home, url: str, *lines: str) -> None:

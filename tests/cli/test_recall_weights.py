@@ -101,9 +101,6 @@ def test_a_weight_that_is_none_is_one_line_and_exit_code_four(
     assert done.err.endswith("; correct the variable\n")
 
 
-# ---- presets and projects -------------------------------------------------------------------------------------------------
-
-
 def test_a_key_that_is_set_beside_a_preset_wins_over_it(with_memories: Run) -> None:
     with_memories("config", "set", "fusion.preset", "adaptive")
     assert share(with_memories)[1].startswith("exploratory asks for 0.7")

@@ -21,32 +21,13 @@ def show_json(subcog: Run, id_: str) -> dict[str, object]:
 
 
 def test_a_memory_is_stored_with_its_fields(subcog: Run) -> None:
-    done = subcog(
-        "remember",
-        "Use",
-        "PKCE",
-        "-s",
-        "decisions",
-        "-t",
-        "auth",
-        "--path",
-        "src/*.ts",
-        "--keyword",
-        "k",
-        "--expires",
-        "2099-01-01",
-    )
+    words = "remember Use PKCE -s decisions -t auth --path src/*.ts --keyword k --expires 2099-01-01"
+    done = subcog(*words.split())
     assert done.code == 0
     memory = show_json(subcog, done.out.strip())
-    assert memory["content"] == "Use PKCE"
-    assert (memory["namespace"], memory["tags"], memory["paths"], memory["keywords"]) == (
-        "decisions",
-        ["auth"],
-        ["src/*.ts"],
-        ["k"],
-    )
+    assert (memory["content"], memory["namespace"], memory["trust"]) == ("Use PKCE", "decisions", "user")
+    assert (memory["tags"], memory["paths"], memory["keywords"]) == (["auth"], ["src/*.ts"], ["k"])
     assert memory["expires_at"] == "2099-01-01T00:00:00Z"
-    assert memory["trust"] == "user"
 
 
 def test_a_text_is_read_from_standard_input(subcog: Run) -> None:

@@ -133,9 +133,6 @@ def test_no_llm_is_asked(subcog: Run, ask_again: Ask, monkeypatch: pytest.Monkey
     assert replay_json(subcog)["is"]["intent"]["llm_status"] == "off"
 
 
-# ---- prompts that cannot be replayed ---------------------------------------------------------------------------------------
-
-
 def test_a_prompt_that_was_not_kept_can_not_be_replayed(subcog: Run, home: Home) -> None:
     keep(home, decided("d1", BELOW, prompt=None))
     done = subcog("replay")

@@ -11,37 +11,13 @@ from subcog_hooks.store.memory import STATUSES
 from tests.cli.conftest import Run
 from tests.e2e.screen import Screen
 
-KEYS = [
-    "query",
-    "query_type",
-    "confidence",
-    "degraded",
-    "note",
-    "suggestions",
-    "strategies_matched",
-    "agreement_scores",
-    "elapsed_ms",
-    "total",
-    "page",
-    "has_more",
-    "results",
-]
-RESULT_KEYS = [
-    "id",
-    "urn",
-    "namespace",
-    "content",
-    "tags",
-    "project",
-    "created_at",
-    "score",
-    "relevance",
-    "confidence",
-    "found_by",
-    "ranks",
-    "scores",
-    "explain",
-]
+KEYS = (
+    "query query_type confidence degraded note suggestions strategies_matched agreement_scores elapsed_ms total page has_more "
+    "results"
+).split()
+RESULT_KEYS = (
+    "id urn namespace content tags project created_at score relevance confidence found_by ranks scores explain"
+).split()
 CHANNELS = ["lexical_exact", "lexical_relaxed", "semantic"]
 
 

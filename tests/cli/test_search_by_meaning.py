@@ -183,9 +183,6 @@ def test_filters_hold_for_what_is_found_by_meaning(without_words: Run) -> None:
     assert without_words(*query, "--status", "archived").code == 1
 
 
-# ---- when there is no meaning ---------------------------------------------------------------------------------------------
-
-
 def test_without_sqlite_vec_words_answer_and_it_is_said(
     with_memories: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

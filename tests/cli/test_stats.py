@@ -208,9 +208,6 @@ def test_a_state_that_can_not_be_used_is_exit_code_three(subcog: Run, home: Home
     assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
 
 
-# ---- sums of decisions ---------------------------------------------------------------------------------------------------
-
-
 def noon(days_ago: int) -> int:
     """Return the noon of a day in milliseconds since the epoch."""
     today = date.today()  # noqa: DTZ011 - as the command has it

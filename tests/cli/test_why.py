@@ -45,9 +45,6 @@ def wide(monkeypatch: pytest.MonkeyPatch, columns: int = 140) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
 
 
-# ---- the view of a person --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("spoken")
 def test_it_says_when_where_and_what_became_of_the_prompt(subcog: Run) -> None:
     lines = subcog("why").out.splitlines()
@@ -240,9 +237,6 @@ def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home
     assert rows == {"m1": "-", "m2": "0.60"}
 
 
-# ---- in a sentence --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("outcome", "candidates", "expected"),
     [
@@ -271,9 +265,6 @@ def test_a_failure_has_its_reason() -> None:
 def test_every_outcome_there_is_has_words() -> None:
     for outcome in outcomes.OUTCOMES:
         assert sentence(decided("d", outcome)) != f"silent: {outcome}"
-
-
-# ---- for scripts, and lists -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("spoken")
@@ -318,9 +309,6 @@ def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home
     assert done.err == "subcog: 1 begins several ids (1a, 1ac, 1ab, …); give more of it\n"
 
 
-# ---- nothing to show ------------------------------------------------------------------------------------------------------
-
-
 def test_without_a_state_it_is_one_line_and_no_file_is_made(subcog: Run, home: Home) -> None:
     for command in (("why",), ("why", "x"), ("why", "--list"), ("why", "--bad", "m1")):
         done = subcog(*command)
@@ -356,9 +344,6 @@ def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> No
 def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tuple[str, ...], message: str) -> None:
     done = subcog("why", *arguments)
     assert (done.code, done.out, done.err) == (2, "", f"subcog: {message}\n")
-
-
-# ---- another threshold ----------------------------------------------------------------------------------------------------
 
 
 def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:

@@ -56,9 +56,6 @@ EVENT_NAMES = {
 }  # events without a prompt
 
 
-# ---- lookup --------------------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def open_state() -> Iterator[State]:
     """Yield the state. Raises NoDecision when there is none yet, StoreError."""
@@ -164,9 +161,6 @@ def almost_given(decision: Decision) -> Candidate | None:
 def may_come(candidate: Candidate | None) -> bool:
     """Return whether a memory lacks only relevance, so that words and triggers may help."""
     return candidate is None or candidate.outcome in (*BELOW_THRESHOLD, outcomes.NOTHING_FOUND)
-
-
-# ---- sentences --------------------------------------------------------------------------------------------------------
 
 
 def sentence(decision: Decision) -> str:

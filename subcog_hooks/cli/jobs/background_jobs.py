@@ -227,9 +227,6 @@ def describe_next(job: Job, last: LastRun) -> str:
     )
 
 
-# ---- the background process ----------------------------------------------------------------------------------------------
-
-
 def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
     """Run due jobs until none is left, unless another process does. Raises StoreError where the home is not usable.
 

@@ -85,9 +85,6 @@ def _content_of(memory: Memory | None) -> str:
     return redact(memory.content).text if memory else ""
 
 
-# ---- for people -----------------------------------------------------------------------------------------------------------
-
-
 def figures(audit: Audit) -> list[tuple[str, str]]:
     """Return the figures of an audit, each with its name."""
     spoken = audit.spoken
@@ -163,9 +160,6 @@ def _latest_lines(audit: Audit) -> list[RenderableType]:
 
 def _table_line(head: str, name: str, text: str) -> Text:
     return Text.assemble(head, (safe(name), ACCENT), "  ", cut(redact_line(text), MAX_TERMINAL_CHARS))
-
-
-# ---- as a page ------------------------------------------------------------------------------------------------------------
 
 
 def page_of(audit: Audit, about: str) -> Page:

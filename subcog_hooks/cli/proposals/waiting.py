@@ -124,9 +124,6 @@ def _ids_given(prompt: Decision, prompts: Sequence[Decision], copy: remedies.Tri
     return {candidate.id for candidate in rerun.decide(copy.home).candidates if candidate.outcome == INJECTED}
 
 
-# ---- settling -------------------------------------------------------------------------------------------------------------
-
-
 def accept(store: Store, memories: Sequence[Memory]) -> Settlement:
     """Activate waiting memories. Raises StoreError, UsageError."""
     _require_waiting(store, memories)

@@ -84,9 +84,6 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
     return Inspection(sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks)
 
 
-# ---- pairs ----------------------------------------------------------------------------------------------------------------
-
-
 class NearPair(NamedTuple):
     """Two memories that are near in meaning, the older one first. cosine: of the document model's vectors."""
 
@@ -175,9 +172,6 @@ def _near_rows(
 
 def _is_for_all(memory: Memory) -> bool:
     return memory.scope != "project"
-
-
-# ---- single memories -------------------------------------------------------------------------------------------------------
 
 
 def find_expired(memories: Iterable[Memory], now: int) -> list[StoreFinding]:

@@ -67,9 +67,6 @@ def job_pace(home: Home, clock: Clock, *, budget_s: float = 60.0, look: Callable
     return JobPace(home, budget_s, look=look, clock=clock)
 
 
-# ---- while hooks come ----------------------------------------------------------------------------------------------------
-
-
 def test_work_does_not_pause_without_hooks(home: Home, clock: Ticking) -> None:
     assert job_pace(home, clock).goes_on()
     assert clock.passed_s == 0.0
@@ -156,9 +153,6 @@ def test_a_missing_lock_does_not_pause_work(home: Home) -> None:
     assert clock.passed_s == 0.0
 
 
-# ---- load and time -------------------------------------------------------------------------------------------------------
-
-
 def test_a_budget_ends_a_job_and_excludes_pauses(home: Home, clock: Ticking) -> None:
     pace = job_pace(home, clock, budget_s=120.0)
     ask_at(home, START_S)
@@ -241,9 +235,6 @@ def test_jobs_run_where_battery_and_load_are_unknown(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(psutil, "getloadavg", fail_to_measure)
     assert Machine().look().load == 0.0
-
-
-# ---- the hooks' side -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "SessionStart", "Stop"])
