@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import typer
@@ -23,13 +24,12 @@ from tests.transcripts import PROJECTS
 Run = Callable[..., "Result"]
 
 
-class Result:
-    """What a command did: exit code, and the two streams as text."""
+class Result(NamedTuple):
+    """The outcome of a command: its exit code, and the two streams as text."""
 
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code = code
-        self.out = out
-        self.err = err
+    code: int
+    out: str
+    err: str
 
 
 @pytest.fixture

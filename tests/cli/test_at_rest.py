@@ -95,7 +95,7 @@ def test_a_process_that_can_not_be_started_is_a_line_in_the_log(
     assert "the work at rest was not started" in Path(log.log_path(home)).read_text()
 
 
-def test_a_session_starts_due_jobs_and_those_newly_set(home: Home, store: Store) -> None:
+def test_a_session_starts_what_is_due_by_any_clock(home: Home, store: Store) -> None:
     now = now_ms()
     assert job_record.is_due(home, now)  # nothing is known
     job_record.write_record(home, JobRecord({}, now + MINUTE_MS, job_record.find_settings_time(home)))
@@ -105,9 +105,6 @@ def test_a_session_starts_due_jobs_and_those_newly_set(home: Home, store: Store)
     assert job_record.is_due(home, now)
     Path(home.job_record).write_text('{"next": 99999999999999')
     assert job_record.is_due(home, now)
-
-
-def test_a_session_starts_it_after_the_clock_was_put_back(home: Home, store: Store) -> None:
     now = now_ms()
     job_record.write_record(home, JobRecord({}, now + 2 * 24 * 60 * MINUTE_MS, job_record.find_settings_time(home)))
     assert job_record.is_due(home, now)
@@ -129,10 +126,14 @@ class Work:
 
 
 @pytest.mark.usefixtures("store")
-def test_it_goes_on_until_nothing_is_due_and_lets_go_of_the_lock(home: Home) -> None:
+def test_one_process_goes_on_until_nothing_is_due(home: Home) -> None:
     work = Work(3)
     background_jobs.run_due_jobs(home, [work.job])
     assert (work.runs, is_held(home.jobs_lock)) == (3, False)
+    work = Work(1)
+    with ProcessLock(home.jobs_lock, 0, "working at rest"):
+        background_jobs.run_due_jobs(home, [work.job])
+    assert work.runs == 0
 
 
 @pytest.mark.usefixtures("store")
@@ -148,14 +149,6 @@ def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     first = Work(1, leave)
     background_jobs.run_due_jobs(home, [last.job, first.job._replace(name="first")])
     assert (seen, last.runs) == ([True], 1)
-
-
-@pytest.mark.usefixtures("store")
-def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
-    work = Work(1)
-    with ProcessLock(home.jobs_lock, 0, "working at rest"):
-        background_jobs.run_due_jobs(home, [work.job])
-    assert work.runs == 0
 
 
 @pytest.mark.usefixtures("store")

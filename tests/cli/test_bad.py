@@ -96,13 +96,16 @@ def test_a_follow_up_is_marked_with_its_borrowed_topics(subcog: Run, ask_again: 
     assert {"sign", "key"} <= {*marks.terms_from_text(mark.terms)}
 
 
-def test_undo_takes_the_mark_away(subcog: Run, ask_again: Ask, home: Home) -> None:
+@pytest.mark.usefixtures("ask_again")
+def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) -> None:
     id_ = latest(subcog)
     subcog("why", "--bad", "keys")
     done = subcog("why", "--bad", "keys", "--undo")
     assert (done.code, done.out, done.err) == (0, "", f"no longer marked as wrong ({id_}): keys {KEYS[:80]}\n")
     assert marks_of(home) == []
     assert ask_again(QUESTION, "second") == ["keys"]
+    done = subcog("why", "--bad", "keys", "--undo")
+    assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why --bad MEMORY` marks one\n")
 
 
 def test_a_mark_can_be_undone_after_the_same_prompt_again(subcog: Run, ask_again: Ask, home: Home) -> None:
@@ -142,25 +145,22 @@ def test_show_names_the_decisions_that_a_memory_was_wrong_for(subcog: Run) -> No
 
 
 @pytest.mark.usefixtures("ask_again")
-def test_the_prompt_itself_is_not_in_the_mark(subcog: Run, home: Home) -> None:
+def test_a_mark_is_made_once_and_does_not_hold_the_prompt(subcog: Run, home: Home) -> None:
     subcog("why", "--bad", "keys")
     (mark,) = marks_of(home)
     assert "rotat" in mark.terms
     assert "How do we" not in mark.terms
-
-
-@pytest.mark.usefixtures("ask_again")
-def test_marking_twice_is_marking_once(subcog: Run, home: Home) -> None:
-    subcog("why", "--bad", "keys")
     subcog("why", "--bad", "keys")
     assert len(marks_of(home)) == 1
 
 
 @pytest.mark.usefixtures("ask_again")
-def test_forgetting_a_memory_forgets_its_marks(subcog: Run, home: Home) -> None:
+def test_a_forgotten_memory_has_no_marks_and_gets_none(subcog: Run, home: Home) -> None:
     subcog("why", "--bad", "keys")
     subcog("forget", "keys")
     assert marks_of(home) == []
+    done = subcog("why", "--bad", "keys")
+    assert (done.code, done.err) == (2, "subcog: keys is forgotten; it is not handed over any more\n")
 
 
 @pytest.mark.usefixtures("ask_again")
@@ -183,19 +183,6 @@ def test_a_memory_that_is_not_there_is_one_line(subcog: Run, memory: str, code: 
     for more in ((), ("--undo",)):
         done = subcog("why", "--bad", memory, *more)
         assert (done.code, done.out, done.err) == (code, "", f"subcog: {message}\n")
-
-
-@pytest.mark.usefixtures("ask_again")
-def test_what_is_not_marked_can_not_be_undone(subcog: Run) -> None:
-    done = subcog("why", "--bad", "keys", "--undo")
-    assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why --bad MEMORY` marks one\n")
-
-
-@pytest.mark.usefixtures("ask_again")
-def test_a_forgotten_memory_is_not_marked(subcog: Run) -> None:
-    subcog("forget", "keys")
-    done = subcog("why", "--bad", "keys")
-    assert (done.code, done.err) == (2, "subcog: keys is forgotten; it is not handed over any more\n")
 
 
 def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, ask_again: Ask, home: Home) -> None:

@@ -171,28 +171,22 @@ def test_only_prompts_are_counted(subcog: Run, home: Home) -> None:
 
 
 @pytest.mark.usefixtures("decisions")
-def test_a_dry_run_says_the_same_and_changes_nothing(subcog: Run, home: Home) -> None:
+def test_a_dry_run_of_a_threshold_changes_nothing(subcog: Run, home: Home) -> None:
     done = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run")
     assert done.err.splitlines() == [
         "surfacing.min_relevance would be 0.4",
         "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17",
     ]
     assert not Path(home.config).exists()
-
-
-def test_a_dry_run_refuses_what_does_not_hold(subcog: Run) -> None:
     assert subcog("config", "set", "surfacing.min_relevance", "2", "--dry-run").code == 4
 
 
-@pytest.mark.usefixtures("decisions")
-def test_other_settings_say_nothing_of_prompts(subcog: Run) -> None:
-    assert subcog("config", "set", "surfacing.max_memories", "3").err == "surfacing.max_memories = 3\n"
-
-
-def test_without_prompts_there_is_nothing_to_say(subcog: Run, home: Home) -> None:
+def test_without_prompts_or_for_other_keys_nothing_is_said(subcog: Run, home: Home) -> None:
     assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
     keep(home)
     assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
+    keep(home, decided("a", candidates=[candidate("m", 0.9)]))
+    assert subcog("config", "set", "surfacing.max_memories", "3").err == "surfacing.max_memories = 3\n"
 
 
 def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, home: Home) -> None:

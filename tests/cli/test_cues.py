@@ -221,13 +221,10 @@ def test_an_imported_memory_is_pinned_only_when_vouched_for(subcog: Run, importe
     assert (show_json(subcog, imported_id)["priority"], show_json(subcog, imported_id)["trust"]) == (90, "user")
 
 
-def test_the_editor_does_not_pin_it_either(subcog: Run, imported_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_the_editor_nor_another_trust_pins_it(subcog: Run, imported_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     printed = edit_with(subcog, imported_id, monkeypatch, "sed -i 's/^priority: .*/priority: 90/' \"$1\"")
     assert "priority is 90 and trust is import" in printed
     assert show_json(subcog, imported_id)["priority"] == 89
-
-
-def test_nobody_else_can_be_vouched_for(subcog: Run, imported_id: str) -> None:
     done = subcog("edit", imported_id, "--trust", "team")
     assert (done.code, done.err) == (2, "subcog: --trust is 'team'; expected user\n")
 

@@ -130,10 +130,6 @@ def test_an_impossible_search_by_meaning_is_answered_by_words(with_memories: Run
     assert_words_answered(with_memories(*FAST, "--mode", "semantic"))
     by_words = answer(with_memories(*FAST, "--mode", "lexical"))
     assert (by_words["degraded"], by_words["note"]) == (False, None)
-
-
-def test_where_meaning_has_no_share_its_absence_is_no_loss(with_memories: Run, home: Home) -> None:
-    as_a_folder(vectors_path(home, query_encoder.SPACE))
     with_memories("config", "set", "fusion.preset", "lexical-only")
     record = answer(with_memories(*FAST))
     assert (record["results"][0]["id"], record["degraded"], record["note"]) == ("bill", False, None)

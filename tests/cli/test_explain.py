@@ -144,12 +144,9 @@ def test_the_lines_say_what_the_json_says(with_memories: Run) -> None:
     assert blocks[2].strip() == "exploratory query; meaning has a share of 0.7 (fusion.alpha)"
 
 
-def test_the_lines_of_the_second_page_go_on_counting(with_memories: Run) -> None:
+def test_the_lines_are_counted_on_and_shown_on_a_terminal(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     done = with_memories("search", "restart the leading beam by hand", "--fast", "--explain", "-n", "1", "--page", "2")
     assert re.search(r"^    2\. score", done.out, re.MULTILINE)
-
-
-def test_on_a_terminal_lines_are_shown_and_no_table(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = with_memories("search", QUERY, "--explain").out
     monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     assert with_memories("search", QUERY, "--explain").out == plain

@@ -93,12 +93,9 @@ def test_a_batch_answers_each_line(subcog: Run, tmp_path: Path) -> None:
     assert [{**row, "elapsed_ms": 0} for row in again] == [{**row, "elapsed_ms": 0} for row in rows]
 
 
-def test_a_batch_explains_each_line_when_asked(subcog: Run) -> None:
+def test_a_batch_explains_each_line_or_names_a_wrong_one(subcog: Run) -> None:
     done = subcog("intent", "--batch", "-", "--explain", stdin=json.dumps({"id": 1, "prompt": PROMPT}).encode())
     assert list(json.loads(done.out)["explain"]) == ["signals", "shape", "llm", "merge", "speaks"]
-
-
-def test_a_wrong_line_of_a_batch_is_named_before_any_is_answered(subcog: Run) -> None:
     done = subcog("intent", "--batch", "-", stdin=b'{"id": 1, "prompt": "x"}\n{"id": 2}\n')
     assert (done.code, done.out) == (2, "")
     assert done.err == 'subcog: standard input line 2: expected {"id", "prompt"}; correct the line\n'
@@ -185,9 +182,6 @@ def test_explain_shows_signals_answer_and_merge() -> None:
     assert lines[-3] == "shape  5 to 7 words, a number"
     assert lines[-2] == "llm    troubleshoot 0.90, topics: cargo; success after 123 ms"
     assert lines[-1] == "merge  the LLM answered, topics differ"
-
-
-def test_an_llm_that_failed_is_shown_with_its_reason() -> None:
     lines = lines_of(intent_view(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), DEFAULTS, explain=True))
     assert lines[-2] == "llm    error after 123 ms: HTTP 500"
 

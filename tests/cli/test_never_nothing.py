@@ -121,7 +121,7 @@ def test_a_word_is_not_corrected_to_another_projects_word(with_memories: Run) ->
     assert answer(with_memories("search", "zeppelyn", "--fast", "--json", "--project", BLOG))["results"][0]["id"] == "theirs"
 
 
-def test_suggestions_are_of_the_memories_that_were_searched(with_memories: Run) -> None:
+def test_suggestions_are_of_the_searched_and_the_nearest_first(with_memories: Run) -> None:
     assert answer(with_memories("search", *NOWHERE, "--json"))["suggestions"] == ["billing", "database"]
     assert answer(with_memories("search", *NOWHERE, "--json", "--all-projects"))["suggestions"] == [
         "billing",
@@ -132,18 +132,12 @@ def test_suggestions_are_of_the_memories_that_were_searched(with_memories: Run) 
         "zeppelin"
         not in with_memories("search", "zeppelin", "--fast", "--json", "--namespace", "apis").out.split("suggestions")[1]
     )
-
-
-def test_the_nearest_words_and_tags_are_suggested_first(with_memories: Run) -> None:
     assert answer(with_memories("search", "databas3", "--mode", "lexical", "--json"))["suggestions"][0] == "database"
 
 
-def test_a_store_without_tags_has_something_to_suggest_too(subcog: Run) -> None:
+def test_words_or_harmless_tags_are_suggested(subcog: Run) -> None:
     subcog("remember", "The office cat sleeps on the warm server rack in winter.")
     assert answer(subcog("search", *NOWHERE, "--json"))["suggestions"]
-
-
-def test_control_characters_of_suggested_tags_are_harmless(subcog: Run) -> None:
     subcog("remember", "anything", "--tag", "red\x1b[31malert")
     assert "\x1b" not in subcog("search", *NOWHERE).err
 

@@ -255,10 +255,13 @@ def test_an_expired_memory_does_not_block_its_own_text(subcog: Run, store: Store
     assert set(subcog("list", "--status", "all", "--ids").out.split()) == {"old", new}
 
 
-def test_a_known_text_may_still_supersede_another(subcog: Run) -> None:
+def test_a_known_text_supersedes_another_but_not_itself(subcog: Run) -> None:
     old, newer = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
     subcog("remember", "Tokens live for a day", "--supersedes", old)
     assert show_json(subcog, old)["superseded_by"] == newer
+    id_ = subcog("remember", "Use PKCE").out.strip()
+    subcog("remember", "Use PKCE", "--supersedes", id_)
+    assert show_json(subcog, id_).get("status", "active") == "active"
 
 
 def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,12 +323,6 @@ def test_a_damaged_index_does_not_keep_a_memory_out(subcog: Run, home: Home) -> 
     assert done.code == 0
     assert subcog("search", "--ids", "lighthouse keeper").out == done.out
     assert subcog("doctor").code == 0
-
-
-def test_a_memory_does_not_supersede_itself(subcog: Run) -> None:
-    id_ = subcog("remember", "Use PKCE").out.strip()
-    subcog("remember", "Use PKCE", "--supersedes", id_)
-    assert show_json(subcog, id_).get("status", "active") == "active"
 
 
 def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,12 +44,15 @@ def ask_again(ask: Ask) -> Ask:
 
 
 @pytest.mark.usefixtures("ask_again")
-def test_where_nothing_has_changed_it_says_so(subcog: Run) -> None:
+def test_an_unchanged_replay_says_so_and_leaves_nothing(subcog: Run, home: Home) -> None:
+    before = everything_kept(home)
     done = subcog("replay")
     assert done.code == 0
     lines = done.out.splitlines()
     assert [line[:11] for line in lines[3:5]] == ["was  spoke:", "is   spoke:"]
     assert lines[-1] == "nothing has changed"
+    assert "<subcog-memories" not in done.out
+    assert everything_kept(home) == before
 
 
 def test_a_little_more_or_less_is_no_change(subcog: Run, ask_again: Ask, home: Home) -> None:
@@ -59,14 +62,6 @@ def test_a_little_more_or_less_is_no_change(subcog: Run, ask_again: Ask, home: H
         state.run("UPDATE decisions SET record = json_set(record, '$.candidates[0].relevance', ?)", (was["relevance"] + shift,))
         assert len(replay_json(subcog)["changes"]) == count
     state.close()
-
-
-@pytest.mark.usefixtures("ask_again")
-def test_nothing_of_a_replay_is_kept_and_nothing_is_handed_over(subcog: Run, home: Home) -> None:
-    before = everything_kept(home)
-    done = subcog("replay")
-    assert "<subcog-memories" not in done.out
-    assert everything_kept(home) == before
 
 
 @pytest.mark.usefixtures("ask_again")
@@ -154,13 +149,6 @@ def test_only_prompts_are_replayed(subcog: Run, home: Home) -> None:
         assert done.err == f"subcog: {id_} was {was}, and no prompt; {hint}\n"
 
 
-def test_without_a_prompt_there_is_nothing_to_replay(subcog: Run, home: Home) -> None:
-    keep(home, decided("d1", **TOOL))
-    done = subcog("replay")
-    message = "no prompt has been decided on yet; `subcog doctor` says whether the hook is registered"
-    assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n")
-
-
 @pytest.mark.usefixtures("ask_again")
 def test_an_incomplete_prompt_is_replayed_with_a_remark(subcog: Run, home: Home) -> None:
     keep(home, decided("a", prompt="How is [redacted] rotated?", project=""))
@@ -169,15 +157,16 @@ def test_an_incomplete_prompt_is_replayed_with_a_remark(subcog: Run, home: Home)
     assert subcog("replay", "b").err.startswith("of the prompt only the first 2,000 characters were kept")
 
 
-def test_without_memories_there_is_nothing_to_decide(subcog: Run, home: Home) -> None:
+def test_without_state_prompt_or_memories_it_is_one_line(subcog: Run, home: Home) -> None:
+    done = subcog("replay")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    keep(home, decided("d1", **TOOL))
+    done = subcog("replay")
+    message = "no prompt has been decided on yet; `subcog doctor` says whether the hook is registered"
+    assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n")
     keep(home, decided("a", SPOKE, [candidate("m", 0.7)]))
     done = subcog("replay")
     assert (done.code, done.out, done.err) == (1, "", "subcog: there are no memories; `subcog remember` makes the first\n")
-
-
-def test_without_a_state_it_is_one_line(subcog: Run) -> None:
-    done = subcog("replay")
-    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
 
 
 def test_it_goes_through_the_hooks_own_code(subcog: Run, ask_again: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ def test_options_narrow_or_widen_the_search(with_memories: Run, arguments: list[
     assert sorted(with_memories("search", "oauth2", "--ids", *arguments).out.split()) == ids
 
 
-def test_a_batch_answers_each_line_in_one_process(with_memories: Run) -> None:
+def test_a_batch_answers_each_line_or_names_a_wrong_one(with_memories: Run) -> None:
     rows = [{"id": 1, "query": "oauth2"}, {"id": "b", "query": "oauth2", "project": "x"}, {"id": "c", "query": "nothing of it"}]
     done = with_memories("search", "--batch", "-", "-n", "5", stdin="\n".join(map(json.dumps, rows)).encode())
     answers = {row["id"]: [hit["id"] for hit in row["results"]] for row in map(json.loads, done.out.splitlines())}
@@ -132,6 +132,10 @@ def test_a_batch_answers_each_line_in_one_process(with_memories: Run) -> None:
     assert answers["b"] == ["pkce"]
     assert answers["c"] == []
     assert done.code == 0
+    done = with_memories("search", "--batch", "-", stdin=b'{"id": 1, "query": "x"}\n{"query": "y"}\n')
+    assert (done.code, "standard input line 2: expected" in done.err) == (2, True)
+    done = with_memories("search", "--batch", "-", stdin='{"id": 1, "query": "oauth2\u2028pkce"}'.encode())
+    assert json.loads(done.out)["results"][0]["id"] == "pkce"
 
 
 def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests: pytest.Subtests) -> None:
@@ -159,11 +163,6 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests
             assert done.code == 2
             assert message in done.err
             assert done.err.count("\n") == 1
-
-
-def test_a_wrong_line_of_a_batch_is_named(with_memories: Run) -> None:
-    done = with_memories("search", "--batch", "-", stdin=b'{"id": 1, "query": "x"}\n{"query": "y"}\n')
-    assert (done.code, "standard input line 2: expected" in done.err) == (2, True)
 
 
 def test_the_list_is_newest_first_in_pages(with_memories: Run) -> None:
@@ -203,27 +202,21 @@ def test_an_ambiguous_prefix_names_the_candidates(subcog: Run) -> None:
     assert subcog("show", "abcdef2").code == 0
 
 
-def test_control_characters_do_not_reach_the_terminal(subcog: Run) -> None:
+def test_control_characters_are_dropped_and_blanks_are_kept(subcog: Run) -> None:
     id_ = subcog("remember", "-", stdin=b"red \x1b[31malert\x07\x1b]0;title\x07 done").out.strip()
     for done in (subcog("show", id_), subcog("list"), subcog("search", "alert")):
         assert "\x1b" not in done.out
         assert "\x07" not in done.out
+    id_ = subcog("remember", "-", stdin=b"def f():\n    return 1").out.strip()
+    assert "\n    return 1\n" in subcog("show", id_).out
 
 
 def test_every_command_has_a_help_page(subcog: Run) -> None:
     cases = [[], ["search"], ["remember"], ["import"], ["config"], ["config", "set"], ["doctor"], ["hook"]]
     assert [command for command in cases if "Usage: subcog" not in subcog(*command, "--help").out] == []
-
-
-def test_without_a_command_the_help_is_shown(subcog: Run) -> None:
     done = subcog()
     assert (done.code, done.out.startswith("Usage: subcog")) == (0, True)
     assert subcog("config").out.startswith("Usage: subcog config")
-
-
-def test_a_line_separator_inside_a_batch_query_does_not_end_it(with_memories: Run) -> None:
-    done = with_memories("search", "--batch", "-", stdin='{"id": 1, "query": "oauth2\u2028pkce"}'.encode())
-    assert json.loads(done.out)["results"][0]["id"] == "pkce"
 
 
 def test_an_answer_during_another_index_write_is_marked(
@@ -255,8 +248,3 @@ def test_markup_in_a_projects_name_is_shown_as_it_is(with_memories: Run, monkeyp
     monkeypatch.setenv("COLUMNS", "140")
     monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     assert "x[/]y" in with_memories("list", "--all-projects").out
-
-
-def test_indentation_is_shown(subcog: Run) -> None:
-    id_ = subcog("remember", "-", stdin=b"def f():\n    return 1").out.strip()
-    assert "\n    return 1\n" in subcog("show", id_).out

@@ -33,11 +33,8 @@ def test_it_matches_inside_words_unless_it_ends_at_their_edges(subcog: Run) -> N
         assert r"\b stands for a word's edge" in help_text
 
 
-def test_several_words_of_which_a_text_has_one_are_all_named(subcog: Run) -> None:
+def test_the_words_that_a_trigger_is_looked_for_by_are_named(subcog: Run) -> None:
     assert 'has "deploy" or "release"' in subcog("test-trigger", "deploy|release", "x").out
-
-
-def test_a_trigger_without_a_word_is_taken_and_it_is_said(subcog: Run) -> None:
     done = subcog("test-trigger", r"\d\d:\d\d", "at 09:30")
     assert "each prompt is tried, since no word is in every match: at most 50 such triggers are kept" in done.out
     assert "characters 4 to 8: 09:30" in done.out
@@ -46,6 +43,7 @@ def test_a_trigger_without_a_word_is_taken_and_it_is_said(subcog: Run) -> None:
 def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, subtests: pytest.Subtests) -> None:
     patterns = [
         ("deploy(", "missing )"),
+        ("ok (deploy", "at character"),
         ("a(?=b)", "look-around"),
         (r"(a)\1", "back-reference"),
         ("x*", "matches the empty text"),
@@ -59,10 +57,6 @@ def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, subt
                 done = subcog("test-trigger", pattern, "some text", *form)
                 assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
                 assert message in done.err
-
-
-def test_the_place_of_a_fault_is_told(subcog: Run) -> None:
-    assert "at character" in subcog("test-trigger", "ok (deploy").err
 
 
 def test_scripts_get_all_of_it(subcog: Run) -> None:
@@ -95,15 +89,12 @@ def test_without_a_text_the_last_prompts_are_tried(subcog: Run, home: Home) -> N
     assert (record["prompts"], [row["decision"] for row in record["matched"]]) == (3, ["d", "a"])
 
 
-def test_a_trigger_that_no_prompt_had_is_taken_all_the_same(subcog: Run, home: Home) -> None:
+def test_without_a_match_among_prompts_it_is_taken(subcog: Run, home: Home) -> None:
+    done = subcog("test-trigger", "harbour")
+    assert (done.code, done.err) == (0, "no prompts are kept to try it on; give a text\n")
     keep(home, decided("a"))
     done = subcog("test-trigger", "harbour")
     assert (done.code, done.out.splitlines()[-1]) == (0, "would have matched 0 of the only prompt")
-
-
-def test_without_prompts_a_text_is_asked_for(subcog: Run) -> None:
-    done = subcog("test-trigger", "harbour")
-    assert (done.code, done.err) == (0, "no prompts are kept to try it on; give a text\n")
 
 
 def test_many_matches_are_counted(subcog: Run) -> None:

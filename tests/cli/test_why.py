@@ -46,16 +46,12 @@ def wide(monkeypatch: pytest.MonkeyPatch, columns: int = 140) -> None:
 
 
 @pytest.mark.usefixtures("spoken")
-def test_it_says_when_where_and_what_became_of_the_prompt(subcog: Run) -> None:
-    lines = subcog("why").out.splitlines()
+def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
+    out = subcog("why").out
+    lines = out.splitlines()
     assert re.fullmatch(r"d1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  in github.com/acme/shop", lines[0])
     assert lines[1:4] == [PROMPT, "", "spoke: 1 of 3 candidates handed over, 212 characters"]
     assert lines[4] == "almost: m2 with 0.24, 0.25 was needed"
-
-
-@pytest.mark.usefixtures("spoken")
-def test_it_says_what_the_intent_and_the_time_were_made_of(subcog: Run) -> None:
-    lines = subcog("why").out.splitlines()
     assert "intent   howto 0.82, 0.50 needed; told by keyword; llm off" in lines
     assert "topics   signing keys" in lines
     assert "signals  how_do_we +1.20 howto; we -0.30 general" in lines
@@ -63,11 +59,6 @@ def test_it_says_what_the_intent_and_the_time_were_made_of(subcog: Run) -> None:
     assert "stages   start      12.1 ms  ████████████████████" in lines
     assert "         in all     40.0 ms" in lines
     assert "recall   lexical, semantic" in lines
-
-
-@pytest.mark.usefixtures("spoken")
-def test_each_candidate_shows_its_distance_and_first_words(subcog: Run) -> None:
-    out = subcog("why").out
     assert "0.70 ██┃████    +0.45  m1  decisions  injected\n    exact 1, semantic 2; Keys of service 1 are rotated by" in out
     assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
 
@@ -253,16 +244,10 @@ def test_every_outcome_is_a_plain_sentence(outcome: str, candidates: list[float]
     assert sentence(decided("d", outcome, [candidate(f"m{i}", share) for i, share in enumerate(candidates)])) == expected
 
 
-def test_a_silence_of_the_intent_has_its_numbers() -> None:
+def test_a_silence_and_a_failure_have_their_reasons() -> None:
     printed = sentence(decided("d", outcomes.INTENT, intent=UNSURE))
     assert printed == "silent: memories could hardly help with it: 0.31, 0.50 was needed"
-
-
-def test_a_failure_has_its_reason() -> None:
     assert sentence(decided("d", outcomes.FAILED, reason="StoreBusy: locked")) == "silent: it failed: StoreBusy: locked"
-
-
-def test_every_outcome_there_is_has_words() -> None:
     for outcome in outcomes.OUTCOMES:
         assert sentence(decided("d", outcome)) != f"silent: {outcome}"
 
