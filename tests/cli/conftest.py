@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import typer
 
 from subcog_hooks.cli import commands
 from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
@@ -30,6 +31,15 @@ class Result(NamedTuple):
     code: int
     out: str
     err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def rows(self) -> list[Any]:
+        """Return the objects of its output, one a line."""
+        return list(map(json.loads, self.out.splitlines()))
 
 
 @pytest.fixture
@@ -76,6 +86,19 @@ class Ask:
             return []
         context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
         return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+
+
+def wide(monkeypatch: pytest.MonkeyPatch, columns: int = 140) -> None:
+    """Make standard output a terminal of this many columns, without colours."""
+    monkeypatch.setattr(terminal.out, "_force_terminal", True)
+    monkeypatch.setattr(terminal.out, "no_color", True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+
+def show_json(subcog: Run, id_: str) -> dict[str, object]:
+    """Return a memory's fields as `show --json` prints them."""
+    fields: dict[str, object] = subcog("show", id_, "--json").json
+    return fields
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from subcog_hooks.recall import marks
 from subcog_hooks.store.decision import BELOW
 from subcog_hooks.store.store import Mark, Store
 from tests.cli.conftest import Ask, Run
-from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
+from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep, latest
 
 QUESTION = "How do we rotate the signing keys of the release service?"
 PASTED = f"""{QUESTION}
@@ -38,10 +38,6 @@ def ask_again(ask: Ask, subcog: Run) -> Ask:
 def marks_of(home: Home, id_: str = "keys") -> list[Mark]:
     with Store.reader(home) as store:
         return store.marks([store.get(id_).seq])
-
-
-def latest(subcog: Run) -> str:
-    return subcog("why", "-n", "1").out.split()[0]
 
 
 def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: Ask) -> None:

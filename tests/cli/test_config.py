@@ -8,7 +8,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.decision import BELOW, INTENT
 from subcog_hooks.store.memory import now_ms
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, wide
 from tests.cli.decided import TOOL, candidate, decided, keep
 
 WRONG = (
@@ -103,13 +103,9 @@ def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: pytest.
     lines = subcog("config", "list").out.splitlines()
     assert {"search.limit = 5  # config.toml line 2", "recency.decay = 0.25  # SUBCOG_RECENCY_DECAY"} <= {*lines}
     assert sum("#" in line for line in lines) == 2
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
-    monkeypatch.setenv("NO_COLOR", "1")
-    for columns, shown in (
-        ("200", "0.25 SUBCOG_RECENCY_DECAY 0.0 to 1.0"),
-        ("80", "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)"),
-    ):
-        monkeypatch.setenv("COLUMNS", columns)
+    sources = {200: "0.25 SUBCOG_RECENCY_DECAY 0.0 to 1.0", 80: "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)"}
+    for columns, shown in sources.items():
+        wide(monkeypatch, columns)
         assert shown in " ".join(subcog("config", "list").out.split())
 
 
@@ -122,9 +118,7 @@ def test_a_variable_changes_what_a_search_shows(subcog: Run, monkeypatch: pytest
 
 def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://[::1]:11434/v1")
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
+    wide(monkeypatch, 200)
     assert "http://[::1]:11434/v1" in subcog("config", "list").out
 
 

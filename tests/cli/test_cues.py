@@ -1,13 +1,12 @@
 """Keywords, triggers, paths, conditions and priority on the terminal: set, change, remove, show, search."""
 
-import json
 import stat
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks.core.paths import Home
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, show_json
 
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 GIVEN = (
@@ -23,11 +22,6 @@ FIELDS = {
     "when": {"branch": "main", "prompts": {"gte": 3, "lte": 9}, "clinician_mode": True},
     "priority": 95,
 }
-
-
-def show_json(subcog: Run, id_: str) -> dict[str, object]:
-    loaded: dict[str, object] = json.loads(subcog("show", id_, "--json").out)
-    return loaded
 
 
 def fields(subcog: Run, id_: str) -> dict[str, object]:

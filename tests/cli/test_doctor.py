@@ -58,14 +58,14 @@ def test_what_it_tries_is_no_prompt_of_the_users(with_hook: Run) -> None:
     for arguments in ((), ("--prompt", "rename the berth")):
         assert with_hook("doctor", *arguments).code == 0
     assert with_hook("why").code == 1
-    record = json.loads(with_hook("stats", "--json").out)
+    record = with_hook("stats", "--json").json
     assert (record["prompts"], sum(record["subcog_hook_decisions_total"].values())) == (0, 0)
 
 
 def test_json_holds_the_findings_and_no_memory(with_hook: Run) -> None:
     with_hook("remember", "The lighthouse keeper signs releases on Friday")
     done = with_hook("doctor", "--json")
-    report = json.loads(done.out)
+    report = done.json
     assert (report["version"], report["exit_code"]) == (__version__, done.code)
     assert {"ok"} <= {finding["level"] for finding in report["findings"]} <= {"ok", "note", "bad"}
     assert any(finding["text"].startswith("store sound: ") for finding in report["findings"])

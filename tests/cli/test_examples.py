@@ -67,7 +67,7 @@ def with_store(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.Monkey
 
 def newest(subcog: Run) -> str:
     """Return the id of the latest memory."""
-    return str(json.loads(subcog("list", "--jsonl", "-n", "1").out)["id"])
+    return str(subcog("list", "--jsonl", "-n", "1").json["id"])
 
 
 def prepare_model(subcog: Run, *, is_there: bool) -> None:

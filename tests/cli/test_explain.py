@@ -38,7 +38,7 @@ def with_memories(subcog: Run) -> Run:
 
 def hits(subcog: Run, *arguments: str) -> dict[str, dict[str, Any]]:
     """Return the results of `--json` by id."""
-    return {hit["id"]: hit for hit in json.loads(subcog("search", *arguments, "--json").out)["results"]}
+    return {hit["id"]: hit for hit in subcog("search", *arguments, "--json").json["results"]}
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"]])
@@ -159,7 +159,7 @@ def test_lines_of_json_carry_it_when_it_is_asked_for(with_memories: Run, options
     assert [json.loads(line) for line in explained.splitlines()] == whole
     for hit in whole:
         del hit["explain"]
-    assert [json.loads(line) for line in with_memories("search", QUERY, "--jsonl", *options).out.splitlines()] == whole
+    assert with_memories("search", QUERY, "--jsonl", *options).rows == whole
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"], ["--fast", "--no-tags"], ["--mode", "lexical"]])
@@ -167,7 +167,7 @@ def test_a_batch_carries_it_when_it_is_asked_for(with_memories: Run, options: li
     queries = {"tags": QUERY, "typo": "the timout of the pool", "near": "handful"}
     rows = "\n".join(json.dumps({"id": id_, "query": query}) for id_, query in queries.items()).encode()
     done = with_memories("search", "--batch", "-", "--explain", *options, stdin=rows)
-    answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
+    answers = {row["id"]: row["results"] for row in done.rows}
     assert done.code == 0
     for id_, query in queries.items():
         assert answers[id_] == list(hits(with_memories, query, *options, "--all-projects").values())

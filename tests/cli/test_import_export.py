@@ -58,7 +58,7 @@ def test_a_round_trip_gives_identical_bytes(subcog: Run, monkeypatch: pytest.Mon
 
 def test_every_field_comes_back(subcog: Run) -> None:
     subcog("import", write([EVERYTHING]), "--trust", "user")
-    assert json.loads(subcog("show", "all-fields", "--json").out) == EVERYTHING
+    assert subcog("show", "all-fields", "--json").json == EVERYTHING
 
 
 def test_a_file_can_not_raise_its_own_trust(subcog: Run) -> None:
@@ -66,7 +66,7 @@ def test_a_file_can_not_raise_its_own_trust(subcog: Run) -> None:
         "import",
         write([{"id": "a", "content": "x", "trust": "user", "priority": 100}, {"id": "b", "content": "y", "trust": "team"}]),
     )
-    a, b = (json.loads(subcog("show", name, "--json").out) for name in "ab")
+    a, b = (subcog("show", name, "--json").json for name in "ab")
     assert (a["trust"], a["priority"]) == ("import", 89)
     assert b["trust"] == "team"
 
@@ -140,7 +140,7 @@ def test_an_invalid_trigger_or_path_is_left_out_of_its_line(subcog: Run) -> None
         "subcog: rows.jsonl line 2: triggers",
     ]
     assert all(line.endswith("; the rest of it is kept") for line in messages)
-    a, b = (json.loads(subcog("show", name, "--json").out) for name in "ab")
+    a, b = (subcog("show", name, "--json").json for name in "ab")
     assert (a["triggers"], a["paths"], "triggers" in b) == (["deploy"], ["*.sql"], False)
 
 
@@ -163,7 +163,7 @@ def test_bytes_that_are_not_utf8_stop_their_line_only(subcog: Run) -> None:
 def test_surrogates_and_unknown_fields_do_not_stop_an_import(subcog: Run) -> None:
     done = subcog("import", write(['{"id": "a", "content": "x \\ud800 y", "colour": "blue", "content_hash": "z"}']))
     assert done.err == "fields without a meaning were left out: colour\n"
-    assert json.loads(subcog("show", "a", "--json").out)["content"] == "x \ufffd y"
+    assert subcog("show", "a", "--json").json["content"] == "x \ufffd y"
 
 
 def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
@@ -173,7 +173,7 @@ def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
     done = subcog("import", write([{"id": "a", "content": "x", "triggers": [f"{KEY}(", "("]}]))
     assert KEY not in done.err
     assert "removed 1 AWS access key and 1 trigger" in done.err
-    assert "triggers" not in json.loads(subcog("show", "a", "--json").out)
+    assert "triggers" not in subcog("show", "a", "--json").json
 
 
 def test_a_dry_run_stores_nothing_not_even_a_home(subcog: Run, tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_projects_url_is_taken_apart_on_the_way_in(subcog: Run) -> None:
         ),
     )
     assert token not in subcog("export").out
-    assert json.loads(subcog("show", "a", "--json").out)["project"] == "github.com/acme/shop"
+    assert subcog("show", "a", "--json").json["project"] == "github.com/acme/shop"
 
 
 def test_an_export_of_nothing_leaves_an_older_one_alone(subcog: Run) -> None:
@@ -311,6 +311,6 @@ def test_an_entity_is_imported_found_and_exported_as_a_memory(subcog: Run) -> No
         assert subcog("search", query, "--fast", "--ids", "-n", "1").out == "harbour_calm\n"
     for value, printed in (("true", "harbour_calm\n"), ("false", "")):
         assert subcog("search", "mooring rage", "--fast", "--ids", "--state", f"clinician_mode={value}").out == printed
-    line = json.loads(subcog("export").out)
+    line = subcog("export").json
     assert (line["id"], line["keywords"], line["namespace"]) == ("harbour_calm", ["mooring rage", "breathe"], "handler")
     assert subcog("import", "entities.jsonl").code == 0  # the same again is skipped

@@ -31,7 +31,7 @@ KEYS = ["intent_type", "confidence", "topics", "keywords", "source", "llm_status
 def intent_json(subcog: Run, *arguments: str, stdin: bytes = b"") -> Any:
     done = subcog("intent", "--json", *arguments, stdin=stdin)
     assert (done.code, done.err) == (0, "")
-    return json.loads(done.out)
+    return done.json
 
 
 def test_json_has_what_is_known_in_this_order(subcog: Run) -> None:
@@ -72,7 +72,7 @@ def test_an_unusable_state_is_named_and_the_intent_still_shown(subcog: Run, home
     home.create()
     Path(home.state_db).mkdir()
     done = subcog("intent", PROMPT, "--json")
-    assert (done.code, json.loads(done.out)["intent_type"]) == (0, "troubleshoot")
+    assert (done.code, done.json["intent_type"]) == (0, "troubleshoot")
     assert done.err == f"{home.state_db} cannot be opened: it is a folder\n"
 
 
@@ -85,17 +85,17 @@ def test_a_batch_answers_each_line(subcog: Run, tmp_path: Path) -> None:
     raw = "\n".join(map(json.dumps, lines)).encode()
     (tmp_path / "prompts.jsonl").write_bytes(raw)
     done = subcog("intent", "--batch", "-", stdin=raw)
-    rows = [json.loads(line) for line in done.out.splitlines()]
+    rows = done.rows
     assert done.code == 0
     assert all(list(row) == ["id", *KEYS] for row in rows)
     assert [(row["id"], row["intent_type"]) for row in rows] == [(1, "troubleshoot"), ("b", "none"), (None, "location")]
-    again = [json.loads(line) for line in subcog("intent", "--batch", "prompts.jsonl").out.splitlines()]
+    again = subcog("intent", "--batch", "prompts.jsonl").rows
     assert [{**row, "elapsed_ms": 0} for row in again] == [{**row, "elapsed_ms": 0} for row in rows]
 
 
 def test_a_batch_explains_each_line_or_names_a_wrong_one(subcog: Run) -> None:
     done = subcog("intent", "--batch", "-", "--explain", stdin=json.dumps({"id": 1, "prompt": PROMPT}).encode())
-    assert list(json.loads(done.out)["explain"]) == ["signals", "shape", "llm", "merge", "speaks"]
+    assert list(done.json["explain"]) == ["signals", "shape", "llm", "merge", "speaks"]
     done = subcog("intent", "--batch", "-", stdin=b'{"id": 1, "prompt": "x"}\n{"id": 2}\n')
     assert (done.code, done.out) == (2, "")
     assert done.err == 'subcog: standard input line 2: expected {"id", "prompt"}; correct the line\n'
@@ -243,7 +243,7 @@ def test_an_llm_is_left_alone_after_three_failures(subcog: Run, home: Home) -> N
         configure(home, server.url_v1)
         batch = "\n".join(json.dumps({"id": number, "prompt": PROMPT}) for number in range(5))
         done = subcog("intent", "--batch", "-", "--explain", stdin=batch.encode())
-        rows = [json.loads(line) for line in done.out.splitlines()]
+        rows = done.rows
     assert (done.code, len(server.requests)) == (0, 3)
     assert [row["llm_status"] for row in rows] == ["error"] * 3 + ["resting"] * 2
     assert {row["intent_type"] for row in rows} == {"troubleshoot"}

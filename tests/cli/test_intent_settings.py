@@ -1,6 +1,5 @@
 """Every setting and environment variable of intent and the LLM changes a result of a command or the hook."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -90,7 +89,7 @@ def observe(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], value
     Path(home.state_db).unlink(missing_ok=True)
     State.open(home, 1_000).close()
     first.requests.clear()
-    record = json.loads(subcog("intent", PROMPT, "--json").out)
+    record = subcog("intent", PROMPT, "--json").json
     asked = [(request.path, request.json["model"], request.headers.get("authorization")) for request in first.requests]
     Path(home.state_db).unlink()  # so that the hook asks as well
     written: list[bytes] = []
@@ -186,6 +185,6 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
 @pytest.mark.usefixtures("stored_memory")
 def test_what_the_hook_does_is_counted(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer]) -> None:
     observe(subcog, home, servers, PINNED)
-    record = json.loads(subcog("stats", "--json").out)
+    record = subcog("stats", "--json").json
     assert record["search_intent_llm_started"] == record["search_intent_llm_completed"]["success"] == 1
     assert record["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1

@@ -69,7 +69,7 @@ def test_a_file_that_is_another_by_now_is_read_anew(subcog: Run, sessions: Path)
 def test_jsonl_has_the_documented_rows_and_a_dry_run_stores_none(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", RULE)
     done = subcog("learn", "--dry-run", "--jsonl")
-    (row,) = [json.loads(line) for line in done.out.splitlines()]
+    (row,) = done.rows
     assert list(row) == ["session", "uuid", "role", "memory", "kind", "scope", "score", "evidence", "by"]
     assert row["by"] == "person"
     assert (row["session"], row["uuid"], row["role"], row["memory"]) == ("one", "one-r0", "user", RULE)

@@ -115,12 +115,12 @@ def test_progressive_tells_first_what_words_find(subcog: Run) -> None:
     subcog("remember", "Sessions are kept in a cookie called sid.")
     subcog("remember", "The login lives in the browser's local storage.")
     done = subcog("search", "where is the session cookie", "--jsonl", "--progressive", "--fast")
-    first, last = map(json.loads, done.out.splitlines())
+    first, last = done.rows
     assert [first["type"], last["type"]] == ["preliminary", "final"]
     assert "explain" not in first["results"][0]
     assert {name for hit in first["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed", "labels"}
     alone = subcog("search", "where is the session cookie", "--jsonl", "--fast")
-    assert last["results"] == [json.loads(line) for line in alone.out.splitlines()]
+    assert last["results"] == alone.rows
 
 
 def test_progressive_explains_each_stage_by_what_it_is_made_of(subcog: Run) -> None:

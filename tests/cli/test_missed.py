@@ -9,7 +9,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, Run
-from tests.cli.decided import BEGINNING, decided, keep
+from tests.cli.decided import BEGINNING, decided, keep, latest
 
 RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
 PROMPT = "Is there a time of the week when deployments are forbidden?"
@@ -29,10 +29,6 @@ def silent(ask: Ask) -> Ask:
 def questions_of(home: Home, id_: str = "rule") -> list[AnsweredQuestion]:
     with Store.reader(home) as store:
         return list(store.get(id_).questions)
-
-
-def latest(subcog: Run) -> str:
-    return subcog("why", "-n", "1").out.split()[0]
 
 
 def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silent: Ask, home: Home) -> None:

@@ -28,7 +28,7 @@ def list_models(subcog: Run) -> dict[str, dict[str, object]]:
     """Return the installed models by space, from `--json`."""
     done = subcog("models", "list", "--json")
     assert done.code == 0
-    return {row["space"]: row for row in json.loads(done.out)}
+    return {row["space"]: row for row in done.json}
 
 
 def counts(home: Home, space: str) -> tuple[int, int]:

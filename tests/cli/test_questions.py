@@ -1,7 +1,5 @@
 """The questions of a memory through the commands that take and show them."""
 
-import json
-
 import pytest
 
 from tests.cli.conftest import Ask, Run
@@ -11,7 +9,7 @@ ASKED = ("--question", "who renews the certificates?", "--question", "how often 
 
 
 def shown_questions(subcog: Run, id_: str) -> object:
-    return json.loads(subcog("show", id_, "--json").out).get("questions")
+    return subcog("show", id_, "--json").json.get("questions")
 
 
 def test_remember_stores_and_show_tells_them(subcog: Run) -> None:
@@ -19,7 +17,7 @@ def test_remember_stores_and_show_tells_them(subcog: Run) -> None:
     assert shown_questions(subcog, id_) == ["who renews the certificates?", "how often do secrets change"]
     lines = [line.split(maxsplit=1) for line in subcog("show", id_).out.splitlines()]
     assert ["questions", "who renews the certificates?"] in lines
-    assert json.loads(subcog("list", "--jsonl").out)["questions"] == shown_questions(subcog, id_)
+    assert subcog("list", "--jsonl").json["questions"] == shown_questions(subcog, id_)
 
 
 def test_an_agents_questions_are_marked_as_its_own(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +108,7 @@ def test_search_explains_by_which_question_it_found(subcog: Run) -> None:
     printed = subcog("search", "who renews certificates", "--explain").out
     assert "asked like this: who renews the certificates?" in printed
     assert "questions rank 1" in printed
-    (row,) = json.loads(subcog("search", "who renews certificates", "--json").out)["results"]
+    (row,) = subcog("search", "who renews certificates", "--json").json["results"]
     assert row["explain"]["asked_like"] == "who renews the certificates?"
 
 

@@ -133,7 +133,7 @@ def configure(case: Case, value: str) -> None:
 
 def observe(subcog: Run, case: Case) -> Any:
     """Return the part `case.shows` of the answer."""
-    answer = json.loads(subcog("search", case.query, "--fast", "--json", "--state", "tide=low").out)
+    answer = subcog("search", case.query, "--fast", "--json", "--state", "tide=low").json
     results = answer["results"]
     return {**answer, "ids": [hit["id"] for hit in results], "scores": [hit["score"] for hit in results]}[case.shows]
 

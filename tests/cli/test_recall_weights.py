@@ -1,12 +1,11 @@
 """Precedence of fusion settings: environment, config.toml, .subcog.toml, presets; invalid values."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks.settings.keys import KEYS
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, wide
 
 MEANING, WORDS = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"
 DEFAULT = KEYS["fusion.alpha"].default
@@ -30,7 +29,7 @@ def shop(tmp_path: Path, with_memories: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 def share(subcog: Run) -> tuple[float, str]:
     """Return the alpha of an answer and its reason, after checking that JSON and --explain agree."""
-    explain = json.loads(subcog(*QUERY, "--json").out)["results"][0]["explain"]
+    explain = subcog(*QUERY, "--json").json["results"][0]["explain"]
     alpha, reason = explain["alpha"], explain["alpha_reason"]
     assert f"meaning has a share of {alpha:g} ({reason})" in subcog(*QUERY, "--explain").out
     return alpha, reason
@@ -63,7 +62,7 @@ def test_a_weight_at_its_end_leaves_the_other_side_out(
     with_memories: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str, channels: list[str], reason: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    result = json.loads(with_memories(*QUERY, "--json").out)["results"][0]
+    result = with_memories(*QUERY, "--json").json["results"][0]
     assert (result["found_by"], result["explain"]["alpha_reason"]) == (channels, reason)
 
 
@@ -131,9 +130,7 @@ def test_the_list_of_settings_shows_what_a_preset_says(with_memories: Run) -> No
 
 
 def test_the_table_of_settings_says_what_is_allowed(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
+    wide(monkeypatch, 200)
     rows = {line.split()[0]: " ".join(line.split()) for line in with_memories("config", "list").out.splitlines()}
     assert rows["fusion.alpha"].startswith(f"fusion.alpha {DEFAULT} 0.0 to 1.0 or adaptive How much meaning counts")
     assert rows["fusion.mode"].startswith("fusion.mode weighted weighted or rrf How ")
@@ -156,7 +153,7 @@ def test_a_projects_wrong_value_is_named_and_the_default_holds(with_memories: Ru
         ".subcog.toml line 2: fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive",
         ".subcog.toml line 3: fusion.mode is 'borda', expected weighted or rrf",
     ]
-    assert json.loads(done.out)["results"][0]["explain"]["alpha"] == DEFAULT
+    assert done.json["results"][0]["explain"]["alpha"] == DEFAULT
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """`remember`, `edit`, `forget`, `supersede`: one memory at a time, redacted on every way in."""
 
-import json
 import stat
 import sys
 from pathlib import Path
@@ -9,15 +8,10 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, show_json
 from tests.conftest import Maker
 
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
-
-
-def show_json(subcog: Run, id_: str) -> dict[str, object]:
-    loaded: dict[str, object] = json.loads(subcog("show", id_, "--json").out)
-    return loaded
 
 
 def test_a_memory_is_stored_with_its_fields(subcog: Run) -> None:

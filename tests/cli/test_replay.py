@@ -1,6 +1,5 @@
 """`replay`: the hook's decision of today compared with the earlier one, by the real hook, store and index."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ KEYS = "The signing keys of the release service are rotated every quarter, see t
 
 
 def replay_json(subcog: Run, *arguments: str) -> Any:
-    return json.loads(subcog("replay", *arguments, "--json").out)
+    return subcog("replay", *arguments, "--json").json
 
 
 def everything_kept(home: Home) -> list[tuple[object, ...]]:
@@ -56,7 +55,7 @@ def test_an_unchanged_replay_says_so_and_leaves_nothing(subcog: Run, home: Home)
 
 
 def test_a_little_more_or_less_is_no_change(subcog: Run, ask_again: Ask, home: Home) -> None:
-    was = json.loads(subcog("why", "--json").out)["candidates"][0]
+    was = subcog("why", "--json").json["candidates"][0]
     state = State.open(home, 1_000)
     for shift, count in ((MIN_DIFFERENCE / 2, 0), (-3 * MIN_DIFFERENCE, 1)):
         state.run("UPDATE decisions SET record = json_set(record, '$.candidates[0].relevance', ?)", (was["relevance"] + shift,))
@@ -98,7 +97,7 @@ def test_a_mark_counts_at_once(subcog: Run) -> None:
 def test_memories_given_earlier_in_the_session_do_not_repeat(subcog: Run, ask_again: Ask) -> None:
     assert ask_again(QUESTION) == []
     assert replay_json(subcog)["is"]["outcome"] == "repeated"
-    first = [row["id"] for row in json.loads(subcog("why", "--list", "--json").out)][-1]
+    first = [row["id"] for row in subcog("why", "--list", "--json").json][-1]
     assert replay_json(subcog, first)["is"]["outcome"] == "spoke"  # a later memory was not given yet
 
 
@@ -115,7 +114,7 @@ def test_it_is_asked_in_its_own_project(subcog: Run, ask: Ask, tmp_path: Path) -
 
 def test_borrowed_topics_are_borrowed_again(subcog: Run, ask_again: Ask) -> None:
     ask_again("and for the other one?", session="s")
-    borrowed = json.loads(subcog("why", "--json").out)["borrowed"]
+    borrowed = subcog("why", "--json").json["borrowed"]
     assert borrowed
     assert replay_json(subcog)["is"]["borrowed"] == borrowed
 

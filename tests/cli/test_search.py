@@ -8,7 +8,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, wide
 from tests.e2e.screen import Screen
 
 KEYS = (
@@ -37,7 +37,7 @@ def with_memories(subcog: Run) -> Run:
 
 
 def test_the_json_form_has_every_key_of_the_interface_in_order(with_memories: Run) -> None:
-    answer = json.loads(with_memories("search", "oauth2", "--json").out)
+    answer = with_memories("search", "oauth2", "--json").json
     assert list(answer) == KEYS
     assert [list(result) for result in answer["results"]] == [RESULT_KEYS]
     result = answer["results"][0]
@@ -52,13 +52,13 @@ def test_the_json_form_has_every_key_of_the_interface_in_order(with_memories: Ru
 
 def test_pages_show_the_number_of_results_and_if_more_follow(with_memories: Run) -> None:
     def pages(*arguments: str) -> list[tuple[int, int, bool, int]]:
-        answers = [json.loads(with_memories("search", *arguments, "--json", "--page", str(page)).out) for page in (1, 2, 3)]
+        answers = [with_memories("search", *arguments, "--json", "--page", str(page)).json for page in (1, 2, 3)]
         return [(row["total"], row["page"], row["has_more"], len(row["results"])) for row in answers]
 
     lexical = ("--mode", "lexical")
     assert pages("berth mooring", *lexical, "-n", "6") == [(12, 1, True, 6), (12, 2, False, 6), (12, 3, False, 0)]
     assert pages("berth mooring", *lexical, "-n", "5") == [(12, 1, True, 5), (12, 2, True, 5), (12, 3, False, 2)]
-    nothing = json.loads(with_memories("search", "chromodynamics", "--json").out)
+    nothing = with_memories("search", "chromodynamics", "--json").json
     assert (nothing["total"], nothing["page"], nothing["has_more"]) == (0, 1, False)
 
 
@@ -66,7 +66,7 @@ def test_pages_show_the_number_of_results_and_if_more_follow(with_memories: Run)
 def test_the_total_is_what_all_pages_show(with_memories: Run, query: str) -> None:
     seen: list[str] = []
     for page in range(1, 20):
-        answer = json.loads(with_memories("search", query, "--json", "--fast", "-n", "2", "--page", str(page)).out)
+        answer = with_memories("search", query, "--json", "--fast", "-n", "2", "--page", str(page)).json
         seen += [hit["id"] for hit in answer["results"]]
         if not answer["has_more"]:
             break
@@ -91,7 +91,7 @@ def test_results_come_a_line_each_as_json_or_ids(with_memories: Run) -> None:
 def test_nothing_found_is_exit_code_one_and_still_json(with_memories: Run) -> None:
     done = with_memories("search", "chromodynamics", "--json")
     assert done.code == 1
-    assert json.loads(done.out)["results"] == []
+    assert done.json["results"] == []
     assert with_memories("search", "chromodynamics", "--quiet").err == ""
 
 
@@ -127,7 +127,7 @@ def test_options_narrow_or_widen_the_search(with_memories: Run, arguments: list[
 def test_a_batch_answers_each_line_or_names_a_wrong_one(with_memories: Run) -> None:
     rows = [{"id": 1, "query": "oauth2"}, {"id": "b", "query": "oauth2", "project": "x"}, {"id": "c", "query": "nothing of it"}]
     done = with_memories("search", "--batch", "-", "-n", "5", stdin="\n".join(map(json.dumps, rows)).encode())
-    answers = {row["id"]: [hit["id"] for hit in row["results"]] for row in map(json.loads, done.out.splitlines())}
+    answers = {row["id"]: [hit["id"] for hit in row["results"]] for row in done.rows}
     assert sorted(answers[1]) == ["other", "pkce"]  # without a project: all of them
     assert answers["b"] == ["pkce"]
     assert answers["c"] == []
@@ -135,7 +135,7 @@ def test_a_batch_answers_each_line_or_names_a_wrong_one(with_memories: Run) -> N
     done = with_memories("search", "--batch", "-", stdin=b'{"id": 1, "query": "x"}\n{"query": "y"}\n')
     assert (done.code, "standard input line 2: expected" in done.err) == (2, True)
     done = with_memories("search", "--batch", "-", stdin='{"id": 1, "query": "oauth2\u2028pkce"}'.encode())
-    assert json.loads(done.out)["results"][0]["id"] == "pkce"
+    assert done.json["results"][0]["id"] == "pkce"
 
 
 def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests: pytest.Subtests) -> None:
@@ -182,7 +182,7 @@ def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: py
         assert shown["pkce"].rpartition("  (")[2].startswith("archived")
         assert not any(status in shown["m11"] for status in STATUSES)
     assert "(deleted" in with_memories("list", "-n", "3", "--status", "deleted").out
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
+    wide(monkeypatch)
     for drawn in (["list"], ["search", "PKCE", "--fast"]):
         assert "archived" in with_memories(*drawn, "--status", "archived").out
 
@@ -225,26 +225,24 @@ def test_an_answer_during_another_index_write_is_marked(
     monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
     writer = LexicalIndex.open(home).writer()
     with_memories("remember", "a xylophone")
-    answer = json.loads(with_memories("search", "oauth2", "--json").out)
+    answer = with_memories("search", "oauth2", "--json").json
     assert (answer["degraded"], "may be missing" in answer["note"]) == (True, True)
     writer.finish()
-    assert json.loads(with_memories("search", "xylophone", "--json").out)["degraded"] is False
+    assert with_memories("search", "xylophone", "--json").json["degraded"] is False
 
 
-@pytest.mark.parametrize("columns", ["40", "60", "80", "140"])
-def test_a_narrow_terminal_shows_the_text_too(with_memories: Run, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
+@pytest.mark.parametrize("columns", [40, 60, 80, 140])
+def test_a_narrow_terminal_shows_the_text_too(with_memories: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    wide(monkeypatch, columns)
     monkeypatch.setenv("LINES", "100")
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     for arguments in (["search", "oauth2", "--all-projects"], ["list"]):
         out = with_memories(*arguments).out
         lines = Screen(1_000, 100).feed(out.replace("\n", "\r\n")).lines
         assert "OAuth2" in "".join(lines)
-        assert max(map(len, lines)) <= int(columns)
+        assert max(map(len, lines)) <= columns
 
 
 def test_markup_in_a_projects_name_is_shown_as_it_is(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with_memories("remember", "odd name", "--project", "x[/]y")
-    monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
+    wide(monkeypatch)
     assert "x[/]y" in with_memories("list", "--all-projects").out

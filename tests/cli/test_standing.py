@@ -12,7 +12,7 @@ FACT = "The build broke on 3 May, the cache was full."
 
 
 def standing(subcog: Run, id_: str) -> object:
-    return json.loads(subcog("show", id_, "--json").out).get("standing")
+    return subcog("show", id_, "--json").json.get("standing")
 
 
 def store_text(subcog: Run, *arguments: str) -> str:

@@ -52,7 +52,7 @@ def test_flags_and_the_facts_of_this_folder_are_shown(subcog: Run, tmp_path: Pat
         ("branch", "release/7", "known here"),
         ("platform", "linux", "known here"),
     ]
-    assert json.loads(subcog("state", "get", "--json").out) == {
+    assert subcog("state", "get", "--json").json == {
         "flags": {"mood": "tired"},
         "facts": {"cwd": shop, "project": shop, "branch": "release/7", "platform": "linux"},
     }
@@ -114,7 +114,7 @@ def test_what_is_shown_can_be_set_again(subcog: Run, subtests: pytest.Subtests) 
             subcog("state", "set", f"flag={json.dumps(text)}")
             shown = subcog("state", "get", "flag").out.removesuffix("\n")
             subcog("state", "set", f"flag={shown}")
-            assert json.loads(subcog("state", "get", "flag", "--json").out) == text
+            assert subcog("state", "get", "flag", "--json").json == text
 
 
 def test_clearing_says_which_were_not_set(subcog: Run) -> None:

@@ -92,7 +92,7 @@ def questions(home: Home) -> list[AnsweredQuestion]:
 
 
 def list_suggestions(subcog: Run) -> list[dict[str, str]]:
-    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
+    return subcog("review", "--jsonl").rows
 
 
 def test_two_prompts_that_one_question_serves_teach_it(ask_again: Ask, home: Home, subcog: Run) -> None:

@@ -1,7 +1,5 @@
 """`test-trigger`: the matches of a trigger, before a memory has it."""
 
-import json
-
 import pytest
 
 from subcog_hooks.core.paths import Home
@@ -61,13 +59,13 @@ def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, subt
 
 def test_scripts_get_all_of_it(subcog: Run) -> None:
     done = subcog("test-trigger", "deploy", "first\nand deploy", "--json")
-    assert json.loads(done.out) == {
+    assert done.json == {
         "trigger": "deploy",
         "literals": ["deploy"],
         "matches": [{"line": 2, "column": 5, "start": 10, "end": 16, "text": "deploy"}],
     }
     none = subcog("test-trigger", "deploy", "nothing of it", "--json")
-    assert (none.code, json.loads(none.out)["matches"]) == (1, [])
+    assert (none.code, none.json["matches"]) == (1, [])
 
 
 def test_without_a_text_the_last_prompts_are_tried(subcog: Run, home: Home) -> None:
@@ -85,7 +83,7 @@ def test_without_a_text_the_last_prompts_are_tried(subcog: Run, home: Home) -> N
         "  d  Rotate them now",
         "  a  How do we rotate the signing keys?",
     ]
-    record = json.loads(subcog("test-trigger", "rotate", "--json").out)
+    record = subcog("test-trigger", "rotate", "--json").json
     assert (record["prompts"], [row["decision"] for row in record["matched"]]) == (3, ["d", "a"])
 
 

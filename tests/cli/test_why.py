@@ -22,7 +22,7 @@ from subcog_hooks.store.decision import Candidate
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, wide
 from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 from tests.conftest import Maker
 
@@ -36,13 +36,6 @@ def spoken(home: Home, store: Store, make: Maker) -> None:
     """Store a decision that gave m1, with m2 and m3 in the store."""
     store.add([make(f"Keys of service {i} are rotated by hand.", id=f"m{i}") for i in (1, 2, 3)])
     keep(home, SPOKEN)
-
-
-def wide(monkeypatch: pytest.MonkeyPatch, columns: int = 140) -> None:
-    """Make standard output a terminal of this many columns, without colours."""
-    monkeypatch.setattr(terminal.out, "_force_terminal", True)
-    monkeypatch.setattr(terminal.out, "no_color", True)
-    monkeypatch.setenv("COLUMNS", str(columns))
 
 
 @pytest.mark.usefixtures("spoken")
@@ -276,7 +269,7 @@ def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home
     assert [line.split()[3:5] for line in lines] == [["below", "0"], ["intent", "0"], ["spoke", "1"]]
     assert (lines[1].endswith("(the prompt was not kept)"), lines[2].endswith(PROMPT)) == (True, True)
     assert [line.split()[0] for line in subcog("why", "-n", "1").out.splitlines()] == ["d3"]
-    assert [row["id"] for row in json.loads(subcog("why", "--limit", "2", "--json").out)] == ["d3", "d2"]
+    assert [row["id"] for row in subcog("why", "--limit", "2", "--json").json] == ["d3", "d2"]
 
 
 def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
@@ -288,7 +281,7 @@ def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home
         decided("2b", at_ms=NOW + 4),
     )
     for name, id_ in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
-        assert json.loads(subcog("why", name, "--json").out)["id"] == id_
+        assert subcog("why", name, "--json").json["id"] == id_
     done = subcog("why", "1")
     assert (done.code, done.out) == (2, "")
     assert done.err == "subcog: 1 begins several ids (1a, 1ac, 1ab, …); give more of it\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -68,12 +67,12 @@ def behind(subcog: Run, home: Home, make: Maker, monkeypatch: pytest.MonkeyPatch
 def test_a_search_notes_a_running_vector_update(behind: Run, home: Home) -> None:
     query = ("search", "where do kittens nap in winter, and is the sluice open?", "--fast", "--json")
     with followed_by_another():
-        answer = json.loads(behind(*query).out)
+        answer = behind(*query).json
         assert (answer["degraded"], answer["note"]) == (True, NOTE)
         assert {tuple(hit["found_by"]) for hit in answer["results"]} == {("lexical_relaxed", "semantic"), ("lexical_relaxed",)}
         with VectorStore.reader(home, *MINILM) as vectors:
             assert sum(vectors.counts()) == 1
-    answer = json.loads(behind(*query).out)
+    answer = behind(*query).json
     assert (answer["degraded"], len(answer["results"])) == (False, 2)
 
 
@@ -89,7 +88,7 @@ def test_the_next_command_finishes_a_killed_update(behind: Run, home: Home) -> N
     with followed_by_another() as follower:
         follower.kill()
         follower.wait()
-        answer = json.loads(behind("search", "sluice", "--fast", "--json").out)
+        answer = behind("search", "sluice", "--fast", "--json").json
     assert answer["degraded"] is False
     with VectorStore.reader(home, *MINILM) as vectors:
         assert sum(vectors.counts()) == 2
