@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.recall.hits import Answer
-    from subcog_hooks.store.store import Filter
+    from subcog_hooks.store.store_reader import Filter
 
 LIMITS_MS = {10_000: 15.0, 100_000: 40.0}  # memories: the p95 that neither of the two may exceed, with --assert
 
@@ -200,15 +200,15 @@ def for_prompt(text: str, sources: Sources, wanted: Filter) -> Answer:
 
 def _search(text: str, sources: Sources, wanted: Filter) -> Answer:
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.recall import pipeline
+    from subcog_hooks.recall import search as recall_search
     from subcog_hooks.recall.candidates import Request
 
-    return pipeline.search_page(Request(text, wanted, is_typed=True), sources, Deadline(PATIENCE_MS), HITS)
+    return recall_search.search_page(Request(text, wanted, is_typed=True), sources, Deadline(PATIENCE_MS), HITS)
 
 
 def wanted_in_first() -> Filter:
     """Filter for the first project's memories and the user's: both the hook and `search` look through these there."""
-    from subcog_hooks.store.store import Filter, audiences_of
+    from subcog_hooks.store.store_reader import Filter, audiences_of
 
     return Filter(audiences=audiences_of(project_name(0)))
 

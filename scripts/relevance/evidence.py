@@ -22,7 +22,8 @@ from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Eligibility, Hit
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.prompt_needs import needs_of
 from subcog_hooks.text.typed_prompt import query_text

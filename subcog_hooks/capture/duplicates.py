@@ -7,7 +7,8 @@ from typing import NamedTuple
 from subcog_hooks.recall import query, words
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.store import Filter, Store, audience_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audience_of
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 Stems = Callable[[str], list[str]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory, replace_surrogates
@@ -12,7 +13,10 @@ from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.cue_tables import Room
 from subcog_hooks.store.memory import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION_PREFIX, USER, Memory, hash_content, now_ms
-from subcog_hooks.store.store import Store, audience_of
+from subcog_hooks.store.store_reader import audience_of
+
+if TYPE_CHECKING:
+    from subcog_hooks.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

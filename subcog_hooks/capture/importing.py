@@ -13,13 +13,15 @@ from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
 from subcog_hooks.store.memory import FILE, PENDING, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
-from subcog_hooks.store.store import Filter, Store, audience_of
+from subcog_hooks.store.store_reader import Filter, audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from typing import TextIO
+
+    from subcog_hooks.store.store import Store
 
 
 MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million

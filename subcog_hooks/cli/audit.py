@@ -19,7 +19,7 @@ from subcog_hooks.learn import learning, transcript, transcript_files
 from subcog_hooks.learn.signs import TypedTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 
 AGAINST_STORE, AGAINST_PROPOSALS = "store", "learned"
 

@@ -19,7 +19,7 @@ from subcog_hooks.llm import providers
 from subcog_hooks.settings import files, loading
 from subcog_hooks.settings.defaults import LEARN, PRESETS, Value
 from subcog_hooks.settings.keys import KEYS, Key
-from subcog_hooks.store import decision_log, hook_traces
+from subcog_hooks.store import decision_log, hook_traces, recorded_decisions
 from subcog_hooks.store.decision import SPOKE
 from subcog_hooks.store.state import delete_damaged
 
@@ -165,7 +165,7 @@ def _preview_threshold(min_relevance: float) -> None:
         return
     try:
         with lookup.open_state() as state:
-            decisions = decision_log.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT)
+            decisions = recorded_decisions.find_latest(state, MAX_PREVIEWED, event=PROMPT_EVENT)
     except StoreError as error:  # the setting is stored in any case
         terminal.say(error.message)
         return

@@ -44,14 +44,24 @@ from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.llm import breaker, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import LLM_LEARNS, NEVER, SECOND_LOOK
-from subcog_hooks.store import decision_log, hook_traces, index_sync, job_record, second_looks, state_values
+from subcog_hooks.store import (
+    decision_log,
+    hook_traces,
+    index_sync,
+    index_writer,
+    job_record,
+    recorded_decisions,
+    second_looks,
+    state_values,
+)
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.job_record import DONE
 from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
@@ -224,7 +234,7 @@ def _check_index(home: Home, store: Store, findings: Findings) -> None:
         terminal.say(error.message)
     try:
         index = context.index_of(store)
-        index.check()
+        index_writer.check_index(index)
     except IndexUnusable as error:
         terminal.say(error.message)
         index, foreign = index_sync.rebuild_index(home, store), True
@@ -379,7 +389,7 @@ def _check_cut_offs(home: Home, findings: Findings) -> None:
     decisions: list[Decision] = []
     with suppress(StoreError), context.existing_state(home) as state:  # `_check_state` has reported it
         if state:
-            decisions = decision_log.find_latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
+            decisions = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
     total = len(cut_off) + len(decisions)
     were = "was" if len(cut_off) == 1 else "were"
     findings.note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
@@ -462,7 +472,7 @@ def _check_second_looks(home: Home, settings: loading.Settings, findings: Findin
         return
     try:
         with context.existing_state(home) as state:
-            looks = decision_log.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT) if state else []
+            looks = recorded_decisions.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT) if state else []
             lost_count = second_looks.count_lost_looks(state, now_ms()) if state else 0
     except StoreError:
         return  # `_check_state` has reported it

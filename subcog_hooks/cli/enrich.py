@@ -26,7 +26,8 @@ from subcog_hooks.llm.providers import Provider
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.suggestions import CONFLICT
 
 DEFAULT_LIMIT = 40  # memories: five calls

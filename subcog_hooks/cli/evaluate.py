@@ -20,7 +20,8 @@ from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 
 BOOTSTRAP_SAMPLES = 1_000
 SEED = 20260101  # fixed: the same file gives the same interval

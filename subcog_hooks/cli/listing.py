@@ -12,7 +12,8 @@ from subcog_hooks.cli.support.output import DIM, day, memory_remark, owner_label
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.cues import triggers
 from subcog_hooks.store.memory import PERSON, STATUSES, AnsweredQuestion, Memory
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.standing_rules import certainty_of, is_standing
 
 _PREVIEW_CHARACTERS = 300  # of a memory in the table

@@ -24,7 +24,7 @@ from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import decision_log, hook_traces, metrics
+from subcog_hooks.store import hook_traces, metrics, recorded_decisions
 from subcog_hooks.store.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import Memory, now_ms
@@ -128,7 +128,7 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision]]:
             for metric in metrics.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
-            decisions = decision_log.find_latest(state, MAX_DECISIONS)
+            decisions = recorded_decisions.find_latest(state, MAX_DECISIONS)
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
     if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):

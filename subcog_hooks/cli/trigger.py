@@ -14,7 +14,7 @@ from subcog_hooks.cli.support import inputs
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, UsageError
 from subcog_hooks.cues import triggers
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.cue_tables import MAX_UNKEYED
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
@@ -116,7 +116,7 @@ def _latest_prompts() -> list[tuple[Decision, str]]:
         with lookup.open_state() as state:
             prompts = [
                 (decision, decision.prompt)
-                for decision in decision_log.find_latest(state, MAX_DECISIONS)
+                for decision in recorded_decisions.find_latest(state, MAX_DECISIONS)
                 if decision.prompt is not None
             ]
     except NoDecision:

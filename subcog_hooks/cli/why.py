@@ -14,13 +14,14 @@ from subcog_hooks.cli.support import completion, context, results
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import decision_log, hook_traces, sessions
+from subcog_hooks.store import hook_traces, recorded_decisions, sessions
 from subcog_hooks.store.decision import GIVEN, Decision
 from subcog_hooks.store.hook_traces import CutOff
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.text.typed_prompt import query_text
 
 DEFAULT_LIMIT = 20
@@ -103,7 +104,7 @@ def why(
         if as_list or limit:
             max_decisions = limit or DEFAULT_LIMIT
             _list_runs(
-                decision_log.find_latest(state, max_decisions),
+                recorded_decisions.find_latest(state, max_decisions),
                 hook_traces.read_cut_offs(context.home(), now_ms())[:max_decisions],
                 max_decisions,
                 as_json=as_json,
@@ -112,7 +113,7 @@ def why(
         selected = lookup.find_decision(state, decision)
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
         decision_by_id = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
-        look = decision_log.find_second_look(state, selected)
+        look = recorded_decisions.find_second_look(state, selected)
         opened = sessions.find_opened(state, selected.id)
         if as_json:
             record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
@@ -142,7 +143,7 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
     spoken = []
     if os.path.exists(home.state_db):
         with lookup.open_state() as state:
-            spoken = decision_log.find_latest(state, limit, event=TOOL_EVENT)
+            spoken = recorded_decisions.find_latest(state, limit, event=TOOL_EVENT)
     if as_json:
         rows = [{"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
         record = {"silent": rows, "decisions": [lookup.decision_fields(decision) for decision in spoken]}

@@ -12,7 +12,7 @@ from subcog_hooks.store.decision import OPEN, START
 from subcog_hooks.store.memory import IdMaker, now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
 from subcog_hooks.store.state_values import CompiledSettings
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store_reader import StoreReader, audiences_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MAX_LOGGED_FAULTS = 3  # faults of the settings in one line; `doctor` names all
 PRINT_MS = 5.0  # Rendering and writing need this time at the end.
 MIN_WAIT_MS = 20.0  # The hook waits this long for a writing process, even where no time is left.
 
-_left_open: list[State | Store] = []  # Closing the last connection checkpoints and deletes the WAL: 2 ms each time.
+_left_open: list[State | StoreReader] = []  # Closing the last connection checkpoints and deletes the WAL: 2 ms each time.
 
 
 def close_left_open() -> None:
@@ -105,14 +105,14 @@ class HookCall:
         self.stages = Stages(deadline)
         self._given = given
         self._eligible: Eligibility | None = None
-        self._store: Store | None = None
+        self._store: StoreReader | None = None
         self._facts: dict[str, Scalar] | None = None
 
     @property
-    def store(self) -> Store:
+    def store(self) -> StoreReader:
         """The memories, opened at the first use. Raises StoreError."""
         if self._store is None:
-            self._store = Store.reader(self.home, max(MIN_WAIT_MS, self.deadline.left_ms() - PRINT_MS))
+            self._store = StoreReader.reader(self.home, max(MIN_WAIT_MS, self.deadline.left_ms() - PRINT_MS))
             _left_open.append(self._store)
         return self._store
 

@@ -19,9 +19,9 @@ from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.decision import INTENT, LLM, RECALL
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import is_loaded_by_client
-from subcog_hooks.store.store import Filter
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_file import ExtensionMissing, vectors_path
-from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.store.vector_reader import VectorReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less
 AFTERWARDS_MS = 200.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
 VETO = "the LLM is sure that memories would not help"
 
-_left_open: list[VectorStore | query_encoder.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
+_left_open: list[VectorReader | query_encoder.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
 
 
 def close_left_open() -> None:
@@ -246,7 +246,7 @@ def _open_sources(call: HookCall) -> Sources:
     try:
         encoder = query_encoder.StaticEncoder.open()
         _left_open.append(encoder)
-        vectors = VectorStore.reader(call.home, query_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
+        vectors = VectorReader.reader(call.home, query_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
     except ExtensionMissing:
         return Sources(index, store, None, numbers)
     except SubcogError as error:

@@ -47,7 +47,7 @@ from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.second_looks import LOOK_MS, Finding
 from subcog_hooks.store.state import State
-from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.store.vector_reader import VectorReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def look_again(task: Task, call: HookCall, encode: Encode) -> tuple[Answer, list
     """
     settings = call.settings
     numbers = tuning.tuning_from_settings(settings)
-    vectors = VectorStore.reader(call.home, PACKAGED.name, PACKAGED.dimension)
+    vectors = VectorReader.reader(call.home, PACKAGED.name, PACKAGED.dimension)
     try:
         space = recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encode))
         sources = Sources(LexicalIndex.open(call.home), call.store, space, numbers)

@@ -114,7 +114,7 @@ def _open_memories(ids: Sequence[str]) -> list[Memory]:
     from subcog_hooks.store import metrics, project, sessions
     from subcog_hooks.store.memory import now_ms
     from subcog_hooks.store.state import State
-    from subcog_hooks.store.store import Store, audience_of, audiences_of
+    from subcog_hooks.store.store_reader import StoreReader, audience_of, audiences_of
 
     home, _ = find_home()
     if not os.path.exists(home.memories_db) or not os.path.exists(home.state_db):
@@ -122,7 +122,7 @@ def _open_memories(ids: Sequence[str]) -> list[Memory]:
     session, now = os.environ.get(SESSION_VARIABLE, ""), now_ms()
     here = project.find_project(os.getcwd())
     audiences = audiences_of(*(here.names if here else ()))
-    with Store.reader(home) as store:
+    with StoreReader.reader(home) as store:
         memory_of = store.by_ids(ids)
     state = State.open(home, OPENING_WAIT_MS)
     try:

@@ -22,7 +22,8 @@ from subcog_hooks.store import index_sync, project, state_values
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Store, audience_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.text.sanitise import cut, one_line
 
 TYPE_CHECKING = False

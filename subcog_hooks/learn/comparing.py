@@ -13,7 +13,7 @@ from subcog_hooks.learn.proposals import LearningOptions, LearningReport, store_
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT
 from subcog_hooks.store import learned
 from subcog_hooks.store.memory import PENDING
-from subcog_hooks.store.store import audience_of
+from subcog_hooks.store.store_reader import audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.logit import Terms
     from subcog_hooks.store.index import LexicalIndex
     from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.store import Filter, Store
+    from subcog_hooks.store.store_reader import Filter, StoreReader
 
 HYBRID = "hybrid"
 MODES = (HYBRID, LEXICAL, SEMANTIC)
@@ -44,7 +44,7 @@ class Sources:
     def __init__(
         self,
         index: LexicalIndex,
-        store: Store,
+        store: StoreReader,
         space: SearchSpace | None = None,
         tuning: Tuning | None = None,
         note: str | None = None,

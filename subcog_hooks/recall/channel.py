@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall.query import Query
-    from subcog_hooks.store.store import Filter
+    from subcog_hooks.store.store_reader import Filter
 
     Ranked = list[tuple[float, int]]  # (the channel's own score, row number), best first
 

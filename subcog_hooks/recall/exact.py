@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.channel import ChannelResult
     from subcog_hooks.recall.hits import Eligibility
     from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.store import Store
+    from subcog_hooks.store.store_reader import StoreReader
 
 PATTERN_DEPTH, STATE_DEPTH = 5, 3  # memories; five is also the limit of pinned memories
 MATCHED_HEAD, MATCHED_TAIL = 65_536, 16_384  # characters at the beginning and the end of a longer text
@@ -85,7 +85,7 @@ class ExactMatches:
             hit.is_pinned = hit.memory.seq in pinned
 
 
-def match_triggers(text: str, store: Store, eligible: Eligibility, deadline: Deadline) -> tuple[list[Memory], str]:
+def match_triggers(text: str, store: StoreReader, eligible: Eligibility, deadline: Deadline) -> tuple[list[Memory], str]:
     """Return the eligible memories with a matching trigger, and a note on triggers left untried.
 
     Memories that are new to the session come first, then by priority, then the newest. Patterns get half of the time that is
@@ -121,7 +121,7 @@ def _trigger_matches(pattern: str, data: bytes) -> bool:
 
 
 def match_conditions(
-    facts: Mapping[str, Scalar], store: Store, eligible: Eligibility, naming: tuple[str, ...] = ()
+    facts: Mapping[str, Scalar], store: StoreReader, eligible: Eligibility, naming: tuple[str, ...] = ()
 ) -> tuple[list[Memory], str]:
     """Return the eligible memories whose conditions hold by these facts, and a note on unjudged memories.
 
@@ -158,7 +158,7 @@ def matched_part(text: str) -> str:
 
 
 def _most_urgent(
-    seqs: Iterable[int], store: Store, eligible: Eligibility, max_memories: int, is_usable: Callable[[Memory], bool]
+    seqs: Iterable[int], store: StoreReader, eligible: Eligibility, max_memories: int, is_usable: Callable[[Memory], bool]
 ) -> list[Memory]:
     """Return at most `max_memories` usable memories, those new to the session first."""
     candidates = list(seqs)
@@ -174,7 +174,7 @@ def _most_urgent(
 
 
 def match_prompt(
-    text: str, facts: Mapping[str, Scalar] | None, store: Store, eligible: Eligibility, deadline: Deadline
+    text: str, facts: Mapping[str, Scalar] | None, store: StoreReader, eligible: Eligibility, deadline: Deadline
 ) -> ExactMatches:
     """Return the memories that a prompt brings by triggers and conditions. Raises StoreError.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.store.decision import SECOND_LOOK
-from subcog_hooks.store.store import audience_of
+from subcog_hooks.store.store_reader import audience_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

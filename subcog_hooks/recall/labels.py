@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.relevance import MemoryTexts
     from subcog_hooks.store.index import LexicalIndex
     from subcog_hooks.store.memory import Memory
-    from subcog_hooks.store.store import Filter
+    from subcog_hooks.store.store_reader import Filter
 
 MAX_LABELS = 8  # of one query, the rarest
 MANY_LABELS = 3  # labels; so many in one query count half as much again

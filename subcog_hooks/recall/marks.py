@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.store.index import LexicalIndex
-    from subcog_hooks.store.store import Mark
+    from subcog_hooks.store.store_reader import Mark
 
 MAX_PROMPT = 2_000  # characters of a prompt; its decision keeps as many
 # Of 227,475 pairs of real prompts to one store 48 overlap by this share. Nine paraphrases overlap by .51 or more.

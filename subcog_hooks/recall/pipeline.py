@@ -6,9 +6,8 @@ from itertools import islice
 
 from subcog_hooks.recall import diversity, fusion, logit, ranking, relevance, words
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather_candidates
-from subcog_hooks.recall.hits import IDENTIFIER, PATTERN, SEMANTIC, STATE, Answer, Hit
-from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.store import Filter, Store, audience_of
+from subcog_hooks.recall.hits import PATTERN, STATE, Answer, Hit
+from subcog_hooks.store.store_reader import Filter, StoreReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +20,12 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.hits import Eligibility
     from subcog_hooks.recall.tuning import Tuning
     from subcog_hooks.store.index import LexicalIndex
+    from subcog_hooks.store.memory import Memory
 
-    _ScoredMemory = tuple[Memory, float, float]  # its score, and the factor of its age on that
-    _Fusion = tuple[dict[int, float], Candidates, float]  # scores by row number, their candidates, the share of meaning
+    ScoredMemory = tuple[Memory, float, float]  # its score, and the factor of its age on that
 
 PROMPT_CANDIDATES = 15  # memories whose relevance the hook computes
 ROWS_AT_ONCE = 20  # some more than the hook needs, because some have expired
-_MIN_LIFT = 1e-7  # of a score; a smaller difference comes from rounding
 MAX_UNINDEXED = 64  # memories newer than the index that the hook compares one by one
 
 
@@ -58,7 +56,7 @@ def recall_for_prompt(
     unwanted.update(memory.seq for memory in newer)
     scores = {seq: score for seq, score in ranking.fused_scores(candidates, tuning, alpha).items() if seq not in unwanted}
     placed = islice(
-        _memories_by_score(scores, candidates.sole, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES
+        memories_by_score(scores, candidates.sole, store, tuning, eligible.now_ms, eligible.allows), PROMPT_CANDIDATES
     )
     hits = [candidates.hit(memory, score, factor) for memory, score, factor in placed]
     if exact:
@@ -68,7 +66,7 @@ def recall_for_prompt(
         exact.pin(hits)
     discount_marked_hits(hits, text if prompt is None else prompt, store, lambda: sources.index)
     hits.sort(key=_relevance_key)
-    return _build_answer(hits, candidates, alpha, alpha_reason)
+    return build_answer(hits, candidates, alpha, alpha_reason)
 
 
 def recall_for_parts(
@@ -98,12 +96,12 @@ def recall_for_parts(
             if earlier is None or (not earlier.is_exact and earlier.relevance < hit.relevance):
                 best[hit.memory.seq] = hit
     whole.hits = sorted(best.values(), key=_relevance_key)[: max(PROMPT_CANDIDATES, len(whole.hits))]
-    _discount_siblings(whole, sources)
+    discount_siblings(whole, sources)
     whole.hits.sort(key=_relevance_key)
     return whole
 
 
-def _discount_siblings(answer: Answer, sources: Sources) -> None:
+def discount_siblings(answer: Answer, sources: Sources) -> None:
     if answer.identifiers:
         from subcog_hooks.recall import labels  # few queries name an identifier
 
@@ -118,7 +116,7 @@ def _add_exact_matches(hits: list[Hit], exact: ExactMatches, candidates: Candida
     return [hit for hit in hits if hit.is_exact] + missing + others
 
 
-def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: Store, index: Callable[[], LexicalIndex]) -> None:
+def discount_marked_hits(hits: Sequence[Hit], prompt: str, store: StoreReader, index: Callable[[], LexicalIndex]) -> None:
     """Discount the hits that the user has marked wrong for such prompts. Raises IndexUnusable, StoreError.
 
     index: opens the index, called only where a hit is marked.
@@ -156,7 +154,7 @@ def _relevance_key(hit: Hit) -> tuple[bool, int, float, float, int, str]:
     return not hit.is_pinned, group, -hit.relevance, -hit.score, -hit.memory.created_at, hit.memory.id
 
 
-def _unindexed_memories(index: LexicalIndex, store: Store) -> list[Memory]:
+def _unindexed_memories(index: LexicalIndex, store: StoreReader) -> list[Memory]:
     watermark = index.watermark()
     return store.changed_after(watermark, MAX_UNINDEXED) if watermark < store.revision() else []
 
@@ -179,98 +177,14 @@ def remove_repeats(hits: Sequence[Hit], tuning: Tuning) -> list[Hit]:
     return [distinct[position] for position in order]
 
 
-def search_page(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-    """Return the hits from `offset`, best first: by score, then newest, then id. Pages of one query never overlap.
-
-    The lists grow where expired memories took positions, or for a far page. Memories of only the longer lists come behind the
-    others, so an earlier page stays as it was. Raises IndexUnusable, StoreError.
-    """
-    tuning, store = sources.tuning, sources.store
-    read_at_ms = now_ms()
-    may_be_shown = _visibility_test(request, store, read_at_ms)
-    end = offset + limit
-    needed = end if tuning.mmr >= 1.0 else max(end, diversity.WINDOW)
-    ordered: list[_ScoredMemory] = []
-    fusions: list[_Fusion] = []
-    candidates = gather_candidates(request, sources, deadline)
-    deeper = 1
-    has_page = False
-    while True:
-        if not has_page:  # a longer search only counts results: it does not change this page
-            page_candidates = candidates
-            alpha, alpha_reason = ranking.choose_alpha(
-                candidates, tuning, lambda: words.count_memories(sources.index, request.scope)
-            )
-        earlier_seqs = {memory.seq for memory, _, _ in ordered}
-        scores = {
-            seq: score for seq, score in ranking.fused_scores(candidates, tuning, alpha).items() if seq not in earlier_seqs
-        }
-        fusions.append((scores, candidates, alpha))
-        placed = _memories_by_score(scores, candidates.sole, store, tuning, read_at_ms, may_be_shown)
-        max_distinct = None if request.is_explained else needed
-        places = islice(diversity.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)
-        distinct = [ordered[position] for position in places]
-        has_page = len(distinct) >= needed
-        if candidates.is_complete or (len(distinct) > needed if request.is_explained else has_page):
-            break
-        deeper *= 4
-        further = gather_candidates(request, sources, deadline, deeper)
-        if further.failures:  # for instance out of time: the earlier results stay
-            if not has_page:
-                candidates.failures += [failure for failure in further.failures if failure not in candidates.failures]
-            break
-        candidates = further
-    order = diversity.diversify_order(
-        [memory.content for memory, _, _ in distinct], [score for _, score, _ in distinct], tuning.mmr
-    )
-    page = [distinct[position] for position in order[offset:end]]
-    answer = _build_answer(
-        [page_candidates.hit(memory, score, factor) for memory, score, factor in page], page_candidates, alpha, alpha_reason
-    )
-    _discount_siblings(answer, sources)
-    if request.is_explained:
-        _explain_scores(answer.hits, fusions, tuning)
-        alone = [candidates.cosine_alone(distinct[position][0].seq) for position in order]
-        answer.cosines_alone, answer.end = dict(enumerate(alone)), end
-    answer.by_meaning_alone = not any(ranks for name, ranks in page_candidates.lists.items() if name != SEMANTIC)
-    answer.query_type = page_candidates.query.type
-    answer.read_as = page_candidates.query.meant
-    return answer
-
-
-def _explain_scores(hits: Sequence[Hit], fusions: Sequence[_Fusion], tuning: Tuning) -> None:
-    """Set the contributions of each hit. fusions: in the order of the lists' depth; the first with a memory counts."""
-    for scores, candidates, alpha in fusions:
-        scored = [hit for hit in hits if hit.memory.seq in scores]
-        if not scored:
-            continue
-        by_channel = ranking.channel_contributions(candidates, tuning, alpha)
-        for hit in scored:
-            seq = hit.memory.seq
-            hit.contributions = {name: amounts[seq] for name, amounts in by_channel.items() if amounts.get(seq)}
-            hit.agreement_factor = ranking.agreement_factor(seq, candidates, tuning)
-            total = sum(hit.contributions.values())
-            if seq in candidates.sole and (lifted := hit.score / (hit.agreement_factor * hit.recency) - total) > _MIN_LIFT:
-                hit.contributions[IDENTIFIER] = lifted
-
-
-def _read_contents(ordered: list[_ScoredMemory], more: Iterator[_ScoredMemory]) -> Iterator[str]:
-    """Yield the contents of the memories in `ordered`, then of `more`; append each of these to `ordered`."""
-    for memory, _, _ in ordered:
-        yield memory.content
-    for placed in more:
-        ordered.append(placed)
-        yield placed[0].content
-
-
-def _memories_by_score(
+def memories_by_score(
     scores: Mapping[int, float],
     sole: Sequence[int],
-    store: Store,
+    store: StoreReader,
     tuning: Tuning,
     now_ms: int,
     is_visible: Callable[[Memory], bool],
-) -> Iterator[_ScoredMemory]:
+) -> Iterator[ScoredMemory]:
     """Yield the visible memories with their scores and age factors, best first, then newest, then by id.
 
     sole: row numbers of the only holders of a rare identifier, which are lifted. Rows are read a few at a time: a common word
@@ -292,38 +206,7 @@ def _memories_by_score(
                 yield rows[seq], -score, factor
 
 
-def _visibility_test(request: Request, store: Store, now_ms: int) -> Callable[[Memory], bool]:
-    """Return a test for a memory's current row: the scope still has it, and its conditions hold.
-
-    The store decides, because the index may be behind.
-    """
-    scope, facts = request.scope, request.facts
-    if facts is not None:
-        from subcog_hooks.cues import conditions  # needed only for stated facts
-    on_path = None
-    if scope.paths:
-        on_path = set(store.matching_seqs(Filter(paths=scope.paths, statuses=(), include_expired=True)))
-
-    def is_visible(memory: Memory) -> bool:
-        if memory.status == "deleted" or (scope.statuses and memory.status not in scope.statuses):
-            return False
-        if not scope.include_expired and memory.expires_at is not None and memory.expires_at <= now_ms:
-            return False
-        if scope.audiences is not None and audience_of(memory.scope, memory.project) not in scope.audiences:
-            return False
-        if scope.namespaces and memory.namespace not in scope.namespaces:
-            return False
-        if scope.since is not None and memory.created_at < scope.since:
-            return False
-        if facts is not None and memory.when and not conditions.conditions_hold(memory.when, facts):
-            return False
-        tags = {tag.lower() for tag in memory.tags}
-        return tags.issuperset(tag.lower() for tag in scope.tags) and (on_path is None or memory.seq in on_path)
-
-    return is_visible
-
-
-def _build_answer(hits: list[Hit], candidates: Candidates, alpha: float, alpha_reason: str) -> Answer:
+def build_answer(hits: list[Hit], candidates: Candidates, alpha: float, alpha_reason: str) -> Answer:
     return Answer(
         hits,
         candidates.strategies,

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from subcog_hooks.cues import conditions
-from subcog_hooks.recall import exact, pipeline, query, vectors, words
+from subcog_hooks.recall import diversity, exact, pipeline, query, ranking, vectors, words
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness
-from subcog_hooks.recall.hits import LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
+from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness, gather_candidates
+from subcog_hooks.recall.hits import IDENTIFIER, LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
 from subcog_hooks.recall.vectors import Semantic
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.store import audience_of, audiences_of
+from subcog_hooks.store.store_reader import Filter, StoreReader, audience_of, audiences_of
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     import tantivy
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.recall.candidates import Request
+    from subcog_hooks.recall.candidates import Candidates, Request
+    from subcog_hooks.recall.hits import Hit
+    from subcog_hooks.recall.pipeline import ScoredMemory
+    from subcog_hooks.recall.tuning import Tuning
     from subcog_hooks.store.index import LexicalIndex
 
+    _Fusion = tuple[dict[int, float], Candidates, float]  # scores by row number, their candidates, the share of meaning
+
+_MIN_LIFT = 1e-7  # of a score; a smaller difference comes from rounding
 MAX_SUGGESTIONS = 6
 MAX_EDITS = 2  # between a word of the query and its suggestion
 SHARED_LETTERS = 4  # first letters in common with a suggested word
@@ -63,7 +73,7 @@ STAGES = (  # (label, strictness, share of the remaining time: 100 of 150 ms in 
 
 
 def search_memories(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-    """Search like `pipeline.search_page`, in wider stages until something is found; label the hits by stage.
+    """Search like `search_page`, in wider stages until something is found; label the hits by stage.
 
     Hits of meaning alone count only if they are nearer than chance brings a memory. Words and tags with the query's beginnings
     come before them. Raises IndexUnusable, StoreError.
@@ -73,14 +83,14 @@ def search_memories(request: Request, sources: Sources, deadline: Deadline, limi
     if offset:  # a later page comes from the stage of the first page
         stage = _search_in_stages(request, sources, deadline, by_chance, 1).stage
         strictness = next((strictness for label, strictness, _, _ in STAGES if label == stage), request.strictness)
-        page = pipeline.search_page(request.wider(strictness), sources, deadline, limit, offset)
+        page = search_page(request.wider(strictness), sources, deadline, limit, offset)
         page.stage = stage
         return by_chance.leave_out(page) if page.by_meaning_alone or stage in (LOW, SPECULATIVE) else page
     return _search_in_stages(request, sources, deadline, by_chance, limit)
 
 
 def _search_in_stages(request: Request, sources: Sources, deadline: Deadline, by_chance: _ChanceFilter, limit: int) -> Answer:
-    answer = pipeline.search_page(request, sources, deadline.share(PRIMARY_SHARE), limit)
+    answer = search_page(request, sources, deadline.share(PRIMARY_SHARE), limit)
     is_far = answer.by_meaning_alone and request.mode == HYBRID
     if is_far:
         answer = by_chance.leave_out(answer)
@@ -90,7 +100,7 @@ def _search_in_stages(request: Request, sources: Sources, deadline: Deadline, by
             break
         if answer.hits and not (is_far and label == LOW):
             break
-        wider = by_chance.leave_out(pipeline.search_page(request.wider(strictness), sources, deadline.share(share), limit))
+        wider = by_chance.leave_out(search_page(request.wider(strictness), sources, deadline.share(share), limit))
         if answer.hits and (wider.by_meaning_alone or not wider.hits):
             break
         wider.stage = label
@@ -143,3 +153,118 @@ def _with_exact_matches(request: Request, sources: Sources, deadline: Deadline) 
     eligible = Eligibility(audiences, now_ms(), holds=holds)
     text = request.text if has_triggers else ""
     return request.with_further(exact.match_prompt(text, facts, sources.store, eligible, deadline).lists())
+
+
+def search_page(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
+    """Return the hits from `offset`, best first: by score, then newest, then id. Pages of one query never overlap.
+
+    The lists grow where expired memories took positions, or for a far page. Memories of only the longer lists come behind the
+    others, so an earlier page stays as it was. Raises IndexUnusable, StoreError.
+    """
+    tuning, store = sources.tuning, sources.store
+    read_at_ms = now_ms()
+    may_be_shown = _visibility_test(request, store, read_at_ms)
+    end = offset + limit
+    needed = end if tuning.mmr >= 1.0 else max(end, diversity.WINDOW)
+    ordered: list[ScoredMemory] = []
+    fusions: list[_Fusion] = []
+    candidates = gather_candidates(request, sources, deadline)
+    deeper = 1
+    has_page = False
+    while True:
+        if not has_page:  # a longer search only counts results: it does not change this page
+            page_candidates = candidates
+            alpha, alpha_reason = ranking.choose_alpha(
+                candidates, tuning, lambda: words.count_memories(sources.index, request.scope)
+            )
+        earlier_seqs = {memory.seq for memory, _, _ in ordered}
+        scores = {
+            seq: score for seq, score in ranking.fused_scores(candidates, tuning, alpha).items() if seq not in earlier_seqs
+        }
+        fusions.append((scores, candidates, alpha))
+        placed = pipeline.memories_by_score(scores, candidates.sole, store, tuning, read_at_ms, may_be_shown)
+        max_distinct = None if request.is_explained else needed
+        places = islice(diversity.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)
+        distinct = [ordered[position] for position in places]
+        has_page = len(distinct) >= needed
+        if candidates.is_complete or (len(distinct) > needed if request.is_explained else has_page):
+            break
+        deeper *= 4
+        further = gather_candidates(request, sources, deadline, deeper)
+        if further.failures:  # for instance out of time: the earlier results stay
+            if not has_page:
+                candidates.failures += [failure for failure in further.failures if failure not in candidates.failures]
+            break
+        candidates = further
+    order = diversity.diversify_order(
+        [memory.content for memory, _, _ in distinct], [score for _, score, _ in distinct], tuning.mmr
+    )
+    page = [distinct[position] for position in order[offset:end]]
+    answer = pipeline.build_answer(
+        [page_candidates.hit(memory, score, factor) for memory, score, factor in page], page_candidates, alpha, alpha_reason
+    )
+    pipeline.discount_siblings(answer, sources)
+    if request.is_explained:
+        _explain_scores(answer.hits, fusions, tuning)
+        alone = [candidates.cosine_alone(distinct[position][0].seq) for position in order]
+        answer.cosines_alone, answer.end = dict(enumerate(alone)), end
+    answer.by_meaning_alone = not any(ranks for name, ranks in page_candidates.lists.items() if name != SEMANTIC)
+    answer.query_type = page_candidates.query.type
+    answer.read_as = page_candidates.query.meant
+    return answer
+
+
+def _explain_scores(hits: Sequence[Hit], fusions: Sequence[_Fusion], tuning: Tuning) -> None:
+    """Set the contributions of each hit. fusions: in the order of the lists' depth; the first with a memory counts."""
+    for scores, candidates, alpha in fusions:
+        scored = [hit for hit in hits if hit.memory.seq in scores]
+        if not scored:
+            continue
+        by_channel = ranking.channel_contributions(candidates, tuning, alpha)
+        for hit in scored:
+            seq = hit.memory.seq
+            hit.contributions = {name: amounts[seq] for name, amounts in by_channel.items() if amounts.get(seq)}
+            hit.agreement_factor = ranking.agreement_factor(seq, candidates, tuning)
+            total = sum(hit.contributions.values())
+            if seq in candidates.sole and (lifted := hit.score / (hit.agreement_factor * hit.recency) - total) > _MIN_LIFT:
+                hit.contributions[IDENTIFIER] = lifted
+
+
+def _read_contents(ordered: list[ScoredMemory], more: Iterator[ScoredMemory]) -> Iterator[str]:
+    """Yield the contents of the memories in `ordered`, then of `more`; append each of these to `ordered`."""
+    for memory, _, _ in ordered:
+        yield memory.content
+    for placed in more:
+        ordered.append(placed)
+        yield placed[0].content
+
+
+def _visibility_test(request: Request, store: StoreReader, now_ms: int) -> Callable[[Memory], bool]:
+    """Return a test for a memory's current row: the scope still has it, and its conditions hold.
+
+    The store decides, because the index may be behind.
+    """
+    scope, facts = request.scope, request.facts
+    if facts is not None:
+        from subcog_hooks.cues import conditions  # needed only for stated facts
+    on_path = None
+    if scope.paths:
+        on_path = set(store.matching_seqs(Filter(paths=scope.paths, statuses=(), include_expired=True)))
+
+    def is_visible(memory: Memory) -> bool:
+        if memory.status == "deleted" or (scope.statuses and memory.status not in scope.statuses):
+            return False
+        if not scope.include_expired and memory.expires_at is not None and memory.expires_at <= now_ms:
+            return False
+        if scope.audiences is not None and audience_of(memory.scope, memory.project) not in scope.audiences:
+            return False
+        if scope.namespaces and memory.namespace not in scope.namespaces:
+            return False
+        if scope.since is not None and memory.created_at < scope.since:
+            return False
+        if facts is not None and memory.when and not conditions.conditions_hold(memory.when, facts):
+            return False
+        tags = {tag.lower() for tag in memory.tags}
+        return tags.issuperset(tag.lower() for tag in scope.tags) and (on_path is None or memory.seq in on_path)
+
+    return is_visible

@@ -8,7 +8,7 @@ from math import sqrt
 
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.hits import SEMANTIC
-from subcog_hooks.store.store import Filter
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.typed_prompt import is_latin
 
 TYPE_CHECKING = False
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.recall.channel import Ranked
     from subcog_hooks.recall.query import Query
-    from subcog_hooks.store.store import Filter, Store
-    from subcog_hooks.store.vector_store import VectorStore
+    from subcog_hooks.store.store_reader import Filter, StoreReader
+    from subcog_hooks.store.vector_reader import VectorReader
 
     Encode = Callable[[str], bytes | None]  # a query to its (dimension,) int8 vector, None without a word
 
@@ -32,7 +32,7 @@ class SearchSpace:
 
     __slots__ = ("_encode", "_last", "vectors")
 
-    def __init__(self, vectors: VectorStore, encode: Encode) -> None:
+    def __init__(self, vectors: VectorReader, encode: Encode) -> None:
         self.vectors = vectors
         self._encode = encode
         self._last: tuple[str, bytes | None] | None = None
@@ -68,7 +68,7 @@ class Semantic:
     strategy = SEMANTIC
     is_floor = False
 
-    def __init__(self, space: SearchSpace, store: Store, min_cosine: float) -> None:
+    def __init__(self, space: SearchSpace, store: StoreReader, min_cosine: float) -> None:
         self._space = space
         self._store = store
         self._min_cosine = min_cosine

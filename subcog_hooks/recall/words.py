@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.channel import Ranked
     from subcog_hooks.recall.query import Query, Term
     from subcog_hooks.store.index import LexicalIndex
-    from subcog_hooks.store.store import Filter
+    from subcog_hooks.store.store_reader import Filter
 
 TIES = 8  # a factor on the depth, the limit for including all memories that score like the last
 FLAT_SHARE = 0.5  # the share of rarity alone in a term's score; .3 to .7 do as well when fused

@@ -13,7 +13,7 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.share import batch
 from subcog_hooks.share.server_schema import quote_name
 from subcog_hooks.store.vector_file import PASSAGES
-from subcog_hooks.store.vector_store import FIRST_QUESTION, VectorStore
+from subcog_hooks.store.vector_reader import FIRST_QUESTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.share.synced import ShareState, SyncRecord
     from subcog_hooks.store.memory import Memory
     from subcog_hooks.store.store import Store
+    from subcog_hooks.store.vector_store import VectorStore
 
 BATCH_MEMORIES = 1_000  # memories
 # Below this cosine to the static encoder's vector, a vector may belong to another text. Of 390 notes the median is .68, the 5th

@@ -67,16 +67,6 @@ class Room:
 # reading
 
 
-def has_triggers_and_conditions(run: Run) -> tuple[bool, bool]:
-    """Return whether there are triggers, and whether there are memories with conditions."""
-    rows = run(
-        "SELECT EXISTS (SELECT 1 FROM triggers), EXISTS (SELECT 1 FROM memories INDEXED BY memories_conditional"
-        " WHERE status = 'active' AND conditions <> '{}')",
-        (),
-    )
-    return bool(rows[0][0]), bool(rows[0][1])
-
-
 def find_triggers(run: Run, keys: Sequence[str], audiences: tuple[str, ...], text: str, now_ms: int) -> list[Trigger]:
     """Return the triggers of these audiences that may match `text`, the highest priority first, then the newest.
 

@@ -58,7 +58,6 @@ VERSION = 1  # of the record
 MAX_CANDIDATES = 15
 MAX_EXPLAINED = 5  # the terms of the top candidates are kept
 MAX_PROMPT = 2_000  # characters
-_LARGEST = 1e15  # larger numbers are damage: a lifetime has fewer microseconds
 
 
 class Candidate:
@@ -254,38 +253,6 @@ class Decision:
             record |= {"looked_at": self.looked_at, "later_ms": self.later_ms}
         return light_json.dumps(record)
 
-    @classmethod
-    def from_text(
-        cls, text: str, *, id: str, at_ms: int, event: str, session: str, project: str, outcome: str, units: int, micros: int
-    ) -> Decision:
-        """Return the decision that some version's `to_text` has written. Unreadable parts are left out."""
-        try:
-            record = _dict_or_empty(light_json.loads(text))
-        except ValueError:
-            record = {}
-        prompt, note = record.get("prompt"), record.get("note")
-        return cls(
-            id,
-            at_ms,
-            event,
-            session,
-            project,
-            outcome,
-            reason=str(record.get("reason") or ""),
-            units=units,
-            micros=micros,
-            prompt=prompt if isinstance(prompt, str) else None,
-            intent=_read_intent(record.get("intent")),
-            thresholds=_read_thresholds(record.get("settings")),
-            stages=[(str(name), _number_or_zero(ms)) for name, ms in _rows_of_width(record.get("stages"), 2)],
-            strategies=_strings_in(record.get("strategies")),
-            note=note if isinstance(note, str) else None,
-            borrowed=_strings_in(record.get("borrowed")),
-            candidates=[_read_candidate(_dict_or_empty(row)) for row in _list_or_empty(record.get("candidates"))],
-            looked_at=str(record.get("looked_at") or ""),
-            later_ms=int(_number_or_zero(record.get("later_ms"))),
-        )
-
 
 def _describe_intent(intent: PromptIntent | None) -> Json:
     if intent is None:
@@ -304,44 +271,10 @@ def _describe_intent(intent: PromptIntent | None) -> Json:
     }
 
 
-def _read_intent(value: object) -> PromptIntent | None:
-    if not isinstance(value, dict):
-        return None
-    llm_ms = value.get("llm_ms")
-    return PromptIntent(
-        str(value.get("type", "")),
-        _number_or_zero(value.get("confidence")),
-        _number_or_zero(value.get("certainty")),
-        _strings_in(value.get("topics")),
-        source=str(value.get("source", "")),
-        llm_status=str(value.get("llm_status", "")),
-        llm_ms=None if llm_ms is None else _number_or_zero(llm_ms),
-        row=str(value.get("row", "")),
-        signals=[
-            (str(name), str(family), _number_or_zero(weight))
-            for name, family, weight in _rows_of_width(value.get("signals"), 3)
-        ],
-        cues=_strings_in(value.get("cues")),
-    )
-
-
 def _describe_thresholds(thresholds: Thresholds | None) -> Json:
     if thresholds is None:
         return None
     return {name: getattr(thresholds, name) for name in Thresholds.__slots__}
-
-
-def _read_thresholds(value: object) -> Thresholds | None:
-    if not isinstance(value, dict):
-        return None
-    numbers = {name: _number_or_zero(value.get(name)) for name in Thresholds.__slots__}
-    return Thresholds(
-        numbers["min_relevance"],
-        numbers["min_confidence"],
-        int(numbers["max_memories"]),
-        int(numbers["max_characters"]),
-        numbers["needed"],
-    )
 
 
 def _describe_candidate(candidate: Candidate) -> Json:
@@ -356,37 +289,3 @@ def _describe_candidate(candidate: Candidate) -> Json:
         "factors": candidate.factors,
         "outcome": candidate.outcome,
     }
-
-
-def _read_candidate(row: dict[str, object]) -> Candidate:
-    return Candidate(
-        str(row.get("id", "")),
-        str(row.get("namespace", "")),
-        _number_or_zero(row.get("relevance")),
-        _number_or_zero(row.get("raw")),
-        str(row.get("outcome", "")),
-        {name: int(_number_or_zero(rank)) for name, rank in _dict_or_empty(row.get("ranks")).items()},
-        {name: _number_or_zero(score) for name, score in _dict_or_empty(row.get("scores")).items()},
-        [(str(name), _number_or_zero(term), _number_or_zero(adds)) for name, term, adds in _rows_of_width(row.get("terms"), 3)],
-        [_number_or_zero(factor) for factor in _list_or_empty(row.get("factors"))],
-    )
-
-
-def _number_or_zero(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and abs(value) < _LARGEST else 0.0
-
-
-def _dict_or_empty(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list_or_empty(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _strings_in(value: object) -> list[str]:
-    return [text for text in _list_or_empty(value) if isinstance(text, str)]
-
-
-def _rows_of_width(value: object, width: int) -> list[list[object]]:
-    return [row for row in _list_or_empty(value) if isinstance(row, list) and len(row) == width]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from subcog_hooks.store import metrics
-from subcog_hooks.store.decision import HANDED_OVER, SECOND_LOOK, WAITING
+from subcog_hooks.store.decision import WAITING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import apsw
-
     from subcog_hooks.store.decision import Decision
     from subcog_hooks.store.state import State
 
@@ -74,7 +72,6 @@ MAX_LOOKED_THROUGH = 200  # the latest decisions, among which a second look is s
 PRUNED_AT_ONCE = 50  # decisions deleted at a time: single deletions would write twice as many pages
 
 _DAY_MS = 86_400_000
-_COLUMNS = "record, id, at, event, session, project, outcome, units, micros"  # the arguments of Decision.from_text
 
 
 def keep_decision(state: State, decision: Decision, now_ms: int) -> None:
@@ -120,75 +117,3 @@ def settle_second_look(state: State, id: str, outcome: str, why: str) -> None:
     )
     if row:
         metrics.increase_counter(state, metrics.SECOND_LOOKS, f'outcome="{outcome}"')
-
-
-def find_second_look(state: State, decision: Decision) -> Decision | None:
-    """Return the second look at the prompt of a decision, None where there was none."""
-    looks = _select_decisions(
-        state,
-        "WHERE event = ? AND session = ? AND at >= ? ORDER BY number LIMIT ?",
-        (LOOK_EVENT, decision.session, decision.at_ms, MAX_LOOKED_THROUGH),
-    )
-    return next((look for look in looks if look.looked_at == decision.id), None)
-
-
-def find_prompt_of_late_memory(state: State, decision: Decision, memory: str) -> Decision | None:
-    """Return the decision about the prompt whose second look brought this memory, None for any other memory.
-
-    decision: of the later run that handed the memory over; memory: its id, or the beginning of its id.
-    """
-    late_candidates = [
-        candidate for candidate in decision.candidates if candidate.id.startswith(memory) and SECOND_LOOK in candidate.ranks
-    ]
-    looks = _select_decisions(
-        state, "WHERE event = ? AND session = ? AND outcome = ?", (LOOK_EVENT, decision.session, HANDED_OVER)
-    )
-    matching = [look for look in looks if late_candidates and look.reason == decision.id]
-    return find_decision(state, matching[0].looked_at) if matching else None
-
-
-def find_decision(state: State, id_or_prefix: str | None = None) -> Decision | None:
-    """Return the decision with this id, else the latest with this prefix; without an id, the latest of all."""
-    prefix = id_or_prefix or ""
-    decisions = _select_decisions(
-        state, "WHERE substr(id, 1, ?) = ? ORDER BY id = ? DESC, number DESC LIMIT 1", (len(prefix), prefix, prefix)
-    )
-    return decisions[0] if decisions else None
-
-
-def find_recorded_prompts(state: State) -> set[str]:
-    """Return the ids of the decisions that keep the text of their prompt."""
-    rows = state.run("SELECT id FROM decisions WHERE json_valid(record) AND json_extract(record, '$.prompt') IS NOT NULL")
-    return {str(row[0]) for row in rows}
-
-
-def find_latest(state: State, limit: int, since_ms: int = 0, event: str | None = None) -> list[Decision]:
-    """Return the latest decisions since a time, the newest first by insertion.
-
-    event: only decisions of this event.
-    """
-    return _select_decisions(
-        state, "WHERE at >= ? AND event = coalesce(?, event) ORDER BY number DESC LIMIT ?", (since_ms, event, limit)
-    )
-
-
-def _select_decisions(state: State, condition: str, values: tuple[apsw.SQLiteValue, ...]) -> list[Decision]:
-    from subcog_hooks.store.decision import Decision  # .3 ms; only the terminal reads them
-
-    return [
-        Decision.from_text(
-            str(record),
-            id=str(id_),
-            at_ms=int(at_ms or 0),
-            event=str(event),
-            session=str(session),
-            project=str(project),
-            outcome=str(outcome),
-            units=int(units or 0),
-            micros=int(micros or 0),
-        )
-        for record, id_, at_ms, event, session, project, outcome, units, micros in state.run(
-            f"SELECT {_COLUMNS} FROM decisions {condition}",  # noqa: S608 - the functions' own words
-            values,
-        )
-    ]

@@ -6,16 +6,9 @@ import os
 import time
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.store.index import (
-    BULK_HEAP,
-    MAX_SEGMENTS,
-    SMALL_HEAP,
-    IndexBusy,
-    IndexUnusable,
-    IndexWriter,
-    LexicalIndex,
-    remove_other_indexes,
-)
+from subcog_hooks.store import index_writer
+from subcog_hooks.store.index import MAX_SEGMENTS, IndexBusy, IndexUnusable, LexicalIndex
+from subcog_hooks.store.index_writer import BULK_HEAP, SMALL_HEAP, IndexWriter
 from subcog_hooks.store.lock import ProcessLock
 
 TYPE_CHECKING = False
@@ -79,7 +72,7 @@ def _follow_store(index: LexicalIndex, store: Store, progress: Progress | None) 
 
 
 def _write_changes(index: LexicalIndex, store: Store, progress: Progress | None) -> None:
-    writer = index.writer()
+    writer = index_writer.open_writer(index)
     index.refresh()  # under the lock: the previous writer may have done the work
     after, until = index.watermark(), store.revision()
     if after < until:
@@ -111,17 +104,17 @@ def rebuild_index(
             return index
         current = _current_name(home)
         try:
-            index = LexicalIndex.create_beside(home)
-            writer = index.writer(BULK_HEAP if sum(store.counts().values()) > BULK else SMALL_HEAP)
+            index = index_writer.create_beside(home)
+            writer = index_writer.open_writer(index, BULK_HEAP if sum(store.counts().values()) > BULK else SMALL_HEAP)
             until = store.revision()
             _put_changes(writer, store, -1, until, progress)
             writer.commit(until)
             writer.finish()
-            index.put_in_place(home)
+            index_writer.put_in_place(index, home)
             if not keep_predecessor:
-                remove_other_indexes(home, keep=(os.path.basename(index.folder),))
+                index_writer.remove_other_indexes(home, keep=(os.path.basename(index.folder),))
         except (OSError, IndexUnusable) as error:
-            remove_other_indexes(home, keep=(current,))
+            index_writer.remove_other_indexes(home, keep=(current,))
             raise StoreError(f"{home.index} cannot be written: {error}", "check its permissions and the disk") from error
         return index
 
@@ -131,8 +124,8 @@ def index_in_memory(store: Store) -> LexicalIndex:
 
     It is for folders that cannot be written: tantivy cannot open an index there.
     """
-    index = LexicalIndex.in_memory()
-    writer = index.writer()
+    index = index_writer.in_memory()
+    writer = index_writer.open_writer(index)
     _put_changes(writer, store, -1, store.revision(), None)
     writer.commit(store.revision())
     writer.finish()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from subcog_hooks.core.errors import InvalidMemory
-
 NAMESPACES = (
     "decisions",
     "patterns",
@@ -44,9 +42,6 @@ _COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # the end of a colleague's p
 _TEAM_SOURCE = "team:"  # the prefix of the source of a colleague's memory: the colleague follows
 CLAUDE_SOURCE, IN_CONTEXT = "claude:", ":context:"  # mark the source of a file that the client itself loads
 
-MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
-MAX_LIST = 200  # entries of tags, keywords, triggers, paths
-MAX_ENTRY = 1_000  # characters of an entry
 MAX_QUESTIONS = 8  # of a memory: each has a vector of its own
 MAX_QUESTION = 200  # characters
 PERSON = "person"
@@ -55,12 +50,10 @@ MODEL = "model"  # written by a model
 ORIGINS = (PERSON, AGENT, MODEL, LEARNED)  # of a question
 MAX_AUTHOR = 40  # characters of a colleague's name
 FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # ms: the years 1 to 9999, the range of ISO 8601
-MAX_SKEW_MS = 60_000  # ms; the tolerance for several changes in one millisecond, and for clocks
+ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 PINNING_PRIORITY = 90  # higher priorities pin a memory; only the user may set them
 MAX_UNPINNED_PRIORITY = PINNING_PRIORITY - 1
 
-_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
-_NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
 
 
@@ -98,7 +91,7 @@ def author_phrase(trust: str, source: str) -> str:
     'written by a model'
     """
     if trust == TEAM and source.startswith(_TEAM_SOURCE):  # an imported file may have such a source, too
-        author = "".join([letter for letter in source[len(_TEAM_SOURCE) :][:MAX_AUTHOR] if letter in _ID_CHARACTERS])
+        author = "".join([letter for letter in source[len(_TEAM_SOURCE) :][:MAX_AUTHOR] if letter in ID_CHARACTERS])
         return f"by {author or _UNNAMED}{_COLLEAGUE}"
     if trust == AGENT and source.startswith(SESSION_SOURCE):
         return WRITTEN_BY_MODEL
@@ -248,12 +241,6 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def next_change_date(changed_at: int) -> int:
-    """Return the date of a change made now: later than the date of the last change, unless that lies ahead."""
-    now = now_ms()
-    return max(now, changed_at + 1) if changed_at < now + MAX_SKEW_MS else now
-
-
 def hash_content(content: str) -> str:
     """Return the key of a content in every cache: 32 hexadecimal characters of BLAKE2b."""
     import hashlib  # 2 ms; the hook only reads stored hashes
@@ -286,100 +273,3 @@ class IdMaker:
 
 def _base32(number: int, width: int) -> str:
     return "".join(_BASE32[number >> shift & 31] for shift in range(5 * (width - 1), -1, -5))
-
-
-def check_memory(memory: Memory) -> Memory:
-    """Return `memory` itself when every field holds. Raises InvalidMemory naming the first field that does not."""
-    check_id(memory.id)
-    if not memory.content.strip():
-        raise InvalidMemory("content is empty", "give the text to remember")
-    if len(memory.content) > MAX_CONTENT:
-        raise InvalidMemory(
-            f"content has {len(memory.content):,} characters, at most {MAX_CONTENT:,} are kept",
-            "split it; `subcog import FOLDER` splits Markdown by heading",
-        )
-    if not memory.namespace or len(memory.namespace) > 64 or not set(memory.namespace) <= _NAMESPACE_CHARACTERS:
-        raise InvalidMemory(
-            f"namespace is {memory.namespace!r}", "use up to 64 of a-z 0-9 . _ -, for instance " + ", ".join(NAMESPACES[:3])
-        )
-    _check_choice("scope", memory.scope, SCOPES)
-    _check_choice("status", memory.status, STATUSES)
-    _check_choice("trust", memory.trust, TRUSTS)
-    if (memory.scope == "project") != bool(memory.project):
-        raise InvalidMemory(f"scope is {memory.scope} and project is {memory.project!r}", "only scope project has a project")
-    if not 0 <= memory.priority <= 100:
-        raise InvalidMemory(f"priority is {memory.priority}", "expected 0 to 100")
-    for field in ("created_at", "updated_at", "expires_at"):
-        time_ms = getattr(memory, field)
-        if time_ms is not None and not FIRST_TIME <= time_ms <= LAST_TIME:
-            raise InvalidMemory(f"{field} is outside of the years 1 to 9999", "give another date")
-    if memory.superseded_by is not None:
-        check_id(memory.superseded_by, "superseded_by")
-    for field in ("paths", "tags", "keywords", "triggers"):
-        _check_list(field, getattr(memory, field))
-    _check_questions(memory.questions)
-    if memory.triggers or memory.paths or memory.when:
-        _check_cues(memory)
-    return memory
-
-
-def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
-    if len(questions) > MAX_QUESTIONS:
-        raise InvalidMemory(f"there are {len(questions)} questions, at most {MAX_QUESTIONS} are kept", "keep the likeliest")
-    for question in questions:
-        if not question.text.strip():
-            raise InvalidMemory("a question is empty", "give its words")
-        if len(question.text) > MAX_QUESTION:
-            raise InvalidMemory(
-                f"the question {question.text[:40]!r}… has {len(question.text)} characters, at most {MAX_QUESTION} are kept",
-                "put it shorter",
-            )
-        if question.by not in ORIGINS:
-            raise InvalidMemory(f"a question is by {question.by!r}", "expected one of " + ", ".join(ORIGINS))
-
-
-_MAX_CHECKED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
-_checked_triggers: set[str] = set()  # valid triggers: an import checks each twice, 50 µs a time
-
-
-def _check_cues(memory: Memory) -> None:
-    from subcog_hooks.cues import condition_checks, globs, triggers
-
-    for trigger in memory.triggers:
-        if trigger not in _checked_triggers:
-            triggers.check_trigger(trigger)
-            if len(_checked_triggers) >= _MAX_CHECKED:
-                _checked_triggers.clear()
-            _checked_triggers.add(trigger)
-    for path in memory.paths:
-        globs.check_glob(path)
-    condition_checks.check_conditions(memory.when)
-
-
-def check_id(value: str, field: str = "id") -> None:
-    """Raise InvalidMemory unless `value` is a legal id."""
-    if not 0 < len(value) <= 64 or not set(value) <= _ID_CHARACTERS:
-        raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -")
-
-
-def is_unnamable(identifier: str) -> bool:
-    """Return whether no command can name a legal id: it would be an option, or a folder.
-
-    >>> is_unnamable("--help"), is_unnamable(".."), is_unnamable("-/x"), is_unnamable("a-1..2")
-    (True, True, False, False)
-    """
-    is_legal = 0 < len(identifier) <= 64 and set(identifier) <= _ID_CHARACTERS
-    return is_legal and (identifier.startswith("-") or not identifier.strip("."))
-
-
-def _check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InvalidMemory(f"{field} is {value!r}", "expected one of " + ", ".join(allowed))
-
-
-def _check_list(field: str, values: tuple[str, ...]) -> None:
-    if len(values) > MAX_LIST:
-        raise InvalidMemory(f"{field} has {len(values)} entries", f"at most {MAX_LIST} are kept")
-    for value in values:
-        if not value.strip() or len(value) > MAX_ENTRY:
-            raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")

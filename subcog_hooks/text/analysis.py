@@ -17,7 +17,7 @@ from subcog_hooks.text import languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
 BASES = {form: base for base, forms in read_rows(__file__, "irregular.tsv") for form in forms.split()}
 MAX_TERM = 100  # characters; longer runs are encoded data, not words
@@ -162,13 +162,17 @@ def spread_words(text: str) -> str:
     words: list[str] = []
     bases: list[str] = []  # They come last, so that neighbouring words stay neighbours.
     for word in text.split():
-        if _is_plain(word):
-            words.append(BASES.get(word.strip(_EDGES).lower(), word))
-        else:
-            words.append(word)
-            parts = list(word_parts(word))
+        bare = word if word.isalpha() else word.strip(_EDGES)
+        if bare.isalpha() and (bare.islower() or bare.isupper() or bare[1:].islower()):
+            words.append(BASES.get(bare.lower(), word))
+            continue
+        words.append(word)
+        if any(map(str.isalnum, bare)):
+            stretches = _stretches(word)
+            parts = _parts_of(stretches)
             words += parts
-            bases += [BASES[piece] for piece in (*_letter_runs(word), *map(str.lower, parts)) if piece in BASES]
+            pieces = (*(stretch for stretch, _ in stretches), *parts)
+            bases += [BASES[piece] for piece in map(str.lower, pieces) if piece in BASES]
     return " ".join(words + bases)
 
 
@@ -183,48 +187,42 @@ def add_stems(text: str) -> str:
     return " ".join((words, *dict.fromkeys(languages.stems_by_word(text, language).values()))) if language else words
 
 
-def _letter_runs(word: str) -> list[str]:
-    return "".join([c if c.isalpha() else " " for c in word]).lower().split()
+def word_parts(word: str) -> list[str]:
+    """Return a word's humps, and its runs of letters without digits, by which the word is found, too.
 
-
-def _is_plain(word: str) -> bool:
-    if not word.isalpha():
-        word = word.strip(_EDGES)
-        if not word.isalpha():
-            return not any(c.isalnum() for c in word)
-    return word.islower() or word.isupper() or word[1:].islower()
-
-
-def word_parts(word: str) -> Iterator[str]:
-    """Yield a word's humps, and its runs of letters without digits, by which the word is found, too.
-
-    >>> list(word_parts("parseHTTPResponse2")), list(word_parts("snake_case"))
+    >>> word_parts("parseHTTPResponse2"), word_parts("snake_case")
     (['parse', 'HTTP', 'Response', 'parseHTTPResponse'], [])
     """
-    stretch_start = 0
-    length = len(word)
-    position = 0
-    while position < length:
-        if not word[position].isalpha():
-            position += 1
-            continue
-        stretch_start = position
-        while position < length and word[position].isalpha():
-            position += 1
-        stretch = word[stretch_start:position]
-        humps = _split_humps(stretch)
-        if len(humps) > 1:
-            for hump in humps:
-                if len(hump) > 1:
-                    yield hump
-        beside_digit = (position < length and word[position].isdigit()) or (stretch_start and word[stretch_start - 1].isdigit())
-        if beside_digit and len(stretch) > 2:
-            yield stretch
+    return _parts_of(_stretches(word))
+
+
+def _parts_of(stretches: Sequence[tuple[str, bool]]) -> list[str]:
+    parts: list[str] = []
+    for stretch, has_digit in stretches:
+        if not (stretch.islower() or stretch.isupper()):
+            humps = _split_humps(stretch)
+            parts += [hump for hump in humps if len(hump) > 1 and len(humps) > 1]
+        if has_digit and len(stretch) > 2:
+            parts.append(stretch)
+    return parts
+
+
+def _stretches(word: str) -> list[tuple[str, bool]]:
+    """Return the runs of letters in a word, and whether each has a digit beside it."""
+    kinds = word.translate(_KINDS) if word.isascii() else "".join(map(_kind, word))
+    runs = (run.split(_DIGIT) for run in kinds.split(" "))
+    return [(stretch, len(stretches) > 1) for stretches in runs for stretch in stretches if stretch]
+
+
+def _kind(c: str) -> str:
+    return c if c.isalpha() else _DIGIT if c.isdigit() else " "
+
+
+_DIGIT = "\x01"
+_KINDS = [_kind(chr(code)) for code in range(128)]
 
 
 def _split_humps(stretch: str) -> list[str]:
-    if stretch.islower() or stretch.isupper():
-        return [stretch]
     humps: list[str] = []
     start = 0
     for i in range(1, len(stretch)):

@@ -7,7 +7,8 @@ import apsw
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.cue_tables import MAX_UNKEYED
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from tests.cli.conftest import Run
 
 USER = audiences_of()

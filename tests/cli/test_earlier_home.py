@@ -12,7 +12,7 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import triggers
-from subcog_hooks.store import decision_log, sessions, state_values
+from subcog_hooks.store import recorded_decisions, sessions, state_values
 from subcog_hooks.store.schema import SCHEMA
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -73,7 +73,7 @@ def test_its_state_loses_nothing(earlier: Home) -> None:
     before = read_rows(earlier.state_db)
     state = State.open(earlier, 1_000)
     assert sessions.find_given(state, "s1") == {"1m8ajrxey4wt6h", "keys", "push"}
-    assert [decision.prompt for decision in decision_log.find_latest(state, 1)] == ["Please do a force push to main now"]
+    assert [decision.prompt for decision in recorded_decisions.find_latest(state, 1)] == ["Please do a force push to main now"]
     session = sessions.find_session(state, "s1")
     assert session is not None
     assert (session.project, session.prompts) == ("git.example.com/acme/shop", 2)

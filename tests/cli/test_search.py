@@ -5,7 +5,7 @@ import json
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import index_sync
+from subcog_hooks.store import index_sync, index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES
 from tests.cli.conftest import Run, wide
@@ -223,7 +223,7 @@ def test_an_answer_during_another_index_write_is_marked(
     with_memories: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
-    writer = LexicalIndex.open(home).writer()
+    writer = index_writer.open_writer(LexicalIndex.open(home))
     with_memories("remember", "a xylophone")
     answer = with_memories("search", "oauth2", "--json").json
     assert (answer["degraded"], "may be missing" in answer["note"]) == (True, True)

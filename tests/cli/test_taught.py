@@ -7,7 +7,7 @@ import pytest
 from subcog_hooks.cli.proposals import teaching
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import decision_log, recorded_decisions
 from subcog_hooks.store.decision import FOUND, HANDED_OVER, INJECTED, MODEL_CHOICE, MOVED_ON, Candidate, Decision
 from subcog_hooks.store.decision_log import LOOK_EVENT
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
@@ -40,7 +40,7 @@ def found_late(home: Home, prompt: str, *, chosen: bool = False, used: bool = Tr
     state = open_state(home)
     was = next(
         decision
-        for decision in decision_log.find_latest(state, 100)
+        for decision in recorded_decisions.find_latest(state, 100)
         if decision.prompt is not None and decision.prompt.startswith(prompt)
     )
     ranks = {MODEL_CHOICE: 1} if chosen else {}
@@ -152,7 +152,7 @@ def test_what_was_not_used_or_was_called_wrong_teaches_nothing(ask_again: Ask, h
 
 def _decision(home: Home, prompt: str) -> str:
     state = open_state(home)
-    decision_id = next(decision.id for decision in decision_log.find_latest(state, 100) if decision.prompt == prompt)
+    decision_id = next(decision.id for decision in recorded_decisions.find_latest(state, 100) if decision.prompt == prompt)
     state.close()
     return decision_id
 

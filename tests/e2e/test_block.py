@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.state import State
 from tests.e2e.machine import ANSWER, QUESTION, Machine, ids_in
 
@@ -19,7 +19,7 @@ def kept(machine: Machine) -> tuple[object, ...]:
     state = State.open(Home(str(machine.home)), 1_000)
     try:
         tables = [state.run(f"SELECT count(*) FROM {table}") for table in ("sessions", "ledger")]
-        return len(decision_log.find_latest(state, 100)), *tables
+        return len(recorded_decisions.find_latest(state, 100)), *tables
     finally:
         state.close()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.state import State
 from tests.e2e.claude_client import Sandbox
@@ -60,7 +60,7 @@ def test_the_users_client_writes_questions(client: str, sandbox: Sandbox, subcog
     assert (proposed["suggests"], proposed["value"], proposed["by"]) == ("keyword", "hoist", "claude")
     assert not (sandbox.config / "projects").exists() or not os.listdir(sandbox.config / "projects")
     state = State.open(Home(str(sandbox.memories)), 1_000)
-    assert decision_log.find_latest(state, 10) == []  # our own hook did not run inside
+    assert recorded_decisions.find_latest(state, 10) == []  # our own hook did not run inside
     state.close()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.hits import PATTERN
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.decision import FAILED, OUT_OF_TIME
 from subcog_hooks.store.state import State
 from tests.e2e.machine import ATTEMPTS, Machine, assert_harmless, ids_in
@@ -107,7 +107,7 @@ def test_no_phrase_is_seen_in_prompts_about_other_things(handlers: Machine) -> N
     for prompt in prompts:
         handlers.prompt(prompt)
     state = State.open(Home(str(handlers.home)), 1_000)
-    kept = decision_log.find_latest(state, 2 * UNRELATED)
+    kept = recorded_decisions.find_latest(state, 2 * UNRELATED)
     state.close()
     read = [decision for decision in kept if decision.outcome not in (OUT_OF_TIME, FAILED)]
     assert len(read) > UNRELATED // 2  # a busy machine ends some runs before they are noted

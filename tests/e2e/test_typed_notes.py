@@ -6,6 +6,7 @@ import apsw
 import pytest
 
 from subcog_hooks.core.paths import Home
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from tests.e2e import half_written
 from tests.e2e.machine import PROJECT, REMOTE, Done, Machine, assert_silent, posix
@@ -97,7 +98,7 @@ def test_what_an_agent_runs_in_its_shell_types_no_note(attended: Machine) -> Non
 
 def test_a_locked_index_delays_no_answer(attended: Machine) -> None:
     attended.run("remember", "Ropes are replaced every spring.")
-    writer = LexicalIndex.open(Home(str(attended.home))).writer()
+    writer = index_writer.open_writer(LexicalIndex.open(Home(str(attended.home))))
     try:
         reason = reason_of(attended.prompt(f"remember: {NOTE}"))
     finally:

@@ -25,7 +25,8 @@ from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.recall.vectors import SearchSpace
 from subcog_hooks.settings.defaults import ADAPTIVE, PRESETS, RRF, WEIGHTED, Value
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_store import VectorStore
 from tests.eval.collection import Query
 from tests.eval.homes import Encode
@@ -151,7 +152,7 @@ class Engine:
             by_labels=system.by_labels,
             strictness=system.strictness or PRIMARY,
         )
-        search = recall_search.search_memories if system.strictness is None else pipeline.search_page
+        search = recall_search.search_memories if system.strictness is None else recall_search.search_page
         with patch.object(pipeline, "now_ms", self._now):
             answer = search(asked, self._sources(system), Deadline(PATIENCE_MS), DEPTH)
         if answer.is_degraded:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.state import State
 
@@ -18,7 +18,7 @@ SECRET = "ghp_0aB1cD2eF30aB1cD2eF30aB1cD2eF30aB1cD2"
 def decisions(home: Home) -> list[Decision]:
     """Return the stored decisions, the newest first."""
     state = State.open(home, 1_000)
-    newest = decision_log.find_latest(state, 100)
+    newest = recorded_decisions.find_latest(state, 100)
     state.close()
     return newest
 

@@ -67,7 +67,7 @@ def test_the_store_is_opened_when_it_is_asked_for(home: Home, store: Store, make
     hook_call = make_call(home, session_id="s")
     before = len(call._left_open)
     assert hook_call.store is hook_call.store
-    assert hook_call.store.get("m").content == "The tide sensor needs 24 V."
+    assert hook_call.store.by_ids(["m"])["m"].content == "The tide sensor needs 24 V."
     assert len(call._left_open) == before + 1
 
 

@@ -15,7 +15,8 @@ from subcog_hooks.store import state_values
 from subcog_hooks.store.decision import BAD, BELOW, COUNT, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, SPOKE
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Mark, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Mark
 from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.hook.recorded import QUESTION, configure, decisions, outcomes, printed_ids

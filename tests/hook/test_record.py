@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import deliver, prompt, prompt_recall, record
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.recall import pipeline
-from subcog_hooks.store import decision_log, metrics, sessions, state_values
+from subcog_hooks.store import decision_log, metrics, recorded_decisions, sessions, state_values
 from subcog_hooks.store.decision import (
     BELOW,
     COUNT,
@@ -283,11 +283,11 @@ def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None,
     prompt.respond(payload, home, printed.append, Deadline(5_000))
     assert bool(printed) == (text == QUESTION)
     state = State.open(home, 1_000)
-    assert (decision_log.find_latest(state, 9), metrics.read_metrics(state), decision_log.may_hold_prompt_texts(state)) == (
-        [],
-        [],
-        False,
-    )
+    assert (
+        recorded_decisions.find_latest(state, 9),
+        metrics.read_metrics(state),
+        decision_log.may_hold_prompt_texts(state),
+    ) == ([], [], False)
     state.close()
 
 

@@ -11,6 +11,7 @@ from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.recall import pipeline
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import HYBRID, PRIMARY, Candidates, Request, Sources, Strictness, gather_candidates
 from subcog_hooks.recall.exact import ExactMatches
@@ -19,7 +20,8 @@ from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.store import index_sync, vector_sync
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import IdMaker, Memory, now_ms
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_store import VectorStore
 
 DIMENSION = 256
@@ -139,9 +141,9 @@ def find(
     strictness: Strictness = PRIMARY,
     deadline: Deadline = ENOUGH,
 ) -> Answer:
-    """One page of the hits of pipeline.search_page."""
+    """One page of the hits of recall_search.search_page."""
     request = Request(text, scope or Filter(), mode=mode, is_typed=is_typed, by_labels=by_labels, strictness=strictness)
-    return pipeline.search_page(request, sources, deadline, limit, offset)
+    return recall_search.search_page(request, sources, deadline, limit, offset)
 
 
 def candidates_for(sources: Sources, text: str, deeper: int = 1, exact: ExactMatches | None = None) -> Candidates:

@@ -10,7 +10,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.recall import query, search, words
 from subcog_hooks.recall.candidates import MODES, Request, Sources
 from subcog_hooks.recall.hits import HIGH, LOW, MEDIUM, NO_RESULTS, SPECULATIVE, VERY_HIGH
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.typed_prompt import ends_of
 from tests.recall.shelf import ENOUGH, Shelf, memory, recall_for
 

@@ -10,7 +10,7 @@ from subcog_hooks.recall.logit import LEARNED_LIKE, LIKE, LIKE_WEIGHT
 from subcog_hooks.recall.relevance import NAMES
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import LEARNED, MODEL, AnsweredQuestion
-from subcog_hooks.store.store import Filter
+from subcog_hooks.store.store_reader import Filter
 from tests.recall.shelf import ENOUGH, Shelf, find, first, ids, memory, recall_for
 
 

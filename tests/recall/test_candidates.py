@@ -11,7 +11,7 @@ from subcog_hooks.recall.candidates import HYBRID, Sources
 from subcog_hooks.recall.hits import HIGH, LABELS, LEXICAL, LOW, MEDIUM, SEMANTIC, VERY_HIGH
 from subcog_hooks.recall.vectors import SearchSpace, Semantic
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory, recall_for
 
 EXACT, RELAXED = "lexical_exact", "lexical_relaxed"

@@ -9,7 +9,7 @@ from subcog_hooks.recall.labels import Labels
 from subcog_hooks.recall.query import Query
 from subcog_hooks.recall.vectors import Semantic
 from subcog_hooks.store.index import IndexUnusable
-from subcog_hooks.store.store import Filter
+from subcog_hooks.store.store_reader import Filter
 from tests.recall.shelf import Held
 
 RANKED = [(2.0, 7), (1.0, 3)]

@@ -12,7 +12,8 @@ from subcog_hooks.recall import exact
 from subcog_hooks.recall.exact import MATCHED_HEAD, MATCHED_TAIL, ExactMatches, match_conditions, match_triggers, matched_part
 from subcog_hooks.recall.hits import PATH, PATTERN, STATE, Eligibility
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from tests.recall.shelf import ENOUGH, Held, Shelf, memory
 
 NOW = 1_000_000

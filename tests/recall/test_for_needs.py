@@ -6,7 +6,7 @@ from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.hits import PATTERN, Answer, Eligibility, Hit
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import audiences_of
+from subcog_hooks.store.store_reader import audiences_of
 from tests.recall.shelf import ENOUGH, Held, Shelf, ids
 
 KEYS = "The signing keys of the release service are rotated every quarter, as the runbook says."

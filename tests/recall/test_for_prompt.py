@@ -8,7 +8,7 @@ from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LEXICAL, PATTERN, SEMANTIC, STATE
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import Mark
+from subcog_hooks.store.store_reader import Mark
 from tests.recall.shelf import Held, Shelf, find, first, ids, memory, recall_for
 
 BAR = float(KEYS["surfacing.min_relevance"].default)

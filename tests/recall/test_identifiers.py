@@ -6,11 +6,12 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.recall import exact, labels, pipeline, query
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.hits import IDENTIFIER, Eligibility, Hit
 from subcog_hooks.recall.logit import SIBLING
 from subcog_hooks.store.memory import AnsweredQuestion, now_ms
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf, memory
 
 PAIRS = {
@@ -118,7 +119,7 @@ def test_a_question_with_the_identifier_makes_no_sibling(shelf: Shelf) -> None:
 def test_a_memorys_relevance_does_not_depend_on_the_page(pairs: Sources) -> None:
     def of_ros1(limit: int, offset: int) -> float:
         request = Request("how is the ROS2 workspace built", Filter())
-        hits = pipeline.search_page(request, pairs, Deadline(60_000), limit, offset).hits
+        hits = recall_search.search_page(request, pairs, Deadline(60_000), limit, offset).hits
         return next(hit.relevance for hit in hits if hit.memory.id == "ros1")
 
     assert of_ros1(10, 0) == of_ros1(1, 1)
@@ -152,7 +153,7 @@ def near(shelf: Shelf) -> Shelf:
 
 
 def search_hits(sources: Sources, query: str) -> list[Hit]:
-    return pipeline.search_page(Request(query, Filter(), is_explained=True), sources, Deadline(60_000), 10).hits
+    return recall_search.search_page(Request(query, Filter(), is_explained=True), sources, Deadline(60_000), 10).hits
 
 
 @pytest.mark.parametrize("numbers", [{}, {"mode": "rrf"}], ids=["weighted", "rrf"])

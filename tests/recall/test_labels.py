@@ -4,7 +4,7 @@ import pytest
 
 from subcog_hooks.recall import labels
 from subcog_hooks.recall.hits import LABELS
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf, find, first, ids, memory
 
 TAGS = (

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from subcog_hooks.recall import marks
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.store import Mark
+from subcog_hooks.store.store_reader import Mark
 from tests.recall.shelf import Shelf, ids, recall_for
 
 KEYS = "The signing keys of the release service are rotated every quarter by hand."

@@ -4,11 +4,12 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.recall import pipeline
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import HYBRID, MODES, Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.fusion import DAY_MS
 from subcog_hooks.recall.hits import LEXICAL, SEMANTIC
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Held, Shelf, candidates_for, find, first, ids, memory
 
 
@@ -149,7 +150,7 @@ def test_results_stay_when_no_time_is_left_for_longer_lists(shelf: Shelf, monkey
         late.has_passed = deeper > 1
         return gather_candidates(request, sources, deadline, deeper)
 
-    monkeypatch.setattr(pipeline, "gather_candidates", slow)
+    monkeypatch.setattr(recall_search, "gather_candidates", slow)
     candidates = candidates_for(of, "crane")
     answer = find(of, "crane", limit=10, deadline=late)
     assert {hit.memory.seq for hit in answer.hits} == set(candidates)
@@ -235,7 +236,7 @@ def test_a_score_of_longer_lists_is_told_by_those_lists(shelf: Shelf) -> None:
         {"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2, tags=0.1, decay=0.01, floor=0.5
     )
     request = Request("crane turns", Filter(audiences=audiences_of()), is_explained=True)
-    pages = [pipeline.search_page(request, of, Deadline(60_000.0), 3, offset) for offset in (0, 3, 6)]
+    pages = [recall_search.search_page(request, of, Deadline(60_000.0), 3, offset) for offset in (0, 3, 6)]
     assert [(page.total, page.has_more, len(page.hits)) for page in pages] == [(9, True, 3), (9, True, 3), (9, False, 3)]
     for hit in (hit for page in pages for hit in page.hits):
         total = sum(hit.contributions.values()) * hit.agreement_factor * hit.recency
@@ -247,7 +248,7 @@ def test_counting_the_results_changes_nothing_else_of_the_answer(shelf: Shelf) -
     of = shelf.with_cosines({"m0": 0.8, "m8": 0.3}, lexical_depth=2, semantic_depth=2, agreement=0.2)
     for limit in (1, 2, 3, 8, 9, 20):
         plain, counted = (
-            pipeline.search_page(
+            recall_search.search_page(
                 Request("crane turns", Filter(audiences=audiences_of()), is_explained=counts), of, Deadline(60_000.0), limit
             )
             for counts in (False, True)

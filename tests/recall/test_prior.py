@@ -14,7 +14,8 @@ from subcog_hooks.recall.hits import Eligibility, combined_relevance
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
 

@@ -8,7 +8,7 @@ from subcog_hooks.recall import query
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.query import Query, Term, analyse_query
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf, find, ids
 
 NOTES = {

@@ -5,7 +5,7 @@ import pytest
 from subcog_hooks.recall import query, words
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.store import index_sync
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.text.vocabulary import STOP
 from tests.recall.shelf import Shelf, find, ids, memory, recall_for, tuning_of
 

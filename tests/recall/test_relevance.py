@@ -9,6 +9,7 @@ from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, PART_OF_PROMPT, SIBLING
 from subcog_hooks.recall.relevance import NAMES, OF_NOTES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
+from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from tests.recall.shelf import Shelf, memory, recall_for, tuning_of
 
@@ -271,7 +272,7 @@ def test_a_keyword_that_many_memories_have_says_less(shelf: Shelf) -> None:
 
 def test_a_note_has_the_stems_of_its_own_language() -> None:
     note = memory("Die Buchungen der Gäste werden am Steg gesperrt und nicht im Büro.")
-    analysers = LexicalIndex.in_memory().analysers
+    analysers = index_writer.in_memory().analysers
     german, english = MemoryText(note, analysers, "german"), MemoryText(note, analysers)
     assert "buchung" in german.has & german.opening
     assert "buchung" not in english.has | english.opening

@@ -6,12 +6,11 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import ModelError
-from subcog_hooks.recall import pipeline
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer
 from subcog_hooks.recall.vectors import SearchSpace
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, Shelf, ids, memory, recall_for
 
 NOTES = {
@@ -87,13 +86,13 @@ def test_what_is_farther_than_every_stage_allows_is_not_found(shelf: Shelf) -> N
 
 def test_a_stage_that_finds_something_is_the_last(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
-    whole = pipeline.search_page
+    whole = recall_search.search_page
 
     def count_stage(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
         asked.append(request.strictness.nearness)
         return whole(request, of, deadline, limit, offset)
 
-    monkeypatch.setattr(pipeline, "search_page", count_stage)
+    monkeypatch.setattr(recall_search, "search_page", count_stage)
     for text, stages in (("scheduler", 1), ("schedulist", 2), ("tabase", 3), ("schexyzqwv", 3)):
         asked.clear()
         search(words, text)
@@ -153,7 +152,7 @@ def test_the_stages_share_the_time_as_in_s1(words: Sources, monkeypatch: pytest.
         clock[0] += deadline.left_ms() / 1_000.0  # all that it was given
         return Answer([], ())
 
-    monkeypatch.setattr(pipeline, "search_page", spend_share)
+    monkeypatch.setattr(recall_search, "search_page", spend_share)
     search(words, "schexyzqwv", deadline=Deadline(300.0))
     assert shares == pytest.approx([150.0, 100.0, 50.0])
 
@@ -161,14 +160,14 @@ def test_the_stages_share_the_time_as_in_s1(words: Sources, monkeypatch: pytest.
 def test_a_stage_that_had_no_time_is_not_one_that_found_nothing(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    whole = pipeline.search_page
+    whole = recall_search.search_page
 
     def slow(request: Request, of: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
         answer = whole(request, of, deadline, limit, offset)
         clock[0] += 10.0
         return answer
 
-    monkeypatch.setattr(pipeline, "search_page", slow)
+    monkeypatch.setattr(recall_search, "search_page", slow)
     answer = search(words, "schedulist", deadline=Deadline(300.0))
     assert (answer.hits, answer.is_degraded) == ([], True)
     assert "lexical_beginnings: no time was left for it" in (answer.note or "")

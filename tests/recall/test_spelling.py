@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.query import edit_distance, nearest_word, similar_words
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf
 
 letters = st.text(alphabet="abc", max_size=7)

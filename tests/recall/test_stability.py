@@ -16,7 +16,8 @@ from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from tests.recall.shelf import ENOUGH, Shelf, find, ids, memory, recall_for, tuning_of
 
 TEXTS = (

@@ -4,7 +4,7 @@ import pytest
 
 from subcog_hooks.recall import search
 from subcog_hooks.recall.candidates import Request
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf, memory
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.recall import pipeline, tuning
+from subcog_hooks.recall import search as recall_search
+from subcog_hooks.recall import tuning
 from subcog_hooks.recall.candidates import Request
 from subcog_hooks.recall.exact import ExactMatches
 from subcog_hooks.recall.fusion import DAY_MS
@@ -14,7 +15,7 @@ from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import TYPE_SHARES
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import Filter
+from subcog_hooks.store.store_reader import Filter
 from tests.recall.shelf import ENOUGH, Shelf, memory
 
 OF_RANKING = [
@@ -71,7 +72,7 @@ def answer(shelf: Shelf, settings: dict[str, str], query: str = "crane") -> list
     of.tuning = tuning.tuning_from_settings(read)
     by_id = shelf.store.by_ids(["one", "far"])
     exact = ExactMatches({PATTERN: [by_id["far"]], STATE: [by_id["one"]]})
-    answer = pipeline.search_page(Request(query, Filter(), further=exact.lists()), of, ENOUGH, 10)
+    answer = recall_search.search_page(Request(query, Filter(), further=exact.lists()), of, ENOUGH, 10)
     return [(hit.memory.id, hit.score) for hit in answer.hits]
 
 

@@ -13,8 +13,8 @@ from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.recall.query import Query
 from subcog_hooks.recall.vectors import SearchSpace, Semantic, latin_only
-from subcog_hooks.store import vector_store
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store import vector_reader
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, QUERY, Held, Shelf, find, ids, memory
 
 ASKED = Query("text", ())
@@ -116,7 +116,7 @@ def test_whatever_lies_as_near_as_the_last_one_is_found_too(shelf: Shelf, scope:
 def test_a_search_is_broken_off_when_its_deadline_passes(
     shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_store, "_STEPS", 1)
+    monkeypatch.setattr(vector_reader, "_STEPS", 1)
     late = Held()
     of = Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0)
     with pytest.raises(StoreError):
@@ -131,7 +131,7 @@ def test_a_search_is_broken_off_when_its_deadline_passes(
 def test_a_search_that_was_broken_off_does_not_hinder_the_next(
     shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_store, "_STEPS", 1)
+    monkeypatch.setattr(vector_reader, "_STEPS", 1)
     late = Held()
     with pytest.raises(StoreError):
         Semantic(SearchSpace(space.vectors, lambda _: _spend(late)), shelf.store, 0.0).search(ASKED, Filter(), 10, late)
@@ -238,7 +238,7 @@ def test_what_fails_in_the_thread_fails_where_it_is_wanted(shelf: Shelf, space: 
 
 
 def test_a_thread_ends_at_the_deadline(shelf: Shelf, space: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_store, "_STEPS", 1)
+    monkeypatch.setattr(vector_reader, "_STEPS", 1)
     of = Semantic(space, shelf.store, 0.0)
     of.begin(ASKED.text, Filter(), 10, Held(has_passed=True))
     with pytest.raises(StoreError):

@@ -10,7 +10,7 @@ from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.words import Beginnings, ExactWords, Pieces, Relaxed
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.store import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import ENOUGH, Shelf, memory
 
 Kind = type[ExactWords] | type[Relaxed] | type[Beginnings] | type[Pieces]

@@ -2,7 +2,8 @@
 
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
 USER = audiences_of()

@@ -12,7 +12,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.store import cue_tables
 from subcog_hooks.store.memory import STATUSES, Memory
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 from tests.store.cued import ALL_WAYS, SHOP, USER, contents, everything, matching_patterns, on_path, unkeyed_trigger, ways_to
 

@@ -22,6 +22,7 @@ from subcog_hooks.store.decision import (
     PromptIntent,
     Thresholds,
 )
+from subcog_hooks.store.recorded_decisions import read_decision
 
 COLUMNS: dict[str, Any] = {
     "id": "01k0a",
@@ -82,7 +83,7 @@ def values(thing: object) -> object:
 
 
 def read_back(text: str) -> Decision:
-    return Decision.from_text(text, **COLUMNS)
+    return read_decision(text, **COLUMNS)
 
 
 def test_written_decision_is_read_back() -> None:
@@ -92,7 +93,7 @@ def test_written_decision_is_read_back() -> None:
 
 def test_a_decision_that_was_made_at_once_is_read_back() -> None:
     decision = Decision(**{**COLUMNS, "outcome": "paused", "units": 0})
-    assert values(Decision.from_text(decision.to_text(), **{**COLUMNS, "outcome": "paused", "units": 0})) == values(decision)
+    assert values(read_decision(decision.to_text(), **{**COLUMNS, "outcome": "paused", "units": 0})) == values(decision)
 
 
 def test_equal_decisions_are_equal_bytes() -> None:

@@ -15,10 +15,11 @@ from subcog_hooks.recall import pipeline
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Eligibility
 from subcog_hooks.store import index as lexical_index
-from subcog_hooks.store import index_sync
+from subcog_hooks.store import index_sync, index_writer
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
 
@@ -138,7 +139,7 @@ def test_command_uses_the_old_index_while_another_process_writes(
     monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
     store.add([make("alpha", id="a")])
     index = index_sync.bring_up_to_date(home, store)
-    writer = index.writer()
+    writer = index_writer.open_writer(index)
     store.add([make("alpha", id="b")])
     assert index_sync.bring_up_to_date(home, store).watermark() < store.revision()
     writer.finish()
@@ -149,7 +150,7 @@ def test_command_waits_for_another_index_writer_and_follows(
     home: Home, store: Store, make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add([make("alpha", id="a")])
-    writer = index_sync.bring_up_to_date(home, store).writer()
+    writer = index_writer.open_writer(index_sync.bring_up_to_date(home, store))
     store.add([make("alpha", id="b")])
     monkeypatch.setattr(time, "sleep", lambda _: writer.finish())
     assert index_sync.bring_up_to_date(home, store).watermark() == store.revision()

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.store.memory import IdMaker, Memory, check_memory, hash_content
+from subcog_hooks.store.memory import IdMaker, Memory, hash_content
+from subcog_hooks.store.memory_checks import check_memory
 from tests.conftest import Maker
 
 

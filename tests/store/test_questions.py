@@ -2,7 +2,8 @@ import pytest
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion, check_memory
+from subcog_hooks.store.memory import AGENT, MAX_QUESTION, MAX_QUESTIONS, AnsweredQuestion
+from subcog_hooks.store.memory_checks import check_memory
 from subcog_hooks.store.questions import from_json, to_json
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker

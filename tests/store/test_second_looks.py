@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.store import decision_log, metrics, second_looks, sessions
+from subcog_hooks.store import decision_log, metrics, recorded_decisions, second_looks, sessions
 from subcog_hooks.store.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.store.second_looks import LOOK_MS, LOST, MAX_RUNNING, WAITS_MS, Finding
 from subcog_hooks.store.state import State
@@ -38,7 +38,7 @@ def waits(state: State, decision: str = "d", session: str = "s") -> None:
 
 
 def outcome_of(state: State, look: str) -> str:
-    decision = decision_log.find_decision(state, look)
+    decision = recorded_decisions.find_decision(state, look)
     assert decision is not None
     return decision.outcome
 
@@ -106,7 +106,7 @@ def test_handed_over_answer_is_gone_and_recorded(state: State) -> None:
     assert waiting is not None
     second_looks.settle_look(state, waiting, HANDED_OVER, "call-1")
     assert second_looks.find_waiting_answer(state, "s", NOW) is None
-    look = decision_log.find_decision(state, "look-d")
+    look = recorded_decisions.find_decision(state, "look-d")
     assert look is not None
     assert (look.outcome, look.reason, look.looked_at, look.later_ms) == (HANDED_OVER, "call-1", "d", 1_300)
     second_looks.settle_look(state, waiting, MOVED_ON, "too late")  # as another process may try
@@ -152,7 +152,7 @@ def test_second_look_and_its_prompt_find_each_other(state: State) -> None:
     prompt = Decision("d", NOW, "UserPromptSubmit", "s", "", "below")
     decision_log.keep_decision(state, prompt, NOW)
     waits(state)
-    look = decision_log.find_second_look(state, prompt)
+    look = recorded_decisions.find_second_look(state, prompt)
     assert look is not None
     assert look.id == "look-d"
-    assert decision_log.find_second_look(state, Decision("e", NOW, "UserPromptSubmit", "s", "", "below")) is None
+    assert recorded_decisions.find_second_look(state, Decision("e", NOW, "UserPromptSubmit", "s", "", "below")) is None

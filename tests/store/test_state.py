@@ -8,7 +8,7 @@ import pytest
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import decision_log, sessions, state_values, suggestions
+from subcog_hooks.store import decision_log, recorded_decisions, sessions, state_values, suggestions
 from subcog_hooks.store.decision import Candidate, Decision, PromptIntent
 from subcog_hooks.store.decision_log import MAX_DECISIONS, PRUNED_AT_ONCE
 from subcog_hooks.store.sessions import TOPICS_MS, LastPrompt
@@ -102,10 +102,12 @@ def make_decision(id_: str, at_ms: int, prompt: str | None = None, outcome: str 
 
 
 def test_decision_is_found_by_its_id_or_prefix(state: State) -> None:
-    assert decision_log.find_decision(state) is None
+    assert recorded_decisions.find_decision(state) is None
     for number, id_ in enumerate(("01aa", "01ab", "02aa", "01")):
         decision_log.keep_decision(state, make_decision(id_, 1000 + number), 1000)
-    decisions = [decision_log.find_decision(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")]
+    decisions = [
+        recorded_decisions.find_decision(state, prefix) for prefix in (None, "01aa", "01a", "02", "01", "03", "%", "0_a")
+    ]
     assert [decision.id if decision else None for decision in decisions] == [
         *("01", "01aa", "01ab", "02aa", "01"),
         *(None, None, None),
@@ -114,7 +116,7 @@ def test_decision_is_found_by_its_id_or_prefix(state: State) -> None:
 
 def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
     decision_log.keep_decision(state, make_decision("d1", 1000, "Why does the webhook retry?"), 1000)
-    decision = decision_log.find_decision(State.open(home, 100), "d1")
+    decision = recorded_decisions.find_decision(State.open(home, 100), "d1")
     assert decision is not None
     assert decision.to_text() == make_decision("d1", 1000, "Why does the webhook retry?").to_text()
     assert (decision.at_ms, decision.event, decision.session, decision.project) == (
@@ -130,15 +132,15 @@ def test_a_decision_comes_back_as_it_was_kept(state: State, home: Home) -> None:
 def test_decisions_come_newest_first(state: State) -> None:
     for number in range(5):
         decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number // 2), 1000)
-    assert [decision.id for decision in decision_log.find_latest(state, 3)] == ["d4", "d3", "d2"]
-    assert [decision.id for decision in decision_log.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
+    assert [decision.id for decision in recorded_decisions.find_latest(state, 3)] == ["d4", "d3", "d2"]
+    assert [decision.id for decision in recorded_decisions.find_latest(state, 10, since_ms=1001)] == ["d4", "d3", "d2"]
 
 
 def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> None:
     for id_, time_ms in (("before", 1000), ("ahead", 400 * DAY), ("after", 2000)):
         decision_log.keep_decision(state, make_decision(id_, time_ms), time_ms)
-    assert [decision.id for decision in decision_log.find_latest(state, 2)] == ["after", "ahead"]
-    latest = decision_log.find_decision(state)
+    assert [decision.id for decision in recorded_decisions.find_latest(state, 2)] == ["after", "ahead"]
+    latest = recorded_decisions.find_decision(state)
     assert latest is not None
     assert latest.id == "after"
 
@@ -146,18 +148,18 @@ def test_clock_that_was_ahead_does_not_hide_later_decisions(state: State) -> Non
 def test_decisions_of_long_ago_are_forgotten(state: State) -> None:
     decision_log.keep_decision(state, make_decision("old", DAY), DAY)
     decision_log.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in decision_log.find_latest(state, 10)] == ["new"]
+    assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
 
 
 def test_of_too_many_decisions_the_oldest_go(state: State) -> None:
     state.begin()
     for number in range(MAX_DECISIONS):
         decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
-    assert len(decision_log.find_latest(state, 2 * MAX_DECISIONS)) == MAX_DECISIONS
+    assert len(recorded_decisions.find_latest(state, 2 * MAX_DECISIONS)) == MAX_DECISIONS
     for number in range(MAX_DECISIONS, MAX_DECISIONS + 3):
         decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
     state.commit()
-    kept = [decision.id for decision in decision_log.find_latest(state, 2 * MAX_DECISIONS)]
+    kept = [decision.id for decision in recorded_decisions.find_latest(state, 2 * MAX_DECISIONS)]
     assert (len(kept), kept[0], kept[-1]) == (
         MAX_DECISIONS - PRUNED_AT_ONCE + 2,
         f"d{MAX_DECISIONS + 2}",
@@ -171,10 +173,10 @@ def test_decision_behind_a_suggestion_stays_until_too_old(state: State) -> None:
     for number in range(MAX_DECISIONS + 2 * PRUNED_AT_ONCE + 1):
         decision_log.keep_decision(state, make_decision(f"d{number}", 1000 + number), 1000)
     state.commit()
-    kept = [decision.id for decision in decision_log.find_latest(state, 2 * MAX_DECISIONS)]
+    kept = [decision.id for decision in recorded_decisions.find_latest(state, 2 * MAX_DECISIONS)]
     assert kept[-2:] == [f"d{3 * PRUNED_AT_ONCE + 1}", "d2"]
     decision_log.keep_decision(state, make_decision("new", 32 * DAY), 32 * DAY)
-    assert [decision.id for decision in decision_log.find_latest(state, 10)] == ["new"]
+    assert [decision.id for decision in recorded_decisions.find_latest(state, 10)] == ["new"]
 
 
 # ---- the topics of the last prompt -------------------------------------------------------------------------------------------
@@ -210,7 +212,9 @@ def test_texts_of_prompts_are_deleted_and_the_rest_stays(state: State, home: Hom
     assert decision_log.may_hold_prompt_texts(state)
     decision_log.forget_prompt_texts(state)
     assert not decision_log.may_hold_prompt_texts(state)
-    assert [decision.to_text() for decision in decision_log.find_latest(state, 2)] == [make_decision("d", 1).to_text()] * 2
+    assert [decision.to_text() for decision in recorded_decisions.find_latest(state, 2)] == [
+        make_decision("d", 1).to_text()
+    ] * 2
     assert sessions.find_last_prompt(state, "one", 1001) is None
     for suffix in ("", "-wal"):
         with open(home.state_db + suffix, "rb") as file:
@@ -226,7 +230,7 @@ def test_the_hook_forgets_a_few_prompts_at_a_time(state: State, monkeypatch: pyt
     left = []
     while decision_log.may_hold_prompt_texts(state):
         decision_log.forget_some_prompt_texts(state)
-        left.append(sum(decision.prompt is not None for decision in decision_log.find_latest(state, 10)))
+        left.append(sum(decision.prompt is not None for decision in recorded_decisions.find_latest(state, 10)))
         assert sessions.find_last_prompt(state, "one", 1001) is None
         assert breaker.find_cached_answer(state, "key", 1002) is None
     assert left == [3, 1, 0]
@@ -240,7 +244,7 @@ def test_new_texts_are_deleted_again(state: State, monkeypatch: pytest.MonkeyPat
     decision_log.keep_decision(state, make_decision("d3", 1000, "Why does the XYZZY retry?"), 1000)
     for _ in range(4):
         decision_log.forget_some_prompt_texts(state)
-    assert [decision.prompt for decision in decision_log.find_latest(state, 10)] == [None] * 3
+    assert [decision.prompt for decision in recorded_decisions.find_latest(state, 10)] == [None] * 3
     assert not decision_log.may_hold_prompt_texts(state)
 
 

@@ -10,7 +10,8 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import vector_cells
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.store import Store, audience_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.store.vector_file import PASSAGES
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker

@@ -4,8 +4,10 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import AnsweredQuestion, Memory
-from subcog_hooks.store.store import Store, audiences_of
-from subcog_hooks.store.vector_store import FIRST_QUESTION, VectorStore
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audiences_of
+from subcog_hooks.store.vector_reader import FIRST_QUESTION
+from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.conftest import cosine, follow
 from tests.store.letters import encode, final

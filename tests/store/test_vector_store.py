@@ -7,7 +7,8 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.store import Store, audience_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.store.vector_store import VectorStore
 from tests.conftest import Maker
 from tests.store.conftest import SMALL, SMALL_DIMENSION, cosine, put, vector

@@ -13,7 +13,8 @@ from subcog_hooks.capture.sources.source_reading import SourceReading, project_i
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import AGENT, MAX_ENTRY, MAX_LIST, PENDING
+from subcog_hooks.store.memory import AGENT, PENDING
+from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 from subcog_hooks.store.project import Project
 
 CASS = "cass"

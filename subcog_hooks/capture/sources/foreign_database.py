@@ -14,7 +14,8 @@ import apsw
 
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.store.memory import MAX_ENTRY, MAX_LIST, hash_content
+from subcog_hooks.store.memory import hash_content
+from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 
 MAX_TIME_MS = 4e12  # milliseconds since the epoch: the year 2096
 WAIT_MS = 2_000  # wait for the program that writes the file

@@ -15,7 +15,8 @@ from subcog_hooks.capture.sources.foreign_database import text_value
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.store.memory import AGENT, MAX_ENTRY, PENDING
+from subcog_hooks.store.memory import AGENT, PENDING
+from subcog_hooks.store.memory_checks import MAX_ENTRY
 
 MEMPALACE = "mempalace"
 PALACE_FILE = "chroma.sqlite3"

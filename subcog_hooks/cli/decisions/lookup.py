@@ -12,7 +12,7 @@ from subcog_hooks.cli.support.output import pluralize, redact_line, safe, termin
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.store import decision as outcomes
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.decision import Candidate, Decision
 from subcog_hooks.store.decision_log import LOOK_EVENT, MAX_DECISIONS
 from subcog_hooks.store.hook_traces import CutOff, SilentCall
@@ -68,13 +68,13 @@ def open_state() -> Iterator[State]:
 
 def find_decision(state: State, id_or_prefix: str | None) -> Decision:
     """Return the decision with this id or unique prefix; without one the latest. Raises NoDecision, UsageError."""
-    decision = decision_log.find_decision(state, id_or_prefix)
+    decision = recorded_decisions.find_decision(state, id_or_prefix)
     if decision is None and id_or_prefix:
         raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
     if decision is None:
         raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
     if id_or_prefix and decision.id != id_or_prefix:
-        ids = [other.id for other in decision_log.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
+        ids = [other.id for other in recorded_decisions.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
         if len(ids) > 1:
             raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids[:3])}, …)", "give more of it")
     return decision
@@ -90,7 +90,7 @@ def find_prompt(state: State, id_or_prefix: str | None, hint: str) -> Decision:
         if decision.event != PROMPT_EVENT:
             raise UsageError(f"{decision.id} was {event_name(decision)}, and no prompt", hint)
         return decision
-    latest = decision_log.find_latest(state, 1, event=PROMPT_EVENT)
+    latest = recorded_decisions.find_latest(state, 1, event=PROMPT_EVENT)
     if not latest:
         raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
     return latest[0]
@@ -100,7 +100,7 @@ def ids_given_before(state: State, decision: Decision) -> set[str]:
     """Return the ids handed over to a decision's session before that decision. Raises StoreError."""
     before = [
         other
-        for other in decision_log.find_latest(state, MAX_DECISIONS)
+        for other in recorded_decisions.find_latest(state, MAX_DECISIONS)
         if decision.session and other.session == decision.session and other.at_ms < decision.at_ms
     ]
     given = {id_ for other in before for id_ in other.injected}
@@ -111,7 +111,9 @@ def ids_given_before(state: State, decision: Decision) -> set[str]:
 def position_of_prompt(state: State, decision: Decision) -> int:
     """Return the position of a decision's prompt in its session, from 1. Raises StoreError."""
     return (
-        position_among(decision_log.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT), decision) if decision.session else 1
+        position_among(recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT), decision)
+        if decision.session
+        else 1
     )
 
 

@@ -22,7 +22,8 @@ from subcog_hooks.embed import query_encoder, spaces
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
-from subcog_hooks.recall import asked_like, logit, pipeline, query, tuning
+from subcog_hooks.recall import asked_like, logit, query, tuning
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.query import Term
@@ -36,7 +37,8 @@ from subcog_hooks.store.memory import LEARNED, MAX_QUESTION, MAX_QUESTIONS, Answ
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.sessions import LastPrompt
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.text import prompt_needs
 from subcog_hooks.text.typed_prompt import prepare_prompt, query_text
@@ -66,7 +68,9 @@ class Trial:
             space = self._space(store)
             try:
                 sources = Sources(LexicalIndex.open(self.home), store, space, numbers)
-                answers = [pipeline.search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts]
+                answers = [
+                    recall_search.search_page(Request(text, scope), sources, Deadline(SEARCH_MS), limit) for text in texts
+                ]
             finally:
                 if space:
                     space.vectors.close()

@@ -10,12 +10,13 @@ from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import NoDecision, UsageError
 from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT
 from subcog_hooks.recall import marks
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.decision import INJECTED, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Mark, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Mark
 from subcog_hooks.text.typed_prompt import query_text
 
 
@@ -56,9 +57,9 @@ def _find_marked_decision(state: State, id_: str, decision: str | None) -> Decis
     """
     if decision:
         return lookup.find_decision(state, decision)
-    for candidate in decision_log.find_latest(state, MAX_DECISIONS):
+    for candidate in recorded_decisions.find_latest(state, MAX_DECISIONS):
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
-            return decision_log.find_prompt_of_late_memory(state, candidate, id_) or candidate
+            return recorded_decisions.find_prompt_of_late_memory(state, candidate, id_) or candidate
     return lookup.find_prompt(state, None, "")
 
 
@@ -173,7 +174,7 @@ def _find_learned_question(
 def _find_others(copy: Trial, missed: Decision, memory: Memory, state: State) -> Iterator[tuple[Decision, bool]]:
     """Yield other recent prompts, each with whether the memory now comes to it on the copy only."""
     seen = {missed.prompt}
-    prompts = decision_log.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+    prompts = recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
     for other in prompts:
         if other.prompt is None or other.prompt in seen or other.outcome not in lookup.DECIDED_BY_RELEVANCE:
             continue

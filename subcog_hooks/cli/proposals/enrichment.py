@@ -20,7 +20,8 @@ from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 
 CALLS_SETTING = "llm.calls_a_day"
 CALL_S = 120.0  # timeout of a call

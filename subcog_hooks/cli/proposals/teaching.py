@@ -18,7 +18,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm.answer_texts import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
-from subcog_hooks.store import decision_log, hook_traces, suggestions
+from subcog_hooks.store import hook_traces, recorded_decisions, suggestions
 from subcog_hooks.store.decision import FOUND, HANDED_OVER, INJECTED, MODEL_CHOICE, Candidate, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.hook_traces import SilentCall
@@ -102,7 +102,7 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
 
 def forget_unrecorded(state: State) -> None:
     """Remove the questions and suggestions that came from prompts without a record."""
-    recorded = decision_log.find_recorded_prompts(state)
+    recorded = recorded_decisions.find_recorded_prompts(state)
     suggestions.remove_unrecorded(state, recorded)
     _forget(recorded)
 
@@ -134,7 +134,7 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 
 def _teach(home: Home, state: State, pace: Pace) -> str:
-    recorded = decision_log.find_latest(state, MAX_DECISIONS)
+    recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
     seen = find_sightings(recorded, hook_traces.find_latest_silent_calls(home, MAX_CALLS))
     seen += _earlier_sightings(seen, state)
     by_memory = _open_sightings(seen, state)
@@ -181,7 +181,7 @@ def _earlier_sightings(seen: Sequence[Sighting], state: State) -> list[Sighting]
     sightings = []
     for suggestion in suggestions.find_open_suggestions(state):
         if suggestion.field == QUESTION and (suggestion.memory, suggestion.decision) not in seen_keys:
-            decision = decision_log.find_decision(state, suggestion.decision)
+            decision = recorded_decisions.find_decision(state, suggestion.decision)
             if decision is not None and decision.id == suggestion.decision and decision.prompt is not None:
                 sightings.append(Sighting(suggestion.memory, decision, USED))
     return sightings
@@ -282,7 +282,7 @@ def learn_question(id_: str, text: str, decision: str, state: State, *, for_good
 
 def text_of(suggestion: Suggestion, state: State) -> str | None:
     """Return the suggested question, None where the record of its prompt is gone."""
-    prompt = decision_log.find_decision(state, suggestion.decision)
+    prompt = recorded_decisions.find_decision(state, suggestion.decision)
     if prompt is None or prompt.id != suggestion.decision or prompt.prompt is None:
         return None
     texts = remedies.needs_of(prompt)

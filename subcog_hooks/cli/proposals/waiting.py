@@ -19,11 +19,13 @@ from subcog_hooks.learn import proposals
 from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.turn_scores import COMMAND_KIND
 from subcog_hooks.settings.defaults import LLM_LEARNS, NO_NOTES
-from subcog_hooks.store import decision_log, state_values
+from subcog_hooks.store import decision_log, recorded_decisions, state_values
 from subcog_hooks.store.decision import INJECTED, Decision
-from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, next_change_date, now_ms
+from subcog_hooks.store.memory import AGENT, AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
+from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 
 KEEP_FROM, DROP_FROM = "capture.keep_from", "capture.drop_from"
 PROMPTS_TRIED = 100  # earlier prompts that the memories are tried on
@@ -106,7 +108,7 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
     """
     served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
     with lookup.open_state() as state, remedies.open_trial() as copy:
-        prompts = decision_log.find_latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
+        prompts = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
         by_text = {
             prompt.prompt: prompt for prompt in reversed(prompts) if prompt.prompt is not None
         }  # the latest of equal prompts

@@ -11,7 +11,8 @@ from subcog_hooks.cli.support import context, editor, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import InvalidMemory, StoreError
 from subcog_hooks.store import index_sync, questions
-from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, next_change_date
+from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory
+from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 

@@ -11,7 +11,7 @@ from subcog_hooks.cli.support.output import safe
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.candidates import MODES
 from subcog_hooks.settings.keys import KEYS, ChoiceKey
-from subcog_hooks.store import decision_log
+from subcog_hooks.store import decision_log, recorded_decisions
 from subcog_hooks.store.memory import NAMESPACES, STATUSES
 from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import cut
@@ -49,7 +49,7 @@ def projects(incomplete: str) -> list[str]:
 def decisions(incomplete: str) -> list[Offer]:
     """Return the ids of decisions with this prefix, each with its prompt, the latest first."""
     with suppress(SubcogError, OSError), context.existing_state(context.home(), COMPLETION_WAIT_MS) as state:
-        entries = decision_log.find_latest(state, decision_log.MAX_DECISIONS) if state else []
+        entries = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS) if state else []
         offers = [(entry.id, cut(safe(entry.prompt or entry.event), _WORDS)) for entry in entries]
         return [offer for offer in offers if offer[0].startswith(incomplete)][:MAX_OFFERS]
     return []

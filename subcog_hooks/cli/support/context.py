@@ -29,7 +29,8 @@ from subcog_hooks.store import index_sync, project
 from subcog_hooks.store.index import LexicalIndex, has_indexed_memories
 from subcog_hooks.store.memory import NAMESPACES, Memory
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Filter, Store, audience_of, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 

@@ -16,13 +16,14 @@ from subcog_hooks.cli.support.output import ACCENT, DIM, day, memory_remark, own
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.log import to_json
-from subcog_hooks.recall import pipeline
+from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.hits import LEXICAL, LOW, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer, Hit
 from subcog_hooks.settings.keys import Key
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
-from subcog_hooks.store.store import Filter, Store
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.sanitise import cut
 
 TYPE_CHECKING = False
@@ -200,7 +201,7 @@ def find_hidden(text: str, scope: Filter, store: Store, index: LexicalIndex) -> 
             include_expired=True,
         )
         request = Request(text, wide, mode=LEXICAL, is_typed=True)
-        hits = pipeline.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
+        hits = recall_search.search_page(request, Sources(index, store), Deadline(HIDDEN_SEARCH_MS), MAX_SEARCHED).hits
         hidden += [hit.memory for hit in hits if not hit.memory.is_live(now) and _covers(hit)]
     return hidden
 

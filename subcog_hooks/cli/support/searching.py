@@ -27,9 +27,10 @@ from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.project import resolve_identity
-from subcog_hooks.store.store import Filter, Store, audiences_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
-from subcog_hooks.store.vector_store import VectorStore
+from subcog_hooks.store.vector_reader import VectorReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _open_space(
     return None, f"found by words alone: {missed[-1]}"
 
 
-def _lag_note(vectors: VectorStore, store: Store) -> str | None:
+def _lag_note(vectors: VectorReader, store: Store) -> str | None:
     is_behind = vectors.watermark() < store.revision()
     return "the vectors have not followed yet; the newest memories are found by words alone" if is_behind else None
 
@@ -172,7 +173,8 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
     try:
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     except IndexUnusable:
-        recall_sources.index = index_sync.rebuild_index(context.home(), recall_sources.store)
+        with Store.reader(context.home()) as store:
+            recall_sources.index = index_sync.rebuild_index(context.home(), store)
         answer = recall_search.search_memories(request, recall_sources, deadline, limit, offset)
     if recall_sources.index.watermark() < recall_sources.store.revision():
         lag = "the index is being written by another process; the newest memories may be missing"

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from subcog_hooks.cues import globs
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.project import Project
-from subcog_hooks.store.store import Filter, Store, audience_of
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audience_of
 
 MAX_ENTRIES = 20_000  # files and folders that are visited, in 0.2 s; a glob ends with the first file it matches
 SKIPPED = ".git"

@@ -12,7 +12,8 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
 from subcog_hooks.share.synced import CHANGED, ERASED, NOTHING_LOOKED_AT, Overruling, ShareState, SyncRecord
-from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, next_change_date, now_ms
+from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, now_ms
+from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
 
 MAX_PREVIEW = 5  # memories and problems

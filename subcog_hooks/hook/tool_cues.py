@@ -1,0 +1,144 @@
+"""The memories that a tool call's target brings by their cues: paths, triggers, conditions, names and rules about actions."""
+
+from __future__ import annotations
+
+from subcog_hooks.cues import globs
+from subcog_hooks.recall.hits import ACTION, MENTION, PATH, PATTERN, STATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from subcog_hooks.hook.call import HookCall
+    from subcog_hooks.hook.tool_target import ToolTarget
+    from subcog_hooks.store.memory import Memory
+
+MAX_NAMING = 3  # Where more memories name a thing, its name says little.
+MAX_NAMING_WRITTEN = 2  # The same limit for a written identifier. Memories that are no rules need two identifiers.
+MAX_RULES = 20  # newest rules about one action, of which a call brings one
+ENOUGH_RULES = 3  # From this number in one session on, a rule needs MIN_CLOSENESS.
+MIN_CLOSENESS = 2.0  # words of a call, one of them the action
+MAX_COMPARED = 4_000  # characters of a command, or of the written text, that rules are compared with
+MAX_MATCHES = 30  # memories with matching globs that are loaded
+
+
+class CueSearch:
+    """The search for live memories about the target, by channel, the most urgent first.
+
+    given: ids of memories that the session has been given; note: the part that was left undone, "" for none.
+    """
+
+    __slots__ = ("_call", "_eligible", "_target", "given", "note")
+
+    def __init__(self, target: ToolTarget, call: HookCall) -> None:
+        self._target = target
+        self._call = call
+        # A memory of the project at hand may mean a file outside of any project, as /etc/hosts is.
+        self._eligible = call.eligible_to(target.owner or call.here)
+        self.given = self._eligible.given
+        self.note = ""
+
+    def run_channels(self) -> dict[str, list[Memory]]:
+        """Return the memories of each channel that can have some. Raises StoreError."""
+        target, call = self._target, self._call
+        store = call.store
+        has_triggers, has_conditions = store.has_cues()
+        if has_conditions and target.file:
+            call.facts()["file"] = target.file
+        channels: dict[str, list[Memory]] = {}
+        if target.file:
+            channels[PATH] = self._match_globs()
+        if has_conditions or (has_triggers and target.text):
+            from subcog_hooks.recall import exact  # Few stores have cues.
+
+            if has_triggers and target.text:
+                channels[PATTERN], self.note = exact.match_triggers(target.text, store, self._eligible, call.deadline)
+            if has_conditions:
+                channels[STATE], note = exact.match_conditions(call.facts(), store, self._eligible, naming=("tool", "file"))
+                self.note = "; ".join(filter(None, (self.note, note)))
+        if target.names:
+            channels[MENTION] = self._match_mentions()
+        if target.new_identifiers:
+            channels[MENTION] = channels.get(MENTION, []) + self._match_written()
+        if target.actions:
+            channels[ACTION] = self._match_actions()
+        return channels
+
+    def _match_globs(self) -> list[Memory]:
+        """Return the memories with a glob that matches the file. The most literal glob comes first."""
+        target = self._target
+        keys = [*globs.keys_of_path(target.file), *globs.keys_of_path(target.absolute)]
+        inside = target.file.rpartition("/")[2] if globs.is_absolute(target.file) else target.file
+        closeness: dict[int, int] = {}
+        certain: set[int] = set()
+        for seq, glob in self._call.store.globs(keys, self._eligible.audiences, self._eligible.now_ms):
+            is_whole = globs.is_absolute(glob)
+            if globs.matches(globs.expand_home(glob), target.absolute if is_whole else inside):
+                closeness[seq] = max(closeness.get(seq, 0), sum(sign not in "*?[]{}," for sign in glob))
+                if is_whole or target.owner:
+                    certain.add(seq)
+        closest = sorted(closeness, key=lambda seq: (-closeness[seq], -seq))[:MAX_MATCHES]
+        return self._eligible_memories(closest, certain)
+
+    def _match_mentions(self) -> list[Memory]:
+        """Return the memories that name the target, if they are few: by its longest name first, then the newest."""
+        target = self._target
+        naming = self._call.store.mentioning(target.names, self._eligible.audiences, MAX_NAMING + 1, self._eligible.now_ms)
+        few = {name: naming[name] for name in target.names if len(naming.get(name, ())) in range(1, MAX_NAMING + 1)}
+        seqs = list(dict.fromkeys([seq for few_seqs in few.values() for seq in few_seqs]))
+        certain = seqs if target.owner or not target.file else few.get(target.names[0], ())
+        return self._eligible_memories(seqs, certain)
+
+    def _match_written(self) -> list[Memory]:
+        """Return the memory that names most of the new identifiers, if they are rare: a rule by one name, others by two."""
+        new_identifiers = self._target.new_identifiers
+        if not new_identifiers:
+            return []
+        audiences, now = self._eligible.audiences, self._eligible.now_ms
+        naming = self._call.store.mentioning(new_identifiers, audiences, MAX_NAMING_WRITTEN + 1, now)
+        names_of: dict[int, int] = {}
+        for seqs in naming.values():
+            for seq in seqs if len(seqs) <= MAX_NAMING_WRITTEN else ():
+                names_of[seq] = names_of.get(seq, 0) + 1
+        closest = sorted(names_of, key=lambda seq: (-names_of[seq], -seq))[:MAX_MATCHES]
+        memories = self._eligible_memories(closest, closest if self._target.owner else ())
+        if not memories:
+            return []
+        from subcog_hooks.text.standing_rules import is_standing
+
+        return [memory for memory in memories if names_of[memory.seq] > 1 or is_standing(memory.standing, memory.content)][:1]
+
+    def _match_actions(self) -> list[Memory]:
+        """Return the new rule about these actions that shares most words with the call.
+
+        A session with ENOUGH_RULES of them, its brief included, gets only a rule that shares a word besides the action.
+        """
+        target = self._target
+        naming = self._call.store.mentioning(target.actions, self._eligible.audiences, MAX_RULES, self._eligible.now_ms)
+        seqs = list(dict.fromkeys([seq for action in target.actions for seq in naming.get(action, ())]))
+        rules = self._eligible_memories(seqs, seqs if target.owner or not target.file else ())
+        new = [memory for memory in rules if memory.id not in self.given]
+        if not new:
+            return []
+        from subcog_hooks.text.actions import closeness, singular_words
+
+        words = frozenset(singular_words(f"{target.file} {target.text[:MAX_COMPARED]}"))
+        scored = [(closeness(memory.content, words, target.actions), memory) for memory in new]
+        min_score = MIN_CLOSENESS if len(rules) - len(new) >= ENOUGH_RULES else None
+        fitting = [
+            (score, memory) for score, memory in scored if score is not None and (min_score is None or score >= min_score)
+        ]
+        fitting.sort(key=lambda pair: -pair[0])  # The sort is stable: of equal scores the newest memory comes first.
+        return [memory for _, memory in fitting[:1]]
+
+    def _eligible_memories(self, seqs: Sequence[int], certain: Collection[int]) -> list[Memory]:
+        """Return the memories of these row numbers that may be handed over, in this order.
+
+        certain: rows that mean this very file. Other memories of a project do not apply to a file outside of any project.
+        """
+        memories = self._call.store.by_seqs(seqs)
+        return [
+            memory
+            for memory in map(memories.get, seqs)
+            if memory and (memory.scope != "project" or memory.seq in certain) and self._eligible.allows(memory)
+        ]

@@ -1,0 +1,129 @@
+"""Checks of a memory before it is stored: each field's form and length, cues, ids and names."""
+
+from __future__ import annotations
+
+from subcog_hooks.core.errors import InvalidMemory
+from subcog_hooks.store.memory import (
+    FIRST_TIME,
+    ID_CHARACTERS,
+    LAST_TIME,
+    MAX_QUESTION,
+    MAX_QUESTIONS,
+    NAMESPACES,
+    ORIGINS,
+    SCOPES,
+    STATUSES,
+    TRUSTS,
+    AnsweredQuestion,
+    Memory,
+    now_ms,
+)
+
+_NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_checked_triggers: set[str] = set()  # valid triggers: an import checks each twice, 50 µs a time
+MAX_LIST = 200  # entries of tags, keywords, triggers, paths
+MAX_ENTRY = 1_000  # characters of an entry
+MAX_SKEW_MS = 60_000  # ms; the tolerance for several changes in one millisecond, and for clocks
+MAX_CONTENT = 1_000_000  # characters; beyond that it is a document, to be imported by headings
+
+
+def next_change_date(changed_at: int) -> int:
+    """Return the date of a change made now: later than the date of the last change, unless that lies ahead."""
+    now = now_ms()
+    return max(now, changed_at + 1) if changed_at < now + MAX_SKEW_MS else now
+
+
+def check_memory(memory: Memory) -> Memory:
+    """Return `memory` itself when every field holds. Raises InvalidMemory naming the first field that does not."""
+    check_id(memory.id)
+    if not memory.content.strip():
+        raise InvalidMemory("content is empty", "give the text to remember")
+    if len(memory.content) > MAX_CONTENT:
+        raise InvalidMemory(
+            f"content has {len(memory.content):,} characters, at most {MAX_CONTENT:,} are kept",
+            "split it; `subcog import FOLDER` splits Markdown by heading",
+        )
+    if not memory.namespace or len(memory.namespace) > 64 or not set(memory.namespace) <= _NAMESPACE_CHARACTERS:
+        raise InvalidMemory(
+            f"namespace is {memory.namespace!r}", "use up to 64 of a-z 0-9 . _ -, for instance " + ", ".join(NAMESPACES[:3])
+        )
+    _check_choice("scope", memory.scope, SCOPES)
+    _check_choice("status", memory.status, STATUSES)
+    _check_choice("trust", memory.trust, TRUSTS)
+    if (memory.scope == "project") != bool(memory.project):
+        raise InvalidMemory(f"scope is {memory.scope} and project is {memory.project!r}", "only scope project has a project")
+    if not 0 <= memory.priority <= 100:
+        raise InvalidMemory(f"priority is {memory.priority}", "expected 0 to 100")
+    for field in ("created_at", "updated_at", "expires_at"):
+        time_ms = getattr(memory, field)
+        if time_ms is not None and not FIRST_TIME <= time_ms <= LAST_TIME:
+            raise InvalidMemory(f"{field} is outside of the years 1 to 9999", "give another date")
+    if memory.superseded_by is not None:
+        check_id(memory.superseded_by, "superseded_by")
+    for field in ("paths", "tags", "keywords", "triggers"):
+        _check_list(field, getattr(memory, field))
+    _check_questions(memory.questions)
+    if memory.triggers or memory.paths or memory.when:
+        _check_cues(memory)
+    return memory
+
+
+def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
+    if len(questions) > MAX_QUESTIONS:
+        raise InvalidMemory(f"there are {len(questions)} questions, at most {MAX_QUESTIONS} are kept", "keep the likeliest")
+    for question in questions:
+        if not question.text.strip():
+            raise InvalidMemory("a question is empty", "give its words")
+        if len(question.text) > MAX_QUESTION:
+            raise InvalidMemory(
+                f"the question {question.text[:40]!r}… has {len(question.text)} characters, at most {MAX_QUESTION} are kept",
+                "put it shorter",
+            )
+        if question.by not in ORIGINS:
+            raise InvalidMemory(f"a question is by {question.by!r}", "expected one of " + ", ".join(ORIGINS))
+
+
+_MAX_CHECKED = 2_000  # triggers in the cache; an import has chunks of 1,000 memories
+
+
+def _check_cues(memory: Memory) -> None:
+    from subcog_hooks.cues import condition_checks, globs, triggers
+
+    for trigger in memory.triggers:
+        if trigger not in _checked_triggers:
+            triggers.check_trigger(trigger)
+            if len(_checked_triggers) >= _MAX_CHECKED:
+                _checked_triggers.clear()
+            _checked_triggers.add(trigger)
+    for path in memory.paths:
+        globs.check_glob(path)
+    condition_checks.check_conditions(memory.when)
+
+
+def check_id(value: str, field: str = "id") -> None:
+    """Raise InvalidMemory unless `value` is a legal id."""
+    if not 0 < len(value) <= 64 or not set(value) <= ID_CHARACTERS:
+        raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -")
+
+
+def is_unnamable(identifier: str) -> bool:
+    """Return whether no command can name a legal id: it would be an option, or a folder.
+
+    >>> is_unnamable("--help"), is_unnamable(".."), is_unnamable("-/x"), is_unnamable("a-1..2")
+    (True, True, False, False)
+    """
+    is_legal = 0 < len(identifier) <= 64 and set(identifier) <= ID_CHARACTERS
+    return is_legal and (identifier.startswith("-") or not identifier.strip("."))
+
+
+def _check_choice(field: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InvalidMemory(f"{field} is {value!r}", "expected one of " + ", ".join(allowed))
+
+
+def _check_list(field: str, values: tuple[str, ...]) -> None:
+    if len(values) > MAX_LIST:
+        raise InvalidMemory(f"{field} has {len(values)} entries", f"at most {MAX_LIST} are kept")
+    for value in values:
+        if not value.strip() or len(value) > MAX_ENTRY:
+            raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")

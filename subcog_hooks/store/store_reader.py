@@ -1,0 +1,335 @@
+"""memories.db as the hook reads it: memories by row number, by cue and by age. `store` adds listing and writing."""
+
+from __future__ import annotations
+
+import apsw
+
+from subcog_hooks.core import database, light_json
+from subcog_hooks.core.errors import StoreCorrupt
+from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.schema import SCHEMA
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, Self  # Any: the STRICT tables guarantee the column types
+
+    from subcog_hooks.core.paths import Home
+    from subcog_hooks.store.cue_tables import Trigger
+    from subcog_hooks.store.outlines import Outline
+
+
+READ_WAIT_MS = 2_000  # how long a reader waits; the hook gives its own time
+
+
+_READ_CHUNK = 500  # bound parameters in one statement
+
+
+_COLUMNS = (
+    "seq, id, content, namespace, scope, project, branch, paths, tags, keywords, triggers, conditions, priority, status, "
+    "superseded_by, source, trust, created_at, updated_at, expires_at, content_hash, questions, standing"
+)
+
+
+class Filter:
+    """Conditions on memories: every field that is given must hold.
+
+    audiences: as `audience_of` writes them; None for all. statuses: () for every status. tags: a memory must have all of them.
+    since: created at or after, in milliseconds.
+    """
+
+    __slots__ = ("audiences", "include_expired", "namespaces", "paths", "since", "statuses", "tags")
+
+    def __init__(
+        self,
+        *,
+        audiences: tuple[str, ...] | None = None,
+        statuses: tuple[str, ...] = ("active",),
+        namespaces: tuple[str, ...] = (),
+        tags: tuple[str, ...] = (),
+        paths: tuple[str, ...] = (),
+        since: int | None = None,
+        include_expired: bool = False,
+    ) -> None:
+        self.audiences = audiences
+        self.statuses = statuses
+        self.namespaces = namespaces
+        self.tags = tags
+        self.paths = paths
+        self.since = since
+        self.include_expired = include_expired
+
+
+def audience_of(scope: str, project: str | None) -> str:
+    """Return the audience that sees a memory, as one word: `project:<identity>`, `user` or `org`.
+
+    >>> audience_of("project", "github.com/acme/shop")
+    'project:github.com/acme/shop'
+    """
+    return f"project:{project}" if scope == "project" else scope
+
+
+def audiences_of(*projects: str) -> tuple[str, ...]:
+    """Return the audiences of a session in a project with these names: the project, the user and the organisation.
+
+    >>> audiences_of("github.com/acme/shop"), audiences_of()
+    (('project:github.com/acme/shop', 'user', 'org'), ('user', 'org'))
+    """
+    return (*(f"project:{name}" for name in projects), "user", "org")
+
+
+def reach_of(audience: str) -> int:
+    """Return an audience as a number of 62 bits (FNV-1a), for a cache.
+
+    Two audiences with one number are distinguished by the store's row.
+    """
+    number = 0xCBF29CE484222325
+    for byte in audience.encode("utf-8", "surrogatepass"):
+        number = (number ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return number >> 2
+
+
+class Mark:
+    """A memory that was marked as wrong for a prompt. terms: the prompt's, as JSON; made_at: ms since the epoch."""
+
+    __slots__ = ("decision", "made_at", "seq", "terms")
+
+    def __init__(self, seq: int, decision: str, terms: str, made_at: int) -> None:
+        self.seq = seq
+        self.decision = decision
+        self.terms = terms
+        self.made_at = made_at
+
+
+class StoreReader:
+    """An open memories.db. Every method raises StoreError when SQLite does."""
+
+    __slots__ = ("_connection", "path")
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self._connection = connection
+        self.path = path
+        connection.create_scalar_function("is_met", _glob_matches, 2, deterministic=True)
+
+    @classmethod
+    def reader(cls, home: Home, busy_ms: float = READ_WAIT_MS) -> Self:
+        """Open the store read-only. Raises StoreError, also when there is none yet."""
+        return cls(database.open_reader(home.memories_db, SCHEMA, busy_ms), home.memories_db)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def by_ids(self, ids: Sequence[str]) -> dict[str, Memory]:
+        """Return the memories among `ids` that exist, by id."""
+        return {memory.id: memory for memory in self._in_chunks("id", ids)}
+
+    def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
+        """Return the memories among these row numbers that exist, by row number."""
+        return {memory.seq: memory for memory in self._in_chunks("seq", seqs)}
+
+    def ages(self, seqs: Sequence[int]) -> dict[int, tuple[int, str]]:
+        """Return the creation time (milliseconds since 1970) and the id of each of these memories, by row number."""
+        numbers = ",".join(map(str, map(int, seqs)))
+        rows = self._execute(f"SELECT seq, created_at, id FROM memories WHERE seq IN ({numbers})", ())  # noqa: S608 - whole numbers
+        return {seq: (created_at, id_) for seq, created_at, id_ in rows}
+
+    def seqs_of(self, ids: Iterable[str]) -> list[int]:
+        """Return the row numbers of the memories among `ids` that exist."""
+        return [seq for id_ in ids for (seq,) in self._execute("SELECT seq FROM memories WHERE id = ?", (id_,))]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many memories have each status."""
+        return dict(self._execute("SELECT status, count(*) FROM memories GROUP BY status", ()))
+
+    def count_pending(self) -> int:
+        """Return how many memories wait for the person's answer."""
+        return int(self._execute("SELECT count(*) FROM memories WHERE status = 'pending'", ())[0][0])
+
+    def projects(self) -> list[str]:
+        """Return the identities of all projects that have memories."""
+        return [
+            row[0] for row in self._execute("SELECT DISTINCT project FROM memories WHERE project IS NOT NULL ORDER BY 1", ())
+        ]
+
+    def revision(self) -> int:
+        """Return the number of the latest write transaction, 0 for an empty store."""
+        return int(self._execute("SELECT coalesce(max(number), 0) FROM revisions", ())[0][0])
+
+    def changed_after(self, number: int, limit: int) -> list[Memory]:
+        """Return the memories written after revision `number`, newest change first, at most `limit`."""
+        return list(self._memories("WHERE revision > ? ORDER BY revision DESC, seq DESC LIMIT ?", (number, limit)))
+
+    def marks(self, seqs: Sequence[int]) -> list[Mark]:
+        """Return the marks of these memories, the oldest first."""
+        numbers = ",".join(map(str, map(int, seqs)))
+        sql = f"SELECT seq, decision, terms, at FROM marks WHERE seq IN ({numbers}) ORDER BY at, decision"  # noqa: S608 - whole numbers
+        return [Mark(*row) for row in self._execute(sql, ())]
+
+    def triggers(self, keys: Sequence[str], audiences: tuple[str, ...], text: str, now_ms: int = 0) -> list[Trigger]:
+        """Return the triggers of these audiences that may match `text`, the highest priority first, then the newest.
+
+        A trigger may match where `text` has one of its literals, or where it has none. text: in the form of `triggers.plain`;
+        keys: from `triggers.keys_in`. now_ms: memories that have expired by then are left out; 0 for none. This method and the
+        next ones until `find_pinned` find active memories only.
+        """
+        from subcog_hooks.store import cue_tables  # Few stores have cues.
+
+        return cue_tables.find_triggers(self._execute, keys, audiences, text, now_ms)
+
+    def has_cues(self) -> tuple[bool, bool]:
+        """Return whether any active memory has triggers, and whether any has conditions: most stores have none."""
+        rows = self._execute(
+            "SELECT EXISTS (SELECT 1 FROM triggers), EXISTS (SELECT 1 FROM memories INDEXED BY memories_conditional"
+            " WHERE status = 'active' AND conditions <> '{}')",
+            (),
+        )
+        return bool(rows[0][0]), bool(rows[0][1])
+
+    def globs(self, keys: Sequence[str], audiences: tuple[str, ...], now_ms: int = 0) -> list[tuple[int, str]]:
+        """Return the globs of these audiences that have one of these keys, each after its row number.
+
+        keys: `globs.keys_of_path` of a path.
+        """
+        from subcog_hooks.store import cue_tables  # Few stores have cues.
+
+        return cue_tables.find_globs(self._execute, keys, audiences, now_ms)
+
+    def mentioning(
+        self, names: Sequence[str], audiences: tuple[str, ...], max_per_name: int, now_ms: int = 0
+    ) -> dict[str, list[int]]:
+        """Return the row numbers of the newest `max_per_name` memories that contain each name, by name."""
+        from subcog_hooks.store import cue_tables  # Few stores have cues.
+
+        return cue_tables.find_mentioning(self._execute, names, audiences, max_per_name, now_ms)
+
+    def conditional(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[tuple[int, dict[str, object]]]:
+        """Return the row numbers and conditions of memories with conditions, the highest priority first, then the newest.
+
+        A caller that must detect more than `limit` asks for one extra.
+        """
+        from subcog_hooks.store import cue_tables  # Few stores have cues.
+
+        try:
+            return cue_tables.find_conditional(self._execute, audiences, limit, now_ms)
+        except ValueError as error:
+            raise self._unreadable(error) from error
+
+    def find_pinned(self, audiences: tuple[str, ...], limit: int, now_ms: int = 0) -> list[Memory]:
+        """Return the pinned memories for the start of a session: the user's own, without triggers and conditions."""
+        from subcog_hooks.store import cue_tables  # Few stores have cues.
+
+        return list(self._memories(cue_tables.pinned_sql(audiences, now_ms), (*audiences, limit)))
+
+    def outlines(self, audiences: tuple[str, ...], limit: int, now_ms: int, also: Sequence[str] = ()) -> list[Outline]:
+        """Return the live memories that a session's brief considers, each once.
+
+        They are the `limit` newest and the `limit` newest standing ones of each project, and the ids in `also`.
+        """
+        from subcog_hooks.store import outlines  # a session begins once
+
+        try:
+            rows = outlines.find_newest(self._execute, audiences, limit, now_ms)
+            rows += outlines.find_by_ids(self._execute, also, audiences, now_ms)
+            rows += outlines.find_standing(self._execute, audiences, limit, now_ms)
+        except ValueError as error:
+            raise self._unreadable(error) from error
+        return list({outline.id: outline for outline in rows}.values())
+
+    def fit_into(self, room: int, audiences: tuple[str, ...], limit: int, longest: int) -> bool:
+        """Return whether all active memories for these audiences fit into `room` characters.
+
+        limit: the maximum of memories a project; longest: the characters of a memory that count. Raises StoreError.
+        """
+        from subcog_hooks.store import outlines  # a session begins once
+
+        return outlines.fit_into(self._execute, room, audiences, limit, longest)
+
+    def matching_seqs(self, wanted: Filter) -> list[int]:
+        """Return the row numbers of the matching memories."""
+        condition, values = filter_sql(wanted, now_ms())
+        return [row[0] for row in self._execute(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
+
+    def _execute(self, sql: str, values: tuple[apsw.SQLiteValue, ...]) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise database.translate_error(error, self.path) from error
+
+    def _memories(self, where: str, values: tuple[apsw.SQLiteValue, ...]) -> Iterator[Memory]:
+        try:
+            for row in self._connection.execute(f"SELECT {_COLUMNS} FROM memories {where}", values):  # noqa: S608 - constants and marks
+                yield _memory_of_row(row)
+        except apsw.Error as error:
+            raise database.translate_error(error, self.path) from error
+        except ValueError as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: ValueError) -> StoreCorrupt:
+        """Return the error for a text that is no UTF-8, or a list that is no JSON."""
+        return StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read")
+
+    def _in_chunks(self, column: str, keys: Sequence[int] | Sequence[str]) -> Iterator[Memory]:
+        for start in range(0, len(keys), _READ_CHUNK):
+            chunk = keys[start : start + _READ_CHUNK]
+            yield from self._memories(f"WHERE {column} IN ({','.join('?' * len(chunk))})", tuple(chunk))
+
+
+def filter_sql(wanted: Filter, now_ms: int) -> tuple[str, tuple[apsw.SQLiteValue, ...]]:
+    """Return the SQL condition of a filter, and its values. now_ms: memories expired by then do not match."""
+    clauses: list[str] = ["1"]
+    values: list[apsw.SQLiteValue] = []
+    if wanted.audiences is not None:
+        projects = [name.removeprefix("project:") for name in wanted.audiences if name.startswith("project:")]
+        scopes = [name for name in wanted.audiences if not name.startswith("project:")]
+        clauses.append(f"(scope IN ({','.join('?' * len(scopes))}) OR project IN ({','.join('?' * len(projects))}))")
+        values += scopes + projects
+    for column, allowed in (("status", wanted.statuses), ("namespace", wanted.namespaces)):
+        if allowed:
+            clauses.append(f"{column} IN ({','.join('?' * len(allowed))})")
+            values += allowed
+    for tag in wanted.tags:
+        clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE lower(value) = lower(?))")
+        values.append(tag)
+    for path in wanted.paths:
+        clauses.append("EXISTS (SELECT 1 FROM json_each(paths) WHERE is_met(value, ?) OR value = ?)")
+        values += (path, path)
+    if wanted.since is not None:
+        clauses.append("created_at >= ?")
+        values.append(wanted.since)
+    if not wanted.include_expired:
+        clauses.append("(expires_at IS NULL OR expires_at > ?)")
+        values.append(now_ms)
+    return " AND ".join(clauses), tuple(values)
+
+
+def _glob_matches(*values: apsw.SQLiteValue) -> bool:
+    from subcog_hooks.cues import globs  # no hook filters by paths
+
+    glob, path = map(str, values)
+    return globs.matches(globs.expand_home(glob), path)
+
+
+def _memory_of_row(row: tuple[apsw.SQLiteValue, ...]) -> Memory:
+    values: dict[str, object] = dict(zip(_FIELDS, row, strict=True))
+    if (standing := values["standing"]) is not None:
+        values["standing"] = bool(standing)
+    for field in ("paths", "tags", "keywords", "triggers"):
+        list_json = values[field]
+        values[field] = () if list_json == "[]" else tuple(light_json.loads(list_json))  # type: ignore[arg-type]  # `_row_of_memory` wrote it
+    values["when"] = {} if values["when"] == "{}" else light_json.loads(values["when"])  # type: ignore[arg-type]  # `_row_of_memory` did
+    if (questions_json := values["questions"]) == "[]":
+        values["questions"] = ()
+    else:
+        from subcog_hooks.store import questions  # few memories have any
+
+        values["questions"] = questions.from_json(light_json.loads(questions_json))  # type: ignore[arg-type]  # `_row_of_memory` did
+    return Memory(**values)  # type: ignore[arg-type]  # the columns are typed by the STRICT table
+
+
+_FIELDS = tuple(_COLUMNS.replace("conditions", "when").split(", "))
