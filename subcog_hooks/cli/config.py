@@ -33,6 +33,11 @@ commands = typer.Typer(
     no_args_is_help=True,
 )
 
+_Setting = Annotated[
+    str,
+    Argument(metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings),
+]
+
 
 @commands.command()
 def path() -> None:
@@ -44,14 +49,7 @@ def path() -> None:
 
 
 @commands.command()
-def get(
-    key: Annotated[
-        str,
-        Argument(
-            metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings
-        ),
-    ],
-) -> None:
+def get(key: _Setting) -> None:
     """Print the value of one setting as it counts in this folder.
 
     Example: subcog config get surfacing.min_relevance
@@ -79,12 +77,7 @@ def list_() -> None:
 
 @commands.command(name="set")
 def set_(
-    key: Annotated[
-        str,
-        Argument(
-            metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings
-        ),
-    ],
+    key: _Setting,
     value: Annotated[
         str,
         Argument(

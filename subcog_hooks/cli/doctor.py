@@ -164,16 +164,9 @@ def doctor(
 
 
 def _print_report(findings: Findings) -> None:
-    terminal.json(
-        {
-            "version": __version__,
-            "python": platform.python_version(),
-            "system": f"{platform.system()} {platform.machine()}",
-            "exit_code": findings.exit_code,
-            "findings": findings.rows,
-        },
-        indent=1,
-    )
+    system = f"{platform.system()} {platform.machine()}"
+    versions = {"version": __version__, "python": platform.python_version(), "system": system}
+    terminal.json({**versions, "exit_code": findings.exit_code, "findings": findings.rows}, indent=1)
 
 
 def _check_home(home: Home, findings: Findings) -> None:
@@ -520,14 +513,8 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
 
     The payload is a line of JSON on stdin. No LLM is asked: a check sends nothing anywhere.
     """
-    payload = {
-        "session_id": f"{TRIAL}{time.time_ns()}",
-        "transcript_path": "",
-        "cwd": os.getcwd(),
-        "permission_mode": "default",
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": prompt,
-    }
+    session = {"session_id": f"{TRIAL}{time.time_ns()}", "transcript_path": "", "cwd": os.getcwd()}
+    payload = {**session, "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": prompt}
     started = time.perf_counter()
     try:
         completed = subprocess.run(

@@ -212,25 +212,20 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
             {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
             for name, (own, theirs) in counts.items()
         ]
-        conflicts = [
-            {"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost_versions
-        ]
-        synced_at = jsonl.format_time(int(synced)) if synced else None
-        record: dict[str, object] = {
+        record = {
             "server": url,
-            "synced_at": synced_at,
+            "synced_at": jsonl.format_time(int(synced)) if synced else None,
             "failure": failure or None,
             "projects": rows,
-            "lost": conflicts,
-        }
-        record |= {
+            "lost": [{"id": lost.id, "superseded_by": lost.superseded_by, "noted": lost.noted} for lost in lost_versions],
             "left": left_out,
             "deleted": [{"id": change.id, "by": change.by, "erased": change.kind == ERASED} for change in deleted],
+            "changed": [
+                {"id": change.id, "by": change.by, "fields": list(change.fields), "kept": change.before.id} for change in edited
+            ],
+            "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields],
         }
-        record["changed"] = [
-            {"id": change.id, "by": change.by, "fields": list(change.fields), "kept": change.before.id} for change in edited
-        ]
-        terminal.json({**record, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields]})
+        terminal.json(record)
         return
     terminal.result(f"server: {url}")
     terminal.result(f"synchronised: {jsonl.format_time(int(synced)) if synced else 'never'}")

@@ -101,15 +101,9 @@ def stats(
         terminal.json({**record, **_usage_record(used, store_figures, channels), "cut_off": len(cut_off)}, indent=1)
     else:
         calls: list[RenderableType] = [_llm_call_table(by_family), ""] if by_family[STARTED.name] else []
-        terminal.draw(
-            Group(
-                *_usage_tables(used, store_figures, channels),
-                *_pointer_table(by_family),
-                *_second_look_table(by_family[LOOKS.name]),
-                *calls,
-                _duration_table(by_family[DURATION.name]),
-            )
-        )
+        tables = [*_usage_tables(used, store_figures, channels), *_pointer_table(by_family)]
+        tables += [*_second_look_table(by_family[LOOKS.name]), *calls, _duration_table(by_family[DURATION.name])]
+        terminal.draw(Group(*tables))
         if cut_off:
             terminal.say(pluralize(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
 

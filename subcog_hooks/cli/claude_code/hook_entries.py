@@ -97,14 +97,8 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-EVENTS = {  # event: the client's matcher, "" for all calls
-    "UserPromptSubmit": "",
-    "PreToolUse": "|".join(TOOLS),
-    "SessionStart": "",
-    "Stop": "",
-    "PreCompact": "",
-    "SessionEnd": "",
-}
+_UNMATCHED = dict.fromkeys(("SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
+EVENTS = {"UserPromptSubmit": "", "PreToolUse": "|".join(TOOLS), **_UNMATCHED}  # to the client's matcher, "" for all calls
 ISOLATED = ("-I", "-S", "-c")  # Python options: no environment variables, no site files, code on the command line
 ENTRY = """folder, script = {folder!r}, {script!r}
 import sys

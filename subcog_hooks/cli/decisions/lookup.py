@@ -49,11 +49,7 @@ _SILENT = {  # reasons; `sentence` adds numbers to some
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
 }
-EVENT_NAMES = {
-    TOOL_EVENT: "a tool's call",
-    START_EVENT: "a session's start",
-    LOOK_EVENT: "a second look",
-}  # events without a prompt
+EVENT_NAMES = {TOOL_EVENT: "a tool's call", START_EVENT: "a session's start", LOOK_EVENT: "a second look"}  # without a prompt
 
 
 @contextmanager

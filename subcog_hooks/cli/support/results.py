@@ -272,14 +272,8 @@ def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
 def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
     """Print a stage of an answer as one line of JSON and flush it. stage: PRELIMINARY or FINAL."""
     rows = [result_row(answer, hit, explain=is_explained) for hit in answer.hits]
-    line = {
-        "type": stage,
-        "confidence": answer.confidence,
-        "degraded": answer.is_degraded,
-        "note": answer.note,
-        "results": rows,
-    }
-    terminal.json(line)
+    head = {"type": stage, "confidence": answer.confidence, "degraded": answer.is_degraded, "note": answer.note}
+    terminal.json({**head, "results": rows})
     terminal.flush()
 
 
