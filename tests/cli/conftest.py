@@ -22,6 +22,7 @@ from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.transcripts import PROJECTS
 
+MonkeyPatch = pytest.MonkeyPatch
 Run = Callable[..., "Result"]
 
 
@@ -43,7 +44,7 @@ class Result(NamedTuple):
 
 
 @pytest.fixture
-def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: MonkeyPatch, tmp_path: Path) -> Run:
     """Runs a command line in a folder that belongs to no project."""
     monkeypatch.chdir(tmp_path)
 
@@ -88,7 +89,7 @@ class Ask:
         return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
 
 
-def wide(monkeypatch: pytest.MonkeyPatch, columns: int = 140) -> None:
+def wide(monkeypatch: MonkeyPatch, columns: int = 140) -> None:
     """Make standard output a terminal of this many columns, without colours."""
     monkeypatch.setattr(terminal.out, "_force_terminal", True)
     monkeypatch.setattr(terminal.out, "no_color", True)
@@ -102,7 +103,7 @@ def show_json(subcog: Run, id_: str) -> dict[str, object]:
 
 
 @pytest.fixture
-def hooks_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def hooks_are_over(monkeypatch: MonkeyPatch) -> None:
     """Let the work at rest in this process wait for hooks, of which none runs, a moment instead of a second."""
     monkeypatch.setattr(background_jobs, "QUIET_S", background_jobs.POLL_S)
 

@@ -23,7 +23,7 @@ from subcog_hooks.store.lock import ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.conftest import Maker
 
 pytestmark = pytest.mark.usefixtures("hooks_are_over")
@@ -33,7 +33,7 @@ MINUTE_MS = 60_000
 
 
 @pytest.fixture
-def start_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def start_calls(monkeypatch: MonkeyPatch) -> list[str]:
     """Return the homes for which a process would have been started."""
     homes: list[str] = []
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
@@ -53,7 +53,7 @@ def counts(home: Home) -> tuple[int, int]:
 
 @posix
 @pytest.mark.usefixtures("pending")
-def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     others = psutil.Process().children()  # of other tests
     assert at_rest.start_if_due(home)
@@ -74,9 +74,7 @@ def test_a_commands_end_starts_one_process_and_none_beside_it(home: Home, start_
 
 
 @pytest.mark.usefixtures("pending")
-def test_a_setting_stops_one_job_and_a_variable_all_jobs(
-    home: Home, start_calls: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_setting_stops_one_job_and_a_variable_all_jobs(home: Home, start_calls: list[str], monkeypatch: MonkeyPatch) -> None:
     Path(home.config).write_text("[embedding]\nbackground = false\n")
     assert not at_rest.start_if_due(home)
     Path(home.config).write_text('[embedding]\nbackground = false\n[capture]\nsessions = "on"\n')
@@ -86,9 +84,7 @@ def test_a_setting_stops_one_job_and_a_variable_all_jobs(
 
 
 @pytest.mark.usefixtures("pending")
-def test_a_process_that_can_not_be_started_is_a_line_in_the_log(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_process_that_can_not_be_started_is_a_line_in_the_log(home: Home, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
     assert not at_rest.start_if_due(home)

@@ -5,13 +5,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import transcript_files
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
 from tests.cli.learned import AGAIN, RULE
 from tests.conftest import Maker
 from tests.transcripts import session
@@ -219,7 +217,7 @@ def test_without_memories_it_says_what_can_be_asked(subcog: Run, sessions: Path)
     assert subcog("audit", "--learned", "--transcripts", "/nowhere").code == 2
 
 
-def test_an_agent_does_not_read_all_sessions(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_does_not_read_all_sessions(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     session(sessions, "one", ASKED)
     monkeypatch.setenv("CLAUDECODE", "1")
     assert "--as-user" in subcog("audit", "--learned").err

@@ -8,7 +8,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.decision import BELOW, INTENT
 from subcog_hooks.store.memory import now_ms
-from tests.cli.conftest import Run, wide
+from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.cli.decided import TOOL, candidate, decided, keep
 
 WRONG = (
@@ -23,7 +23,7 @@ WRONG = (
 @pytest.mark.parametrize("command", [("search", "berths"), ("config", "list"), ("config", "get", "search.limit")])
 @pytest.mark.parametrize(("variable", "text", "expected"), WRONG)
 def test_a_wrong_variable_stops_whatever_reads_settings(
-    subcog: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], variable: str, text: str, expected: str
+    subcog: Run, monkeypatch: MonkeyPatch, command: tuple[str, ...], variable: str, text: str, expected: str
 ) -> None:
     monkeypatch.setenv(variable, text)
     done = subcog(*command)
@@ -33,14 +33,14 @@ def test_a_wrong_variable_stops_whatever_reads_settings(
 
 @pytest.mark.parametrize(("variable", "text", "expected"), WRONG)
 def test_a_wrong_variable_is_named_by_doctor(
-    subcog: Run, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, expected: str
+    subcog: Run, monkeypatch: MonkeyPatch, variable: str, text: str, expected: str
 ) -> None:
     monkeypatch.setenv(variable, text)
     done = subcog("doctor")
     assert (done.code, f" BAD  {variable} is {text!r}, {expected}" in done.out) == (4, True)
 
 
-def test_the_value_in_force_is_the_environments(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_value_in_force_is_the_environments(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "search_intent.min_confidence", "0.7")
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "0.9")
     assert subcog("config", "get", "search_intent.min_confidence").out == "0.9\n"
@@ -96,7 +96,7 @@ def test_a_list_says_what_is_not_set(subcog: Run) -> None:
 
 
 @pytest.mark.usefixtures("usual_settings")
-def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "search.limit", "5")
     subcog("config", "set", "recency.decay", "0.5")
     monkeypatch.setenv("SUBCOG_RECENCY_DECAY", "0.25")
@@ -109,20 +109,20 @@ def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: pytest.
         assert shown in " ".join(subcog("config", "list").out.split())
 
 
-def test_a_variable_changes_what_a_search_shows(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_changes_what_a_search_shows(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     for number in range(3):
         subcog("remember", f"Berth {number} has mooring lines for {number + 4} ships.")
     monkeypatch.setenv("SUBCOG_SEARCH_LIMIT", "2")
     assert len(subcog("search", "mooring lines", "--ids", "--fast").out.split()) == 2
 
 
-def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://[::1]:11434/v1")
     wide(monkeypatch, 200)
     assert "http://[::1]:11434/v1" in subcog("config", "list").out
 
 
-def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     lacks = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
     assert lacks.startswith("no LLM is asked yet: llm.model is not set; ")
@@ -130,7 +130,7 @@ def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: py
     assert subcog("config", "set", "llm.model", "tiny").err == "llm.model = tiny\n"
 
 
-def test_a_wrong_switch_is_named_when_an_llm_is_set_up(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_switch_is_named_when_an_llm_is_set_up(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://localhost:11434/v1")
     subcog("config", "set", "llm.model", "tiny")
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")

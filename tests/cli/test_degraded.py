@@ -19,7 +19,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import layout, query_encoder
 from subcog_hooks.store import vector_store, vector_sync
 from subcog_hooks.store.vector_file import vectors_path
-from tests.cli.conftest import Result, Run
+from tests.cli.conftest import MonkeyPatch, Result, Run
 
 BILL = "Invoices are rounded to whole cents per line, never on the total."
 QUERY = "are invoices rounded to whole cents per line or on the total"
@@ -95,7 +95,7 @@ def test_vectors_that_can_not_be_read_leave_the_answer_to_words(
 
 
 def test_vectors_that_nobody_may_read_leave_the_answer_to_words(
-    with_memories: Run, home: Home, monkeypatch: pytest.MonkeyPatch
+    with_memories: Run, home: Home, monkeypatch: MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     for name in ("reader", "writer"):
@@ -114,7 +114,7 @@ def test_vectors_that_were_deleted_are_made_anew_by_the_search(with_memories: Ru
     assert (again["degraded"], again["note"], again["results"]) == (False, None, before)
 
 
-def test_without_the_encoder_words_answer(with_memories: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_encoder_words_answer(with_memories: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     packed = layout.PackedEncoder
     monkeypatch.setattr(query_encoder, "PackedEncoder", lambda _: packed(str(tmp_path / "nowhere.bin")))
     assert "nowhere.bin" in assert_words_answered(with_memories(*FAST))
@@ -143,7 +143,7 @@ def test_a_batch_says_once_what_was_missing(with_memories: Run, home: Home) -> N
         assert first["confidence"] in ("medium", "low")
 
 
-def test_channels_out_of_time_are_named_and_words_still_answer(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_channels_out_of_time_are_named_and_words_still_answer(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_search_ms", lambda _: 0.0)
     note = assert_words_answered(with_memories(*FAST))
     for channel in ("semantic", "lexical_exact"):
@@ -151,7 +151,7 @@ def test_channels_out_of_time_are_named_and_words_still_answer(with_memories: Ru
     assert "lexical_relaxed" not in note
 
 
-def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     with_memories("config", "set", "search.timeout_ms", "300")
     opened = searching.open_sources
 
@@ -170,7 +170,7 @@ def test_making_an_index_is_not_taken_off_the_time_for_searching(with_memories: 
 
 @pytest.mark.parametrize("setting", [("fusion.alpha", "0"), ("fusion.preset", "lexical-only")])
 def test_where_meaning_has_no_share_no_model_is_loaded(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, setting: tuple[str, str]
+    with_memories: Run, monkeypatch: MonkeyPatch, setting: tuple[str, str]
 ) -> None:
     with_memories("config", "set", *setting)
     monkeypatch.setattr(searching, "_open_space", lambda *_, **__: pytest.fail("a model was loaded"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 EXPLAIN = ["read_as", "alpha", "alpha_reason", "agreement", "tag_matches", "recency_factor", "contributions", "factors"]
 WORDS = {"lexical_exact", "lexical_relaxed"}
@@ -144,7 +144,7 @@ def test_the_lines_say_what_the_json_says(with_memories: Run) -> None:
     assert blocks[2].strip() == "exploratory query; meaning has a share of 0.7 (fusion.alpha)"
 
 
-def test_the_lines_are_counted_on_and_shown_on_a_terminal(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lines_are_counted_on_and_shown_on_a_terminal(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     done = with_memories("search", "restart the leading beam by hand", "--fast", "--explain", "-n", "1", "--page", "2")
     assert re.search(r"^    2\. score", done.out, re.MULTILINE)
     plain = with_memories("search", QUERY, "--explain").out

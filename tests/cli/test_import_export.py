@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.core.paths import Home
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 DATA = Path(__file__).parent.parent / "data"
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
@@ -44,7 +44,7 @@ def write(rows: Sequence[object], path: str = "rows.jsonl") -> str:
     return path
 
 
-def test_a_round_trip_gives_identical_bytes(subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_round_trip_gives_identical_bytes(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     subcog("import", str(DATA / "memories.jsonl"), "--trust", "user")
     subcog("import", write([EVERYTHING, {"content": "org wide", "scope": "org", "id": "org"}]), "--trust", "user")
     subcog("remember", "one more, made here")
@@ -218,7 +218,7 @@ def test_reindex_builds_the_index_from_the_store(subcog: Run, tmp_path: Path) ->
     assert subcog("search", "--mode", "lexical", "--ids", "alpha").out == "a\n"
 
 
-def test_standard_input_can_be_imported(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_can_be_imported(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     path = write([{"id": "a", "content": "x"}])
     with open(path, encoding="utf-8") as file:
         monkeypatch.setattr("subcog_hooks.capture.importing.sys.stdin", file)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 DATA = Path(__file__).parent.parent / "data"
 
 
-def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     project = tmp_path / "shop"
     (project / ".git").mkdir(parents=True)
     monkeypatch.chdir(project)

@@ -20,7 +20,7 @@ from subcog_hooks.llm.race import ERROR, SUCCESS
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import metrics
 from subcog_hooks.store.state import State
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.llm_server import LlmServer, fails, says
 
 PROMPT = "the tests are failing with exit code 101 in cargo test"
@@ -207,7 +207,7 @@ def test_json_explains_with_the_same(subcog: Run) -> None:
     assert failed["llm"]["reason"] == "HTTP 500"
 
 
-def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     record = intent_json(subcog, PROMPT, "--explain")
     signals = record["explain"]["signals"]

@@ -12,7 +12,7 @@ from subcog_hooks.hook import prompt
 from subcog_hooks.settings import variables
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.state import State
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.llm_server import Behaviour, LlmServer, says
 
 PROMPT = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
@@ -64,7 +64,7 @@ CASES = (
 
 
 @pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
+def servers(monkeypatch: MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
     """Start two LLMs that answer differently."""
     for name in (*variables.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -146,7 +146,7 @@ def test_a_variable_changes_what_comes_out(
     subcog: Run,
     home: Home,
     servers: tuple[LlmServer, LlmServer],
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: MonkeyPatch,
     variable: str,
     value: str,
     shows: str,
@@ -165,7 +165,7 @@ def test_every_variable_is_in_the_table() -> None:
 @pytest.mark.usefixtures("stored_memory")
 @pytest.mark.parametrize("variable", OF_INTENT)
 def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
-    subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], monkeypatch: pytest.MonkeyPatch, variable: str
+    subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], monkeypatch: MonkeyPatch, variable: str
 ) -> None:
     before = observe(subcog, home, servers, PINNED)
     monkeypatch.setenv(variable, "perhaps")

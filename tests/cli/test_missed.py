@@ -8,7 +8,7 @@ from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
 from tests.cli.decided import BEGINNING, decided, keep, latest
 
 RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
@@ -164,7 +164,7 @@ def test_a_memory_without_room_for_a_question_says_so(subcog: Run, silent: Ask, 
     assert len(questions_of(home)) == 8
 
 
-def test_an_agent_may_look_and_not_teach(subcog: Run, silent: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_may_look_and_not_teach(subcog: Run, silent: Ask, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(IN_AN_AGENT, "1")
     done = subcog("why", "--missed", "rule")
     assert (done.code, done.out) == (2, "")

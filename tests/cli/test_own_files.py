@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
 
 ORDERS = "The harbour master is asked before a crane is moved, every time, whatever anybody else has said about it."
 FRONT_MATTER = """\
@@ -40,7 +40,7 @@ CUES = {"keywords", "triggers", "paths", "when", "priority"}
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     folder = tmp_path / "shop"
     (folder / ".git").mkdir(parents=True)
     monkeypatch.chdir(folder)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
 
 KEYS = "The signing keys of the release service are rotated every quarter."
 ASKED = ("--question", "who renews the certificates?", "--question", "how often do secrets change")
@@ -20,7 +20,7 @@ def test_remember_stores_and_show_tells_them(subcog: Run) -> None:
     assert subcog("list", "--jsonl").json["questions"] == shown_questions(subcog, id_)
 
 
-def test_an_agents_questions_are_marked_as_its_own(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agents_questions_are_marked_as_its_own(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     id_ = subcog("remember", KEYS, *ASKED[:2]).out.strip()
     assert shown_questions(subcog, id_) == [{"text": "who renews the certificates?", "by": "agent"}]
@@ -43,7 +43,7 @@ def test_edit_replaces_them_and_takes_them_away(subcog: Run) -> None:
     assert subcog("edit", id_, "--no-questions", "--question", "who").code == 2
 
 
-def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     id_ = subcog("remember", KEYS, "--question", "who renews them").out.strip()
     monkeypatch.delenv("CLAUDECODE")
@@ -51,7 +51,7 @@ def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatc
     assert shown_questions(subcog, id_) == [{"text": "who renews them", "by": "agent"}, "when"]
 
 
-def test_the_editor_shows_them_line_by_line(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_shows_them_line_by_line(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", KEYS, *ASKED).out.strip()
     monkeypatch.setenv("EDITOR", "sed -i.bak s/renews/replaces/")
     assert subcog("edit", id_).code == 0
@@ -83,7 +83,7 @@ def test_too_long_and_too_many_are_refused_with_one_line(subcog: Run, questions:
 PROMPT = "Who renews the certificates of the release service?"
 
 
-def test_a_prompt_like_a_question_brings_its_memory(subcog: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_like_a_question_brings_its_memory(subcog: Run, ask: Ask, monkeypatch: MonkeyPatch) -> None:
     ask.remember()
     monkeypatch.setenv("COLUMNS", "150")
     id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.settings.keys import KEYS
-from tests.cli.conftest import Run, wide
+from tests.cli.conftest import MonkeyPatch, Run, wide
 
 MEANING, WORDS = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"
 DEFAULT = KEYS["fusion.alpha"].default
@@ -20,7 +20,7 @@ def with_memories(subcog: Run) -> Run:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shop(tmp_path: Path, with_memories: Run, monkeypatch: MonkeyPatch) -> Path:
     """Return the settings file of a project, and start commands there from now on."""
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
@@ -40,7 +40,7 @@ def share(subcog: Run) -> tuple[float, str]:
     [("0.9", None, 0.9), (None, "0.9", 0.1), ("0.6", "0.4", 0.6), ("0.3", "0.1", 0.75), ("1", "1", 0.5)],
 )
 def test_weights_of_the_environment_change_the_share_of_meaning(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | None, alpha: float
+    with_memories: Run, monkeypatch: MonkeyPatch, meaning: str | None, words: str | None, alpha: float
 ) -> None:
     assert share(with_memories) == (DEFAULT, "fusion.alpha")
     for name, value in ((MEANING, meaning), (WORDS, words)):
@@ -59,16 +59,14 @@ def test_weights_of_the_environment_change_the_share_of_meaning(
     ],
 )
 def test_a_weight_at_its_end_leaves_the_other_side_out(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str, channels: list[str], reason: str
+    with_memories: Run, monkeypatch: MonkeyPatch, name: str, value: str, channels: list[str], reason: str
 ) -> None:
     monkeypatch.setenv(name, value)
     result = with_memories(*QUERY, "--json").json["results"][0]
     assert (result["found_by"], result["explain"]["alpha_reason"]) == (channels, reason)
 
 
-def test_environment_wins_over_user_file_over_project_file(
-    with_memories: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_wins_over_user_file_over_project_file(with_memories: Run, shop: Path, monkeypatch: MonkeyPatch) -> None:
     shop.write_text("[fusion]\nalpha = 0.3\n")
     assert share(with_memories)[0] == 0.3
     with_memories("config", "set", "fusion.alpha", "0.2")
@@ -89,7 +87,7 @@ def test_environment_wins_over_user_file_over_project_file(
     ],
 )
 def test_a_weight_that_is_none_is_one_line_and_exit_code_four(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, meaning: str, words: str | None, message: str
+    with_memories: Run, monkeypatch: MonkeyPatch, meaning: str, words: str | None, message: str
 ) -> None:
     monkeypatch.setenv(MEANING, meaning)
     if words is not None:
@@ -129,7 +127,7 @@ def test_the_list_of_settings_shows_what_a_preset_says(with_memories: Run) -> No
     assert with_memories("config", "get", "fusion.mode").out == "rrf\n"
 
 
-def test_the_table_of_settings_says_what_is_allowed(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_of_settings_says_what_is_allowed(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     wide(monkeypatch, 200)
     rows = {line.split()[0]: " ".join(line.split()) for line in with_memories("config", "list").out.splitlines()}
     assert rows["fusion.alpha"].startswith(f"fusion.alpha {DEFAULT} 0.0 to 1.0 or adaptive How much meaning counts")

@@ -8,7 +8,7 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run, show_json
+from tests.cli.conftest import MonkeyPatch, Run, show_json
 from tests.conftest import Maker
 
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
@@ -159,7 +159,7 @@ def editor(tmp_path: Path, script: str) -> str:
     return str(path)
 
 
-def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     monkeypatch.setenv("EDITOR", editor(tmp_path, f"sed -i 's/an hour/a day, {KEY}/; s/^tags:.*/tags: auth, spa/' \"$1\""))
     done = subcog("edit", id_)
@@ -183,7 +183,7 @@ def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeyp
     ],
 )
 def test_what_the_editor_leaves_wrong_changes_nothing(
-    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str, code: int
+    subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch, script: str, message: str, code: int
 ) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     before = subcog("export").out
@@ -194,7 +194,7 @@ def test_what_the_editor_leaves_wrong_changes_nothing(
     assert subcog("export").out == before
 
 
-def test_a_missing_editor_is_named(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_editor_is_named(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     monkeypatch.setenv("EDITOR", "/nowhere/ed")
     assert "the editor '/nowhere/ed' cannot be started" in subcog("edit", id_).err
@@ -218,7 +218,7 @@ def test_a_wrong_call_gets_one_line_and_stores_nothing(subcog: Run, home: Home, 
     assert subcog("list").code == 1
 
 
-def test_inside_a_repository_a_memory_is_the_projects(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inside_a_repository_a_memory_is_the_projects(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
     monkeypatch.chdir(tmp_path / "shop")
@@ -258,7 +258,7 @@ def test_a_known_text_supersedes_another_but_not_itself(subcog: Run) -> None:
     assert show_json(subcog, id_).get("status", "active") == "active"
 
 
-def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     subcog("remember", "one\r\ntwo", "-t", "a, b")
     id_ = subcog("list", "--ids").out.strip()
     before = subcog("export").out
@@ -272,9 +272,7 @@ def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monke
     assert (show_json(subcog, id_)["status"], show_json(subcog, id_)["tags"]) == ("deleted", ["c"])
 
 
-def test_what_the_editor_wrote_is_kept_when_it_can_not_be_taken(
-    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_editor_wrote_is_kept_when_it_can_not_be_taken(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     monkeypatch.setenv("EDITOR", editor(tmp_path, 'echo precious > "$1"'))
     done = subcog("edit", id_)
@@ -319,7 +317,7 @@ def test_a_damaged_index_does_not_keep_a_memory_out(subcog: Run, home: Home) -> 
     assert subcog("doctor").code == 0
 
 
-def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     script = "sed -i 's/^namespace: .*/namespace: My Notes/; s/an hour/precious/' \"$1\""
     monkeypatch.setenv("EDITOR", editor(tmp_path, script))
@@ -331,7 +329,7 @@ def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path:
     kept.unlink()
 
 
-def test_windows_line_ends_of_an_editor_are_dropped(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_line_ends_of_an_editor_are_dropped(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "-", stdin=b"one\ntwo").out.strip()
     monkeypatch.setenv("EDITOR", editor(tmp_path, "sed -i 's/one/zero\\none/; s/$/\\r/' \"$1\""))
     assert subcog("edit", id_).code == 0

@@ -13,7 +13,7 @@ from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.store.decision import BELOW, SPOKE
 from subcog_hooks.store.state import State
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
 from tests.cli.decided import BEGINNING, TOOL, candidate, decided, keep
 
 QUESTION = "How do we rotate the signing keys of the release service?"
@@ -119,7 +119,7 @@ def test_borrowed_topics_are_borrowed_again(subcog: Run, ask_again: Ask) -> None
     assert replay_json(subcog)["is"]["borrowed"] == borrowed
 
 
-def test_no_llm_is_asked(subcog: Run, ask_again: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_llm_is_asked(subcog: Run, ask_again: Ask, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://127.0.0.1:9/v1")
     subcog("config", "set", "llm.model", "tiny")
     subcog("config", "set", "llm.provider", "openai")
@@ -168,7 +168,7 @@ def test_without_state_prompt_or_memories_it_is_one_line(subcog: Run, home: Home
     assert (done.code, done.out, done.err) == (1, "", "subcog: there are no memories; `subcog remember` makes the first\n")
 
 
-def test_it_goes_through_the_hooks_own_code(subcog: Run, ask_again: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_goes_through_the_hooks_own_code(subcog: Run, ask_again: Ask, monkeypatch: MonkeyPatch) -> None:
     seen: list[str] = []
 
     def decide_and_note(turn: PromptReading) -> Verdict:

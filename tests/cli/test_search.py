@@ -8,7 +8,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store import index_sync, index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES
-from tests.cli.conftest import Run, wide
+from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.e2e.screen import Screen
 
 KEYS = (
@@ -174,7 +174,7 @@ def test_the_list_is_newest_first_in_pages(with_memories: Run) -> None:
     assert (behind.code, behind.err) == (1, "of 13 memories none is that far\n")
 
 
-def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     with_memories("edit", "pkce", "--status", "archived")
     with_memories("forget", "m12")
     for command in (["list", "-n", "3"], ["search", "PKCE berth note mooring lines", "-n", "20", "--fast"]):
@@ -219,9 +219,7 @@ def test_every_command_has_a_help_page(subcog: Run) -> None:
     assert subcog("config").out.startswith("Usage: subcog config")
 
 
-def test_an_answer_during_another_index_write_is_marked(
-    with_memories: Run, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_during_another_index_write_is_marked(with_memories: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
     writer = index_writer.open_writer(LexicalIndex.open(home))
     with_memories("remember", "a xylophone")
@@ -232,7 +230,7 @@ def test_an_answer_during_another_index_write_is_marked(
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 140])
-def test_a_narrow_terminal_shows_the_text_too(with_memories: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+def test_a_narrow_terminal_shows_the_text_too(with_memories: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
     wide(monkeypatch, columns)
     monkeypatch.setenv("LINES", "100")
     for arguments in (["search", "oauth2", "--all-projects"], ["list"]):
@@ -242,7 +240,7 @@ def test_a_narrow_terminal_shows_the_text_too(with_memories: Run, monkeypatch: p
         assert max(map(len, lines)) <= columns
 
 
-def test_markup_in_a_projects_name_is_shown_as_it_is(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markup_in_a_projects_name_is_shown_as_it_is(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     with_memories("remember", "odd name", "--project", "x[/]y")
     wide(monkeypatch)
     assert "x[/]y" in with_memories("list", "--all-projects").out

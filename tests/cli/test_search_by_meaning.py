@@ -16,7 +16,7 @@ from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.vector_file import vectors_path
-from tests.cli.conftest import Result, Run
+from tests.cli.conftest import MonkeyPatch, Result, Run
 
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of the memory that answers it
 ANSWER = "cat"
@@ -110,9 +110,7 @@ def test_a_share_of_meaning_that_is_none_is_refused(with_memories: Run, alpha: s
     assert with_memories("config", "get", "fusion.alpha").out == f"{KEYS['fusion.alpha'].default}\n"
 
 
-def test_a_project_may_say_its_own_share_of_meaning(
-    with_memories: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_project_may_say_its_own_share_of_meaning(with_memories: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     for alpha, first in (("0.0", "words"), ("1.0", ANSWER)):
@@ -178,9 +176,7 @@ def test_filters_hold_for_what_is_found_by_meaning(without_words: Run) -> None:
     assert without_words(*query, "--status", "archived").code == 1
 
 
-def test_without_sqlite_vec_words_answer_and_it_is_said(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_sqlite_vec_words_answer_and_it_is_said(with_memories: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
     monkeypatch.setitem(sys.modules, "sqlite_vec", None)
     answer = with_memories("search", "months.csv", "--fast", "--json").json
@@ -196,7 +192,7 @@ def test_without_sqlite_vec_words_answer_and_it_is_said(
 
 
 def test_without_the_neural_model_the_static_encoder_answers(
-    without_words: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    without_words: Run, monkeypatch: MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
     answer = without_words("search", PARAPHRASE, "--json").json
@@ -222,7 +218,7 @@ def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run
 
 
 def test_of_two_broken_models_the_chosen_one_is_named_briefly(
-    without_words: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    without_words: Run, home: Home, tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
     without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
     without_words("models", "use", OTHER)
@@ -239,9 +235,7 @@ def test_of_two_broken_models_the_chosen_one_is_named_briefly(
     assert without_words("search", PARAPHRASE, "--json").json["note"] == f"the model {OTHER} lacks tokenizer.json"
 
 
-def test_what_is_wrong_in_a_projects_file_is_said_once(
-    with_memories: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_wrong_in_a_projects_file_is_said_once(with_memories: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     Path(".subcog.toml").write_text("[fusion]\nalpha = 7\n")
@@ -259,7 +253,7 @@ def test_the_next_search_rebuilds_a_useless_vector_file(without_words: Run, home
 
 
 def test_vectors_that_lag_are_brought_up_to_date_by_the_search(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, home: Home
+    with_memories: Run, monkeypatch: MonkeyPatch, home: Home
 ) -> None:
     os.unlink(vectors_path(home, query_encoder.SPACE))
     with_memories("forget", "words")

@@ -20,7 +20,7 @@ from subcog_hooks.store.decision import BELOW, INJECTED, INTENT, SPOKE, Candidat
 from subcog_hooks.store.metrics import BUCKETS, Histogram
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run, wide
+from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.cli.decided import TOOL, candidate, decided, keep
 from tests.conftest import Maker
 from tests.hook.conftest import follow
@@ -245,7 +245,7 @@ def test_it_counts_prompts_memories_and_times_of_each_event(subcog: Run) -> None
 
 @pytest.mark.usefixtures("with_decisions")
 @pytest.mark.parametrize("columns", [45, 60, 100])
-def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
     wide(monkeypatch, columns)
     rows = [" ".join(re.sub(r"\x1b\[[0-9;]*m", "", line).split()) for line in subcog("stats").out.splitlines()]
     lines = " █▆" if columns >= MIN_SPARKLINE_COLUMNS else ""
@@ -353,7 +353,7 @@ def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
 
 
 @pytest.mark.usefixtures("with_decisions")
-def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("subcog_hooks.cli.commands.prefer_utf8", lambda: None)
     monkeypatch.setattr(terminal, "has_blocks", False)
     out = subcog("stats").out

@@ -22,7 +22,7 @@ from subcog_hooks.store.decision import Candidate
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run, wide
+from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 from tests.conftest import Maker
 
@@ -68,7 +68,7 @@ def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
     assert sum("  relevance 0." in line and "needed" in line for line in lines) == MAX_EXPLAINED
 
 
-def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     terms = [(name, 1.0, 0.1) for name in NAMES]
     keep(home, decided("d1", candidates=[outcomes.Candidate("m1", "decisions", 0.7, 0.7, outcomes.INJECTED, terms=terms)]))
     for columns in (160, 80):
@@ -90,7 +90,7 @@ def test_what_was_given_before_names_the_decision_that_gave_it(subcog: Run, home
 
 
 @pytest.mark.usefixtures("spoken")
-def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     wide(monkeypatch)
     rows = [" ".join(line.split()) for line in subcog("why").out.splitlines()]
     assert "relevance to 0.25 id namespace ranks outcome memory" in rows
@@ -99,7 +99,7 @@ def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch:
 
 @pytest.mark.usefixtures("spoken")
 @pytest.mark.parametrize("columns", [20, 40, 80])
-def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
     wide(monkeypatch, columns)
     out = subcog("why").out
     assert max(map(len, out.splitlines())) <= columns
@@ -109,7 +109,7 @@ def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("spoken")
-def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     out = subcog("why").out
     assert "\x1b" not in out
@@ -118,7 +118,7 @@ def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypat
 
 
 @pytest.mark.usefixtures("spoken")
-def test_on_a_terminal_green_adds_and_red_takes_away(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_green_adds_and_red_takes_away(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     wide(monkeypatch)
     monkeypatch.setattr(terminal.out, "no_color", False)
     monkeypatch.setattr(terminal.out, "_color_system", ColorSystem.STANDARD)

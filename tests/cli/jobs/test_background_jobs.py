@@ -20,6 +20,7 @@ from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from tests.cli.conftest import MonkeyPatch
 
 START_S = 1_000_000.0
 IDLE = MachineStatus(None, 0.2, 2)
@@ -220,7 +221,7 @@ def test_own_work_is_subtracted_from_the_load() -> None:
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError("/sys/class/power_supply"), ValueError("of a driver")])
-def test_jobs_run_where_battery_and_load_are_unknown(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_jobs_run_where_battery_and_load_are_unknown(monkeypatch: MonkeyPatch, error: Exception) -> None:
     def fail() -> None:
         raise error
 
