@@ -276,15 +276,8 @@ def test_a_damaged_store_exports_what_can_be_read(subcog: Run, home: Home) -> No
 
 def test_a_projects_url_is_taken_apart_on_the_way_in(subcog: Run) -> None:
     token = "ghp_" + "a1B2" * 9
-    subcog(
-        "import",
-        write(
-            [
-                {"id": "a", "content": "x", "project": f"https://u:{token}@github.com/Acme/Shop.git"},
-                '{"id": "b", "content": "y", "project": "a\\ud800"}',
-            ]
-        ),
-    )
+    row = {"id": "a", "content": "x", "project": f"https://u:{token}@github.com/Acme/Shop.git"}
+    subcog("import", write([row, '{"id": "b", "content": "y", "project": "a\\ud800"}']))
     assert token not in subcog("export").out
     assert subcog("show", "a", "--json").json["project"] == "github.com/acme/shop"
 

@@ -116,13 +116,8 @@ def test_a_setting_changes_what_comes_out(subcog: Run, home: Home, servers: tupl
     assert after[case.shows] != before[case.shows]
 
 
-AT_REST = {
-    "llm.at_rest",
-    "llm.client",
-    "llm.calls_a_day",
-    "llm.enrich",
-    "llm.learn",
-}  # settings of background jobs, tested in tests/e2e/test_enrich.py, tests/cli/test_learn_by_model.py
+# Settings of background jobs are tested in tests/e2e/test_enrich.py and tests/cli/test_learn_by_model.py.
+AT_REST = {"llm.at_rest", "llm.client", "llm.calls_a_day", "llm.enrich", "llm.learn"}
 
 
 def test_every_setting_is_in_the_table() -> None:

@@ -107,17 +107,8 @@ def test_what_was_changed_in_between_may_be_why_it_works(sessions: Path, between
 @pytest.mark.parametrize(
     "printed",
     [
-        *(
-            "Exit code ",
-            "Exit code  \n",
-            "Exit code x",
-            "Exit code 99999999",
-            "Exit code 143\nCommand timed out after 1s",
-            "Exit code 130",
-            "Error: nothing",
-            "This command requires approval",
-            "",
-        ),
+        *("Exit code ", "Exit code  \n", "Exit code x", "Exit code 99999999", "Exit code 143\nCommand timed out after 1s"),
+        *("Exit code 130", "Error: nothing", "This command requires approval", ""),
         "The user doesn't want to proceed with this tool use. The tool use was rejected.",
     ],
 )

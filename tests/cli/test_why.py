@@ -273,13 +273,7 @@ def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home
 
 
 def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
-    keep(
-        home,
-        decided("1ab", at_ms=NOW + 1),
-        decided("1ac", at_ms=NOW + 2),
-        decided("1a", at_ms=NOW + 3),
-        decided("2b", at_ms=NOW + 4),
-    )
+    keep(home, *(decided(id_, at_ms=NOW + number) for number, id_ in enumerate(("1ab", "1ac", "1a", "2b"), 1)))
     for name, id_ in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
         assert subcog("why", name, "--json").json["id"] == id_
     done = subcog("why", "1")
