@@ -26,7 +26,7 @@ from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.conftest import Maker
 
-pytestmark = pytest.mark.usefixtures("hooks_are_over")
+pytestmark = pytest.mark.usefixtures("hooks_are_over", "store")
 posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 ROOT = Path(__file__).parents[2]
 MINUTE_MS = 60_000
@@ -121,7 +121,6 @@ class Work:
         return self._act(breath)
 
 
-@pytest.mark.usefixtures("store")
 def test_one_process_goes_on_until_nothing_is_due(home: Home) -> None:
     work = Work(3)
     background_jobs.run_due_jobs(home, [work.job])
@@ -132,7 +131,6 @@ def test_one_process_goes_on_until_nothing_is_due(home: Home) -> None:
     assert work.runs == 0
 
 
-@pytest.mark.usefixtures("store")
 def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     last = Work(0)
     seen: list[bool] = []
@@ -147,7 +145,6 @@ def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     assert (seen, last.runs) == ([True], 1)
 
 
-@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
     ("error", "message"),
     [(ConfigError("the folder is gone"), "the folder is gone"), (KeyError("x"), "an internal error: KeyError")],
@@ -165,7 +162,6 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exceptio
     assert background_jobs.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
 
 
-@pytest.mark.usefixtures("store")
 def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> None:
     work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
@@ -176,7 +172,6 @@ def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> No
     assert background_jobs.find_due(home, [work.job]) == [work.job]
 
 
-@pytest.mark.usefixtures("store")
 def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> None:
     work = Work(5, every_s=3_600.0)
     background_jobs.run_due_jobs(home, [work.job])
@@ -186,7 +181,6 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
     assert job_record.is_due(home, now_ms() + 61 * MINUTE_MS)
 
 
-@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("in_the_way", ["at-rest.json", "at-rest.json.new"])
 def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home, in_the_way: str) -> None:
     os.mkdir(os.path.join(home.root, in_the_way))
@@ -196,7 +190,6 @@ def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home, in_the_way: s
 
 
 @posix
-@pytest.mark.usefixtures("store")
 def test_a_pipe_as_record_or_lock_blocks_nobody(home: Home) -> None:
     code = (
         "import sys\nfrom subcog_hooks.store.lock import is_held\nfrom subcog_hooks.core.paths import Home\n"
@@ -226,7 +219,6 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     assert job_record.is_due(home, now_ms() + 11 * MINUTE_MS)
 
 
-@pytest.mark.usefixtures("store")
 def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
     def die(_: JobPace) -> str:
         raise KeyboardInterrupt  # ends the process as a signal does: nothing more is noted

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -287,6 +288,14 @@ def test_without_a_state_it_is_one_line_and_no_file_is_made(subcog: Run, home: H
         assert (done.code, done.out) == (1, "")
         assert done.err == "subcog: the hook has not decided anything yet; `subcog doctor` says whether it is registered\n"
     assert not os.path.exists(home.root)
+
+
+def test_without_memories_a_mark_makes_nothing(subcog: Run, home: Home) -> None:
+    keep(home, decided("z", outcomes.BELOW, prompt=PROMPT))
+    for more in ((), ("--undo",)):
+        done = subcog("why", "--bad", "keys", *more)
+        assert (done.code, done.err) == (1, "subcog: no memory has the id keys; nothing has been remembered yet\n")
+    assert not Path(home.memories_db).exists()
 
 
 def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> None:

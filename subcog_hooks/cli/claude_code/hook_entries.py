@@ -239,10 +239,8 @@ def _events(text: str) -> dict[str, object]:
 
 def _groups(text: str, event: str) -> list[Member]:
     hooks = find_member(text, start_of(text), "hooks")
-    if hooks is None or not isinstance(hooks.value, dict):
-        return []
-    array = find_member(text, hooks.value_start, event)
-    return parse_members(text, array.value_start) if array is not None and isinstance(array.value, list) else []
+    array = find_member(text, hooks.value_start, event) if hooks and isinstance(hooks.value, dict) else None
+    return parse_members(text, array.value_start) if array and isinstance(array.value, list) else []
 
 
 def _hooks_of(group: object) -> list[dict[str, object]]:
