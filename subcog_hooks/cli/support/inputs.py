@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-import typer
-
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import UsageError
@@ -66,7 +64,9 @@ def whole_lines() -> Iterator[None]:
 def next_key() -> str:
     """Return the next key, "" for a key that is no character. Raises KeyboardInterrupt at the end of input."""
     if sys.platform == "win32":
-        return typer.getchar()
+        from typer import getchar  # loading it takes longer than a search
+
+        return getchar()
     while not _is_pressed_within(CHECK_S):  # A Ctrl-C just before a wait does not end it: it is seen between two.
         pass
     pressed = os.read(sys.stdin.fileno(), 1)

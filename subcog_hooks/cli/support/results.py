@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.segment import SegmentLines
-from rich.table import Table
-from rich.text import Text
-
 from subcog_hooks.capture.jsonl import format_time
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.deadline import Deadline
@@ -27,7 +21,11 @@ from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.sanitise import cut
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # A script's search prints without rich.
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
     from subcog_hooks.cli.support.model_rank import ModelRanking
 
 WIDE = 100  # columns that a table with the text needs
@@ -40,6 +38,10 @@ def memories_view(
 
     max_chars: length limit of a text in the table; below a line, three lines of it. confidence: one text for each memory.
     """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1
     table = plain_table(is_wide=True)
@@ -81,6 +83,8 @@ def plain_table(*, is_wide: bool = False) -> Table:
 
     Its columns fold long texts (`overflow="fold"`); `no_wrap` is for short columns.
     """
+    from rich.table import Table
+
     return Table(box=None, pad_edge=False, expand=is_wide, header_style=DIM)
 
 
@@ -96,6 +100,8 @@ def figures_table(figures: Sequence[tuple[str, str]]) -> Table:
 
 def first_screen(view: RenderableType) -> RenderableType:
     """Return the lines of `view` that fit the terminal, so that they can be erased before they scroll away."""
+    from rich.segment import SegmentLines
+
     lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
     return SegmentLines(lines, new_lines=True)
 
@@ -127,6 +133,8 @@ def answer_view(answer: Answer) -> RenderableType:
 
 
 def _confidence_text(answer: Answer, hit: Hit) -> Text:
+    from rich.text import Text
+
     label = answer.confidence_of(hit)
     return Text(f"{label.replace('_', ' ')} {hit.relevance:.2f}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
 
@@ -159,6 +167,10 @@ def settings_table(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
 
     rows: each with its value and the value's source, "" for the default.
     """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
     table = plain_table()
     for column in ("setting", "value", "from", "allowed", "meaning"):
         table.add_column(column, no_wrap=column == "setting", overflow="fold")
