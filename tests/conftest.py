@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call, detached, end_events, prompt_recall
+from subcog_hooks.hook import call, detached, end_events, recall_sources
 from subcog_hooks.store.memory import IdMaker, Memory
 from subcog_hooks.store.store import Store
 
@@ -73,7 +73,7 @@ def usual_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 def closed() -> Iterator[None]:
     """A hook leaves its files open, as its process ends; here a thousand hooks run in one."""
     yield
-    for left in (prompt_recall._left_open, call._left_open, end_events._left_open):
+    for left in (recall_sources._left_open, call._left_open, end_events._left_open):
         for opened in left:
             opened.close()
         left.clear()

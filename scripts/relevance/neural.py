@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import prompt, prompt_recall, second_look, second_look_start
+from subcog_hooks.hook import prompt, recall_sources, second_look, second_look_start
 from subcog_hooks.hook.call import close_left_open, open_call
 from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.recall import relevance
@@ -54,7 +54,7 @@ def cases(folder: Path, part: str, home: Home, kept: Path) -> Iterator[tuple[lis
                 others = sum(adds for name, _, adds in one.hit.terms if name not in WITH_NEURAL_QUERY)
                 yield [known.get(name, 0.0) for name in WITH_NEURAL_QUERY], others, one.hit.memory.id in row["relevant"]
         close_left_open()
-        prompt_recall.close_left_open()
+        recall_sources.close_left_open()
     queries.save()
 
 

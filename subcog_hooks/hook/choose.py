@@ -155,6 +155,29 @@ def choose_pointers(
         possible[hit.memory.id].outcome = POINTED
 
 
+def point_at_first(
+    candidates: Sequence[Hit],
+    judgements: Sequence[Judgement],
+    seen: AbstractSet[str],
+    distinct: Callable[[Sequence[Hit]], Sequence[Hit]],
+) -> list[Judgement]:
+    """Return a judgement on each candidate: a line points at the first that nobody has seen, and that repeats none told.
+
+    seen: ids that the session has been given or pointed at.
+    """
+    told = [judgement.hit for judgement in judgements if judgement.outcome == INJECTED]
+    judged_ids = {judgement.hit.memory.id for judgement in judgements}
+    further = [Judgement(hit, BELOW) for hit in candidates if hit.memory.id not in judged_ids]
+    for judgement in further:
+        hit = judgement.hit
+        if hit.memory.id in seen:
+            judgement.outcome = GIVEN
+        elif hit.marked > 0.0 and hit in distinct([*told, hit]):
+            judgement.outcome = POINTED
+            break
+    return further
+
+
 def rejection_reason(hit: Hit, given: AbstractSet[str], threshold: Threshold) -> str:
     if hit.marked <= 0.0 and hit.probability >= threshold.usual:
         return BAD

@@ -85,7 +85,11 @@ def _outcome_of_block(block: RenderedBlock, offer: Offer, judgements: Sequence[J
 
 def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
     """Return the ids of the session's earlier lines, if the offer may have lines. Raises StoreError."""
-    return sessions.find_pointed(call.state, call.session) if offer.pointer_bar and call.session else set()
+    return (
+        sessions.find_pointed(call.state, call.session)
+        if (offer.pointer_bar or offer.line_candidates) and call.session
+        else set()
+    )
 
 
 def _units_left(call: HookCall, *, is_brief: bool) -> int:

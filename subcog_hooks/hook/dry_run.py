@@ -7,7 +7,7 @@ import os
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, EXIT_STORE, SubcogError
 from subcog_hooks.core.homes import find_home
-from subcog_hooks.hook import deliver, prompt_recall, record
+from subcog_hooks.hook import deliver, recall_sources, record
 from subcog_hooks.hook.call import HookCall, close_left_open, open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt import decide_prompt
@@ -78,7 +78,7 @@ def decide_dry(
         return record.decision_of_prompt(reading, verdict)
     finally:  # This process may go on with a hundred more prompts.
         close_left_open()
-        prompt_recall.close_left_open()
+        recall_sources.close_left_open()
 
 
 STDIN = "-"  # This prompt stands for standard input.

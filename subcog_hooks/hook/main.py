@@ -24,6 +24,7 @@ BUDGETS_MS = {
     "UserPromptSubmit": (200.0, 1_000.0),
     "SessionStart": (200.0, 1_000.0),
     "PreToolUse": (100.0, 500.0),
+    "PostToolUseFailure": (100.0, 500.0),
     "Stop": (50.0, 500.0),
     "PreCompact": (50.0, 500.0),
     "SessionEnd": (50.0, 500.0),
@@ -118,10 +119,20 @@ def _handle_payload(output: Output) -> None:
         from subcog_hooks.hook import prompt as hook_prompt  # Other events do not pay for its imports.
 
         hook_prompt.respond(payload, home, output.write, deadline)
-    elif event == "PreToolUse":
+    else:
+        _answer_event(event, payload, home, output, deadline)
+
+
+def _answer_event(event: str, payload: dict[str, object], home: Home, output: Output, deadline: Deadline) -> None:
+    """Answer any event but a prompt. Each loads its own modules alone."""
+    if event == "PreToolUse":
         from subcog_hooks.hook import tool
 
         tool.respond(payload, home, output.write, deadline)
+    elif event == "PostToolUseFailure":
+        from subcog_hooks.hook import tool_failure
+
+        tool_failure.respond(payload, home, output.write, deadline)
     elif event == "SessionStart":
         from subcog_hooks.hook import session
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 PROMPT_EVENT = "UserPromptSubmit"
 TOOL_EVENT = "PreToolUse"
+FAILURE_EVENT = "PostToolUseFailure"
 START_EVENT = "SessionStart"
 MAX_SESSION = 200  # characters of a session id
 TRIAL = "doctor-"  # The session ids of `subcog doctor` begin with it; a client's ids are UUIDs.

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
-from subcog_hooks.core.errors import StoreError, SubcogError
-from subcog_hooks.embed import query_encoder
-from subcog_hooks.hook import choose
+from subcog_hooks.core.errors import StoreError
+from subcog_hooks.hook import choose, recall_sources
 from subcog_hooks.hook.prompt_reading import SETTLE_MS
 from subcog_hooks.hook.verdict import Offer, Verdict, bars_from_settings
 from subcog_hooks.intent.kinds import GENERAL, NONE
 from subcog_hooks.recall import pipeline, tuning
-from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall import words as recall_words
-from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.decision import INTENT, LLM, RECALL
 from subcog_hooks.store.index import IndexUnusable, LexicalIndex
-from subcog_hooks.store.memory import is_loaded_by_client
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.store.vector_file import ExtensionMissing, vectors_path
-from subcog_hooks.store.vector_reader import VectorReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,22 +22,14 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.prompt_reading import PromptReading
     from subcog_hooks.intent.detector import Examined
+    from subcog_hooks.recall.candidates import Sources
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.settings.loading import Settings
 
-VECTORS_WAIT_MS = 20.0  # Recall works by words where another process has locked the vectors longer.
 AGAIN_MS = 30.0  # With this time left recall runs once more, with an LLM's topics.
 RECALL_MS = 300.0  # Recall may need this work time on a busy machine; with less, only cues bring memories.
 AFTERWARDS_MS = 200.0  # This work time is left when recall gives up vectors, so that word hits are handed over.
 VETO = "the LLM is sure that memories would not help"
-
-_left_open: list[VectorReader | query_encoder.StaticEncoder] = []  # Closing costs a millisecond, and the process ends anyway.
-
-
-def close_left_open() -> None:
-    """Close the files that searches in this process have left open, where the process goes on."""
-    while _left_open:
-        _left_open.pop().close()
 
 
 def decide_by_recall(reading: PromptReading) -> Verdict:
@@ -58,7 +42,7 @@ def decide_by_recall(reading: PromptReading) -> Verdict:
     if reading.cue_matches and call.deadline.work_left_ms() < RECALL_MS:
         return decide_by_cues(reading, "triggers and conditions alone: no time was left to search")
     try:
-        sources = _open_sources(call)
+        sources = recall_sources.open_sources(call)
         answer = _recall_prompt(reading, sources)
     except IndexUnusable as error:
         if not reading.cue_matches:
@@ -152,7 +136,7 @@ def _offer_hits(
     settings = call.settings
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
     pipeline.weigh_for_prompt(hits, intent, position, numbers)
-    discount_absent(hits, call)
+    recall_sources.discount_absent(hits, call)
     is_small = index is not None and _is_small_scope(index, hits, call, numbers.small // choose.SMALL_SHARE)
     return Offer(
         pipeline.sort_by_relevance(hits),
@@ -182,18 +166,6 @@ def _is_small_scope(index: LexicalIndex, hits: Sequence[Hit], call: HookCall, sm
     if not any(hit.relevance >= bar for hit in hits):
         return False
     return recall_words.count_memories(index, Filter(audiences=call.eligible.audiences)) < small
-
-
-def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:
-    """Discount the hits about missing files, and mark the hits that the client has loaded."""
-    if any(hit.memory.paths for hit in hits):
-        from subcog_hooks.hook import absent_files  # .2 ms, and few memories have paths.
-
-        absent_files.discount_gone_files(hits, call.here)
-    if any(is_loaded_by_client(hit.memory.source) for hit in hits):
-        from subcog_hooks.hook import absent_files  # Few memories are the client's own.
-
-        absent_files.mark_loaded(hits, call)
 
 
 def _recall_prompt(reading: PromptReading, sources: Sources, new: Sequence[str] = ()) -> Answer:
@@ -234,23 +206,3 @@ def _word_rarity(sources: Sources) -> Callable[[str], float | None]:
     from subcog_hooks.recall import words as recall_words  # Only the topics of an LLM need rarities.
 
     return recall_words.rarity_in_index(sources.index)
-
-
-def _open_sources(call: HookCall) -> Sources:
-    """Open the index, the store and the vectors. Recall works without vectors; `doctor` reports why."""
-    numbers = tuning.tuning_from_settings(call.settings)
-    index = LexicalIndex.open(call.home)
-    store = call.store
-    if numbers.alpha == 0.0 or not os.path.exists(vectors_path(call.home, query_encoder.SPACE)):
-        return Sources(index, store, None, numbers)
-    try:
-        encoder = query_encoder.StaticEncoder.open()
-        _left_open.append(encoder)
-        vectors = VectorReader.reader(call.home, query_encoder.SPACE, encoder.dimension, VECTORS_WAIT_MS)
-    except ExtensionMissing:
-        return Sources(index, store, None, numbers)
-    except SubcogError as error:
-        call.log(f"recall by words alone: {error}")
-        return Sources(index, store, None, numbers)
-    _left_open.append(vectors)
-    return Sources(index, store, recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encoder.encode)), numbers)

@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import ConfigError, ProviderError, StoreBusy, Subc
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook import choose, detached, prompt_recall
+from subcog_hooks.hook import choose, detached, recall_sources
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.record import candidates
@@ -277,7 +277,7 @@ def judge_look(task: Task, call: HookCall, hits: Sequence[Hit], numbers: tuning.
     settings = call.settings
     pipeline.weigh_for_prompt(hits, Intent(task.type, task.confidence), task.position, numbers)
     neural_relevance.reweigh_hits(hits)
-    prompt_recall.discount_absent(hits, call)
+    recall_sources.discount_absent(hits, call)
     ordered = pipeline.sort_by_relevance(hits)
     threshold = look_threshold(task, call)
     ranking = rank_hits(task.search_text, [hit for hit in ordered if _is_new(hit, call)], call)

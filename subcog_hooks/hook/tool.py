@@ -6,10 +6,11 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.cues.conditions import READING, TOOLS
+from subcog_hooks.hook import tool_recall
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import TOOL_EVENT, session_of, text_of
 from subcog_hooks.hook.tool_cues import CueSearch
-from subcog_hooks.hook.tool_target import ToolTarget, read_target
+from subcog_hooks.hook.tool_target import ToolTarget, read_target, replaced_text
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.decision import REPEATED, SPENT
 from subcog_hooks.store.memory import now_ms
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.second_look_answer import LateAnswer
+    from subcog_hooks.recall.hits import Hit
     from subcog_hooks.store.memory import Memory
 
 MAX_MEMORIES = 3  # memories at one call
@@ -54,13 +56,21 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         return
     tool = text_of(payload, "tool_name")
     tool_input = payload.get("tool_input")
-    target = read_target(tool, tool_input if isinstance(tool_input, dict) else {}, call)
+    if not isinstance(tool_input, dict):
+        tool_input = {}
+    target = read_target(tool, tool_input, call)
     search = CueSearch(target, call)
     channels = search.run_channels()
     if search.note:
         call.log(search.note)
     late = _find_late_answer(call, target.file if tool == READING else "")
-    if late is None and not any(memory.id not in search.given for memories in channels.values() for memory in memories):
+    told: Mapping[str, Sequence[Memory]] = channels
+    lines: Sequence[Hit] = ()
+    need = ""
+    if float(settings["surfacing.maybe_relevance"]):
+        need = tool_recall.need_of_call(tool, tool_input, target, replaced_text(tool_input))
+        told, lines = tool_recall.divide_memories(need, channels, search, call)
+    if late is None and not lines and not search.has_news(told):
         _note_silent_call(call, tool, target, channels)
         return  # Most calls end here: no memory is about their target, or the session has been given it.
     from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
@@ -74,8 +84,9 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         int(settings["surfacing.max_characters"]),
         {"tool": tool},
     )
-    verdict = offer_exact(call, ExactMatches(channels, search.note), terms, tool)
+    verdict = offer_exact(call, ExactMatches(told, search.note), terms, tool)
     assert verdict.offer is not None
+    verdict.offer.point_at_first_of(lines, need or target.file)
     if late is not None:
         verdict.offer = late.add_to(verdict.offer, terms.max_memories)
     deliver(call, TOOL_EVENT, verdict, write)

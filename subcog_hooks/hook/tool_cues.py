@@ -7,7 +7,7 @@ from subcog_hooks.recall.hits import ACTION, MENTION, PATH, PATTERN, STATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.tool_target import ToolTarget
@@ -25,18 +25,23 @@ MAX_MATCHES = 30  # memories with matching globs that are loaded
 class CueSearch:
     """The search for live memories about the target, by channel, the most urgent first.
 
-    given: ids of memories that the session has been given; note: the part that was left undone, "" for none.
+    eligible: the test for memories that may come; given: ids that the session has been given; note: the part that was left
+    undone, "" for none.
     """
 
-    __slots__ = ("_call", "_eligible", "_target", "given", "note")
+    __slots__ = ("_call", "_target", "eligible", "given", "note")
 
     def __init__(self, target: ToolTarget, call: HookCall) -> None:
         self._target = target
         self._call = call
         # A memory of the project at hand may mean a file outside of any project, as /etc/hosts is.
-        self._eligible = call.eligible_to(target.owner or call.here)
-        self.given = self._eligible.given
+        self.eligible = call.eligible_to(target.owner or call.here)
+        self.given = self.eligible.given
         self.note = ""
+
+    def has_news(self, channels: Mapping[str, Sequence[Memory]]) -> bool:
+        """Return whether a channel has a memory that is new to the session."""
+        return any(memory.id not in self.given for memories in channels.values() for memory in memories)
 
     def run_channels(self) -> dict[str, list[Memory]]:
         """Return the memories of each channel that can have some. Raises StoreError."""
@@ -52,9 +57,9 @@ class CueSearch:
             from subcog_hooks.recall import exact  # Few stores have cues.
 
             if has_triggers and target.text:
-                channels[PATTERN], self.note = exact.match_triggers(target.text, store, self._eligible, call.deadline)
+                channels[PATTERN], self.note = exact.match_triggers(target.text, store, self.eligible, call.deadline)
             if has_conditions:
-                channels[STATE], note = exact.match_conditions(call.facts(), store, self._eligible, naming=("tool", "file"))
+                channels[STATE], note = exact.match_conditions(call.facts(), store, self.eligible, naming=("tool", "file"))
                 self.note = "; ".join(filter(None, (self.note, note)))
         if target.names:
             channels[MENTION] = self._match_mentions()
@@ -71,7 +76,7 @@ class CueSearch:
         inside = target.file.rpartition("/")[2] if globs.is_absolute(target.file) else target.file
         closeness: dict[int, int] = {}
         certain: set[int] = set()
-        for seq, glob in self._call.store.globs(keys, self._eligible.audiences, self._eligible.now_ms):
+        for seq, glob in self._call.store.globs(keys, self.eligible.audiences, self.eligible.now_ms):
             is_whole = globs.is_absolute(glob)
             if globs.matches(globs.expand_home(glob), target.absolute if is_whole else inside):
                 closeness[seq] = max(closeness.get(seq, 0), sum(sign not in "*?[]{}," for sign in glob))
@@ -83,7 +88,7 @@ class CueSearch:
     def _match_mentions(self) -> list[Memory]:
         """Return the memories that name the target, if they are few: by its longest name first, then the newest."""
         target = self._target
-        naming = self._call.store.mentioning(target.names, self._eligible.audiences, MAX_NAMING + 1, self._eligible.now_ms)
+        naming = self._call.store.mentioning(target.names, self.eligible.audiences, MAX_NAMING + 1, self.eligible.now_ms)
         few = {name: naming[name] for name in target.names if len(naming.get(name, ())) in range(1, MAX_NAMING + 1)}
         seqs = list(dict.fromkeys([seq for few_seqs in few.values() for seq in few_seqs]))
         certain = seqs if target.owner or not target.file else few.get(target.names[0], ())
@@ -94,7 +99,7 @@ class CueSearch:
         new_identifiers = self._target.new_identifiers
         if not new_identifiers:
             return []
-        audiences, now = self._eligible.audiences, self._eligible.now_ms
+        audiences, now = self.eligible.audiences, self.eligible.now_ms
         naming = self._call.store.mentioning(new_identifiers, audiences, MAX_NAMING_WRITTEN + 1, now)
         names_of: dict[int, int] = {}
         for seqs in naming.values():
@@ -114,7 +119,7 @@ class CueSearch:
         A session with ENOUGH_RULES of them, its brief included, gets only a rule that shares a word besides the action.
         """
         target = self._target
-        naming = self._call.store.mentioning(target.actions, self._eligible.audiences, MAX_RULES, self._eligible.now_ms)
+        naming = self._call.store.mentioning(target.actions, self.eligible.audiences, MAX_RULES, self.eligible.now_ms)
         seqs = list(dict.fromkeys([seq for action in target.actions for seq in naming.get(action, ())]))
         rules = self._eligible_memories(seqs, seqs if target.owner or not target.file else ())
         new = [memory for memory in rules if memory.id not in self.given]
@@ -140,5 +145,5 @@ class CueSearch:
         return [
             memory
             for memory in map(memories.get, seqs)
-            if memory and (memory.scope != "project" or memory.seq in certain) and self._eligible.allows(memory)
+            if memory and (memory.scope != "project" or memory.seq in certain) and self.eligible.allows(memory)
         ]

@@ -76,7 +76,7 @@ def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> 
 
         done = actions.actions_of_call(tool, text, file)
         if tool in actions.EDITING:
-            new_identifiers = mentions.names_in_edit(text, _old_text(tool_input))
+            new_identifiers = mentions.names_in_edit(text, replaced_text(tool_input))
     return ToolTarget(owner, absolute, file, names, text, new_identifiers, done)
 
 
@@ -104,7 +104,7 @@ def _new_text(tool_input: Mapping[str, object]) -> str:
     return "\n".join(parts)[:MAX_NEW_TEXT]
 
 
-def _old_text(tool_input: Mapping[str, object]) -> str:
+def replaced_text(tool_input: Mapping[str, object]) -> str:
     """Return the text that an edit replaces, as far as the tool's input has it."""
     edits = tool_input.get("edits")
     parts = [tool_input, *filter(lambda edit: isinstance(edit, dict), edits if isinstance(edits, list) else ())]

@@ -34,6 +34,7 @@ class Offer:
         "hits",
         "is_brief",
         "is_enough",
+        "line_candidates",
         "max_lines",
         "max_memories",
         "max_units",
@@ -77,7 +78,12 @@ class Offer:
         self.pointer_bar = pointer_bar
         self.max_lines = max_lines
         self.prompt = prompt
+        self.line_candidates: Sequence[Hit] = ()
         self.when_given: Callable[[Sequence[str]], None] | None = None
+
+    def point_at_first_of(self, hits: Sequence[Hit], prompt: str) -> None:
+        """Let a line point at the first of these further hits that the session has not seen. prompt: its gist is near to it."""
+        self.line_candidates, self.prompt = hits, prompt
 
     def judge(self, given: AbstractSet[str], pointed: AbstractSet[str] = frozenset()) -> list[Judgement]:
         """Return each hit with its outcome.
@@ -93,6 +99,8 @@ class Offer:
         ]
         if self.pointer_bar:
             choose.choose_pointers(judgements, pointed, self.pointer_bar, self.max_lines, self.distinct)
+        if self.line_candidates:
+            judgements += choose.point_at_first(self.line_candidates, judgements, given | pointed, self.distinct)
         return judgements
 
     def silence_reason(self, judgements: Sequence[Judgement]) -> str:

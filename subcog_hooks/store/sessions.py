@@ -177,6 +177,7 @@ def forget_topics(state: State, session: str) -> None:
 
 
 MAX_ENTRIES = 10_000  # given memories, of all sessions: some months
+MAX_CALL_LINES = 5  # lines beside a session's tool calls
 MAX_POINTERS = 10_000  # memories that lines pointed at
 
 
@@ -225,6 +226,13 @@ def record_pointed(state: State, session: str, memories: Sequence[str], now_ms: 
         state.run("INSERT OR REPLACE INTO pointers VALUES (?, ?, ?, ?, NULL)", (session, memory, now_ms, decision))
     oldest = "SELECT at FROM pointers ORDER BY at DESC LIMIT 1 OFFSET ?"
     state.run(f"DELETE FROM pointers WHERE at < ({oldest})", (MAX_POINTERS - 1,))  # noqa: S608 - constant text
+
+
+def has_room_for_line(state: State, session: str) -> bool:
+    """Return whether a session may get another line beside a tool call."""
+    events = "SELECT id FROM decisions WHERE event IN ('PreToolUse', 'PostToolUseFailure')"
+    rows = state.run(f"SELECT count(*) FROM pointers WHERE session = ? AND decision IN ({events})", (session,))  # noqa: S608
+    return int(rows[0][0] or 0) < MAX_CALL_LINES
 
 
 def note_opened(state: State, session: str, memories: Sequence[str], now_ms: int) -> list[str]:

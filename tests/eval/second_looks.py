@@ -32,7 +32,7 @@ from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import detached, prompt_recall, second_look, second_look_start, tool
+from subcog_hooks.hook import detached, recall_sources, second_look, second_look_start, tool
 from subcog_hooks.hook import prompt as hook_prompt
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.call import HookCall, close_left_open
@@ -129,7 +129,7 @@ class Player:
     @staticmethod
     def _close() -> None:
         close_left_open()
-        prompt_recall.close_left_open()
+        recall_sources.close_left_open()
 
 
 # ---- gate and real ---------------------------------------------------------------------------------------------------------

@@ -32,9 +32,10 @@ def configure(home: Home, text: str) -> None:
 
 
 def printed_ids(outputs: list[bytes]) -> list[str]:
-    """Return the ids of the printed memories, in order. A hook prints once or not at all."""
+    """Return the ids of the printed memories and lines, in order. A hook prints once or not at all."""
     assert len(outputs) <= 1
     if not outputs:
         return []
     context = json.loads(outputs[0])["hookSpecificOutput"]["additionalContext"]
-    return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+    heads = [line[1:].split("]")[0].split() for line in context.splitlines()[1:-1]]
+    return [head[1] if head[0] == "maybe" else head[2].rstrip(",") for head in heads]

@@ -210,14 +210,15 @@ def test_a_start_with_no_job_due_starts_no_process(home: Home) -> None:
 
 
 @pytest.mark.usefixtures("oauth_memory")
-def test_an_unknown_file_loads_no_search() -> None:
-    done = run(edit("/srv/a.py", "x"))
+def test_an_unknown_file_that_is_read_loads_no_search() -> None:
+    done = run({**edit("/srv/a.py", ""), "tool_name": "Read"})
     assert done.out == b""
     assert_within("tool call", done)
     assert not SEARCH & done.modules
 
 
-def test_only_the_words_of_a_trigger_load_re2(store: Store, make: Maker) -> None:
+def test_only_the_words_of_a_trigger_load_re2(home: Home, store: Store, make: Maker) -> None:
+    Path(home.config).write_text("[surfacing]\nmaybe_relevance = 0\n")  # With lines, an edit is searched.
     store.add([make("Freeze first.", triggers=("deploy(ing)? to prod",), when={"permission_mode": {"not": "plan"}})])
     for asked in (edit("/srv/a.py", "x"), payload("ok")):
         done = run(asked)

@@ -10,7 +10,7 @@ from itertools import dropwhile
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import NoDecision, UsageError
-from subcog_hooks.hook.payload import PROMPT_EVENT, START_EVENT, TOOL_EVENT
+from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store import recorded_decisions
 from subcog_hooks.store.decision import Candidate, Decision
@@ -49,7 +49,12 @@ _SILENT = {  # reasons; `sentence` adds numbers to some
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
 }
-EVENT_NAMES = {TOOL_EVENT: "a tool's call", START_EVENT: "a session's start", LOOK_EVENT: "a second look"}  # without a prompt
+EVENT_NAMES = {
+    TOOL_EVENT: "a tool's call",
+    FAILURE_EVENT: "a failed tool call",
+    START_EVENT: "a session's start",
+    LOOK_EVENT: "a second look",
+}  # events without a prompt
 
 
 @contextmanager
