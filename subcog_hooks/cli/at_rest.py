@@ -1,18 +1,11 @@
 """`subcog at-rest`: the process that does the background jobs. `jobs.job_list` has the list."""
 
-import typer
-
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.jobs.job_list import JOBS
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook.session import BACKGROUND_COMMAND
-
-
-def register(app: typer.Typer) -> None:
-    app.command(name=BACKGROUND_COMMAND, hidden=True)(run_background_jobs)
 
 
 def run_background_jobs() -> None:

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import audit_view, auditing
@@ -23,36 +24,18 @@ from subcog_hooks.store.store_reader import Filter, audiences_of
 AGAINST_STORE, AGAINST_PROPOSALS = "store", "learned"
 
 
-class TypedTurns(NamedTuple):
-    """The turns that the person typed, each once, the oldest first. damaged: unreadable rows."""
-
-    turns: Sequence[TypedTurn]
-    damaged: int
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(audit)
-
-
 def audit(
     transcripts: Annotated[
-        str | None,
-        typer.Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, and no list of prompts."),
+        str | None, Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, and no list of prompts.")
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")
-    ] = None,
+    since: Annotated[str | None, Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")] = None,
     learned: Annotated[
         bool,
-        typer.Option(
-            "--learned", help="Replay against the proposals that `learn` would have made by then, not against the store."
-        ),
+        Option("--learned", help="Replay against the proposals that `learn` would have made by then, not against the store."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    html: Annotated[
-        str | None, typer.Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")
-    ] = None,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Replay your past prompts, and show the memories that the hook would have added, their number and their cost.
 
@@ -72,17 +55,13 @@ def audit(
     recent_files = [file for file in all_files if file.latest >= since_ms]
     history_file = transcript_files.history_path(claude_notes.config_folder()) if transcripts is None else ""
     _announce_sources(all_files if learned else recent_files, transcripts or sessions.clients_folder(), history_file)
-    typed_turns = _read_typed_turns(recent_files, history_file, since_ms)
-    if not typed_turns.turns:
+    turns, damaged = _read_typed_turns(recent_files, history_file, since_ms)
+    if not turns:
         terminal.say("nothing was typed in these sessions")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    result = (
-        _replay_against_proposals(typed_turns.turns, all_files, left_out)
-        if learned
-        else _replay_against_store(typed_turns.turns, left_out)
-    )
-    if typed_turns.damaged:
-        terminal.say(f"{pluralize(typed_turns.damaged, 'row')} cannot be read, and were skipped")
+    result = _replay_against_proposals(turns, all_files, left_out) if learned else _replay_against_store(turns, left_out)
+    if damaged:
+        terminal.say(f"{pluralize(damaged, 'row')} cannot be read, and were skipped")
     if result.left_out:
         terminal.say(f"left out {pluralize(result.left_out, 'prompt')}, by {sessions.LEFT_OUT}")
     if html is not None:
@@ -105,8 +84,8 @@ def _announce_sources(files: Sequence[TranscriptFile], folder: str, history_file
         )
 
 
-def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_ms: int) -> TypedTurns:
-    """Return the turns typed at `since_ms` or later. A turn that forks of a session share comes once."""
+def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_ms: int) -> tuple[list[TypedTurn], int]:
+    """Return the turns typed at `since_ms` or later, the oldest first, each once for all forks; and the number of bad rows."""
     turns: dict[tuple[object, str], TypedTurn] = {}
     damaged = 0
     with progress.track_items("reading", sum(file.size for file in files)) as advance:
@@ -135,13 +114,11 @@ def _read_typed_turns(files: Sequence[TranscriptFile], history_file: str, since_
         else:
             typed += transcript_files.drop_read_prompts(rows, typed)
             damaged += damaged_rows
-    return TypedTurns(
-        sorted((turn for turn in typed if turn.at_ms >= since_ms), key=lambda turn: (turn.at_ms, turn.offset)), damaged
-    )
+    recent = [turn for turn in typed if turn.at_ms >= since_ms]
+    return sorted(recent, key=lambda turn: (turn.at_ms, turn.offset)), damaged
 
 
 def _replay_against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -> Audit:
-    """Replay prompts against the memories of today. Raises StoreError."""
     places = SessionFolders(left_out)
     with context.reading() as store:
         if store is not None:
@@ -152,7 +129,6 @@ def _replay_against_store(turns: Sequence[TypedTurn], left_out: Sequence[str]) -
 
 
 def _replay_against_proposals(turns: Sequence[TypedTurn], files: Sequence[TranscriptFile], left_out: Sequence[str]) -> Audit:
-    """Replay prompts against the proposals of `learn` at that time, as if all were kept. Raises StoreError."""
     places = SessionFolders(left_out)
     options = sessions.options_of_settings(None, dry_run=True)
     with progress.track_items("learning", sum(file.size for file in files)) as advance:

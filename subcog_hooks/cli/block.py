@@ -4,21 +4,16 @@ import os
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND
 from subcog_hooks.hook import dry_run
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(block)
-
-
 def block(
-    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The prompt; - reads it from standard input.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, with the memories and their relevance.")
-    ] = False,
+    prompt: Annotated[str, Argument(metavar="PROMPT", help="The prompt; - reads it from standard input.")],
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object, with the memories and their relevance.")] = False,
 ) -> None:
     """Print the text that the hook would give an agent with a prompt, as fast as the hook. Nothing is recorded or counted.
 

@@ -1,12 +1,14 @@
 """`subcog brief`: the brief of a session that begins here, with its scores. Nothing is stored or counted."""
 
 import os
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Group
 from rich.text import Text
+from typer import Option
 
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
@@ -28,18 +30,12 @@ MAX_NEXT = 5  # memories shown that have no room in the brief
 PREVIEW_CHARACTERS = 80  # of each memory
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(brief)
-
-
 def brief(
-    folder: Annotated[
-        Path | None, typer.Option("--cwd", metavar="DIR", help="Where the session begins; without it, here.")
-    ] = None,
+    folder: Annotated[Path | None, Option("--cwd", metavar="DIR", help="Where the session begins; without it, here.")] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the score of each memory, and the memories that come next.")
+        bool, Option("--explain", help="Show the score of each memory, and the memories that come next.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show the memories that a session here would begin with. The exit code is 1 when there are none.
 
@@ -56,17 +52,14 @@ def brief(
     settings = loading.load(home, here.root if here else None)
     for fault in (*settings.problems, *settings.ignored):
         terminal.say(fault)
-    state = State.open(home, STATE_WAIT_MS, terminal.say)
-    try:
+    with closing(State.open(home, STATE_WAIT_MS, terminal.say)) as state, ExitStack() as cleanup:
+        cleanup.callback(close_left_open)
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
         call = HookCall(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
         if why := hook_session.silence_reason(call):
             terminal.say(f"none of it is given now: {why}")
         delivery = hook_session.preview_start(call)
         scored = list(briefs.rank_scores(briefs.score_memories(call))) if explain or as_json else []
-    finally:
-        close_left_open()
-        state.close()
     next_items = [item for item in scored if item.memory.id not in delivery.ids][:MAX_NEXT]
     if as_json:
         terminal.json(

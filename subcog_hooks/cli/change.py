@@ -1,9 +1,11 @@
 """`subcog edit`, `forget`, `supersede`, `promote` and `demote`."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
@@ -20,27 +22,23 @@ from subcog_hooks.store.memory import AGENT, PENDING, STATUSES, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_VERSIONS = 100_000  # versions of other memories that are searched
+ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
 
-
-def register(app: typer.Typer) -> None:
-    app.command()(edit)
-    app.command()(forget)
-    app.command()(supersede)
-    _register_moves(app)
+_Ids = Annotated[
+    list[str], Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids)
+]
+_AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 
 def edit(
-    id_: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of the memory, or its beginning.", autocompletion=completion.ids)
-    ],
-    content: Annotated[str | None, typer.Option("--content", metavar="TEXT", help="The new text.")] = None,
+    id_: Annotated[str, Argument(metavar="ID", help="The id of the memory, or its beginning.", autocompletion=completion.ids)],
+    content: Annotated[str | None, Option("--content", metavar="TEXT", help="The new text.")] = None,
     namespace: Annotated[
-        str | None,
-        typer.Option("--namespace", "-s", metavar="NAME", help="The new namespace.", autocompletion=completion.namespaces),
+        str | None, Option("--namespace", "-s", metavar="NAME", help="The new namespace.", autocompletion=completion.namespaces)
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--tag",
             "-t",
             metavar="TAG",
@@ -49,40 +47,33 @@ def edit(
         ),
     ] = None,
     keyword: Annotated[
-        list[str] | None, typer.Option("--keyword", metavar="WORD", help="A keyword. They replace all old ones, as with --tag.")
+        list[str] | None, Option("--keyword", metavar="WORD", help="A keyword. They replace all old ones, as with --tag.")
     ] = None,
     trigger: Annotated[
-        list[str] | None,
-        typer.Option("--trigger", metavar="REGEX", help="A trigger. They replace all old ones, as with --tag."),
+        list[str] | None, Option("--trigger", metavar="REGEX", help="A trigger. They replace all old ones, as with --tag.")
     ] = None,
     path: Annotated[
-        list[str] | None,
-        typer.Option("--path", metavar="GLOB", help="A glob of files. They replace all old ones, as with --tag."),
+        list[str] | None, Option("--path", metavar="GLOB", help="A glob of files. They replace all old ones, as with --tag.")
     ] = None,
     question: Annotated[
         list[str] | None,
-        typer.Option(
-            "--question", metavar="TEXT", help="A question that it answers. They replace all old ones, as with --tag."
-        ),
+        Option("--question", metavar="TEXT", help="A question that it answers. They replace all old ones, as with --tag."),
     ] = None,
-    no_questions: Annotated[bool, typer.Option("--no-questions", help="Take all of its questions away.")] = False,
+    no_questions: Annotated[bool, Option("--no-questions", help="Take all of its questions away.")] = False,
     when: Annotated[
-        list[str] | None,
-        typer.Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag."),
+        list[str] | None, Option("--when", metavar="CONDITION", help="A condition. They replace all old ones, as with --tag.")
     ] = None,
     standing: Annotated[
-        bool | None, typer.Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
+        bool | None, Option("--standing/--no-standing", help="Say that it holds in every session, or that it does not.")
     ] = None,
-    priority: Annotated[
-        int | None, typer.Option("--priority", metavar="NUMBER", min=0, max=100, help="The new priority.")
-    ] = None,
+    priority: Annotated[int | None, Option("--priority", metavar="NUMBER", min=0, max=100, help="The new priority.")] = None,
     trust: Annotated[
         str | None,
-        typer.Option("--trust", metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more."),
+        Option("--trust", metavar="user", help="Vouch for it yourself, so that it may have a priority of 90 or more."),
     ] = None,
     status: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--status",
             metavar="STATUS",
             help="The new status: " + ", ".join(STATUSES) + ".",
@@ -91,18 +82,18 @@ def edit(
     ] = None,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="Move it to this project; `here` is the project of this folder.",
             autocompletion=completion.projects,
         ),
     ] = None,
-    user: Annotated[bool, typer.Option("--user", help="Make it count in all your projects.")] = False,
+    user: Annotated[bool, Option("--user", help="Make it count in all your projects.")] = False,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
+        str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
     ] = None,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: _AsUser = False,
 ) -> None:
     """Change a memory: by the options given, or in $EDITOR when there are none. An agent needs --as-user for
     the person's own memories.
@@ -146,15 +137,10 @@ def edit(
         if namespace:
             context.note_unknown_namespaces(store, [namespace], is_given=True)
         removed: list[Removed] = []
-        if changes:
+        with nullcontext(changes) if changes else Editor(before, author.origin(as_user=as_user)) as given:
             after = amend(
-                before, lambda stored: _lower_trust(stored, apply_changes(stored, changes), as_user=as_user), store, removed
+                before, lambda stored: _lower_trust(stored, apply_changes(stored, given), as_user=as_user), store, removed
             )
-        else:
-            with Editor(before, author.origin(as_user=as_user)) as edited:
-                after = amend(
-                    before, lambda stored: _lower_trust(stored, apply_changes(stored, edited), as_user=as_user), store, removed
-                )
         if after is None:
             terminal.say("nothing changed")
             return
@@ -168,13 +154,11 @@ def edit(
 
 
 def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
-    """Return the memory with the trust of its new text: a text by an agent has an agent's trust."""
     is_agents = author.is_agent() and not as_user and after.content_hash != before.content_hash
     return after.with_changes(trust=AGENT) if is_agents else after
 
 
 def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
-    """Return the values of a repeatable option: None without the option, none for one empty text."""
     return None if values is None else () if values == [""] else tuple(values)
 
 
@@ -187,23 +171,18 @@ def _owner_fields(project: str | None, *, user: bool) -> dict[str, object]:
 
 
 def forget(
-    ids: Annotated[
-        list[str],
-        typer.Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
-    ],
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Erase the text from the disk too. It cannot be brought back.")
-    ] = False,
+    ids: _Ids,
+    purge: Annotated[bool, Option("--purge", help="Erase the text from the disk too. It cannot be brought back.")] = False,
     everywhere: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--everywhere",
             help="Purge it here, on the team's server and, when they next synchronise, on colleagues' machines that have it "
             "from there.",
         ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Purge several memories without a question.")] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Purge several memories without a question.")] = False,
+    as_user: _AsUser = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
     You are asked before several are purged. An agent needs --as-user for the person's own memories.
@@ -211,7 +190,7 @@ def forget(
     Example: subcog forget 1m7x59 1m7x60
     """
     with context.writing() as store:
-        memories = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
+        memories = context.find_memories(store, ids)
         lost_versions: list[Memory] = []
         if everywhere:
             from subcog_hooks.cli.team import sharing  # it loads psycopg
@@ -245,7 +224,6 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
 
 
 def _confirm_purge(memories: list[Memory]) -> None:
-    """Ask whether all these memories may go. Raises UsageError if nobody can be asked, typer.Exit after a no."""
     if not terminal.interactive:
         raise UsageError(
             f"{len(memories)} memories would be purged, which cannot be undone", "give --yes, or purge them one by one"
@@ -259,12 +237,10 @@ def _confirm_purge(memories: list[Memory]) -> None:
 
 def supersede(
     old: Annotated[
-        str, typer.Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
+        str, Argument(metavar="OLD", help="The id of the memory that is no longer true.", autocompletion=completion.ids)
     ],
-    new: Annotated[
-        str, typer.Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)
-    ],
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    new: Annotated[str, Argument(metavar="NEW", help="The id of the memory that replaces it.", autocompletion=completion.ids)],
+    as_user: _AsUser = False,
 ) -> None:
     """Replace one memory by another. The old one stays in the store, but the agent is no longer given it.
     An agent needs --as-user where the person wrote the old one.
@@ -289,20 +265,6 @@ def supersede(
     embedding.start_background_jobs()
 
 
-ALL_PROJECTS: Mapping[str, object] = {"scope": "user", "project": None, "branch": None}
-
-_Ids = Annotated[
-    list[str],
-    typer.Argument(metavar="ID...", help="The ids of the memories, or their beginnings.", autocompletion=completion.ids),
-]
-_AsUser = Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)]
-
-
-def _register_moves(app: typer.Typer) -> None:
-    app.command()(promote)
-    app.command()(demote)
-
-
 def promote(ids: _Ids, as_user: _AsUser = False) -> None:
     """Move memories of a project to you: from now on they count in all your projects. An agent needs --as-user for
     the person's own memories.
@@ -316,9 +278,7 @@ def demote(
     ids: _Ids,
     project: Annotated[
         str,
-        typer.Option(
-            "--project", metavar="NAME", help="The project; without it, this folder's.", autocompletion=completion.projects
-        ),
+        Option("--project", metavar="NAME", help="The project; without it, this folder's.", autocompletion=completion.projects),
     ] = author.HERE,
     as_user: _AsUser = False,
 ) -> None:
@@ -332,7 +292,7 @@ def demote(
 
 def _move_memories(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None:
     with context.writing() as store:
-        memories = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
+        memories = context.find_memories(store, ids)
         author.require_consent(memories, as_user=as_user)
         for memory in memories:
             author.require_storing_rights(memory, as_user=as_user)
@@ -351,7 +311,6 @@ def _move_memories(ids: list[str], owner: Mapping[str, object], *, as_user: bool
 
 
 def _warn_after_move(memory: Memory, store: Store) -> None:
-    """Name globs that now match files in all projects, and similar memories that are there already."""
     if memory.paths and memory.project is None:
         terminal.say(f"it still comes at {', '.join(map(safe, memory.paths))}, now in every project")
     for near in similar_to(memory, store):

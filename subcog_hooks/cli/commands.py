@@ -8,6 +8,7 @@ import sys
 from typing import Annotated, NamedTuple
 
 import typer
+from typer import Option
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.support import context
@@ -18,14 +19,17 @@ from subcog_hooks.redaction.masking import mask_secrets
 
 
 class Command(NamedTuple):
-    """A command. module: its module below `cli`; summary: the first sentence of its help, "" for a hidden command."""
+    """A command. module: below `cli`; function: or group in it; summary: first sentence of the help, "" for a hidden one."""
 
     module: str
+    function: str
     summary: str
 
 
-COMMANDS = {name: Command(module, summary.removeprefix("-")) for name, module, summary in read_rows(__file__, "commands.tsv")}
-
+COMMANDS = {
+    name: Command(module, function, summary.removeprefix("-"))
+    for name, module, function, summary in read_rows(__file__, "commands.tsv")
+}
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
 COMPLETION_VARIABLE = "_SUBCOG_COMPLETE"  # click derives this variable from the name; the shell sets it for completion
@@ -39,11 +43,9 @@ def _print_version(wanted: bool) -> None:
 
 
 def _accept_common_options(
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print the result only, no remarks.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when a command fails.")] = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
-    ] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print the result only, no remarks.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show the traceback when a command fails.")] = False,
+    version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Take the options of every command, so that typer lists them; `run_command_line` has acted on them before."""
 
@@ -60,12 +62,22 @@ def build_app(command: str = "") -> typer.Typer:
     )
     app.callback()(_accept_common_options)
     if command in COMMANDS:
-        importlib.import_module(f"subcog_hooks.cli.{COMMANDS[command].module}").register(app)
+        add_command(app, command)
         set_summaries(app)
     else:
-        for name, (_, summary) in COMMANDS.items():
+        for name, (_, _, summary) in COMMANDS.items():
             app.command(name, short_help=summary, hidden=not summary)(_accept_common_options)
     return app
+
+
+def add_command(app: typer.Typer, name: str) -> None:
+    """Import the module of a command, and add the command to an application."""
+    module, function, summary = COMMANDS[name]
+    command = getattr(importlib.import_module(f"subcog_hooks.cli.{module}"), function)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        app.command(name, hidden=not summary)(command)
 
 
 def set_summaries(app: typer.Typer) -> None:
@@ -104,7 +116,6 @@ def run_command_line() -> None:
 
 
 def _call_command(arguments: list[str]) -> int:
-    """Run the command that the arguments name, and return its exit code. Raises the command's own errors."""
     try:
         app = build_app(_command_name(arguments))
         gc.enable()  # `__main__` has switched it off while modules are loaded
@@ -132,7 +143,6 @@ def _split_common_options(arguments: list[str]) -> tuple[list[str], set[str]]:
 
 
 def _report_usage_error(message: str, arguments: list[str]) -> None:
-    """Print typer's error, or the help of a group that was called without a command."""
     if message.startswith("Usage:"):
         terminal.result(message)
         return

@@ -6,6 +6,7 @@ from typing import Annotated
 import tomlkit
 import typer
 from tomlkit.exceptions import TOMLKitError
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import author, completion, context
@@ -32,9 +33,10 @@ commands = typer.Typer(
     no_args_is_help=True,
 )
 
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(commands, name="config")
+_Setting = Annotated[
+    str,
+    Argument(metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings),
+]
 
 
 @commands.command()
@@ -47,14 +49,7 @@ def path() -> None:
 
 
 @commands.command()
-def get(
-    key: Annotated[
-        str,
-        typer.Argument(
-            metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings
-        ),
-    ],
-) -> None:
+def get(key: _Setting) -> None:
     """Print the value of one setting as it counts in this folder.
 
     Example: subcog config get surfacing.min_relevance
@@ -82,22 +77,17 @@ def list_() -> None:
 
 @commands.command(name="set")
 def set_(
-    key: Annotated[
-        str,
-        typer.Argument(
-            metavar="SETTING", help="The setting, for instance surfacing.max_memories.", autocompletion=completion.settings
-        ),
-    ],
+    key: _Setting,
     value: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="VALUE",
             help="The new value; `default` removes the setting from the file.",
             autocompletion=completion.values,
         ),
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Change one setting. For surfacing.min_relevance it says how many of the last prompts would have got memories.
 
@@ -153,7 +143,6 @@ def _forget_prompts() -> None:
 
 
 def _forget_learned_questions() -> None:
-    """Remove the questions that memories learned from prompts without the person's word."""
     from subcog_hooks.cli.proposals import teaching  # it loads recall
 
     if not os.path.exists(context.home().state_db):
@@ -164,7 +153,6 @@ def _forget_learned_questions() -> None:
 
 
 def _preview_threshold(min_relevance: float) -> None:
-    """Say how often the hook would have spoken to the last prompts with this threshold."""
     home = context.home()
     if not os.path.exists(home.state_db):
         return

@@ -6,10 +6,12 @@ import platform
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import registration
@@ -68,7 +70,6 @@ PROMPT_WORDS = 40  # words of the newest memory in the trial prompt
 RECALL_MS = 10_000.0  # nobody waits for a prompt here
 MAX_NEAREST = 3  # memories named when the hook is silent
 MAX_NAMED_IDS = 10  # named memories whose files are gone
-WAIT_MS = 2_000
 MAX_SECOND_LOOKS = 20  # latest second looks that are checked for failures
 USE_LLM_VARIABLE = "SUBCOG_SEARCH_INTENT_USE_LLM"
 _GOOD, _WARNING, _BAD = "ok", "note", "BAD"
@@ -100,20 +101,13 @@ class Findings:
         terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""))
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(doctor)
-
-
 def doctor(
-    prompt: Annotated[
-        str | None, typer.Option("--prompt", metavar="PROMPT", help="Show the hook's answer to this prompt.")
-    ] = None,
+    prompt: Annotated[str | None, Option("--prompt", metavar="PROMPT", help="Show the hook's answer to this prompt.")] = None,
     memories: Annotated[
-        bool,
-        typer.Option("--memories", help="Look at the memories instead, and name each that could be tidied up, with a command."),
+        bool, Option("--memories", help="Look at the memories instead, and name each that could be tidied up, with a command.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object for a report of a fault: no memories, no prompts.")
+        bool, Option("--json", help="Print one JSON object for a report of a fault: no memories, no prompts.")
     ] = False,
 ) -> None:
     """Check the store, the index, models, permissions, settings and the hook, and show the hook's answer to a prompt.
@@ -170,17 +164,9 @@ def doctor(
 
 
 def _print_report(findings: Findings) -> None:
-    """Print the findings with the versions of subcog, Python and the system."""
-    terminal.json(
-        {
-            "version": __version__,
-            "python": platform.python_version(),
-            "system": f"{platform.system()} {platform.machine()}",
-            "exit_code": findings.exit_code,
-            "findings": findings.rows,
-        },
-        indent=1,
-    )
+    system = f"{platform.system()} {platform.machine()}"
+    versions = {"version": __version__, "python": platform.python_version(), "system": system}
+    terminal.json({**versions, "exit_code": findings.exit_code, "findings": findings.rows}, indent=1)
 
 
 def _check_home(home: Home, findings: Findings) -> None:
@@ -201,7 +187,6 @@ def _check_home(home: Home, findings: Findings) -> None:
 
 
 def _check_leftovers(home: Home, findings: Findings) -> None:
-    """Name the copies of memories beside the store, and remove the leftovers of killed trials."""
     if removed := trial_folders.remove_abandoned(home):
         findings.note(f"{pluralize(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
     for folder, is_at_work in trial_folders.find_folders(home).items():
@@ -339,7 +324,6 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
 
 
 def _check_stale_files(store: Store, findings: Findings) -> None:
-    """Name the memories of this project whose globs match no file any more."""
     project = context.here()
     stale = stale_files.find_stale(store, project) if project else None
     if stale is None:
@@ -365,7 +349,7 @@ def _check_state(home: Home, findings: Findings) -> None:
         return
     aside: list[str] = []
     try:
-        state = State.open(home, WAIT_MS, aside.append)
+        state = State.open(home, context.STATE_WAIT_MS, aside.append)
         damaged = bool(state.problems())
         if not damaged:
             state.begin()  # a process that holds the lock keeps every hook silent
@@ -396,13 +380,9 @@ def _check_cut_offs(home: Home, findings: Findings) -> None:
     if not cut_off:
         return
     decisions: list[Decision] = []
-    if os.path.exists(home.state_db):
-        try:
-            state = State.open(home, WAIT_MS)
+    with suppress(StoreError), context.existing_state(home) as state:  # `_check_state` has reported it
+        if state:
             decisions = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS, since_ms=cut_off[-1].at_ms)
-            state.close()
-        except StoreError:
-            pass  # `_check_state` has reported it
     total = len(cut_off) + len(decisions)
     were = "was" if len(cut_off) == 1 else "were"
     findings.note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
@@ -456,7 +436,6 @@ def _check_llm(home: Home, settings: loading.Settings, findings: Findings) -> bo
 
 
 def _check_background_llm(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    """Show which LLM background jobs ask, the texts that it is sent, and today's number of calls."""
     try:
         provider = providers.background_provider(settings, home)
     except ConfigError as error:
@@ -474,7 +453,6 @@ def _check_background_llm(home: Home, settings: loading.Settings, findings: Find
 
 
 def _check_left_processes(findings: Findings) -> None:
-    """Name the processes that an LLM's command line client has started and left running."""
     from subcog_hooks.cli.jobs.machine import find_leftover_processes  # psutil takes 20 ms to load
 
     for process in find_leftover_processes():
@@ -483,13 +461,12 @@ def _check_left_processes(findings: Findings) -> None:
 
 
 def _check_second_looks(home: Home, settings: loading.Settings, findings: Findings) -> None:
-    if settings[SECOND_LOOK] == NEVER or not os.path.exists(home.state_db):
+    if settings[SECOND_LOOK] == NEVER:
         return
     try:
-        state = State.open(home, WAIT_MS)
-        looks = recorded_decisions.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT)
-        lost_count = second_looks.count_lost_looks(state, now_ms())
-        state.close()
+        with context.existing_state(home) as state:
+            looks = recorded_decisions.find_latest(state, MAX_SECOND_LOOKS, event=decision_log.LOOK_EVENT) if state else []
+            lost_count = second_looks.count_lost_looks(state, now_ms()) if state else 0
     except StoreError:
         return  # `_check_state` has reported it
     failed = [look for look in looks if look.outcome == FAILED]
@@ -500,33 +477,20 @@ def _check_second_looks(home: Home, settings: loading.Settings, findings: Findin
 
 
 def _count_calls_today(home: Home) -> int:
-    if not os.path.exists(home.state_db):
-        return 0
-    try:
-        state = State.open(home, WAIT_MS)
-        count = state_values.llm_calls_today(state, now_ms())
-        state.close()
-    except StoreError:
-        return 0
-    return count
+    with suppress(StoreError), context.existing_state(home) as state:
+        return state_values.llm_calls_today(state, now_ms()) if state else 0
+    return 0
 
 
 def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
     """Return the seconds until an LLM may be asked again; 0.0 if it may now, or if state.db is unreadable."""
-    if not os.path.exists(home.state_db):
-        return 0.0
-    try:
-        state = State.open(home, WAIT_MS)
-        until = breaker.open_until(state, provider.identity)
-        state.close()
-    except StoreError:
-        return 0.0
-    now = now_ms()
+    until, now = None, now_ms()
+    with suppress(StoreError), context.existing_state(home) as state:
+        until = breaker.open_until(state, provider.identity) if state else None
     return (until - now) / 1000 if until is not None and breaker.is_open(until, now) else 0.0
 
 
 def _check_registration(findings: Findings) -> list[str] | None:
-    """Show who runs the hook, and return the command in the user's own settings, None without one."""
     look = registration.inspect_registration()
     for remark in look.remarks:
         if remark.kind == registration.BAD:
@@ -539,7 +503,6 @@ def _check_registration(findings: Findings) -> list[str] | None:
 
 
 def _make_trial_prompt(store: Store) -> str | None:
-    """Return a question about the newest memory that may be given here."""
     project = context.here()
     newest = store.select(Filter(audiences=audiences_of(*project.names) if project else audiences_of()), 1)
     return f"What did we decide about this: {' '.join(newest[0].content.split()[:PROMPT_WORDS])}?" if newest else None
@@ -550,14 +513,8 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
 
     The payload is a line of JSON on stdin. No LLM is asked: a check sends nothing anywhere.
     """
-    payload = {
-        "session_id": f"{TRIAL}{time.time_ns()}",
-        "transcript_path": "",
-        "cwd": os.getcwd(),
-        "permission_mode": "default",
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": prompt,
-    }
+    session = {"session_id": f"{TRIAL}{time.time_ns()}", "transcript_path": "", "cwd": os.getcwd()}
+    payload = {**session, "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": prompt}
     started = time.perf_counter()
     try:
         completed = subprocess.run(
@@ -586,7 +543,6 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
 
 
 def _explain_silence(home: Home, prompt: str) -> None:
-    """Print why the hook is silent on a prompt, with the nearest memories."""
     project = context.here()
     if not context.has_store(home):
         terminal.say("reason: there are no memories")

@@ -1,9 +1,10 @@
 """`subcog enrich`: a language model of the user's choice writes the questions that memories answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment, enrichment_questions
@@ -32,27 +33,23 @@ from subcog_hooks.store.suggestions import CONFLICT
 DEFAULT_LIMIT = 40  # memories: five calls
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(enrich)
-
-
 def enrich(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[ID]...",
             help="The memories; without any, memories without questions, the newest first.",
             autocompletion=completion.ids,
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="The largest number of memories.")
+        int, Option("--limit", "-n", metavar="NUMBER", min=1, max=10_000, help="The largest number of memories.")
     ] = DEFAULT_LIMIT,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask, show the questions, and store nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Ask, show the questions, and store nothing.")] = False,
     conflicts: Annotated[
-        bool, typer.Option("--conflicts", help="Ask instead which memories contradict others that are near to them.")
+        bool, Option("--conflicts", help="Ask instead which memories contradict others that are near to them.")
     ] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Let a language model write the questions that memories answer, so that prompts in other words find them.
 
@@ -70,15 +67,16 @@ def enrich(
         raise ProviderError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
     with enrichment.open_state() as state:
         if conflicts:
-            _ask_for_conflicts(_find_named_or_newest(ids or [], limit), provider, state, dry_run=dry_run)
+            memories = _find_memories(ids, limit, lambda store: store.select(Filter(), limit))
+            _ask_for_conflicts(memories, provider, state, dry_run=dry_run)
         else:
-            _ask_for_questions(_find_memories(ids or [], limit, state), provider, state, dry_run=dry_run)
+            memories = _find_memories(ids, limit, lambda store: enrichment.find_without_questions(store, state, limit))
+            _ask_for_questions(memories, provider, state, dry_run=dry_run)
     if not dry_run:
         embedding.start_background_jobs()
 
 
 def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: State, *, dry_run: bool) -> None:
-    """Ask for questions, and store the valid ones. Raises ProviderError, StoreError, Exit without a memory."""
     batches = enrichment.batches_of(memories)
     count = sum(map(len, batches))
     if count < len(memories):
@@ -141,40 +139,28 @@ def _print_conflict(pair: Pair) -> None:
     terminal.result("   contradict each other")
 
 
-def _find_named_or_newest(ids: Sequence[str], limit: int) -> list[Memory]:
-    """Return the memories with these ids; without ids, the newest. Raises NoMemory, UsageError."""
-    with context.reading() as store:
-        if store is None:
-            return []
-        return _find_named(ids, store)[:limit] if ids else store.select(Filter(), limit)
-
-
 def _announce_calls(provider: Provider, subject: str, calls: int) -> None:
     model = f"{safe(provider.name)} ({safe(provider.model)})"
     terminal.say(f"{model} is sent the texts of {subject}, in {pluralize(calls, 'call')}")
 
 
 def _may_ask(calls: CallBudget) -> bool:
-    """Count one more call if today's limit allows it. Return whether it does; say so if not."""
     is_allowed = calls.take(FULL_PACE)
     if not is_allowed:
         terminal.say(f"the {calls.daily_limit} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
     return is_allowed
 
 
-def _find_memories(ids: Sequence[str], limit: int, state: State) -> list[Memory]:
+def _find_memories(ids: Sequence[str] | None, limit: int, find_others: Callable[[Store], list[Memory]]) -> list[Memory]:
     with context.reading() as store:
         if store is None:
             return []
-        return _find_named(ids, store)[:limit] if ids else enrichment.find_without_questions(store, state, limit)
-
-
-def _find_named(ids: Sequence[str], store: Store) -> list[Memory]:
-    """Return the memories with these ids, each once. Raises NoMemory, UsageError."""
-    named = list({memory.id: memory for memory in (context.find_memory(store, id_) for id_ in ids)}.values())
+        if not ids:
+            return find_others(store)
+        named = context.find_memories(store, ids)
     if inactive := [memory for memory in named if not memory.is_live(now_ms())]:
         raise UsageError(f"{inactive[0].id} is {inactive[0].status}, so nothing brings it", "name others")
-    return named
+    return named[:limit]
 
 
 def _print_checked(checked: CheckedSuggestions) -> None:

@@ -6,9 +6,9 @@ from math import log2
 from statistics import fmean
 from typing import Annotated, NamedTuple
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
+from typer import Argument, Option
 
 from subcog_hooks.cli.support import context, inputs, searching
 from subcog_hooks.cli.support.output import DIM, pluralize, safe, terminal
@@ -90,21 +90,17 @@ class JudgedQuery(NamedTuple):
     project: str = ""
 
 
-def register(app: typer.Typer) -> None:
-    app.command("eval")(evaluate)
-
-
 def evaluate(
     file: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FILE",
             help=f"Your queries as JSONL, or - for standard input. A line is {LINE_FORMAT}; "
             "without a project all are searched.",
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="Search as the hook does, without the neural model.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    fast: Annotated[bool, Option("--fast", help="Search as the hook does, without the neural model.")] = False,
 ) -> None:
     """Measure how well your own queries find your own memories, and try other shares of meaning (`fusion.alpha`).
 
@@ -134,7 +130,6 @@ def evaluate(
 
 
 def _read_queries(source: str) -> list[JudgedQuery]:
-    """Read the queries of a file. Raises UsageError that names the first invalid line, or an empty file."""
     rows = []
     for number, row in inputs.read_objects(source, LINE_FORMAT):
         query = _parse_query(row)
@@ -147,7 +142,6 @@ def _read_queries(source: str) -> list[JudgedQuery]:
 
 
 def _parse_query(row: Mapping[str, object]) -> JudgedQuery | None:
-    """Return the query of a line, None for an invalid line."""
     query, ids, project = row.get("query"), row.get("ids"), row.get("project") or ""
     if not isinstance(query, str) or not query.strip() or not isinstance(ids, list) or not isinstance(project, str):
         return None
@@ -193,7 +187,6 @@ def _compute_means(rankings: Sequence[Sequence[str]], rows: Sequence[JudgedQuery
 
 
 def _sweep_alphas(rows: Sequence[JudgedQuery], opened: Sources, settings: Settings) -> dict[float, Mean]:
-    """Return the mean nDCG at each value of fusion.alpha."""
     values_by_alpha: dict[float, list[float]] = {alpha: [] for alpha in ALPHAS}
     original = opened.tuning.alpha
     for row in rows:  # the outer loop, so that each query is embedded once

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from subcog_hooks.cli import commands
 from subcog_hooks.cli.support import completion, help_texts
@@ -13,14 +13,10 @@ CODE_THEME = "ansi_dark"  # the terminal's own colours, on the terminal's own ba
 STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
 
 
-def register(app: typer.Typer) -> None:
-    app.command("help")(explain_topic)
-
-
 def explain_topic(
     topic: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="TOPIC", help="The topic to explain; without it, list the topics.", autocompletion=completion.topic_names
         ),
     ] = None,

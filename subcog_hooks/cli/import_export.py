@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, TextIO
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
@@ -27,22 +28,14 @@ MAX_HIDDEN = 20  # documents
 MAX_TITLE = 120  # characters
 
 
-def register(app: typer.Typer) -> None:
-    app.command(name="import")(import_)
-    app.command()(export)
-    app.command()(reindex)
-
-
 def import_(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="SOURCE", help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."
-        ),
+        Argument(metavar="SOURCE", help="A .jsonl file, - (standard input), a Markdown file, or a folder such as docs/adr."),
     ] = None,
     origin: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from",
             metavar="NAME",
             help=f"Import the notes of another program: {', '.join(catalogue.SOURCE_NAMES)}. `list` shows the notes that "
@@ -50,21 +43,19 @@ def import_(
         ),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="With --from git: only commits since then, as 2025-01-01.")
+        str | None, Option("--since", metavar="DATE", help="With --from git: only commits since then, as 2025-01-01.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
+        bool, Option("--replace", help="Overwrite memories of the same id, and imported sections that you have edited.")
     ] = False,
     trust: Annotated[
         str,
-        typer.Option(
-            "--trust", metavar="WHO", help="Give `user` if you vouch for the file: then its trust and priorities are kept."
-        ),
+        Option("--trust", metavar="WHO", help="Give `user` if you vouch for the file: then its trust and priorities are kept."),
     ] = "import",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the memories that would come, and import nothing.")] = False,
-    user: Annotated[bool, typer.Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the memories that would come, and import nothing.")] = False,
+    user: Annotated[bool, Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
+    wait: Annotated[bool, Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Import memories from JSONL, from Markdown, or from another program (--from).
 
@@ -84,23 +75,21 @@ def import_(
     if reading is None:
         here = context.here()
         importing.check_source(source or "", here.root if here else None)
-    if dry_run:
-        with context.reading() as store:
-            report = (
-                import_from.import_source(reading, store, options) if reading else _import_source(source or "", store, options)
-            )
-            if reading:
+    with ExitStack() as opened:
+        store = opened.enter_context(context.reading() if dry_run else context.writing())
+        if store and not dry_run:
+            opened.enter_context(_report_interruption(store))
+        if reading is None:
+            report = _import_source(source or "", store, options)
+        else:
+            report = import_from.import_source(reading, store, options)
+            if dry_run:
                 import_from.print_location(origin or "", source)
-                import_from.print_reading(reading, store, dry_run=True)
-    else:
-        with context.writing() as store, _report_interruption(store):
-            report = (
-                import_from.import_source(reading, store, options) if reading else _import_source(source or "", store, options)
-            )
-            if reading:
-                import_from.print_reading(reading, store, dry_run=False)
-            if changed := report.added + report.replaced + report.archived:
-                _index_memories(store, changed)
+            import_from.print_reading(reading, store, dry_run=dry_run)
+        changed = report.added + report.replaced + report.archived
+        if store and changed and not dry_run:
+            with progress.track_items("indexing", 2 * changed) as advance:
+                context.update_index_and_vectors(store, advance)
     _print_report(report, dry_run=dry_run)
     if options.waits and report.added + report.replaced:
         terminal.say("an agent imported that: it waits for `subcog review`")
@@ -124,7 +113,6 @@ def _check_options(source: str | None, origin: str | None, since: str | None, tr
 
 
 def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bool, as_user: bool) -> ImportOptions:
-    """Return the options of an import. Raises UsageError if an agent may not use them."""
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
@@ -143,7 +131,6 @@ def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bo
 
 @contextmanager
 def _report_interruption(store: Store) -> Iterator[None]:
-    """Say how many new memories are stored after Ctrl-C, and raise typer.Exit."""
     count_before = sum(store.counts().values())
     try:
         yield
@@ -156,11 +143,6 @@ def _report_interruption(store: Store) -> Iterator[None]:
 def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
     with progress.track_items("reading", importing.count_lines(source)) as advance:
         return importing.import_path(source, store, options, advance)
-
-
-def _index_memories(store: Store, count: int) -> None:
-    with progress.track_items("indexing", 2 * count) as advance:
-        context.update_index_and_vectors(store, advance)
 
 
 def _embed_memories(*, wait: bool) -> None:
@@ -200,7 +182,6 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
 
 
 def _report_hidden(report: ImportReport, *, dry_run: bool) -> None:
-    """Name the documents that call themselves superseded or rejected. Their memories are stored but not given."""
     hidden = sorted(report.hidden.items())
     for file, (title, status) in hidden[:MAX_HIDDEN]:
         remark = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words"
@@ -212,7 +193,6 @@ def _report_hidden(report: ImportReport, *, dry_run: bool) -> None:
 
 
 def _owners_text(report: ImportReport) -> str:
-    """Return the owners of the added memories, largest first, such as `for all your projects: 3`."""
     names = {"user": "for all your projects", "org": "for the organisation"}
     rest = len(report.owners) - MAX_OWNERS
     shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]
@@ -220,14 +200,14 @@ def _owners_text(report: ImportReport) -> str:
 
 
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
-    deleted: Annotated[bool, typer.Option("--deleted", help="Export the forgotten memories too.")] = False,
+    file: Annotated[str, Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
+    deleted: Annotated[bool, Option("--deleted", help="Export the forgotten memories too.")] = False,
     learned: Annotated[
-        bool, typer.Option("--learned", help="Export also the questions that were learned from your prompts (surfacing.learn).")
+        bool, Option("--learned", help="Export also the questions that were learned from your prompts (surfacing.learn).")
     ] = False,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="Export the memories of this project, for its repository; `here` is the project of this folder.",

@@ -6,6 +6,7 @@ import shutil
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks.cli.claude_code import claude_notes, hook_entries, registration, skills
 from subcog_hooks.cli.proposals import learning_runs
@@ -26,28 +27,22 @@ from subcog_hooks.settings.defaults import (
 
 AGENT_VARIABLE = "CLAUDECODE"  # the client sets it for its agent's commands; a repository can set their other variables
 
-
-def register(app: typer.Typer) -> None:
-    app.command()(init)
-    app.command()(uninstall)
+_User = Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")]
+_Project = Annotated[
+    bool, Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH.")
+]
+_Local = Annotated[bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")]
 
 
 def init(
-    user: Annotated[
-        bool, typer.Option("--user", help="Use your own settings, which count in every project (the default).")
-    ] = False,
-    project: Annotated[
-        bool,
-        typer.Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH."),
-    ] = False,
-    local: Annotated[
-        bool, typer.Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
-    ] = False,
+    user: _User = False,
+    project: _Project = False,
+    local: _Local = False,
     beside_plugin: Annotated[
-        bool, typer.Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
+        bool, Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
     ] = False,
-    no_skills: Annotated[bool, typer.Option("--no-skills", help="Register the hook alone, and bring no skills.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
+    no_skills: Annotated[bool, Option("--no-skills", help="Register the hook alone, and bring no skills.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Register the hook in Claude Code's settings, and show the change. The rest of the file stays as it is.
     On a terminal you are asked once whether sessions are to begin with a brief of your memories.
@@ -70,9 +65,7 @@ def init(
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
         )
         if not dry_run:
-            _ask_for_brief()
-            _ask_for_notes()
-            _ask_for_sessions()
+            _ask_about_settings()
         return
     before = registration.read_settings(path)
     command = ["subcog"] if project else registration.hook_command()  # a shared file names nobody's own folders
@@ -97,9 +90,7 @@ def init(
     if not no_skills:
         _write_skills(scope, dry_run=dry_run)
     if not dry_run:
-        _ask_for_brief()
-        _ask_for_notes()
-        _ask_for_sessions()
+        _ask_about_settings()
 
 
 def _warn_about_path() -> None:
@@ -108,17 +99,10 @@ def _warn_about_path() -> None:
 
 
 def uninstall(
-    user: Annotated[
-        bool, typer.Option("--user", help="Use your own settings, which count in every project (the default).")
-    ] = False,
-    project: Annotated[
-        bool,
-        typer.Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH."),
-    ] = False,
-    local: Annotated[
-        bool, typer.Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change without making it.")] = False,
+    user: _User = False,
+    project: _Project = False,
+    local: _Local = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
     """Take the hook out of Claude Code's settings. The file is then as it was before `init`, and the skills are gone.
     Your memories stay.
@@ -150,7 +134,6 @@ def uninstall(
 
 
 def _write_skills(scope: str, *, dry_run: bool) -> None:
-    """Write our skills into the client's folder beside these settings. Raises ConfigError, UsageError."""
     folder = registration.skills_folder(scope)
     if folder is None:
         return
@@ -195,14 +178,12 @@ def _find_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
 
 
 def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:
-    """Return the name of the settings that the options choose. Raises UsageError."""
     if sum((user, project, local)) > 1:
         raise UsageError("--user, --project and --local exclude each other", "give one of them")
     return registration.PROJECT if project else registration.LOCAL if local else registration.USER
 
 
 def _settings_file(scope: str) -> str:
-    """Return the path of these settings. Raises UsageError, also if it leads out of the repository."""
     files = registration.settings_files()
     if scope not in files:
         raise UsageError("this folder is in no repository", "go to the project, or use --user")
@@ -234,10 +215,18 @@ def _prepare_home() -> None:
         terminal.say(f"{home.root} lies in a repository, and so does your home folder: the hook will not use it")
 
 
+def _ask_about_settings() -> None:
+    """Ask, on a terminal, about each of these settings that is not set yet."""
+    for setting, ask in (
+        (BRIEF_CHARACTERS, _ask_for_brief),
+        (NOTES_SETTING, _ask_for_notes),
+        (SESSIONS_SETTING, _ask_for_sessions),
+    ):
+        if terminal.interactive and not context.settings().is_set(setting):
+            ask()
+
+
 def _ask_for_brief() -> None:
-    """Ask once, on a terminal, whether sessions begin with a brief."""
-    if not terminal.interactive or context.settings().is_set(BRIEF_CHARACTERS):
-        return
     from subcog_hooks.cli.config import write_setting  # it loads tomlkit
 
     max_characters = int(DEFAULTS[BRIEF_CHARACTERS])
@@ -251,9 +240,6 @@ def _ask_for_brief() -> None:
 
 
 def _ask_for_notes() -> None:
-    """Ask once, on a terminal, whether to import Claude Code's own notes, if there are any."""
-    if not terminal.interactive or context.settings().is_set(NOTES_SETTING):
-        return
     notes, projects, others = claude_notes.count_notes()
     if not notes and not others:
         return
@@ -275,9 +261,6 @@ def _ask_for_notes() -> None:
 
 
 def _ask_for_sessions() -> None:
-    """Ask once, on a terminal, whether to learn from sessions, if there are any."""
-    if not terminal.interactive or context.settings().is_set(SESSIONS_SETTING):
-        return
     files = learning_runs.find_all_transcripts(None)
     if not files:
         return

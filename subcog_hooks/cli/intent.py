@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions.lookup import bar_text
 from subcog_hooks.cli.support import context, inputs
@@ -29,21 +29,17 @@ INTENT_WAIT_MS = 200
 Rarity = Callable[[str], float | None]  # a word's rarity among the memories
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(intent)
-
-
 def intent(
     prompt: Annotated[
-        list[str] | None, typer.Argument(metavar="PROMPT", help="The prompt, or - to read it from standard input.")
+        list[str] | None, Argument(metavar="PROMPT", help="The prompt, or - to read it from standard input.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all details.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object with all details.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the words that counted, the LLM's answer, and the result of both.")
+        bool, Option("--explain", help="Show the words that counted, the LLM's answer, and the result of both.")
     ] = False,
     batch: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--batch",
             metavar="FILE",
             help='Read many prompts from a JSONL file, or - for standard input. A line is {"id", "prompt"}.',
@@ -78,7 +74,6 @@ def intent(
 
 @contextmanager
 def _open_sources() -> Iterator[tuple[State | None, Rarity | None]]:
-    """Yield the state, and the rarity of words in memories; None for a missing one. Creates no home."""
     home = context.home()
     state = None
     try:
@@ -190,7 +185,6 @@ def _explanation_rows(examined: Examined) -> list[RenderableType]:
 
 
 def _llm_summary(examined: Examined) -> str:
-    """Return the LLM's answer and its duration, or the reason for having none."""
     duration = "" if examined.llm_seconds is None else f" after {examined.llm_seconds * 1000:.0f} ms"
     reason = f": {safe(examined.llm_reason)}" if examined.llm_reason else ""
     if examined.answer is None:

@@ -1,9 +1,11 @@
 """`subcog learn`: memories from your own prompts, which wait for `subcog review`."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks.cli.proposals import asking, learning_runs
 from subcog_hooks.cli.support import author, context, embedding, progress
@@ -22,31 +24,23 @@ from subcog_hooks.store.memory import STATUSES
 from subcog_hooks.store.state import State
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(learn)
-
-
 def learn(
     transcripts: Annotated[
         str | None,
-        typer.Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, not all of Claude Code's."),
+        Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, not all of Claude Code's."),
     ] = None,
     file: Annotated[
-        str | None,
-        typer.Option("--session", metavar="FILE", help="Read this transcript alone, also of a session that goes on."),
+        str | None, Option("--session", metavar="FILE", help="Read this transcript alone, also of a session that goes on.")
     ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the proposals, and store nothing.")] = False,
+    since: Annotated[str | None, Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the proposals, and store nothing.")] = False,
     use_llm: Annotated[
-        bool | None,
-        typer.Option("--llm/--no-llm", help="Ask the model of `llm.at_rest`, too; without either, as `llm.learn` says."),
+        bool | None, Option("--llm/--no-llm", help="Ask the model of `llm.at_rest`, too; without either, as `llm.learn` says.")
     ] = None,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print the proposals as JSON, a line each.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Erase all memories from sessions, kept or not.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget without a question.")] = False,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_jsonl: Annotated[bool, Option("--jsonl", help="Print the proposals as JSON, a line each.")] = False,
+    forget: Annotated[bool, Option("--forget", help="Erase all memories from sessions, kept or not.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Propose memories from your prompts in Claude Code's sessions, in your own words.
 
@@ -92,7 +86,6 @@ def learn(
 
 
 def _choose_model(use_llm: bool | None) -> Provider | None:
-    """Return the model to ask, None for none. Raises ProviderError if one is wanted but not configured."""
     settings = context.settings()
     if use_llm is False or (use_llm is None and not settings[LLM_LEARNS]):
         return None
@@ -107,7 +100,6 @@ def _choose_model(use_llm: bool | None) -> Provider | None:
 def _ask_model(
     files: Sequence[TranscriptFile], provider: Provider, options: LearningOptions, *, as_jsonl: bool
 ) -> list[WrittenProposal]:
-    """Ask a model about the sessions, and print and return its proposals. Raises ProviderError, StoreError."""
     asking.disclose(provider, files)
     with progress.track_items("asking", sum(transcript.size for transcript in files)) as advance:
         report = asking.ask_about_sessions(files, provider, options, progress=advance)
@@ -143,8 +135,6 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
 
 
 def _forget_sessions(*, is_sure: bool) -> None:
-    """Erase memories from sessions. Raises UsageError if nobody can be asked, typer.Exit without any."""
-    home = context.home()
     with context.writing() as store:
         erased = [memory for memory in store.all(STATUSES) if is_from_session(memory)]
         kept_count = sum(memory.status == "active" for memory in erased)
@@ -158,12 +148,9 @@ def _forget_sessions(*, is_sure: bool) -> None:
             ):
                 terminal.say("nothing was erased")
                 raise typer.Exit(EXIT_NOTHING_FOUND)
-        state = State.open(home, learning_runs.STATE_BUSY_MS)
-        try:
+        with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:
             learned.forget_all(state)
             learned.note_learnable(state, 0)
-        finally:
-            state.close()
         if not erased:
             terminal.say("nothing came from sessions")
             raise typer.Exit(EXIT_NOTHING_FOUND)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Sequence
 
 from subcog_hooks.cli.support import context, results, searching
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.cli.support.search_options import END, QUIET, SearchOptions, parse_command_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def answer_search(options: SearchOptions, *, is_quiet: bool) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import completion, condition_inputs, context, inputs
@@ -18,19 +19,12 @@ from subcog_hooks.text.standing_rules import certainty_of, is_standing
 _PREVIEW_CHARACTERS = 300  # of a memory in the table
 
 
-def register(app: typer.Typer) -> None:
-    app.command(name="list")(list_)
-    app.command()(show)
-
-
 def list_(
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", metavar="NUMBER", min=1, max=1_000_000, help="How many memories.")
-    ] = 50,
-    page: Annotated[int, typer.Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,
+    limit: Annotated[int, Option("--limit", "-n", metavar="NUMBER", min=1, max=1_000_000, help="How many memories.")] = 50,
+    page: Annotated[int, Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,
     namespace: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--namespace",
             "-s",
             metavar="NAME",
@@ -40,7 +34,7 @@ def list_(
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--tag",
             "-t",
             metavar="TAG",
@@ -50,28 +44,28 @@ def list_(
     ] = None,
     keyword: Annotated[
         list[str] | None,
-        typer.Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there."),
+        Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there."),
     ] = None,
     trigger: Annotated[
         str | None,
-        typer.Option("--trigger", metavar="TEXT", help="Only memories with a trigger that matches this prompt or command."),
+        Option("--trigger", metavar="TEXT", help="Only memories with a trigger that matches this prompt or command."),
     ] = None,
     path: Annotated[
-        list[str] | None, typer.Option("--path", metavar="FILE", help="Only memories whose globs match this file.")
+        list[str] | None, Option("--path", metavar="FILE", help="Only memories whose globs match this file.")
     ] = None,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="List the memories of this project alone, without your memories for all projects.",
             autocompletion=completion.projects,
         ),
     ] = None,
-    all_projects: Annotated[bool, typer.Option("--all-projects", help="List the memories of all projects.")] = False,
+    all_projects: Annotated[bool, Option("--all-projects", help="List the memories of all projects.")] = False,
     status: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--status",
             metavar="STATUS",
             help="Memories of another status than active: " + ", ".join(STATUSES[1:]) + ", all.",
@@ -79,11 +73,10 @@ def list_(
         ),
     ] = None,
     standing: Annotated[
-        bool,
-        typer.Option("--standing", help="Only memories that hold in every session, with how surely: 1.00 where you said so."),
+        bool, Option("--standing", help="Only memories that hold in every session, with how surely: 1.00 where you said so.")
     ] = False,
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per memory, as `export` writes it.")] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Print only the ids, one per line.")] = False,
+    as_jsonl: Annotated[bool, Option("--jsonl", help="Print one JSON object per memory, as `export` writes it.")] = False,
+    ids: Annotated[bool, Option("--ids", help="Print only the ids, one per line.")] = False,
 ) -> None:
     """List memories, the newest first. The exit code is 1 when there are none.
 
@@ -145,7 +138,6 @@ def _select_page(
 
 
 def _make_filter(keywords: list[str], trigger: str | None, *, standing: bool) -> Callable[[Memory], bool] | None:
-    """Return the test for these options, None if they ask for nothing."""
     if not keywords and trigger is None and not standing:
         return None
     text = None if trigger is None else triggers.plain_text(inputs.readable(trigger))
@@ -154,7 +146,7 @@ def _make_filter(keywords: list[str], trigger: str | None, *, standing: bool) ->
     def matches(memory: Memory) -> bool:
         return (
             folded <= set(map(str.casefold, memory.keywords))
-            and (text is None or _matches_trigger(memory, text))
+            and (text is None or any(triggers.compile_trigger(pattern).search(text) for pattern in memory.triggers))
             and (not standing or is_standing(memory.standing, memory.content))
         )
 
@@ -165,13 +157,9 @@ def _certainty_text(memory: Memory) -> str:
     return f"{certainty_of(memory.content) if memory.standing is None else float(memory.standing):.2f}"
 
 
-def _matches_trigger(memory: Memory, text: str) -> bool:
-    return any(triggers.compile_trigger(pattern).search(text) for pattern in memory.triggers)
-
-
 def show(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="The id, its beginning, or a URN.", autocompletion=completion.ids)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, as `export` writes it.")] = False,
+    id_: Annotated[str, Argument(metavar="ID", help="The id, its beginning, or a URN.", autocompletion=completion.ids)],
+    as_json: Annotated[bool, Option("--json", help="Print it as JSON, as `export` writes it.")] = False,
 ) -> None:
     """Show one memory with all of its fields.
 

@@ -3,6 +3,7 @@
 from typing import Annotated, NamedTuple
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli import config
 from subcog_hooks.cli.support import context, embedding, progress
@@ -21,10 +22,6 @@ commands = typer.Typer(
 _MEGA = 1_000_000
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(commands, name="models")
-
-
 class _Row(NamedTuple):
     """A model in the order of its JSON keys. size: bytes; missing: file names; embedded, pending: memories."""
 
@@ -41,7 +38,7 @@ class _Row(NamedTuple):
 
 
 @commands.command(name="list")
-def list_(json_: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
+def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON.")] = False) -> None:
     """List the installed models: their space, dimension, size, and how many memories have been embedded.
 
     Example: subcog models list
@@ -105,9 +102,9 @@ def _count_embedded(home: Home, space: Space) -> int:
 
 @commands.command()
 def pull(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a text model in fastembed's catalogue.")],
+    name: Annotated[str, Argument(metavar="NAME", help="The name of a text model in fastembed's catalogue.")],
     from_: Annotated[
-        str | None, typer.Option("--from", metavar="DIR", help="Copy its files from this folder, without the network.")
+        str | None, Option("--from", metavar="DIR", help="Copy its files from this folder, without the network.")
     ] = None,
 ) -> None:
     """Install a model, from the network or from a folder with its files. It is tried out before it is kept.
@@ -130,9 +127,7 @@ def pull(
 
 
 @commands.command()
-def use(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="An installed model; `default` is the packaged one.")],
-) -> None:
+def use(name: Annotated[str, Argument(metavar="NAME", help="An installed model; `default` is the packaged one.")]) -> None:
     """Choose the model by which `subcog search` compares meanings. The hook keeps the packaged one.
 
     Example: subcog models use default
@@ -157,7 +152,7 @@ def _pending_remark(home: Home, pending: int) -> str:
 
 
 @commands.command()
-def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="An installed model.")]) -> None:
+def remove(name: Annotated[str, Argument(metavar="NAME", help="An installed model.")]) -> None:
     """Delete a pulled model and its vectors. Memories are not touched.
 
     Example: subcog models remove BAAI/bge-small-en-v1.5

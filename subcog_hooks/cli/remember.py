@@ -1,15 +1,15 @@
 """`subcog remember`: store one memory, redacted, and show similar ones."""
 
-import sys
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
+from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
@@ -44,17 +44,11 @@ _MERGED_FIELDS = {  # fields that a stored memory with the same text takes over,
 }
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(remember)
-
-
 def remember(
-    text: Annotated[
-        list[str], typer.Argument(metavar="TEXT", help="The text to remember, or - to read it from standard input.")
-    ],
+    text: Annotated[list[str], Argument(metavar="TEXT", help="The text to remember, or - to read it from standard input.")],
     namespace: Annotated[
         str,
-        typer.Option(
+        Option(
             "--namespace",
             "-s",
             metavar="NAME",
@@ -64,17 +58,15 @@ def remember(
     ] = DEFAULT_NAMESPACE,
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", "-t", metavar="TAG", help="A tag; may be given several times.", autocompletion=completion.tags),
+        Option("--tag", "-t", metavar="TAG", help="A tag; may be given several times.", autocompletion=completion.tags),
     ] = None,
     keyword: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keyword", metavar="WORD", help="A word to find it by that is not in the text; may be given several times."
-        ),
+        Option("--keyword", metavar="WORD", help="A word to find it by that is not in the text; may be given several times."),
     ] = None,
     trigger: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--trigger",
             metavar="REGEX",
             help="Give it to the agent when a prompt or a command matches this regular expression (RE2). It matches inside "
@@ -83,7 +75,7 @@ def remember(
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--path",
             metavar="GLOB",
             help="Give it to the agent when a tool touches a file that matches this glob, such as src/db/** or *.sql.",
@@ -91,7 +83,7 @@ def remember(
     ] = None,
     when: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--when",
             metavar="CONDITION",
             help="Give it only while this holds: branch=main, prompts>=3, tool!=Bash, file~*.sql, or JSON. "
@@ -100,7 +92,7 @@ def remember(
     ] = None,
     question: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--question",
             metavar="TEXT",
             help="A question that it answers, in other words than its own; up to "
@@ -109,14 +101,14 @@ def remember(
     ] = None,
     standing: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--standing/--no-standing",
             help="Say that it holds in every session, or that it does not; otherwise its text tells.",
         ),
     ] = None,
     priority: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--priority",
             metavar="NUMBER",
             min=0,
@@ -124,10 +116,10 @@ def remember(
             help="With 90 or more it is always given when one of its triggers matches.",
         ),
     ] = None,
-    user: Annotated[bool, typer.Option("--user", help="Remember it for all your projects, not only this one.")] = False,
+    user: Annotated[bool, Option("--user", help="Remember it for all your projects, not only this one.")] = False,
     project: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="Remember it for this project, not for this folder's.",
@@ -135,15 +127,13 @@ def remember(
         ),
     ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
+        str | None, Option("--expires", metavar="DATE", help="Forget it on this date, or after days such as 30d.")
     ] = None,
     supersedes: Annotated[
         str | None,
-        typer.Option(
-            "--supersedes", metavar="ID", help="The id of an older memory that it replaces.", autocompletion=completion.ids
-        ),
+        Option("--supersedes", metavar="ID", help="The id of an older memory that it replaces.", autocompletion=completion.ids),
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print the stored memory as JSON.")] = False,
+    json_: Annotated[bool, Option("--json", help="Print the stored memory as JSON.")] = False,
 ) -> None:
     """Remember a text.
 
@@ -162,7 +152,7 @@ def remember(
     memory, removed = redact_memory(
         Memory(
             id=IdMaker().new(),
-            content=_read_text(text),
+            content=inputs.text_of(text) if text == [inputs.STDIN] else " ".join(text),
             namespace=namespace,
             scope="project" if owner else "user",
             project=owner,
@@ -229,14 +219,12 @@ def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_p
 
 
 def _fields_to_add(memory: Memory, *, has_priority: bool) -> dict[str, object]:
-    """Return the fields that the options set, which a stored memory with the same text can take over."""
     values = {field: getattr(memory, field) for field in _MERGED_FIELDS}
     is_given = {"priority": has_priority, "standing": memory.standing is not None}
     return {field: value for field, value in values.items() if value or is_given.get(field)}
 
 
 def _add_fields(existing: Memory, fields: dict[str, object], store: Store) -> Memory:
-    """Add fields to a stored memory with the same text. Raises InvalidMemory as `edit` does."""
     if author.is_agent() and existing.trust == USER and merge_changes(existing, fields):
         raise author.needs_consent(f"{existing.id} has this text already and was written by the person")
     if merge_changes(existing, fields):
@@ -282,15 +270,6 @@ def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
         if answer in numbers:
             return similar[int(answer) - 1].memory
         terminal.say(f"{answer[:20]!r} is none of these")
-
-
-def _read_text(words: list[str]) -> str:
-    if words != ["-"]:
-        return " ".join(words)
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"standard input is not UTF-8 at byte {error.start}", "convert it") from error
 
 
 def read_expiry(text: str, now: int) -> int:

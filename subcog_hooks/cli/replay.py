@@ -3,9 +3,9 @@
 import json
 from typing import Annotated, NamedTuple
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup
 from subcog_hooks.cli.decisions.decision_view import RIGHT, WRONG
@@ -28,22 +28,16 @@ class Change(NamedTuple):
     now: Candidate | None
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(replay)
-
-
 def replay(
     decision: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="DECISION",
             help="The id of a decision, or its beginning; without it, the latest prompt's.",
             autocompletion=completion.decisions,
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with both decisions and their differences.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object with both decisions and their differences.")] = False,
 ) -> None:
     """Decide about an earlier prompt again, as the hook would today, and show the changes. Nothing is stored.
 
@@ -79,7 +73,6 @@ def replay(
 
 
 def _replay_remarks(earlier: Decision) -> list[str]:
-    """Return remarks on inputs that differ from then, other than the store."""
     prompt = earlier.prompt or ""
     remarks = []
     if MASK in prompt:
@@ -95,7 +88,6 @@ def _replay_remarks(earlier: Decision) -> list[str]:
 
 
 def _decide_again(earlier: Decision, given_ids: set[str]) -> Decision:
-    """Return the hook's decision of today. Raises StoreError."""
     with context.reading() as store:
         if store is not None:
             context.index_of(store)  # a hook without an index is silent
@@ -117,9 +109,6 @@ def _compare_decisions(earlier: Decision, today: Decision) -> tuple[list[Change]
 
 def _candidate_record(candidate: Candidate | None) -> dict[str, object] | None:
     return {"relevance": candidate.relevance, "outcome": candidate.outcome} if candidate else None
-
-
-# ---- for people -----------------------------------------------------------------------------------------------------------
 
 
 def _replay_view(

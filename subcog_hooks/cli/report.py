@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
+from typer import Option
 
 from subcog_hooks.cli.decisions import decision_view
 from subcog_hooks.cli.support import context, inventory
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
 from subcog_hooks.cli.support.page import Column, Moment, Page, write_page
-from subcog_hooks.cli.support.results import plain_table
+from subcog_hooks.cli.support.results import figures_table, plain_table
 from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
 from subcog_hooks.text.sanitise import cut
@@ -23,15 +23,9 @@ LINE_CHARACTERS = 100  # of a memory on the terminal
 UNDELETED = tuple(status for status in STATUSES if status != "deleted")
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(report)
-
-
 def report(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    html: Annotated[
-        str | None, typer.Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")
-    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
 ) -> None:
     """Show the store: memories by project and namespace, its growth, and used, stale and waiting memories.
 
@@ -84,15 +78,8 @@ def _since_text(contents: Inventory) -> str:
     return "Nothing was handed over yet." if since is None else f"Handed over counts sessions since {day(since)}."
 
 
-# ---- for people -----------------------------------------------------------------------------------------------------------
-
-
 def _report_view(contents: Inventory) -> RenderableType:
-    table = plain_table()
-    table.add_column("", no_wrap=True)
-    table.add_column("")
-    for name, value in _figure_rows(contents):
-        table.add_row(name, value)
+    table = figures_table(_figure_rows(contents))
     if growth := contents.growth():
         table.add_row(
             "by month", f"{decision_view.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}"
@@ -132,9 +119,6 @@ def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[Render
     return lines
 
 
-# ---- as a page ------------------------------------------------------------------------------------------------------------
-
-
 def _build_page(contents: Inventory) -> Page:
     page = Page("subcog report", f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}")
     page.add_figures(_figure_rows(contents))
@@ -167,14 +151,5 @@ _COLUMNS = [
 def _memory_row(memory: Memory, contents: Inventory) -> tuple[str, str, str, str, int, str, str, str]:
     use = contents.use.by_id.get(memory.id)
     last = day(use.last_at) if use else ""
-    owner = memory.project or memory.scope
-    return (
-        day(memory.created_at),
-        owner,
-        memory.namespace,
-        memory.status,
-        contents.sessions_of(memory),
-        last,
-        memory.id,
-        memory.content,
-    )
+    about = day(memory.created_at), memory.project or memory.scope, memory.namespace, memory.status
+    return *about, contents.sessions_of(memory), last, memory.id, memory.content

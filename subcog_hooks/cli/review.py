@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.proposals import learning_runs, suggested, waiting
@@ -32,28 +33,20 @@ MAX_PROMPTS = 3  # shown prompts to which a memory would have come
 PREVIEW_CHARACTERS = 120  # of a neighbour or a prompt
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(review)
-
-
 def review(
-    as_list: Annotated[bool, typer.Option("--list", help="List the waiting memories, a line each.")] = False,
+    as_list: Annotated[bool, Option("--list", help="List the waiting memories, a line each.")] = False,
     as_jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="Print the waiting memories as JSON, a line each, with similar memories.")
+        bool, Option("--jsonl", help="Print the waiting memories as JSON, a line each, with similar memories.")
     ] = False,
     accept: Annotated[
         list[str] | None,
-        typer.Option(
-            "--accept", metavar="ID", help="Keep this memory; may be given several times.", autocompletion=completion.ids
-        ),
+        Option("--accept", metavar="ID", help="Keep this memory; may be given several times.", autocompletion=completion.ids),
     ] = None,
     reject: Annotated[
         list[str] | None,
-        typer.Option(
-            "--reject", metavar="ID", help="Drop this memory; may be given several times.", autocompletion=completion.ids
-        ),
+        Option("--reject", metavar="ID", help="Drop this memory; may be given several times.", autocompletion=completion.ids),
     ] = None,
-    as_user: Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)] = False,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Ask about each memory that waits for your word: keep, edit, drop or merge it. Until then none is given to the agent.
 
@@ -89,7 +82,7 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
     """Keep and drop memories and suggestions by id, all or none. Raises NoMemory, UsageError."""
     if author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
-    with suggested.open_state() as state:
+    with context.existing_state(context.home(), tell=terminal.say) as state:
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
         if both := named.keys() & {*accepted} & {*rejected}:
@@ -102,7 +95,6 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
 
 
 def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
-    """Keep and drop memories by id, all or none. Raises NoMemory, UsageError."""
     if not accepted and not rejected:
         return
     with context.writing() as store:
@@ -126,8 +118,7 @@ def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
 
 
 def _find_waiting() -> tuple[list[Memory], list[OpenSuggestion]]:
-    """Return the waiting memories, and the suggestions. Raises Exit if there are neither, StoreError."""
-    with context.reading() as store, suggested.open_state() as state:
+    with context.reading() as store, context.existing_state(context.home(), tell=terminal.say) as state:
         memories = waiting.find_waiting(store) if store else []
         suggestions = suggested.find_open(state, store) if store else []
     if not memories and not suggestions:
@@ -175,8 +166,6 @@ def _origin_text(memory: Memory) -> str:
 
 
 class _ReviewSession:
-    """One run through the waiting memories, on a terminal."""
-
     def __init__(self, memories: list[Memory]) -> None:
         self._memories = memories
         self._position = 0
@@ -258,7 +247,6 @@ class _ReviewSession:
                 terminal.say(f"   {waiting.refuse_kind(kind)}; `subcog config set` changes it")
 
     def _apply_key(self, key: str, memory: Memory, near: Sequence[Memory]) -> Settlement | None:
-        """Make the change of a key, and return it; None for an unknown key, or if nothing changed."""
         with context.writing() as store:
             if key == "k":
                 return waiting.accept(store, [memory])
@@ -292,9 +280,8 @@ class _ReviewSession:
         with context.writing() as store:
             waiting.undo(store, change)
         self._steps.pop()
-        waiting.uncount_refusals(
-            [before for before, after in zip(change.before, change.after, strict=True) if _is_refused(after)]
-        )
+        pairs = zip(change.before, change.after, strict=True)
+        waiting.uncount_refusals([before for before, after in pairs if after.status == "deleted"])
         self._settled -= self._waiting_ids_of(change)
         self._position = position
         terminal.result("   undone")
@@ -334,10 +321,9 @@ class _ReviewSession:
 
 
 def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
-    """Ask about each suggested change until none is left or the person quits."""
     if suggestions:
         terminal.say(KEYS_OF_SUGGESTIONS)
-    with suggested.open_state() as state:
+    with context.existing_state(context.home(), tell=terminal.say) as state:
         for position, suggestion in enumerate(suggestions, 1):
             assert state is not None
             terminal.result("")
@@ -355,8 +341,6 @@ def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
 
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
-    """Let the person edit a memory, and keep it. Return None if nothing was changed."""
-
     def keep_edited(stored: Memory) -> Memory:
         if stored.status != PENDING:
             raise UsageError(f"{stored.id} is {stored.status} by now", "another process was quicker")
@@ -371,17 +355,12 @@ def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
     return Settlement("changed and kept", (memory,), (after,))
 
 
-def _is_refused(after: Memory) -> bool:
-    return after.status == "deleted"
-
-
 def _say_keys() -> None:
     for line in KEYS:
         terminal.say(line)
 
 
 def _ask_about_source(name: str, setting: str) -> None:
-    """Ask whether later notes from this source go the same way, and store the answer as a setting."""
     verb = "keep" if setting == waiting.KEEP_FROM else "drop"
     terminal.say(f"   {verb} what a machine notes in {name} later, too, without a question? y or n")
     if next_key().lower() != "y":

@@ -18,10 +18,6 @@ from subcog_hooks.recall.hits import VERY_HIGH
 TYPES: dict[str, Any] = {SWITCH: bool, SHAPE: bool, NUMBER: int | None, LIST: list[str] | None}  # any other kind: str | None
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(search)
-
-
 def search(**values: Any) -> None:
     """Search memories by words and meaning. The exit code is 1 when nothing is found.
 
@@ -58,11 +54,13 @@ def _make_parameter(option: Option) -> inspect.Parameter:
     if option.metavar:
         details["metavar"] = option.metavar
     if option.kind == NUMBER:
-        details |= {"min": option.low, "max": option.high}
+        details |= {"min": 1, "max": int(option.high)}
     if option.completion:
         details["autocompletion"] = getattr(completion, option.completion)
     annotation: Any = Annotated[TYPES.get(option.kind, str | None), typer.Option(*flags, **details)]
-    default = False if option.kind in (SWITCH, SHAPE) else option.default
+    default: Any = False if option.kind in (SWITCH, SHAPE) else option.default or None
+    if option.kind == NUMBER and default:
+        default = int(default)
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
@@ -79,7 +77,6 @@ search.__annotations__ = {parameter.name: parameter.annotation for parameter in 
 
 @contextmanager
 def _show_word_hits(look: searching.StoreSearch) -> Iterator[None]:
-    """Show the hits by words while the neural model is loaded; the answer replaces them."""
     first = look.by_words()
     if not first.hits or first.stage != VERY_HIGH:
         yield

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli.support import author, completion, context, embedding, progress
@@ -27,19 +28,15 @@ commands = typer.Typer(
     no_args_is_help=True,
 )
 
-_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without a question.")]
-_AsUser = Annotated[bool, typer.Option("--as-user", help=author.AS_USER_HELP)]
-
-
-def register(app: typer.Typer) -> None:
-    app.add_typer(commands, name="share")
+_Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
+_AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 
 @commands.command()
 def init(
     url: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="URL",
             help="The server: postgresql://USER@HOST/DATABASE, or service=NAME; the setting share.url without it. No password: "
             "libpq finds it in ~/.pgpass or its service file.",
@@ -47,7 +44,7 @@ def init(
     ] = None,
     project: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--project",
             metavar="NAME",
             help="A project to share, given several times for several; without it, this folder's.",
@@ -55,13 +52,11 @@ def init(
         ),
     ] = None,
     grant: Annotated[
-        list[str] | None, typer.Option("--grant", metavar="ROLE", help="A role that may read and write the team's memories.")
+        list[str] | None, Option("--grant", metavar="ROLE", help="A role that may read and write the team's memories.")
     ] = None,
-    grant_read: Annotated[
-        list[str] | None, typer.Option("--grant-read", metavar="ROLE", help="A role that may read them.")
-    ] = None,
+    grant_read: Annotated[list[str] | None, Option("--grant-read", metavar="ROLE", help="A role that may read them.")] = None,
     by_project: Annotated[
-        bool, typer.Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects.")
+        bool, Option("--by-project", help="Keep projects apart by row-level security: each role has only its projects.")
     ] = False,
     yes: _Yes = False,
     as_user: _AsUser = False,
@@ -115,8 +110,8 @@ def init(
 
 @commands.command()
 def sync(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the memories that would leave. Send nothing.")] = False,
-    whole: Annotated[bool, typer.Option("--all", help="With --dry-run: show all, not the first five.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the memories that would leave. Send nothing.")] = False,
+    whole: Annotated[bool, Option("--all", help="With --dry-run: show all, not the first five.")] = False,
     yes: _Yes = False,
     as_user: _AsUser = False,
 ) -> None:
@@ -188,7 +183,7 @@ def _synchronise_projects(settings: Settings, projects: tuple[str, ...]) -> Sync
 
 
 @commands.command()
-def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False) -> None:
     """Show the shared projects, the last synchronisation, and versions of memories that lost to a later one.
 
     It reads this machine alone: the server may be away. The exit code is 1 when nothing is shared.
@@ -217,25 +212,20 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
             {"project": name, "sent": own, "fetched": theirs, "waiting": waiting[name], "agreed": name in agreed}
             for name, (own, theirs) in counts.items()
         ]
-        conflicts = [
-            {"id": memory.id, "superseded_by": memory.superseded_by, "noted": memory.noted} for memory in lost_versions
-        ]
-        synced_at = jsonl.format_time(int(synced)) if synced else None
-        record: dict[str, object] = {
+        record = {
             "server": url,
-            "synced_at": synced_at,
+            "synced_at": jsonl.format_time(int(synced)) if synced else None,
             "failure": failure or None,
             "projects": rows,
-            "lost": conflicts,
-        }
-        record |= {
+            "lost": [{"id": lost.id, "superseded_by": lost.superseded_by, "noted": lost.noted} for lost in lost_versions],
             "left": left_out,
             "deleted": [{"id": change.id, "by": change.by, "erased": change.kind == ERASED} for change in deleted],
+            "changed": [
+                {"id": change.id, "by": change.by, "fields": list(change.fields), "kept": change.before.id} for change in edited
+            ],
+            "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields],
         }
-        record["changed"] = [
-            {"id": change.id, "by": change.by, "fields": list(change.fields), "kept": change.before.id} for change in edited
-        ]
-        terminal.json({**record, "kept": [{"id": id_, "by": by, "fields": list(fields)} for id_, by, fields in kept_fields]})
+        terminal.json(record)
         return
     terminal.result(f"server: {url}")
     terminal.result(f"synchronised: {jsonl.format_time(int(synced)) if synced else 'never'}")
@@ -278,9 +268,9 @@ def _print_own_changes(changes: Sequence[share_status.OwnChange]) -> None:
 def restore(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID...", help="Memories that `subcog share status` names as changed, deleted or erased."),
+        Argument(metavar="ID...", help="Memories that `subcog share status` names as changed, deleted or erased."),
     ] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="All changes and deletions by this colleague.")] = None,
+    by: Annotated[str | None, Option("--by", metavar="NAME", help="All changes and deletions by this colleague.")] = None,
     as_user: _AsUser = False,
 ) -> None:
     """Take back colleagues' changes and deletions of your own memories: each is as it was before.
@@ -312,7 +302,6 @@ def restore(
 
 
 def _find_own_change(id_: str, changes: Sequence[share_status.OwnChange]) -> share_status.OwnChange:
-    """Return the change of the memory, or of its kept version, with this id or prefix. Raises UsageError."""
     named = [(name, change) for change in changes for name in (change.id, change.before.id) if name.startswith(id_)]
     changes_by_id = {change.id: change for name, change in named if name == id_} or {change.id: change for _, change in named}
     if not changes_by_id or not id_:
@@ -344,9 +333,7 @@ def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
 
 
 @commands.command()
-def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-",
-) -> None:
+def export(file: Annotated[str, Argument(metavar="FILE", help="The file to write, or - for standard output.")] = "-") -> None:
     """Export every memory that you may read on the server as JSONL, which `subcog import` reads. Nothing here changes.
 
     Example: subcog share export team.jsonl

@@ -1,13 +1,13 @@
 """`subcog state`, `pause`, `resume` and `hook`."""
 
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli.support import context, inputs
 from subcog_hooks.cli.support.inputs import Value
@@ -28,16 +28,9 @@ commands = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    app.add_typer(commands, name="state")
-    _register_pause(app)
-
-
 @commands.command(name="set")
 def set_(
-    flags: Annotated[
-        list[str], typer.Argument(metavar="NAME=VALUE", help="A name and its value: true, false, a number or a text.")
-    ],
+    flags: Annotated[list[str], Argument(metavar="NAME=VALUE", help="A name and its value: true, false, a number or a text.")],
 ) -> None:
     """Set flags for all projects. NAME alone means NAME=true; a value in double quotes is a text.
 
@@ -58,10 +51,8 @@ def set_(
 
 @commands.command()
 def get(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One flag or fact; without it, all of this folder.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, or the value of NAME.")] = False,
+    name: Annotated[str | None, Argument(metavar="NAME", help="One flag or fact; without it, all of this folder.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object, or the value of NAME.")] = False,
 ) -> None:
     """Show the flags that you have set, and the facts that conditions can ask for in this folder.
 
@@ -97,8 +88,8 @@ def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
 
 @commands.command()
 def clear(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The names of the flags.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Remove all flags.")] = False,
+    names: Annotated[list[str] | None, Argument(metavar="NAME", help="The names of the flags.")] = None,
+    everything: Annotated[bool, Option("--all", help="Remove all flags.")] = False,
 ) -> None:
     """Remove flags: conditions that ask for them no longer hold. The exit code is 1 when none of them was set.
 
@@ -108,10 +99,9 @@ def clear(
         raise UsageError("name the flags to clear, or give --all", "`subcog state get` shows them")
     for name in names or ():
         condition_checks.check_flag(name)
-    if not os.path.exists(context.home().state_db):
-        cleared = []
-    else:
-        with _open_state() as state:
+    cleared: list[str] = []
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        if state:
             state.begin()
             candidates = list(state_values.find_flags(state)) if everything else list(dict.fromkeys(names or ()))
             cleared = [name for name in candidates if state_values.clear_flag(state, name)]
@@ -153,13 +143,8 @@ def _example_value(condition: object) -> str:
     return text if len(text) <= _MAX_VALUE else "…"
 
 
-@contextmanager
-def _open_state() -> Iterator[State]:
-    state = State.open(context.home(), inputs.WAIT_MS, terminal.say)
-    try:
-        yield state
-    finally:
-        state.close()
+def _open_state() -> closing[State]:
+    return closing(State.open(context.home(), context.STATE_WAIT_MS, terminal.say))
 
 
 def _flag_text(value: Value) -> str:
@@ -177,15 +162,9 @@ def _flag_text(value: Value) -> str:
 _UNITS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-def _register_pause(app: typer.Typer) -> None:
-    app.command()(pause)
-    app.command()(resume)
-    app.command()(hook)
-
-
 def pause(
     length: Annotated[
-        str | None, typer.Argument(metavar="LENGTH", help="How long: 30m, 2h, 1d. Without it, until `subcog resume`.")
+        str | None, Argument(metavar="LENGTH", help="How long: 30m, 2h, 1d. Without it, until `subcog resume`.")
     ] = None,
 ) -> None:
     """Silence the hook in every session, for a time or until `subcog resume`.

@@ -1,14 +1,13 @@
 """`subcog stats`: the counted and timed events, for people, scripts and Prometheus."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import Annotated, NamedTuple
 
-import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+from typer import Option
 
 from subcog_hooks.cli.decisions import decision_view, usage
 from subcog_hooks.cli.decisions.decision_view import GONE
@@ -31,10 +30,8 @@ from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
 from subcog_hooks.store.second_looks import LOOK_OUTCOMES
-from subcog_hooks.store.state import State
 from subcog_hooks.text.sanitise import cut
 
-WAIT_MS = 2_000
 COUNTER, HISTOGRAM = "counter", "histogram"
 
 
@@ -80,13 +77,9 @@ MIN_SPARKLINE_COLUMNS = 70  # a narrower table has no room for sparklines
 Values = dict[str, Counter | Histogram]  # a family's metrics by label value
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(stats)
-
-
 def stats(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object by the names of the metrics.")] = False,
-    prometheus: Annotated[bool, typer.Option("--prometheus", help="Print the metrics in Prometheus' text format.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object by the names of the metrics.")] = False,
+    prometheus: Annotated[bool, Option("--prometheus", help="Print the metrics in Prometheus' text format.")] = False,
 ) -> None:
     """Show how often the hook gave memories, which ones, and how long it took.
 
@@ -108,15 +101,9 @@ def stats(
         terminal.json({**record, **_usage_record(used, store_figures, channels), "cut_off": len(cut_off)}, indent=1)
     else:
         calls: list[RenderableType] = [_llm_call_table(by_family), ""] if by_family[STARTED.name] else []
-        terminal.draw(
-            Group(
-                *_usage_tables(used, store_figures, channels),
-                *_pointer_table(by_family),
-                *_second_look_table(by_family[LOOKS.name]),
-                *calls,
-                _duration_table(by_family[DURATION.name]),
-            )
-        )
+        tables = [*_usage_tables(used, store_figures, channels), *_pointer_table(by_family)]
+        tables += [*_second_look_table(by_family[LOOKS.name]), *calls, _duration_table(by_family[DURATION.name])]
+        terminal.draw(Group(*tables))
         if cut_off:
             terminal.say(pluralize(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
 
@@ -130,15 +117,12 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision]]:
         family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
     }
     decisions: list[Decision] = []
-    if os.path.exists(home.state_db):
-        state = State.open(home, WAIT_MS, terminal.say)
-        try:
+    with context.existing_state(home, tell=terminal.say) as state:
+        if state:
             for metric in metrics.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             decisions = recorded_decisions.find_latest(state, MAX_DECISIONS)
-        finally:
-            state.close()
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
     if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):
@@ -195,11 +179,7 @@ def quantile(histogram: Histogram, share: float) -> float | None:
     return None
 
 
-# ---- Prometheus -----------------------------------------------------------------------------------------------------------
-
-
 def _prometheus_text(family: Family, values: Values) -> str:
-    """Return a family in Prometheus' text format 0.0.4."""
     lines = [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
     for metric in values.values():
         braced = f"{{{metric.labels}}}" if metric.labels else ""
@@ -223,9 +203,6 @@ def _prometheus_number(value: float) -> str:
     ('3', '0.0005', '+Inf')
     """
     return "+Inf" if value == float("inf") else f"{value:.0f}" if value.is_integer() else repr(value)
-
-
-# ---- JSON -----------------------------------------------------------------------------------------------------------------
 
 
 def _family_record(family: Family, values: Values) -> object:
@@ -270,11 +247,7 @@ def _usage_record(used: Usage, store_figures: StoreFigures, channels: Sequence[C
     }
 
 
-# ---- for people -----------------------------------------------------------------------------------------------------------
-
-
 def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[ChannelShare]) -> Iterator[RenderableType]:
-    """Yield the tables of decisions and memories, each with a sparkline of the last days."""
     since = "" if used.since is None else f" since {local_time(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < MIN_SPARKLINE_COLUMNS else (f"last {usage.DAYS} days",)
     table = _new_table(f"prompts{since}", "", "share", *days)
@@ -288,16 +261,9 @@ def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[C
     yield table
     yield ""
     table = _new_table("handed over", "", "each time it spoke", *days)
-    _add_row(
-        table,
-        "memories",
-        str(used.injected),
-        _mean_text(used.injected_per_spoken),
-        _sparkline(used.by_day(usage.count_injected)),
-    )
-    _add_row(
-        table, "characters", str(used.units), _mean_text(used.units_per_spoken), _sparkline(used.by_day(usage.count_units))
-    )
+    given, units = (_sparkline(used.by_day(figure)) for figure in (usage.count_injected, usage.count_units))
+    _add_row(table, "memories", str(used.injected), _mean_text(used.injected_per_spoken), given)
+    _add_row(table, "characters", str(used.units), _mean_text(used.units_per_spoken), units)
     yield table
     yield ""
     if channels:
@@ -309,13 +275,8 @@ def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[C
         yield ""
     table = _new_table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
     for event, times in used.times.items():
-        _add_row(
-            table,
-            safe(event),
-            str(times.runs),
-            *(_duration_text(ms / 1000) for ms in times.quantiles),
-            _sparkline(times.by_day),
-        )
+        durations = [_duration_text(ms / 1000) for ms in times.quantiles]
+        _add_row(table, safe(event), str(times.runs), *durations, _sparkline(times.by_day))
     if used.times:
         yield table
         yield ""
@@ -345,7 +306,6 @@ def _mean_text(value: float | None) -> str:
 
 
 def _pointer_table(by_family: dict[str, Values]) -> Iterator[RenderableType]:
-    """Yield the number of lines that pointed at memories, and of those opened."""
     given, opened = (by_family[family.name][""] for family in (LINES_GIVEN, LINES_OPENED))
     assert isinstance(given, Counter)
     assert isinstance(opened, Counter)
@@ -394,7 +354,6 @@ def _new_table(*columns: str) -> Table:
 
 
 def _add_row(table: Table, *cells: str) -> None:
-    """Add a row, without cells beyond the table's columns."""
     table.add_row(*cells[: len(table.columns)])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, NamedTuple
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import inputs
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from re2 import _Regexp
 
 
-def register(app: typer.Typer) -> None:
-    app.command(name="test-trigger")(try_trigger)
-
-
 class Match(NamedTuple):
     """A match of a trigger. line, column: its first character, from 1; start, end: offsets in the text, from 0."""
 
@@ -44,13 +41,13 @@ class Match(NamedTuple):
 
 def try_trigger(
     pattern: Annotated[
-        str, typer.Argument(metavar="REGEX", help="The trigger: a regular expression as RE2 reads it. Case does not matter.")
+        str, Argument(metavar="REGEX", help="The trigger: a regular expression as RE2 reads it. Case does not matter.")
     ],
     text: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT", help="A prompt or a command to try it on, or - to read it from standard input."),
+        Argument(metavar="TEXT", help="A prompt or a command to try it on, or - to read it from standard input."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all matches.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object with all matches.")] = False,
 ) -> None:
     """Test a regular expression before you give it to `remember --trigger`. Without a text it is tried on your last prompts.
 

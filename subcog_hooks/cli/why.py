@@ -2,12 +2,13 @@
 
 import json
 import os
+from functools import partial
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup, remedies, wrong_and_missed
-from subcog_hooks.cli.decisions import wrong_and_missed as missed_memory
 from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
 from subcog_hooks.cli.support import completion, context, results
 from subcog_hooks.cli.support.output import terminal
@@ -26,40 +27,36 @@ from subcog_hooks.text.typed_prompt import query_text
 DEFAULT_LIMIT = 20
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(why)
-
-
 def why(
     decision: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="DECISION",
             help="The id of a decision, or its beginning; without it, the latest.",
             autocompletion=completion.decisions,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print its whole record as one JSON object.")] = False,
-    as_list: Annotated[bool, typer.Option("--list", "-l", help="List the latest decisions, one per line.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print its whole record as one JSON object.")] = False,
+    as_list: Annotated[bool, Option("--list", "-l", help="List the latest decisions, one per line.")] = False,
     limit: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--limit", "-n", metavar="NUMBER", min=1, max=1000, help=f"How many decisions to list; {DEFAULT_LIMIT} without it."
         ),
     ] = None,
     bad: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--bad",
             metavar="ID",
             help="Say that this memory did not fit the prompt: it will count less for prompts like it.",
             autocompletion=completion.ids,
         ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the arithmetic of the best memories' relevance.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Show the arithmetic of the best memories' relevance.")] = False,
     missed: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--missed",
             metavar="ID",
             help="Say that this memory was wanted there: the prompt becomes a question that it answers, if that brings it.",
@@ -67,12 +64,11 @@ def why(
         ),
     ] = None,
     tool: Annotated[
-        bool, typer.Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
+        bool, Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="With --bad or --missed: take it back.")] = False,
+    undo: Annotated[bool, Option("--undo", help="With --bad or --missed: take it back.")] = False,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing."),
+        bool, Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing.")
     ] = False,
 ) -> None:
     """Show why the hook gave memories to the agent, or why it was silent.
@@ -98,12 +94,11 @@ def why(
     if decision and (as_list or limit):
         raise UsageError("a list is not of one decision", "leave the id out, or --list and --limit")
     if bad is not None:
-        wrong_and_missed.unmark_bad(bad, decision) if undo else wrong_and_missed.mark_bad(bad, decision)
+        (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, decision)
         return
     if missed is not None:
-        missed_memory.unlearn_missed(missed, decision) if undo else missed_memory.learn_missed(
-            missed, decision, dry_run=dry_run
-        )
+        change = wrong_and_missed.unlearn_missed if undo else partial(wrong_and_missed.learn_missed, dry_run=dry_run)
+        change(missed, decision)
         return
     with lookup.open_state() as state:
         if as_list or limit:
@@ -135,7 +130,6 @@ def why(
 
 
 def _report_hidden(decision: Decision, store: Store | None) -> None:
-    """Name the inactive memories that would have matched the prompt of a decision."""
     if store is None or not decision.prompt:
         return
     scope = Filter(audiences=audiences_of(*filter(None, [decision.project])))
@@ -164,13 +158,9 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-# ---- what would help ------------------------------------------------------------------------------------------------------
-
-
 def _gather_details(
     decision: Decision, decision_by_id: dict[str, str], state: State, store: Store | None, *, is_explained: bool
 ) -> decision_view.ViewData:
-    """Return the details of a decision: its prompt's words, and remedies for the best rejected memory."""
     if store is None:
         return decision_view.ViewData({}, decision_by_id, is_explained=is_explained)
     memories = store.by_ids([candidate.id for candidate in decision.candidates])
@@ -189,7 +179,6 @@ def _gather_details(
 
 
 def _find_remedies(decision: Decision, memory: Memory, state: State, index: LexicalIndex) -> list[Remedy]:
-    """Return the remedies that would bring a memory, none if they cannot be tried."""
     rerun = Rerun(decision, lookup.ids_given_before(state, decision), lookup.position_of_prompt(state, decision), state)
     try:
         return remedies.find_remedies(rerun, decision, memory, index)

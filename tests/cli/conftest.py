@@ -1,19 +1,19 @@
 """The terminal in this process: arguments in, streams and exit code out."""
 
-import importlib
 import io
 import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 import typer
 
-from subcog_hooks import cli
 from subcog_hooks.cli import commands
 from subcog_hooks.cli.jobs import background_jobs
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
@@ -22,20 +22,29 @@ from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.transcripts import PROJECTS
 
+MonkeyPatch = pytest.MonkeyPatch
 Run = Callable[..., "Result"]
 
 
-class Result:
-    """What a command did: exit code, and the two streams as text."""
+class Result(NamedTuple):
+    """The outcome of a command: its exit code, and the two streams as text."""
 
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code = code
-        self.out = out
-        self.err = err
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def rows(self) -> list[Any]:
+        """Return the objects of its output, one a line."""
+        return list(map(json.loads, self.out.splitlines()))
 
 
 @pytest.fixture
-def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def subcog(capsys: pytest.CaptureFixture[str], monkeypatch: MonkeyPatch, tmp_path: Path) -> Run:
     """Runs a command line in a folder that belongs to no project."""
     monkeypatch.chdir(tmp_path)
 
@@ -80,8 +89,21 @@ class Ask:
         return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
 
 
+def wide(monkeypatch: MonkeyPatch, columns: int = 140) -> None:
+    """Make standard output a terminal of this many columns, without colours."""
+    monkeypatch.setattr(terminal.out, "_force_terminal", True)
+    monkeypatch.setattr(terminal.out, "no_color", True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+
+def show_json(subcog: Run, id_: str) -> dict[str, object]:
+    """Return a memory's fields as `show --json` prints them."""
+    fields: dict[str, object] = subcog("show", id_, "--json").json
+    return fields
+
+
 @pytest.fixture
-def hooks_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def hooks_are_over(monkeypatch: MonkeyPatch) -> None:
     """Let the work at rest in this process wait for hooks, of which none runs, a moment instead of a second."""
     monkeypatch.setattr(background_jobs, "QUIET_S", background_jobs.POLL_S)
 
@@ -97,14 +119,9 @@ def ask(home: Home, make: Maker, tmp_path: Path) -> Ask:
     return Ask(home, make, tmp_path)
 
 
-def modules_of_commands() -> list[str]:
-    """Return the modules of `cli` that register commands."""
-    return sorted(path.stem for path in Path(cli.__path__[0]).glob("*.py") if "def register(" in path.read_text())
-
-
 def whole_application() -> typer.Typer:
-    """Return the application with the modules of all commands."""
+    """Return the application with all commands."""
     whole = typer.Typer()
-    for module in modules_of_commands():
-        importlib.import_module(f"subcog_hooks.cli.{module}").register(whole)
+    for name in commands.COMMANDS:
+        commands.add_command(whole, name)
     return whole

@@ -9,6 +9,7 @@ from subcog_hooks.store import decision_log
 from subcog_hooks.store.decision import BELOW, INJECTED, SPOKE, Candidate, Decision, PromptIntent, Thresholds
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
+from tests.cli.conftest import Run
 
 PROMPT = "How do we rotate the signing keys?"
 BAR = 0.25
@@ -50,6 +51,11 @@ def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = ()
         **fields,
     }
     return Decision(id_, outcome=outcome, **values)  # type: ignore[arg-type]  # a test's own fields
+
+
+def latest(subcog: Run) -> str:
+    """Return the id of the latest decision."""
+    return subcog("why", "-n", "1").out.split()[0]
 
 
 def keep(home: Home, *decisions: Decision) -> None:

@@ -1,7 +1,5 @@
 """What tests of `subcog learn` say in sessions, and what came of it."""
 
-import json
-
 from tests.cli.conftest import Run
 
 RULE = "Don't use npm here, we're on pnpm"
@@ -10,4 +8,4 @@ AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
 
 
 def waiting(subcog: Run) -> list[dict[str, object]]:
-    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
+    return subcog("review", "--jsonl").rows

@@ -23,17 +23,17 @@ from subcog_hooks.store.lock import ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.conftest import Maker
 
-pytestmark = pytest.mark.usefixtures("hooks_are_over")
+pytestmark = pytest.mark.usefixtures("hooks_are_over", "store")
 posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 ROOT = Path(__file__).parents[2]
 MINUTE_MS = 60_000
 
 
 @pytest.fixture
-def start_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def start_calls(monkeypatch: MonkeyPatch) -> list[str]:
     """Return the homes for which a process would have been started."""
     homes: list[str] = []
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
@@ -51,12 +51,9 @@ def counts(home: Home) -> tuple[int, int]:
         return vectors.counts()
 
 
-# ---- when it starts ------------------------------------------------------------------------------------------------------
-
-
 @posix
 @pytest.mark.usefixtures("pending")
-def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_embeds_what_is_pending_and_ends(home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     others = psutil.Process().children()  # of other tests
     assert at_rest.start_if_due(home)
@@ -77,9 +74,7 @@ def test_a_commands_end_starts_one_process_and_none_beside_it(home: Home, start_
 
 
 @pytest.mark.usefixtures("pending")
-def test_a_setting_stops_one_job_and_a_variable_all_jobs(
-    home: Home, start_calls: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_setting_stops_one_job_and_a_variable_all_jobs(home: Home, start_calls: list[str], monkeypatch: MonkeyPatch) -> None:
     Path(home.config).write_text("[embedding]\nbackground = false\n")
     assert not at_rest.start_if_due(home)
     Path(home.config).write_text('[embedding]\nbackground = false\n[capture]\nsessions = "on"\n')
@@ -89,16 +84,14 @@ def test_a_setting_stops_one_job_and_a_variable_all_jobs(
 
 
 @pytest.mark.usefixtures("pending")
-def test_a_process_that_can_not_be_started_is_a_line_in_the_log(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_process_that_can_not_be_started_is_a_line_in_the_log(home: Home, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, "1")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
     assert not at_rest.start_if_due(home)
     assert "the work at rest was not started" in Path(log.log_path(home)).read_text()
 
 
-def test_a_session_starts_due_jobs_and_those_newly_set(home: Home, store: Store) -> None:
+def test_a_session_starts_what_is_due_by_any_clock(home: Home, store: Store) -> None:
     now = now_ms()
     assert job_record.is_due(home, now)  # nothing is known
     job_record.write_record(home, JobRecord({}, now + MINUTE_MS, job_record.find_settings_time(home)))
@@ -108,15 +101,9 @@ def test_a_session_starts_due_jobs_and_those_newly_set(home: Home, store: Store)
     assert job_record.is_due(home, now)
     Path(home.job_record).write_text('{"next": 99999999999999')
     assert job_record.is_due(home, now)
-
-
-def test_a_session_starts_it_after_the_clock_was_put_back(home: Home, store: Store) -> None:
     now = now_ms()
     job_record.write_record(home, JobRecord({}, now + 2 * 24 * 60 * MINUTE_MS, job_record.find_settings_time(home)))
     assert job_record.is_due(home, now)
-
-
-# ---- its jobs ------------------------------------------------------------------------------------------------------------
 
 
 class Work:
@@ -134,14 +121,16 @@ class Work:
         return self._act(breath)
 
 
-@pytest.mark.usefixtures("store")
-def test_it_goes_on_until_nothing_is_due_and_lets_go_of_the_lock(home: Home) -> None:
+def test_one_process_goes_on_until_nothing_is_due(home: Home) -> None:
     work = Work(3)
     background_jobs.run_due_jobs(home, [work.job])
     assert (work.runs, is_held(home.jobs_lock)) == (3, False)
+    work = Work(1)
+    with ProcessLock(home.jobs_lock, 0, "working at rest"):
+        background_jobs.run_due_jobs(home, [work.job])
+    assert work.runs == 0
 
 
-@pytest.mark.usefixtures("store")
 def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     last = Work(0)
     seen: list[bool] = []
@@ -156,15 +145,6 @@ def test_work_added_while_the_lock_is_held_is_still_done(home: Home) -> None:
     assert (seen, last.runs) == ([True], 1)
 
 
-@pytest.mark.usefixtures("store")
-def test_a_second_process_leaves_everything_to_the_first(home: Home) -> None:
-    work = Work(1)
-    with ProcessLock(home.jobs_lock, 0, "working at rest"):
-        background_jobs.run_due_jobs(home, [work.job])
-    assert work.runs == 0
-
-
-@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
     ("error", "message"),
     [(ConfigError("the folder is gone"), "the folder is gone"), (KeyError("x"), "an internal error: KeyError")],
@@ -182,7 +162,6 @@ def test_a_job_that_fails_is_told_and_stops_no_other(home: Home, error: Exceptio
     assert background_jobs.find_due(home, [failing.job._replace(name="failing")]) == []  # for ten minutes
 
 
-@pytest.mark.usefixtures("store")
 def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> None:
     work = Work(2, lambda breath: f"one done, {breath.goes_on()}")
     spent = work.job._replace(budget_s=1e-9, run=lambda _, breath: work.job.run(home, breath))
@@ -193,7 +172,6 @@ def test_the_next_process_does_the_work_left_at_the_time_limit(home: Home) -> No
     assert background_jobs.find_due(home, [work.job]) == [work.job]
 
 
-@pytest.mark.usefixtures("store")
 def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> None:
     work = Work(5, every_s=3_600.0)
     background_jobs.run_due_jobs(home, [work.job])
@@ -203,7 +181,6 @@ def test_a_job_that_looks_every_so_often_is_left_alone_meanwhile(home: Home) -> 
     assert job_record.is_due(home, now_ms() + 61 * MINUTE_MS)
 
 
-@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("in_the_way", ["at-rest.json", "at-rest.json.new"])
 def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home, in_the_way: str) -> None:
     os.mkdir(os.path.join(home.root, in_the_way))
@@ -213,7 +190,6 @@ def test_an_unwritable_record_lets_no_job_run_for_ever(home: Home, in_the_way: s
 
 
 @posix
-@pytest.mark.usefixtures("store")
 def test_a_pipe_as_record_or_lock_blocks_nobody(home: Home) -> None:
     code = (
         "import sys\nfrom subcog_hooks.store.lock import is_held\nfrom subcog_hooks.core.paths import Home\n"
@@ -243,7 +219,6 @@ def test_the_process_ends_when_the_calls_of_the_day_are_made(home: Home) -> None
     assert job_record.is_due(home, now_ms() + 11 * MINUTE_MS)
 
 
-@pytest.mark.usefixtures("store")
 def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
     def die(_: JobPace) -> str:
         raise KeyboardInterrupt  # ends the process as a signal does: nothing more is noted
@@ -271,9 +246,6 @@ def test_the_next_session_does_the_work_of_a_killed_process(home: Home) -> None:
 )
 def test_how_long_a_job_waits_follows_from_how_it_ended(outcome: str, every_s: float, waits_s: float) -> None:
     assert background_jobs.wait_s(Work(1, every_s=every_s).job, LastRun(0, 0, outcome, "")) == waits_s
-
-
-# ---- its record ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"jobs": 3}', '{"jobs": {"embedding": {"at": "now"}}}', "x" * 100_000, "\x00"])
@@ -351,7 +323,7 @@ def test_the_process_runs_at_the_lowest_priority(home: Home, store: Store, *, is
 
 def test_psutil_is_loaded_by_that_process_alone() -> None:
     code = (
-        "import sys\nfrom subcog_hooks.cli import app, at_rest, doctor, remember\n"
+        "import sys\nfrom subcog_hooks.cli import commands, at_rest, doctor, remember\n"
         "from subcog_hooks.cli.support import embedding\nprint('psutil' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)

@@ -5,20 +5,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import transcript_files
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
+from tests.cli.learned import AGAIN, RULE
 from tests.conftest import Maker
 from tests.transcripts import session
 
 LOGIN = "Login uses OAuth2 with PKCE, the implicit flow was dropped after the audit of the SPA"
 ASKED = "How does the login with OAuth2 and PKCE work in the SPA?"
-RULE = "Don't use npm here, we're on pnpm"
-AGAIN = "we never use npm in this repo, only pnpm, npm breaks the lock file"
 
 
 def write_prompt_list(tmp_path: Path, *rows: dict[str, object]) -> None:
@@ -31,7 +28,7 @@ def write_prompt_list(tmp_path: Path, *rows: dict[str, object]) -> None:
 def run_audit(subcog: Run, *options: str) -> dict[str, Any]:
     done = subcog("audit", "--json", *options)
     assert done.code == 0, done.err
-    record: dict[str, Any] = json.loads(done.out)
+    record: dict[str, Any] = done.json
     return record
 
 
@@ -143,7 +140,7 @@ def test_a_project_can_be_left_out(subcog: Run, sessions: Path, ask: Ask) -> Non
     session(sessions, "one", ASKED)
     subcog("config", "set", "capture.sessions_except", "/home/dev")
     done = subcog("audit", "--json")
-    assert (json.loads(done.out)["prompts"], json.loads(done.out)["left_out"]) == (0, 1)
+    assert (done.json["prompts"], done.json["left_out"]) == (0, 1)
     assert "left out 1 prompt, by capture.sessions_except" in done.err
 
 
@@ -167,7 +164,7 @@ def test_a_damaged_record_is_told(subcog: Run, sessions: Path, ask: Ask, home: H
     session(sessions, "one", ASKED)
     Path(home.state_db).write_bytes(b"no database at all" * 100)
     done = subcog("audit", "--json")
-    assert json.loads(done.out)["spoke"] == 1
+    assert done.json["spoke"] == 1
     assert "put aside" in done.err
 
 
@@ -186,7 +183,7 @@ def test_secrets_of_prompts_are_not_shown(subcog: Run, sessions: Path, ask: Ask)
     key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
     session(sessions, "one", f"{ASKED} My key is {key}")
     done = subcog("audit", "--json")
-    assert json.loads(done.out)["spoke"] == 1
+    assert done.json["spoke"] == 1
     assert key not in done.out
     assert key not in subcog("audit").out
 
@@ -220,7 +217,7 @@ def test_without_memories_it_says_what_can_be_asked(subcog: Run, sessions: Path)
     assert subcog("audit", "--learned", "--transcripts", "/nowhere").code == 2
 
 
-def test_an_agent_does_not_read_all_sessions(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_does_not_read_all_sessions(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     session(sessions, "one", ASKED)
     monkeypatch.setenv("CLAUDECODE", "1")
     assert "--as-user" in subcog("audit", "--learned").err
@@ -232,7 +229,7 @@ def test_a_damaged_list_costs_its_lines(subcog: Run, ask: Ask, tmp_path: Path) -
     with (tmp_path / "claude" / transcript_files.HISTORY).open("a", encoding="utf-8") as file:
         file.write('{"display": "half of a\n[]\n{"display": 7}\n')
     done = subcog("audit", "--json")
-    assert json.loads(done.out)["spoke"] == 1
+    assert done.json["spoke"] == 1
     assert "2 rows cannot be read" in done.err
 
 

@@ -11,7 +11,9 @@ from subcog_hooks.store.decision import BELOW
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
 from tests.cli.conftest import Ask, Run
-from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
+from tests.cli.decided import BEGINNING, TOOL, candidate, decided, keep, latest
+
+pytestmark = pytest.mark.usefixtures("ask_again")
 
 QUESTION = "How do we rotate the signing keys of the release service?"
 PASTED = f"""{QUESTION}
@@ -41,10 +43,6 @@ def marks_of(home: Home, id_: str = "keys") -> list[Mark]:
         return store.marks([store.get(id_).seq])
 
 
-def latest(subcog: Run) -> str:
-    return subcog("why", "-n", "1").out.split()[0]
-
-
 def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: Ask) -> None:
     id_ = latest(subcog)
     done = subcog("why", "--bad", "keys")
@@ -64,7 +62,6 @@ def test_what_was_pasted_into_the_prompt_does_not_count(subcog: Run, ask_again: 
     assert ask_again(later, "again") == []
 
 
-@pytest.mark.usefixtures("ask_again")
 def test_why_says_that_the_mark_was_the_reason(subcog: Run, ask_again: Ask) -> None:
     subcog("why", "--bad", "keys")
     ask_again(QUESTION, "second")
@@ -79,7 +76,6 @@ def test_for_other_prompts_it_is_handed_over_as_ever(subcog: Run, ask_again: Ask
     assert ask_again(OTHER, "after") == ["keys"]
 
 
-@pytest.mark.usefixtures("ask_again")
 def test_a_paraphrase_brings_it_less_surely(subcog: Run, ask_again: Ask) -> None:
     def relevance(session: str) -> float:
         ask_again(PARAPHRASE, session)
@@ -97,13 +93,15 @@ def test_a_follow_up_is_marked_with_its_borrowed_topics(subcog: Run, ask_again: 
     assert {"sign", "key"} <= {*marks.terms_from_text(mark.terms)}
 
 
-def test_undo_takes_the_mark_away(subcog: Run, ask_again: Ask, home: Home) -> None:
+def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) -> None:
     id_ = latest(subcog)
     subcog("why", "--bad", "keys")
     done = subcog("why", "--bad", "keys", "--undo")
     assert (done.code, done.out, done.err) == (0, "", f"no longer marked as wrong ({id_}): keys {KEYS[:80]}\n")
     assert marks_of(home) == []
     assert ask_again(QUESTION, "second") == ["keys"]
+    done = subcog("why", "--bad", "keys", "--undo")
+    assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why --bad MEMORY` marks one\n")
 
 
 def test_a_mark_can_be_undone_after_the_same_prompt_again(subcog: Run, ask_again: Ask, home: Home) -> None:
@@ -125,7 +123,6 @@ def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, ask_again: Ask, ho
     assert [mark.decision for mark in marks_of(home)] == [latest(subcog)]
 
 
-@pytest.mark.usefixtures("ask_again")
 def test_a_mark_outlives_its_decision_and_is_undone_by_its_id(subcog: Run, home: Home) -> None:
     id_ = latest(subcog)
     subcog("why", "--bad", "keys")
@@ -135,36 +132,29 @@ def test_a_mark_outlives_its_decision_and_is_undone_by_its_id(subcog: Run, home:
     assert marks_of(home) == []
 
 
-@pytest.mark.usefixtures("ask_again")
 def test_show_names_the_decisions_that_a_memory_was_wrong_for(subcog: Run) -> None:
     assert "wrong for" not in subcog("show", "keys").out
     subcog("why", "--bad", "keys")
     assert f"wrong for     {latest(subcog)}\n" in subcog("show", "keys").out
 
 
-@pytest.mark.usefixtures("ask_again")
-def test_the_prompt_itself_is_not_in_the_mark(subcog: Run, home: Home) -> None:
+def test_a_mark_is_made_once_and_does_not_hold_the_prompt(subcog: Run, home: Home) -> None:
     subcog("why", "--bad", "keys")
     (mark,) = marks_of(home)
     assert "rotat" in mark.terms
     assert "How do we" not in mark.terms
-
-
-@pytest.mark.usefixtures("ask_again")
-def test_marking_twice_is_marking_once(subcog: Run, home: Home) -> None:
-    subcog("why", "--bad", "keys")
     subcog("why", "--bad", "keys")
     assert len(marks_of(home)) == 1
 
 
-@pytest.mark.usefixtures("ask_again")
-def test_forgetting_a_memory_forgets_its_marks(subcog: Run, home: Home) -> None:
+def test_a_forgotten_memory_has_no_marks_and_gets_none(subcog: Run, home: Home) -> None:
     subcog("why", "--bad", "keys")
     subcog("forget", "keys")
     assert marks_of(home) == []
+    done = subcog("why", "--bad", "keys")
+    assert (done.code, done.err) == (2, "subcog: keys is forgotten; it is not handed over any more\n")
 
 
-@pytest.mark.usefixtures("ask_again")
 def test_a_prefix_names_the_memory_found_or_not(subcog: Run, home: Home) -> None:
     done = subcog("why", "--bad", "coo")
     assert done.code == 0
@@ -172,10 +162,6 @@ def test_a_prefix_names_the_memory_found_or_not(subcog: Run, home: Home) -> None
     assert len(marks_of(home, "cookie")) == 1
 
 
-# ---- refused marks ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("ask_again")
 @pytest.mark.parametrize(
     ("memory", "code", "message"),
     [
@@ -189,19 +175,6 @@ def test_a_memory_that_is_not_there_is_one_line(subcog: Run, memory: str, code: 
         assert (done.code, done.out, done.err) == (code, "", f"subcog: {message}\n")
 
 
-@pytest.mark.usefixtures("ask_again")
-def test_what_is_not_marked_can_not_be_undone(subcog: Run) -> None:
-    done = subcog("why", "--bad", "keys", "--undo")
-    assert (done.code, done.err) == (2, "subcog: keys is not marked; `subcog why --bad MEMORY` marks one\n")
-
-
-@pytest.mark.usefixtures("ask_again")
-def test_a_forgotten_memory_is_not_marked(subcog: Run) -> None:
-    subcog("forget", "keys")
-    done = subcog("why", "--bad", "keys")
-    assert (done.code, done.err) == (2, "subcog: keys is forgotten; it is not handed over any more\n")
-
-
 def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, ask_again: Ask, home: Home) -> None:
     subcog("config", "set", "surfacing.log_prompts", "false")
     ask_again(QUESTION, "second")
@@ -211,7 +184,6 @@ def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, ask_again: Ask,
     assert marks_of(home) == []
 
 
-@pytest.mark.usefixtures("ask_again")
 @pytest.mark.parametrize(
     ("event", "was", "means"),
     [(TOOL, "a tool's call", "paths and triggers"), (BEGINNING, "a session's start", "priority and conditions")],
@@ -228,7 +200,6 @@ def test_a_memory_from_a_cue_is_changed_by_its_cue(
     assert marks_of(home) == []
 
 
-@pytest.mark.usefixtures("ask_again")
 def test_a_call_that_gave_another_memory_is_not_meant(subcog: Run, home: Home) -> None:
     keep(home, decided("z", candidates=[candidate("cookie", 0.7)], **TOOL))
     assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "--bad", "keys").err
@@ -241,11 +212,3 @@ def test_a_prompt_without_words_can_not_be_marked(subcog: Run, ask_again: Ask, h
     keep(home, decided("z", BELOW, [candidate("keys", 0.2)], prompt="?!"))
     done = subcog("why", "--bad", "keys", "z")
     assert (done.code, done.err) == (2, "subcog: the prompt of z has no words to know it by; nothing was marked\n")
-
-
-def test_without_memories_nothing_is_made(subcog: Run, home: Home) -> None:
-    keep(home, decided("z", BELOW, prompt=PROMPT))
-    for more in ((), ("--undo",)):
-        done = subcog("why", "--bad", "keys", *more)
-        assert (done.code, done.err) == (1, "subcog: no memory has the id keys; nothing has been remembered yet\n")
-    assert not Path(home.memories_db).exists()

@@ -33,7 +33,7 @@ def test_it_says_what_each_is_worth_and_what_comes_next(with_memories: Run) -> N
     assert "no room, next in line" in done.out
     (line,) = [line for line in done.out.splitlines() if RULE in line and "kind" in line]
     assert "kind +2.00" in line
-    record = json.loads(with_memories("brief", "--json").out)
+    record = with_memories("brief", "--json").json
     assert len(record["text"]) == record["characters"]
     assert 1_450 < record["memory_characters"] <= 1_500
     assert f"{record['memory_characters']:,} characters, {record['characters']:,} with what stands" in done.out

@@ -16,7 +16,7 @@ from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_file import vectors_path
 from subcog_hooks.store.vector_store import VectorStore
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.store.letters import DIMENSION, MADE_BY, SPACE, encode, finals
 
 TEXT = "The master key of the sluice lies under the third stone."
@@ -79,7 +79,7 @@ def test_a_purge_removes_the_vectors_in_every_space(subcog: Run, home: Home, sec
 
 @pytest.mark.parametrize("space", [PACKAGED.name, SPACE])
 def test_a_reader_that_keeps_vector_bytes_is_named(
-    subcog: Run, home: Home, secret: str, monkeypatch: pytest.MonkeyPatch, space: str
+    subcog: Run, home: Home, secret: str, monkeypatch: MonkeyPatch, space: str
 ) -> None:
     monkeypatch.setattr(vector_store, "WRITE_WAIT_MS", 20)
     made = vectors_of(home, secret)
@@ -93,7 +93,7 @@ def test_a_reader_that_keeps_vector_bytes_is_named(
 
 
 def test_a_purge_works_while_another_process_reads_the_store(
-    subcog: Run, home: Home, secret: str, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, home: Home, secret: str, monkeypatch: MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     made = vectors_of(home, secret)

@@ -43,28 +43,21 @@ def completions(*words: str, shell: str = "bash") -> list[str]:
     return [line for line in done.stdout.splitlines() if line]
 
 
-def test_ids_are_offered_where_a_memory_is_named(stored_ids: list[str]) -> None:
+def test_ids_are_offered_with_the_words_of_their_memories(stored_ids: list[str]) -> None:
     for command in ("show", "edit", "forget", "supersede"):
         assert set(completions(command, "")) == set(stored_ids)
     assert completions("show", stored_ids[1]) == [stored_ids[1]]
     assert set(completions("why", "--bad", "")) == set(stored_ids)
     assert set(completions("remember", "x", "--supersedes", "")) == set(stored_ids)
-
-
-def test_an_id_is_offered_with_the_words_of_its_memory(stored_ids: list[str]) -> None:
     shown = "\n".join(completions("show", stored_ids[0], shell="zsh"))
     assert "Tokens are refreshed a minute early." in shown
 
 
-def test_namespaces_are_the_usual_ones_and_those_of_memories(stored_ids: list[str]) -> None:
+def test_what_memories_have_is_offered(stored_ids: list[str]) -> None:
     assert stored_ids
     for command in ("list", "search", "remember"):
         assert completions(command, "--namespace", "c") == ["context", "config", "cranes"]
     assert completions("edit", stored_ids[0], "-s", "dec") == ["decisions"]
-
-
-def test_tags_projects_and_statuses_are_offered(stored_ids: list[str]) -> None:
-    assert stored_ids
     assert completions("list", "--tag", "a") == ["auth"]
     assert completions("search", "x", "--project", "h") == ["harbour"]
     assert completions("list", "--status", "s") == ["superseded"]

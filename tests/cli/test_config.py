@@ -8,7 +8,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.decision import BELOW, INTENT
 from subcog_hooks.store.memory import now_ms
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.cli.decided import TOOL, candidate, decided, keep
 
 WRONG = (
@@ -23,7 +23,7 @@ WRONG = (
 @pytest.mark.parametrize("command", [("search", "berths"), ("config", "list"), ("config", "get", "search.limit")])
 @pytest.mark.parametrize(("variable", "text", "expected"), WRONG)
 def test_a_wrong_variable_stops_whatever_reads_settings(
-    subcog: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], variable: str, text: str, expected: str
+    subcog: Run, monkeypatch: MonkeyPatch, command: tuple[str, ...], variable: str, text: str, expected: str
 ) -> None:
     monkeypatch.setenv(variable, text)
     done = subcog(*command)
@@ -33,20 +33,18 @@ def test_a_wrong_variable_stops_whatever_reads_settings(
 
 @pytest.mark.parametrize(("variable", "text", "expected"), WRONG)
 def test_a_wrong_variable_is_named_by_doctor(
-    subcog: Run, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, expected: str
+    subcog: Run, monkeypatch: MonkeyPatch, variable: str, text: str, expected: str
 ) -> None:
     monkeypatch.setenv(variable, text)
     done = subcog("doctor")
     assert (done.code, f" BAD  {variable} is {text!r}, {expected}" in done.out) == (4, True)
 
 
-def test_the_value_in_force_is_the_environments(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_value_in_force_is_the_environments(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "search_intent.min_confidence", "0.7")
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "0.9")
     assert subcog("config", "get", "search_intent.min_confidence").out == "0.9\n"
 
-
-# ---- names, addresses and paths -------------------------------------------------------------------------------------------
 
 SET = (
     ("llm.provider", "openai"),
@@ -98,39 +96,33 @@ def test_a_list_says_what_is_not_set(subcog: Run) -> None:
 
 
 @pytest.mark.usefixtures("usual_settings")
-def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "search.limit", "5")
     subcog("config", "set", "recency.decay", "0.5")
     monkeypatch.setenv("SUBCOG_RECENCY_DECAY", "0.25")
     lines = subcog("config", "list").out.splitlines()
     assert {"search.limit = 5  # config.toml line 2", "recency.decay = 0.25  # SUBCOG_RECENCY_DECAY"} <= {*lines}
     assert sum("#" in line for line in lines) == 2
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
-    monkeypatch.setenv("NO_COLOR", "1")
-    for columns, shown in (
-        ("200", "0.25 SUBCOG_RECENCY_DECAY 0.0 to 1.0"),
-        ("80", "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)"),
-    ):
-        monkeypatch.setenv("COLUMNS", columns)
+    sources = {200: "0.25 SUBCOG_RECENCY_DECAY 0.0 to 1.0", 80: "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)"}
+    for columns, shown in sources.items():
+        wide(monkeypatch, columns)
         assert shown in " ".join(subcog("config", "list").out.split())
 
 
-def test_a_variable_changes_what_a_search_shows(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_changes_what_a_search_shows(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     for number in range(3):
         subcog("remember", f"Berth {number} has mooring lines for {number + 4} ships.")
     monkeypatch.setenv("SUBCOG_SEARCH_LIMIT", "2")
     assert len(subcog("search", "mooring lines", "--ids", "--fast").out.split()) == 2
 
 
-def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://[::1]:11434/v1")
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
+    wide(monkeypatch, 200)
     assert "http://[::1]:11434/v1" in subcog("config", "list").out
 
 
-def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     lacks = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
     assert lacks.startswith("no LLM is asked yet: llm.model is not set; ")
@@ -138,15 +130,12 @@ def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: py
     assert subcog("config", "set", "llm.model", "tiny").err == "llm.model = tiny\n"
 
 
-def test_a_wrong_switch_is_named_when_an_llm_is_set_up(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_switch_is_named_when_an_llm_is_set_up(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://localhost:11434/v1")
     subcog("config", "set", "llm.model", "tiny")
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
     message = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
     assert message.startswith("no LLM is asked yet: search_intent.use_llm cannot be used as it is set; ")
-
-
-# ---- the preview of a threshold ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -176,28 +165,22 @@ def test_only_prompts_are_counted(subcog: Run, home: Home) -> None:
 
 
 @pytest.mark.usefixtures("decisions")
-def test_a_dry_run_says_the_same_and_changes_nothing(subcog: Run, home: Home) -> None:
+def test_a_dry_run_of_a_threshold_changes_nothing(subcog: Run, home: Home) -> None:
     done = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run")
     assert done.err.splitlines() == [
         "surfacing.min_relevance would be 0.4",
         "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17",
     ]
     assert not Path(home.config).exists()
-
-
-def test_a_dry_run_refuses_what_does_not_hold(subcog: Run) -> None:
     assert subcog("config", "set", "surfacing.min_relevance", "2", "--dry-run").code == 4
 
 
-@pytest.mark.usefixtures("decisions")
-def test_other_settings_say_nothing_of_prompts(subcog: Run) -> None:
-    assert subcog("config", "set", "surfacing.max_memories", "3").err == "surfacing.max_memories = 3\n"
-
-
-def test_without_prompts_there_is_nothing_to_say(subcog: Run, home: Home) -> None:
+def test_without_prompts_or_for_other_keys_nothing_is_said(subcog: Run, home: Home) -> None:
     assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
     keep(home)
     assert subcog("config", "set", "surfacing.min_relevance", "0.4").err == "surfacing.min_relevance = 0.4\n"
+    keep(home, decided("a", candidates=[candidate("m", 0.9)]))
+    assert subcog("config", "set", "surfacing.max_memories", "3").err == "surfacing.max_memories = 3\n"
 
 
 def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, home: Home) -> None:

@@ -1,13 +1,12 @@
 """Keywords, triggers, paths, conditions and priority on the terminal: set, change, remove, show, search."""
 
-import json
 import stat
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks.core.paths import Home
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run, show_json
 
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 GIVEN = (
@@ -25,11 +24,6 @@ FIELDS = {
 }
 
 
-def show_json(subcog: Run, id_: str) -> dict[str, object]:
-    loaded: dict[str, object] = json.loads(subcog("show", id_, "--json").out)
-    return loaded
-
-
 def fields(subcog: Run, id_: str) -> dict[str, object]:
     """Return a memory's fields that this module is about."""
     return {name: value for name, value in show_json(subcog, id_).items() if name in FIELDS}
@@ -41,16 +35,13 @@ def memory_id(subcog: Run) -> str:
     return subcog("remember", "Deploys go out on Tuesdays", *GIVEN).out.strip()
 
 
-def edit_with(subcog: Run, id_: str, monkeypatch: pytest.MonkeyPatch, script: str) -> str:
+def edit_with(subcog: Run, id_: str, monkeypatch: MonkeyPatch, script: str) -> str:
     """Return the messages of `edit` with this shell command on the file $1 as the editor."""
     path = Path("editor")
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("EDITOR", str(path.absolute()))
     return subcog("edit", id_).err
-
-
-# ---- given ----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_memory_is_remembered_with_all_that_calls_it_up(subcog: Run, memory_id: str) -> None:
@@ -126,9 +117,6 @@ def test_an_unusable_state_does_not_prevent_remembering(subcog: Run, home: Home)
     assert done.err.startswith("whether calm is set cannot be seen (")
 
 
-# ---- changed and taken away -----------------------------------------------------------------------------------------------
-
-
 def test_an_option_of_edit_replaces_its_field_alone(subcog: Run, memory_id: str) -> None:
     done = subcog("edit", memory_id, "--trigger", "release", "--when", "tool=Bash", "--priority", "40")
     assert (done.code, done.err) == (0, "")
@@ -149,7 +137,7 @@ def test_an_empty_tag_and_a_zero_priority_remove_theirs(subcog: Run) -> None:
     assert show_json(subcog, id_).keys() & {"tags", "priority"} == set()
 
 
-def test_the_editor_leaves_alone_what_was_not_changed(subcog: Run, memory_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_leaves_alone_what_was_not_changed(subcog: Run, memory_id: str, monkeypatch: MonkeyPatch) -> None:
     subcog("edit", memory_id, "--trigger", "  two  blanks", "--trigger", "a\nb", "--when", '{"mood": {"eq": "7"}}')
     before = subcog("export").out
     assert edit_with(subcog, memory_id, monkeypatch, "true") == "nothing changed\n"
@@ -159,7 +147,7 @@ def test_the_editor_leaves_alone_what_was_not_changed(subcog: Run, memory_id: st
     assert fields(subcog, memory_id)["when"] == {"mood": {"eq": "7"}}
 
 
-def test_the_editor_has_a_line_for_each_entry(subcog: Run, memory_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_has_a_line_for_each_entry(subcog: Run, memory_id: str, monkeypatch: MonkeyPatch) -> None:
     change = "sed -i '/^trigger: ship/d; s/^when: branch=.*/when: branch=dev,main/' \"$1\""
     edit_with(subcog, memory_id, monkeypatch, f'cat "$1" > seen; {change}')
     names = ("trigger", "path", "when", "priority")
@@ -178,7 +166,7 @@ def test_the_editor_has_a_line_for_each_entry(subcog: Run, memory_id: str, monke
     assert fields(subcog, memory_id) == {**FIELDS, "triggers": [r"deploy(s|ed)?\b"], "when": when}
 
 
-def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "x").out.strip()
     lines = ("trigger: a{1,3}: b", "path: {a,b}.py", "when: calm", "priority: 90")
     changes = "; ".join(f"s/^{line.partition(':')[0]}:.*/{line}/" for line in lines)
@@ -197,7 +185,7 @@ def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monke
     ],
 )
 def test_what_the_editor_leaves_wrong_is_named_and_kept(
-    subcog: Run, memory_id: str, monkeypatch: pytest.MonkeyPatch, script: str, message: str
+    subcog: Run, memory_id: str, monkeypatch: MonkeyPatch, script: str, message: str
 ) -> None:
     before = subcog("export").out
     printed = edit_with(subcog, memory_id, monkeypatch, f"sed -i '{script}' \"$1\"")
@@ -205,9 +193,6 @@ def test_what_the_editor_leaves_wrong_is_named_and_kept(
     assert "nothing was changed; what you wrote is in" in printed
     assert subcog("export").out == before
     Path(printed.strip().rpartition(" ")[2]).unlink()
-
-
-# ---- a priority that pins -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -230,18 +215,12 @@ def test_an_imported_memory_is_pinned_only_when_vouched_for(subcog: Run, importe
     assert (show_json(subcog, imported_id)["priority"], show_json(subcog, imported_id)["trust"]) == (90, "user")
 
 
-def test_the_editor_does_not_pin_it_either(subcog: Run, imported_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_the_editor_nor_another_trust_pins_it(subcog: Run, imported_id: str, monkeypatch: MonkeyPatch) -> None:
     printed = edit_with(subcog, imported_id, monkeypatch, "sed -i 's/^priority: .*/priority: 90/' \"$1\"")
     assert "priority is 90 and trust is import" in printed
     assert show_json(subcog, imported_id)["priority"] == 89
-
-
-def test_nobody_else_can_be_vouched_for(subcog: Run, imported_id: str) -> None:
     done = subcog("edit", imported_id, "--trust", "team")
     assert (done.code, done.err) == (2, "subcog: --trust is 'team'; expected user\n")
-
-
-# ---- shown and looked for -------------------------------------------------------------------------------------------------
 
 
 def test_all_of_it_is_shown(subcog: Run, memory_id: str) -> None:
@@ -299,7 +278,7 @@ def test_a_narrowed_list_has_pages(subcog: Run) -> None:
 
 
 def test_a_search_for_a_file_heeds_globs_from_the_projects_root(
-    subcog: Run, memory_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, memory_id: str, tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / "src" / "db").mkdir(parents=True)

@@ -22,14 +22,14 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_file import vectors_path
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.conftest import Maker
 
 SCRIPT = Path(sys.executable).with_name("subcog")
 
 
 @pytest.fixture
-def with_hook(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def with_hook(subcog: Run, monkeypatch: MonkeyPatch) -> Run:
     if not SCRIPT.exists():
         pytest.skip("subcog is not installed beside this interpreter")
     subcog("remember", "Berths are allocated by length overall", "-s", "decisions")
@@ -58,14 +58,14 @@ def test_what_it_tries_is_no_prompt_of_the_users(with_hook: Run) -> None:
     for arguments in ((), ("--prompt", "rename the berth")):
         assert with_hook("doctor", *arguments).code == 0
     assert with_hook("why").code == 1
-    record = json.loads(with_hook("stats", "--json").out)
+    record = with_hook("stats", "--json").json
     assert (record["prompts"], sum(record["subcog_hook_decisions_total"].values())) == (0, 0)
 
 
 def test_json_holds_the_findings_and_no_memory(with_hook: Run) -> None:
     with_hook("remember", "The lighthouse keeper signs releases on Friday")
     done = with_hook("doctor", "--json")
-    report = json.loads(done.out)
+    report = done.json
     assert (report["version"], report["exit_code"]) == (__version__, done.code)
     assert {"ok"} <= {finding["level"] for finding in report["findings"]} <= {"ok", "note", "bad"}
     assert any(finding["text"].startswith("store sound: ") for finding in report["findings"])
@@ -252,9 +252,6 @@ def test_a_hook_that_is_switched_off_for_an_event_is_named(with_hook: Run, switc
     assert f"note  {switch} is false: the hook is silent {when}" in with_hook("doctor").out
 
 
-# ---- files that are gone --------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def project(subcog: Run, tmp_path: Path) -> Run:
     """Return the terminal in a repository with a file of most kinds."""
@@ -281,18 +278,8 @@ def about(subcog: Run, *paths: str) -> str:
 @pytest.mark.parametrize(
     "path",
     [
-        *(
-            "src/db/pool.py",
-            "src/db/**",
-            "src/**/*.sql",
-            "*.sql",
-            "pool.py",
-            "er/",
-            "docs/",
-            "docs/[[]draft].md",
-            "**",
-            "src/db",
-        ),
+        *("src/db/pool.py", "src/db/**", "src/**/*.sql", "*.sql", "pool.py", "er/", "docs/", "docs/[[]draft].md", "**"),
+        "src/db",
         *("src/{app,db}/*.py", "linked/db/*", "linked/db/pool.py", "./README.md", "{tmp}/src/**", "{tmp}/README.md"),
         "~/src/db/*.py",
     ],
@@ -338,7 +325,7 @@ def test_memories_of_others_and_of_no_file_are_not_stale(project: Run, tmp_path:
     assert stale_said(project) == []
 
 
-def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monkeypatch: MonkeyPatch) -> None:
     gone = about(project, "lib/**")
     about(project, "*.rs")
     about(project, "src/db/*.py")
@@ -356,9 +343,6 @@ def test_outside_of_projects_no_file_is_looked_for(subcog: Run) -> None:
     assert stale_said(subcog) == []
 
 
-# ---- vectors --------------------------------------------------------------------------------------------------------------
-
-
 def vectors_said(subcog: Run) -> list[str]:
     return [line for line in subcog("doctor").out.splitlines() if "vectors (" in line]
 
@@ -371,7 +355,7 @@ def change_vectors(home: Home, sql: str) -> None:
 
 @pytest.mark.parametrize(("switch", "by"), [("1", "the next session or writing command"), ("0", "`subcog reindex`")])
 def test_pending_vectors_are_counted_with_their_next_step(
-    with_hook: Run, monkeypatch: pytest.MonkeyPatch, switch: str, by: str
+    with_hook: Run, monkeypatch: MonkeyPatch, switch: str, by: str
 ) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, switch)
     assert vectors_said(with_hook) == [f"note  vectors (minilm): 0 final, 1 pending; {by} goes on with it"]
@@ -413,9 +397,7 @@ def test_vectors_of_another_number_of_memories_are_wrong(with_hook: Run, home: H
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
 
 
-def test_vectors_that_another_process_follows_for_long_are_noted(
-    with_hook: Run, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_that_another_process_follows_for_long_are_noted(with_hook: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     with ProcessLock(vector_sync.lock_path(home, "minilm"), 0, "following"):
         with_hook("remember", "The sluice is opened at ebb")
@@ -423,14 +405,12 @@ def test_vectors_that_another_process_follows_for_long_are_noted(
     assert "0 final, 2 pending" in vectors_said(with_hook)[0]
 
 
-def test_without_sqlite_vec_it_is_a_note(with_hook: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_sqlite_vec_it_is_a_note(with_hook: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
     monkeypatch.setitem(sys.modules, "sqlite_vec", None)
     done = with_hook("doctor")
     assert "note  sqlite-vec is not installed; search is by words alone; pip install sqlite-vec" in done.out
 
-
-# ---- the LLM --------------------------------------------------------------------------------------------------------------
 
 KEY = "sk-hunter2"
 LOCAL = ('provider = "openai"', 'model = "tiny"', 'base_url = "http://127.0.0.1:9/v1/"')
@@ -451,19 +431,17 @@ def llm_said(subcog: Run, home: Home, *lines: str, intent: str = "") -> tuple[in
 
 
 @pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_keys(monkeypatch: MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_without_an_llm_it_is_said_even_where_a_key_lies_about(
-    subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_llm_it_is_said_even_where_a_key_lies_about(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     assert llm_said(subcog, home) == (0, "  ok  no LLM; what a prompt asks for is told from its words alone")
 
 
-def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     assert llm_said(subcog, home, *LOCAL) == (0, "  ok  LLM openai: tiny at http://127.0.0.1:9/v1, no key")
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     line_start = "  ok  LLM anthropic: claude-haiku-4-5 at https://api.anthropic.com, key from"

@@ -34,7 +34,7 @@ def file(ask: Ask, tmp_path: Path) -> Path:
 def test_each_measure_has_its_mean_and_an_interval(subcog: Run, file: Path) -> None:
     done = subcog("eval", str(file), "--fast", "--json")
     assert (done.code, done.err) == (0, "")
-    record = json.loads(done.out)
+    record = done.json
     assert record["queries"] == 3
     assert list(record["measures"]) == ["hit rate@1", "hit rate@5", "hit rate@10", "MRR@10", "nDCG@10"]
     for measure in record["measures"].values():
@@ -45,7 +45,7 @@ def test_each_measure_has_its_mean_and_an_interval(subcog: Run, file: Path) -> N
 def test_what_is_not_found_lowers_the_means(subcog: Run, file: Path) -> None:
     with file.open("a", encoding="utf-8") as more:
         more.write('{"query": "zzyzx qwrtp", "ids": ["keys"]}\n\n')
-    record = json.loads(subcog("eval", str(file), "--fast", "--json").out)
+    record = subcog("eval", str(file), "--fast", "--json").json
     assert record["queries"] == 4
     assert record["measures"]["hit rate@10"]["mean"] == 0.75
     assert record["measures"]["nDCG@10"]["low"] < 0.75 < record["measures"]["nDCG@10"]["high"]
@@ -53,15 +53,15 @@ def test_what_is_not_found_lowers_the_means(subcog: Run, file: Path) -> None:
 
 def test_a_rank_below_the_first_is_told_by_mrr(subcog: Run, file: Path) -> None:
     file.write_text('{"query": "how often are signing keys rotated", "ids": ["cookie"]}\n', "utf-8")
-    measures = json.loads(subcog("eval", str(file), "--fast", "--json").out)["measures"]
+    measures = subcog("eval", str(file), "--fast", "--json").json["measures"]
     assert measures["hit rate@1"]["mean"] == 0.0
     assert 0.0 <= measures["MRR@10"]["mean"] < 1.0
 
 
 def test_the_sweep_ends_where_search_with_that_share_does(subcog: Run, file: Path) -> None:
-    by_share = json.loads(subcog("eval", str(file), "--fast", "--json").out)["ndcg@10 by fusion.alpha"]
+    by_share = subcog("eval", str(file), "--fast", "--json").json["ndcg@10 by fusion.alpha"]
     assert subcog("config", "set", "fusion.alpha", "0.2").code == 0
-    record = json.loads(subcog("eval", str(file), "--fast", "--json").out)
+    record = subcog("eval", str(file), "--fast", "--json").json
     assert record["measures"]["nDCG@10"]["mean"] == by_share["0.2"]
 
 
@@ -79,7 +79,7 @@ def test_a_project_is_searched_by_itself(subcog: Run, ask: Ask, tmp_path: Path) 
     firsts = []
     for project in ("git.example/one", ""):
         path.write_text(json.dumps({"query": "signing keys runbook", "ids": ["keys"], "project": project}), "utf-8")
-        record = json.loads(subcog("eval", str(path), "--fast", "--json").out)
+        record = subcog("eval", str(path), "--fast", "--json").json
         firsts.append(record["measures"]["hit rate@1"]["mean"])
     assert firsts == [1.0, 0.0]
     for project, shown in (("git.example/two", "git.example/two"), ("\ud800", "?")):
@@ -90,7 +90,7 @@ def test_a_project_is_searched_by_itself(subcog: Run, ask: Ask, tmp_path: Path) 
 
 def test_a_share_of_nothing_is_swept_too(subcog: Run, file: Path) -> None:
     assert subcog("config", "set", "fusion.alpha", "0").code == 0
-    record = json.loads(subcog("eval", str(file), "--fast", "--json").out)
+    record = subcog("eval", str(file), "--fast", "--json").json
     by_share = record["ndcg@10 by fusion.alpha"]
     assert record["measures"]["nDCG@10"]["mean"] == by_share["0.0"]
     assert len(by_share) == 11

@@ -14,7 +14,7 @@ import pytest
 from subcog_hooks.cli import config, models, state
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.session import BACKGROUND_COMMAND
-from tests.cli.conftest import Ask, Run, whole_application
+from tests.cli.conftest import Ask, MonkeyPatch, Run, whole_application
 from tests.llm_server import LlmServer
 from tests.transcripts import PROJECTS, Writer
 
@@ -45,7 +45,7 @@ def examples() -> list[str]:
 
 
 @pytest.fixture
-def with_store(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def with_store(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: MonkeyPatch) -> Run:
     (tmp_path / "rows.jsonl").write_text(MEMORIES)
     (tmp_path / "notes.jsonl").write_text('{"content": "Ropes are replaced every spring."}\n')
     (tmp_path / "queries.jsonl").write_text('{"query": "refresh of tokens", "ids": ["1m7x59aaaaaaaa"]}\n')
@@ -67,7 +67,7 @@ def with_store(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: pytest.Monkey
 
 def newest(subcog: Run) -> str:
     """Return the id of the latest memory."""
-    return str(json.loads(subcog("list", "--jsonl", "-n", "1").out)["id"])
+    return str(subcog("list", "--jsonl", "-n", "1").json["id"])
 
 
 def prepare_model(subcog: Run, *, is_there: bool) -> None:

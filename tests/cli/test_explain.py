@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 EXPLAIN = ["read_as", "alpha", "alpha_reason", "agreement", "tag_matches", "recency_factor", "contributions", "factors"]
 WORDS = {"lexical_exact", "lexical_relaxed"}
@@ -38,7 +38,7 @@ def with_memories(subcog: Run) -> Run:
 
 def hits(subcog: Run, *arguments: str) -> dict[str, dict[str, Any]]:
     """Return the results of `--json` by id."""
-    return {hit["id"]: hit for hit in json.loads(subcog("search", *arguments, "--json").out)["results"]}
+    return {hit["id"]: hit for hit in subcog("search", *arguments, "--json").json["results"]}
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"]])
@@ -144,12 +144,9 @@ def test_the_lines_say_what_the_json_says(with_memories: Run) -> None:
     assert blocks[2].strip() == "exploratory query; meaning has a share of 0.7 (fusion.alpha)"
 
 
-def test_the_lines_of_the_second_page_go_on_counting(with_memories: Run) -> None:
+def test_the_lines_are_counted_on_and_shown_on_a_terminal(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     done = with_memories("search", "restart the leading beam by hand", "--fast", "--explain", "-n", "1", "--page", "2")
     assert re.search(r"^    2\. score", done.out, re.MULTILINE)
-
-
-def test_on_a_terminal_lines_are_shown_and_no_table(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = with_memories("search", QUERY, "--explain").out
     monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     assert with_memories("search", QUERY, "--explain").out == plain
@@ -162,7 +159,7 @@ def test_lines_of_json_carry_it_when_it_is_asked_for(with_memories: Run, options
     assert [json.loads(line) for line in explained.splitlines()] == whole
     for hit in whole:
         del hit["explain"]
-    assert [json.loads(line) for line in with_memories("search", QUERY, "--jsonl", *options).out.splitlines()] == whole
+    assert with_memories("search", QUERY, "--jsonl", *options).rows == whole
 
 
 @pytest.mark.parametrize("options", [[], ["--fast"], ["--fast", "--no-tags"], ["--mode", "lexical"]])
@@ -170,7 +167,7 @@ def test_a_batch_carries_it_when_it_is_asked_for(with_memories: Run, options: li
     queries = {"tags": QUERY, "typo": "the timout of the pool", "near": "handful"}
     rows = "\n".join(json.dumps({"id": id_, "query": query}) for id_, query in queries.items()).encode()
     done = with_memories("search", "--batch", "-", "--explain", *options, stdin=rows)
-    answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
+    answers = {row["id"]: row["results"] for row in done.rows}
     assert done.code == 0
     for id_, query in queries.items():
         assert answers[id_] == list(hits(with_memories, query, *options, "--all-projects").values())

@@ -18,9 +18,6 @@ MAX_WORDS = 1_200
 LONGEST = 98  # columns of a command, so that it stays in one line where a topic is drawn
 
 
-# ---- the command ----------------------------------------------------------------------------------------------------------
-
-
 def test_topics_are_listed_with_a_line_each(subcog: Run) -> None:
     done = subcog("help")
     assert [line.split()[0] for line in done.out.splitlines()] == help_texts.all_topics()
@@ -49,15 +46,9 @@ def test_unknown_topic_gets_a_suggestion(subcog: Run, word: str, hint: str) -> N
     assert hint in done.err
 
 
-# ---- the package ----------------------------------------------------------------------------------------------------------
-
-
 def test_wheel_has_the_topics() -> None:
     files = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
     assert {f"subcog_hooks/cli/topics/{name}.md" for name in NAMES} <= files
-
-
-# ---- the texts ------------------------------------------------------------------------------------------------------------
 
 
 def test_readme_is_short_and_links_every_topic() -> None:

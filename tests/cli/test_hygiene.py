@@ -11,7 +11,7 @@ from subcog_hooks.cli.support.hygiene import CONTRADICTION, DUPLICATE, YEAR_MS, 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.conftest import Maker
 
 
@@ -80,7 +80,7 @@ def test_a_pipe_among_the_clients_transcripts_is_not_waited_for(subcog: Run, tmp
 
 
 def test_files_that_are_gone_are_told_in_their_project(
-    subcog: Run, home: Home, make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, home: Home, make: Maker, tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / "there.py").touch()

@@ -10,7 +10,7 @@ import pytest
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.core.paths import Home
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 DATA = Path(__file__).parent.parent / "data"
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
@@ -44,7 +44,7 @@ def write(rows: Sequence[object], path: str = "rows.jsonl") -> str:
     return path
 
 
-def test_a_round_trip_gives_identical_bytes(subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_round_trip_gives_identical_bytes(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     subcog("import", str(DATA / "memories.jsonl"), "--trust", "user")
     subcog("import", write([EVERYTHING, {"content": "org wide", "scope": "org", "id": "org"}]), "--trust", "user")
     subcog("remember", "one more, made here")
@@ -58,7 +58,7 @@ def test_a_round_trip_gives_identical_bytes(subcog: Run, monkeypatch: pytest.Mon
 
 def test_every_field_comes_back(subcog: Run) -> None:
     subcog("import", write([EVERYTHING]), "--trust", "user")
-    assert json.loads(subcog("show", "all-fields", "--json").out) == EVERYTHING
+    assert subcog("show", "all-fields", "--json").json == EVERYTHING
 
 
 def test_a_file_can_not_raise_its_own_trust(subcog: Run) -> None:
@@ -66,7 +66,7 @@ def test_a_file_can_not_raise_its_own_trust(subcog: Run) -> None:
         "import",
         write([{"id": "a", "content": "x", "trust": "user", "priority": 100}, {"id": "b", "content": "y", "trust": "team"}]),
     )
-    a, b = (json.loads(subcog("show", name, "--json").out) for name in "ab")
+    a, b = (subcog("show", name, "--json").json for name in "ab")
     assert (a["trust"], a["priority"]) == ("import", 89)
     assert b["trust"] == "team"
 
@@ -140,7 +140,7 @@ def test_an_invalid_trigger_or_path_is_left_out_of_its_line(subcog: Run) -> None
         "subcog: rows.jsonl line 2: triggers",
     ]
     assert all(line.endswith("; the rest of it is kept") for line in messages)
-    a, b = (json.loads(subcog("show", name, "--json").out) for name in "ab")
+    a, b = (subcog("show", name, "--json").json for name in "ab")
     assert (a["triggers"], a["paths"], "triggers" in b) == (["deploy"], ["*.sql"], False)
 
 
@@ -153,13 +153,6 @@ def test_a_line_that_its_trigger_alone_limits_is_refused(subcog: Run, narrowed: 
     assert subcog("import", write([line]), "--trust", "user").out == "added 1 (for all your projects: 1)\n"
 
 
-def test_a_trigger_with_a_secret_is_not_named_by_its_fault(subcog: Run) -> None:
-    done = subcog("import", write([{"id": "a", "content": "x", "triggers": [f"{KEY}(", "("]}]))
-    assert KEY not in done.err
-    assert "removed 1 AWS access key and 1 trigger" in done.err
-    assert "triggers" not in json.loads(subcog("show", "a", "--json").out)
-
-
 def test_bytes_that_are_not_utf8_stop_their_line_only(subcog: Run) -> None:
     Path("rows.jsonl").write_bytes(b'{"content": "\xff"}\n{"id": "good", "content": "fine \xf0\x9f\x98\x80"}\r\n\n')
     done = subcog("import", "rows.jsonl")
@@ -170,13 +163,17 @@ def test_bytes_that_are_not_utf8_stop_their_line_only(subcog: Run) -> None:
 def test_surrogates_and_unknown_fields_do_not_stop_an_import(subcog: Run) -> None:
     done = subcog("import", write(['{"id": "a", "content": "x \\ud800 y", "colour": "blue", "content_hash": "z"}']))
     assert done.err == "fields without a meaning were left out: colour\n"
-    assert json.loads(subcog("show", "a", "--json").out)["content"] == "x \ufffd y"
+    assert subcog("show", "a", "--json").json["content"] == "x \ufffd y"
 
 
-def test_secrets_are_removed_on_the_way_in_and_counted(subcog: Run) -> None:
+def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
     done = subcog("import", write([{"id": f"m{i}", "content": f"key {KEY}"} for i in range(3)]))
     assert "removed 3 AWS access keys" in done.err
     assert KEY not in subcog("export").out
+    done = subcog("import", write([{"id": "a", "content": "x", "triggers": [f"{KEY}(", "("]}]))
+    assert KEY not in done.err
+    assert "removed 1 AWS access key and 1 trigger" in done.err
+    assert "triggers" not in subcog("show", "a", "--json").json
 
 
 def test_a_dry_run_stores_nothing_not_even_a_home(subcog: Run, tmp_path: Path) -> None:
@@ -185,9 +182,13 @@ def test_a_dry_run_stores_nothing_not_even_a_home(subcog: Run, tmp_path: Path) -
     assert not (tmp_path / "subcog").exists()
 
 
-def test_a_missing_file_is_one_line(subcog: Run) -> None:
+def test_a_file_that_can_not_be_imported_is_named(subcog: Run) -> None:
     done = subcog("import", "nowhere.jsonl")
     assert (done.code, done.err) == (2, "subcog: nowhere.jsonl does not exist; give a .jsonl file, a .md file or a folder\n")
+    Path("notes.txt").write_text("hello")
+    done = subcog("import", "notes.txt")
+    assert (done.code, "is neither JSONL nor Markdown by its name" in done.err) == (2, True)
+    assert subcog("import", "").err.startswith("subcog: an empty name does not exist")
 
 
 def test_export_writes_all_projects_but_not_what_was_forgotten(subcog: Run) -> None:
@@ -217,18 +218,12 @@ def test_reindex_builds_the_index_from_the_store(subcog: Run, tmp_path: Path) ->
     assert subcog("search", "--mode", "lexical", "--ids", "alpha").out == "a\n"
 
 
-def test_standard_input_can_be_imported(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_can_be_imported(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     path = write([{"id": "a", "content": "x"}])
     with open(path, encoding="utf-8") as file:
         monkeypatch.setattr("subcog_hooks.capture.importing.sys.stdin", file)
         monkeypatch.setattr("tests.cli.conftest.sys.stdin", file)
         importing.import_path("-", None, ImportOptions(dry_run=True), lambda _: None)
-
-
-def test_a_file_of_another_kind_is_refused_by_its_name(subcog: Run) -> None:
-    Path("notes.txt").write_text("hello")
-    done = subcog("import", "notes.txt")
-    assert (done.code, "is neither JSONL nor Markdown by its name" in done.err) == (2, True)
 
 
 def test_conditions_lose_secrets_and_refuse_non_json_values(subcog: Run) -> None:
@@ -264,18 +259,7 @@ def test_export_follows_links_and_writes_to_pipes_as_they_are(subcog: Run, tmp_p
     assert not (tmp_path / "folder.partial").exists()
 
 
-def test_a_damaged_store_still_exports_what_can_be_read(subcog: Run, home: Home) -> None:
-    rows = [{"id": f"m{i:04}", "content": f"fact {i} " + "about tides " * 30} for i in range(400)]
-    subcog("import", write(rows))
-    with open(home.memories_db, "r+b") as file:
-        file.seek(43 * 4096)
-        file.write(b"\xff" * 8192)
-    done = subcog("export")
-    assert "exported is what can be read" in done.err
-    assert 300 < len(done.out.splitlines()) < 400
-
-
-def test_a_damaged_store_does_not_replace_an_older_export(subcog: Run, home: Home) -> None:
+def test_a_damaged_store_exports_what_can_be_read(subcog: Run, home: Home) -> None:
     subcog("import", write([{"id": f"m{i:04}", "content": f"fact {i} " + "about tides " * 30} for i in range(400)]))
     subcog("export", "backup.jsonl")
     before = Path("backup.jsonl").read_bytes()
@@ -285,25 +269,17 @@ def test_a_damaged_store_does_not_replace_an_older_export(subcog: Run, home: Hom
     assert subcog("export", "backup.jsonl").code == 3
     assert Path("backup.jsonl").read_bytes() == before
     assert len(Path("backup.jsonl.salvaged").read_text().splitlines()) > 300
+    done = subcog("export")
+    assert "exported is what can be read" in done.err
+    assert 300 < len(done.out.splitlines()) < 400
 
 
 def test_a_projects_url_is_taken_apart_on_the_way_in(subcog: Run) -> None:
     token = "ghp_" + "a1B2" * 9
-    subcog(
-        "import",
-        write(
-            [
-                {"id": "a", "content": "x", "project": f"https://u:{token}@github.com/Acme/Shop.git"},
-                '{"id": "b", "content": "y", "project": "a\\ud800"}',
-            ]
-        ),
-    )
+    row = {"id": "a", "content": "x", "project": f"https://u:{token}@github.com/Acme/Shop.git"}
+    subcog("import", write([row, '{"id": "b", "content": "y", "project": "a\\ud800"}']))
     assert token not in subcog("export").out
-    assert json.loads(subcog("show", "a", "--json").out)["project"] == "github.com/acme/shop"
-
-
-def test_an_empty_name_is_no_file_to_import(subcog: Run) -> None:
-    assert subcog("import", "").err.startswith("subcog: an empty name does not exist")
+    assert subcog("show", "a", "--json").json["project"] == "github.com/acme/shop"
 
 
 def test_an_export_of_nothing_leaves_an_older_one_alone(subcog: Run) -> None:
@@ -328,6 +304,6 @@ def test_an_entity_is_imported_found_and_exported_as_a_memory(subcog: Run) -> No
         assert subcog("search", query, "--fast", "--ids", "-n", "1").out == "harbour_calm\n"
     for value, printed in (("true", "harbour_calm\n"), ("false", "")):
         assert subcog("search", "mooring rage", "--fast", "--ids", "--state", f"clinician_mode={value}").out == printed
-    line = json.loads(subcog("export").out)
+    line = subcog("export").json
     assert (line["id"], line["keywords"], line["namespace"]) == ("harbour_calm", ["mooring rage", "breathe"], "handler")
     assert subcog("import", "entities.jsonl").code == 0  # the same again is skipped

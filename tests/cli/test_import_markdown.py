@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 DATA = Path(__file__).parent.parent / "data"
 
 
-def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_of_decision_records_becomes_decisions(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     project = tmp_path / "shop"
     (project / ".git").mkdir(parents=True)
     monkeypatch.chdir(project)
     done = subcog("import", str(DATA / "adr"))
     assert done.code == 0
-    rows = [json.loads(line) for line in subcog("export").out.splitlines()]
+    rows = subcog("export").rows
     assert {row["namespace"] for row in rows} == {"decisions"}
     assert {row["trust"] for row in rows} == {"file"}
     assert {row["project"] for row in rows} == {str(project)}
@@ -76,7 +76,7 @@ SECTIONS = (
 
 def sections(subcog: Run) -> dict[str, dict[str, object]]:
     """Return the sections in the store, by the last word of their first line."""
-    rows = map(json.loads, subcog("export", "--deleted").out.splitlines())
+    rows = subcog("export", "--deleted").rows
     return {row["content"].split("\n")[0].rpartition(" ")[2]: row for row in rows}
 
 
@@ -165,17 +165,12 @@ def test_an_archived_section_comes_back_with_its_additions(subcog: Run, lock: st
     assert cues_of(subcog) == ADDED
 
 
-def test_front_matter_that_changes_arrives(subcog: Run, tmp_path: Path) -> None:
+def test_changed_front_matter_arrives_and_no_text_archives(subcog: Run, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text(SECTIONS)
     subcog("import", "notes.md")
     (tmp_path / "notes.md").write_text("---\ntags: [cache]\n---\n" + SECTIONS)
     assert "replaced 2" in subcog("import", "notes.md").out
     assert sections(subcog)["Locks"]["tags"] == ["cache"]
-
-
-def test_an_emptied_file_archives_its_sections(subcog: Run, tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text(SECTIONS)
-    subcog("import", "notes.md")
     (tmp_path / "notes.md").write_text("")
     assert "archived 2" in subcog("import", "notes.md").out
 

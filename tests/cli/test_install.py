@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.cli.claude_code import hook_entries
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 ISOLATED = hook_entries.isolated_command("/usr/bin/python3", "/x/lib", "/x/subcog")
 
@@ -83,16 +83,13 @@ def test_an_installation_that_has_moved_is_registered_anew_once() -> None:
     assert hook_entries.remove_hook(new) == FILES["another hook"]
 
 
-def test_the_plugin_has_a_copy_of_the_hooks_file() -> None:
-    assert (ROOT / "plugin" / "hooks" / "hooks.json").read_bytes() == (ROOT / "hooks.json").read_bytes()
-
-
 def test_the_plugin_registers_what_init_does() -> None:
+    assert (ROOT / "plugin" / "hooks" / "hooks.json").read_bytes() == (ROOT / "hooks.json").read_bytes()
     plugin = json.loads((ROOT / "hooks.json").read_text())
     assert plugin["hooks"] == json.loads(hook_entries.add_hook(None, ["subcog"]))["hooks"]
 
 
-def test_an_installation_of_before_is_brought_up_to_date(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+def test_an_installation_of_before_is_brought_up_to_date(monkeypatch: MonkeyPatch, subtests: pytest.Subtests) -> None:
     for earlier in EARLIER:
         for text in [None, *FILES.values()]:
             with subtests.test(earlier=earlier, text=text):
@@ -109,7 +106,7 @@ def test_an_installation_of_before_is_brought_up_to_date(monkeypatch: pytest.Mon
                 assert hook_entries.remove_hook(after) == text
 
 
-def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_installation_of_before_does_not_run_is_told(monkeypatch: MonkeyPatch) -> None:
     unserved = []
     for earlier in EARLIER:
         with monkeypatch.context() as patched:

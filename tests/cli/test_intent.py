@@ -20,7 +20,7 @@ from subcog_hooks.llm.race import ERROR, SUCCESS
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import metrics
 from subcog_hooks.store.state import State
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.llm_server import LlmServer, fails, says
 
 PROMPT = "the tests are failing with exit code 101 in cargo test"
@@ -31,7 +31,7 @@ KEYS = ["intent_type", "confidence", "topics", "keywords", "source", "llm_status
 def intent_json(subcog: Run, *arguments: str, stdin: bytes = b"") -> Any:
     done = subcog("intent", "--json", *arguments, stdin=stdin)
     assert (done.code, done.err) == (0, "")
-    return json.loads(done.out)
+    return done.json
 
 
 def test_json_has_what_is_known_in_this_order(subcog: Run) -> None:
@@ -72,11 +72,8 @@ def test_an_unusable_state_is_named_and_the_intent_still_shown(subcog: Run, home
     home.create()
     Path(home.state_db).mkdir()
     done = subcog("intent", PROMPT, "--json")
-    assert (done.code, json.loads(done.out)["intent_type"]) == (0, "troubleshoot")
+    assert (done.code, done.json["intent_type"]) == (0, "troubleshoot")
     assert done.err == f"{home.state_db} cannot be opened: it is a folder\n"
-
-
-# ---- batches and wrong calls ----------------------------------------------------------------------------------------------
 
 
 def test_a_batch_answers_each_line(subcog: Run, tmp_path: Path) -> None:
@@ -88,20 +85,17 @@ def test_a_batch_answers_each_line(subcog: Run, tmp_path: Path) -> None:
     raw = "\n".join(map(json.dumps, lines)).encode()
     (tmp_path / "prompts.jsonl").write_bytes(raw)
     done = subcog("intent", "--batch", "-", stdin=raw)
-    rows = [json.loads(line) for line in done.out.splitlines()]
+    rows = done.rows
     assert done.code == 0
     assert all(list(row) == ["id", *KEYS] for row in rows)
     assert [(row["id"], row["intent_type"]) for row in rows] == [(1, "troubleshoot"), ("b", "none"), (None, "location")]
-    again = [json.loads(line) for line in subcog("intent", "--batch", "prompts.jsonl").out.splitlines()]
+    again = subcog("intent", "--batch", "prompts.jsonl").rows
     assert [{**row, "elapsed_ms": 0} for row in again] == [{**row, "elapsed_ms": 0} for row in rows]
 
 
-def test_a_batch_explains_each_line_when_asked(subcog: Run) -> None:
+def test_a_batch_explains_each_line_or_names_a_wrong_one(subcog: Run) -> None:
     done = subcog("intent", "--batch", "-", "--explain", stdin=json.dumps({"id": 1, "prompt": PROMPT}).encode())
-    assert list(json.loads(done.out)["explain"]) == ["signals", "shape", "llm", "merge", "speaks"]
-
-
-def test_a_wrong_line_of_a_batch_is_named_before_any_is_answered(subcog: Run) -> None:
+    assert list(done.json["explain"]) == ["signals", "shape", "llm", "merge", "speaks"]
     done = subcog("intent", "--batch", "-", stdin=b'{"id": 1, "prompt": "x"}\n{"id": 2}\n')
     assert (done.code, done.out) == (2, "")
     assert done.err == 'subcog: standard input line 2: expected {"id", "prompt"}; correct the line\n'
@@ -124,9 +118,6 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(subcog: Run, arguments: list
     done = subcog("intent", *arguments)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert message in done.err
-
-
-# ---- for people -----------------------------------------------------------------------------------------------------------
 
 
 def lines_of(shown: RenderableType) -> list[str]:
@@ -191,9 +182,6 @@ def test_explain_shows_signals_answer_and_merge() -> None:
     assert lines[-3] == "shape  5 to 7 words, a number"
     assert lines[-2] == "llm    troubleshoot 0.90, topics: cargo; success after 123 ms"
     assert lines[-1] == "merge  the LLM answered, topics differ"
-
-
-def test_an_llm_that_failed_is_shown_with_its_reason() -> None:
     lines = lines_of(intent_view(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), DEFAULTS, explain=True))
     assert lines[-2] == "llm    error after 123 ms: HTTP 500"
 
@@ -219,7 +207,7 @@ def test_json_explains_with_the_same(subcog: Run) -> None:
     assert failed["llm"]["reason"] == "HTTP 500"
 
 
-def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     record = intent_json(subcog, PROMPT, "--explain")
     signals = record["explain"]["signals"]
@@ -229,9 +217,6 @@ def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeyp
     assert record["explain"]["llm"]["intent_type"] is None
     shown = subcog("intent", PROMPT, "--explain").out
     assert all(signal["name"] in shown for signal in signals)
-
-
-# ---- with an LLM ----------------------------------------------------------------------------------------------------------
 
 
 def configure(home: Home, url: str, *lines: str) -> None:
@@ -258,7 +243,7 @@ def test_an_llm_is_left_alone_after_three_failures(subcog: Run, home: Home) -> N
         configure(home, server.url_v1)
         batch = "\n".join(json.dumps({"id": number, "prompt": PROMPT}) for number in range(5))
         done = subcog("intent", "--batch", "-", "--explain", stdin=batch.encode())
-        rows = [json.loads(line) for line in done.out.splitlines()]
+        rows = done.rows
     assert (done.code, len(server.requests)) == (0, 3)
     assert [row["llm_status"] for row in rows] == ["error"] * 3 + ["resting"] * 2
     assert {row["intent_type"] for row in rows} == {"troubleshoot"}

@@ -1,6 +1,5 @@
 """Every setting and environment variable of intent and the LLM changes a result of a command or the hook."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from subcog_hooks.hook import prompt
 from subcog_hooks.settings import variables
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.state import State
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.llm_server import Behaviour, LlmServer, says
 
 PROMPT = "Does the SPA use OAuth2 with PKCE or the implicit flow?"
@@ -65,7 +64,7 @@ CASES = (
 
 
 @pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
+def servers(monkeypatch: MonkeyPatch) -> Iterator[tuple[LlmServer, LlmServer]]:
     """Start two LLMs that answer differently."""
     for name in (*variables.VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -90,7 +89,7 @@ def observe(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], value
     Path(home.state_db).unlink(missing_ok=True)
     State.open(home, 1_000).close()
     first.requests.clear()
-    record = json.loads(subcog("intent", PROMPT, "--json").out)
+    record = subcog("intent", PROMPT, "--json").json
     asked = [(request.path, request.json["model"], request.headers.get("authorization")) for request in first.requests]
     Path(home.state_db).unlink()  # so that the hook asks as well
     written: list[bytes] = []
@@ -117,13 +116,8 @@ def test_a_setting_changes_what_comes_out(subcog: Run, home: Home, servers: tupl
     assert after[case.shows] != before[case.shows]
 
 
-AT_REST = {
-    "llm.at_rest",
-    "llm.client",
-    "llm.calls_a_day",
-    "llm.enrich",
-    "llm.learn",
-}  # settings of background jobs, tested in tests/e2e/test_enrich.py, tests/cli/test_learn_by_model.py
+# Settings of background jobs are tested in tests/e2e/test_enrich.py and tests/cli/test_learn_by_model.py.
+AT_REST = {"llm.at_rest", "llm.client", "llm.calls_a_day", "llm.enrich", "llm.learn"}
 
 
 def test_every_setting_is_in_the_table() -> None:
@@ -147,7 +141,7 @@ def test_a_variable_changes_what_comes_out(
     subcog: Run,
     home: Home,
     servers: tuple[LlmServer, LlmServer],
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: MonkeyPatch,
     variable: str,
     value: str,
     shows: str,
@@ -166,7 +160,7 @@ def test_every_variable_is_in_the_table() -> None:
 @pytest.mark.usefixtures("stored_memory")
 @pytest.mark.parametrize("variable", OF_INTENT)
 def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
-    subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], monkeypatch: pytest.MonkeyPatch, variable: str
+    subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], monkeypatch: MonkeyPatch, variable: str
 ) -> None:
     before = observe(subcog, home, servers, PINNED)
     monkeypatch.setenv(variable, "perhaps")
@@ -186,6 +180,6 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
 @pytest.mark.usefixtures("stored_memory")
 def test_what_the_hook_does_is_counted(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer]) -> None:
     observe(subcog, home, servers, PINNED)
-    record = json.loads(subcog("stats", "--json").out)
+    record = subcog("stats", "--json").json
     assert record["search_intent_llm_started"] == record["search_intent_llm_completed"]["success"] == 1
     assert record["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1

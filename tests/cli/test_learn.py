@@ -17,7 +17,7 @@ from subcog_hooks.learn.proposals import LearningOptions
 from subcog_hooks.store import learned
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.cli.learned import RULE, STAGING, waiting
 from tests.transcripts import Writer, session
 
@@ -69,7 +69,7 @@ def test_a_file_that_is_another_by_now_is_read_anew(subcog: Run, sessions: Path)
 def test_jsonl_has_the_documented_rows_and_a_dry_run_stores_none(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", RULE)
     done = subcog("learn", "--dry-run", "--jsonl")
-    (row,) = [json.loads(line) for line in done.out.splitlines()]
+    (row,) = done.rows
     assert list(row) == ["session", "uuid", "role", "memory", "kind", "scope", "score", "evidence", "by"]
     assert row["by"] == "person"
     assert (row["session"], row["uuid"], row["role"], row["memory"]) == ("one", "one-r0", "user", RULE)
@@ -114,7 +114,7 @@ def test_a_run_that_goes_further_back_reads_older_prompts(subcog: Run, sessions:
     assert {memory["content"] for memory in waiting(subcog)} == {RULE, STAGING}
 
 
-def test_an_unreadable_file_does_not_cost_the_others(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_does_not_cost_the_others(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     session(sessions, "one", RULE)
     session(sessions, "two", STAGING)
     read = transcript.read_transcript
@@ -144,7 +144,7 @@ def test_the_place_of_an_imported_memory_is_no_path_to_be_opened(subcog: Run, ho
     assert len(waiting(subcog)) == 1
 
 
-def test_a_long_session_is_read_whole_also_by_a_dry_run(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_session_is_read_whole_also_by_a_dry_run(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(transcript, "MAX_TURNS", 3)  # that are read at a time
     session(sessions, "one", *(f"hello {number}" for number in range(7)), RULE, "hello", STAGING)
     dry = subcog("learn", "--dry-run")
@@ -154,7 +154,7 @@ def test_a_long_session_is_read_whole_also_by_a_dry_run(subcog: Run, sessions: P
     assert done.out == dry.out
 
 
-def test_what_is_new_behind_much_that_is_too_old_is_read(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_new_behind_much_that_is_too_old_is_read(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(transcript, "MAX_TURNS", 3)
     session(sessions, "zero", RULE, day="2001-01-01")
     written = session(sessions, "one", RULE, *("hello",) * 6, day="2001-01-01")
@@ -235,7 +235,7 @@ def test_what_names_no_place_leaves_nothing_out_unnoticed(subcog: Run, sessions:
     assert "capture.sessions_except has 'secret'" in refused.err
 
 
-def test_a_folder_that_can_not_be_read_is_told(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_can_not_be_read_is_told(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     session(sessions, "one", RULE)
     (sessions / "-locked").mkdir()
     scandir = os.scandir
@@ -261,9 +261,7 @@ def test_a_project_whose_transcripts_lie_elsewhere_is_read_once(subcog: Run, ses
     assert [memory["content"] for memory in waiting(subcog)] == [RULE]
 
 
-def test_what_can_not_be_read_at_rest_is_in_the_log(
-    subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_can_not_be_read_at_rest_is_in_the_log(subcog: Run, sessions: Path, home: Home, monkeypatch: MonkeyPatch) -> None:
     session(sessions, "one", RULE)
     subcog("config", "set", "capture.sessions", "on")
 
@@ -322,7 +320,7 @@ def test_what_was_dropped_or_taken_back_is_not_proposed_again(subcog: Run, sessi
     assert subcog("learn", "--forget").code == 1
 
 
-def test_an_agent_does_not_read_what_the_person_typed(subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_does_not_read_what_the_person_typed(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     session(sessions, "one", RULE)
     monkeypatch.setenv("CLAUDECODE", "1")
     assert subcog("learn").code == 2
@@ -330,7 +328,7 @@ def test_an_agent_does_not_read_what_the_person_typed(subcog: Run, sessions: Pat
 
 
 def test_a_run_stopped_after_storing_stores_nothing_twice(
-    subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, sessions: Path, home: Home, monkeypatch: MonkeyPatch
 ) -> None:
     session(sessions, "one", RULE)
     files, _ = support.find_idle_transcripts(None, None)
@@ -415,7 +413,7 @@ def test_a_sessions_age_is_the_later_of_its_file_and_last_row(subcog: Run, sessi
 
 
 def test_learnable_prompts_are_counted_again_only_after_new_ones(
-    subcog: Run, sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, sessions: Path, home: Home, monkeypatch: MonkeyPatch
 ) -> None:
     touched_lately(session(sessions, "one", RULE, day=LATELY))
     session(sessions, "old", STAGING, day="2020-01-01")

@@ -15,11 +15,11 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests import transcripts
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
+from tests.cli.learned import RULE, waiting
 from tests.llm_server import Behaviour, LlmServer, breaks_off, drips, fails, floods, garbage, hangs_up, says_text
 from tests.transcripts import Writer
 
-RULE = "Don't use npm here, we're on pnpm"  # proposed without a model
 HINT = "the staging box gets wiped over night so put nothing there you want to see again"  # proposed by a model only
 ABOUT_HINT = "The staging box is wiped every night."
 WHERE = "Can I leave the fixtures on staging?"
@@ -46,10 +46,6 @@ def memory(quote: object = HINT, text: str = ABOUT_HINT, **fields: object) -> di
 
 def session(sessions: Path, name: str, *typed: str, day: str = "2026-03-02", folder: str = "/home/dev/shop") -> Writer:
     return transcripts.session(sessions, name, *typed, folder=folder, day=day, answer=AGENTS)
-
-
-def waiting(subcog: Run) -> list[dict[str, object]]:
-    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
 
 
 def sent_texts(server: LlmServer) -> list[str]:
@@ -146,7 +142,7 @@ def test_after_an_unexpected_answer_the_session_is_asked_again(
 
 @pytest.mark.parametrize("behaviour", [floods(), fails(500), garbage(), hangs_up(), breaks_off(), drips()])
 def test_a_failing_server_costs_a_call_but_no_other_proposal(
-    subcog: Run, sessions: Path, server: LlmServer, behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, sessions: Path, server: LlmServer, behaviour: Behaviour, monkeypatch: MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "CALL_S", 0.5)
     session(sessions, "one", RULE, HINT)
@@ -197,7 +193,7 @@ def test_secrets_private_texts_logs_and_left_out_are_not_sent(subcog: Run, sessi
 
 
 def test_a_day_has_so_many_calls_also_where_a_run_was_killed(
-    subcog: Run, sessions: Path, server: LlmServer, home: Home, monkeypatch: pytest.MonkeyPatch
+    subcog: Run, sessions: Path, server: LlmServer, home: Home, monkeypatch: MonkeyPatch
 ) -> None:
     for number, thing in enumerate(("lighthouse keys hang in the office", "ferry is full on Fridays", "pump needs oil")):
         session(sessions, f"s{number}", f"by the way, the {thing}, as far as I have heard of it", day=f"2026-03-0{number + 1}")
@@ -228,7 +224,7 @@ def test_a_dry_run_asks_and_stores_nothing(subcog: Run, sessions: Path, server: 
     session(sessions, "one", HINT)
     server.play(proposes(memory()))
     done = subcog("learn", "--llm", "--dry-run", "--jsonl")
-    (row,) = map(json.loads, done.out.splitlines())
+    (row,) = done.rows
     assert (row["memory"], row["evidence"], row["by"], row["uuid"]) == (ABOUT_HINT, HINT, OPENAI, "one-r0")
     assert waiting(subcog) == []
     subcog("learn", "--llm")

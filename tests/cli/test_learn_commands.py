@@ -1,6 +1,5 @@
 """`subcog learn`: a command that failed and worked in another form is proposed once two sessions of a project show it."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from subcog_hooks.hook import tool
 from subcog_hooks.learn import transcript
 from tests import transcripts
 from tests.cli.conftest import Run
+from tests.cli.learned import waiting
 from tests.transcripts import Writer
 
 FAILS = "`npm test` fails here; `pnpm test` works."
@@ -34,10 +34,6 @@ def ran(written: Writer, command: str, printed: str | None = None, **given: obje
 def failed_then_worked(written: Writer, failed: str = "npm test", worked: str = "pnpm test") -> None:
     ran(written, failed, OUTPUT)
     ran(written, worked)
-
-
-def waiting(subcog: Run) -> list[dict[str, object]]:
-    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
 
 
 def test_two_sessions_propose_a_fix_and_the_next_call_gets_it(subcog: Run, sessions: Path, home: Home) -> None:
@@ -80,7 +76,7 @@ def test_a_run_over_both_proposes_it_too_and_a_dry_one_says_so(subcog: Run, sess
     failed_then_worked(session(sessions, "one"))
     failed_then_worked(session(sessions, "two", day="2026-03-05"))
     done = subcog("learn", "--dry-run", "--jsonl")
-    (row,) = map(json.loads, done.out.splitlines())
+    (row,) = done.rows
     assert (row["memory"], row["kind"], row["role"], row["score"], row["evidence"]) == (
         *(FAILS, "command", "tool", None, "one two"),
     )
@@ -111,17 +107,8 @@ def test_what_was_changed_in_between_may_be_why_it_works(sessions: Path, between
 @pytest.mark.parametrize(
     "printed",
     [
-        *(
-            "Exit code ",
-            "Exit code  \n",
-            "Exit code x",
-            "Exit code 99999999",
-            "Exit code 143\nCommand timed out after 1s",
-            "Exit code 130",
-            "Error: nothing",
-            "This command requires approval",
-            "",
-        ),
+        *("Exit code ", "Exit code  \n", "Exit code x", "Exit code 99999999", "Exit code 143\nCommand timed out after 1s"),
+        *("Exit code 130", "Error: nothing", "This command requires approval", ""),
         "The user doesn't want to proceed with this tool use. The tool use was rejected.",
     ],
 )

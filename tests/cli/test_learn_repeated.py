@@ -15,7 +15,7 @@ from subcog_hooks.learn.turn_scores import CALIBRATIONS, WEIGHTS, Fit
 from subcog_hooks.store import learned
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.cli.learned import AGAIN, RULE, STAGING, waiting
 from tests.transcripts import Writer, session
 
@@ -85,7 +85,7 @@ def test_a_reworded_statement_still_counts_when_repeated(subcog: Run, sessions: 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
 def test_a_proposal_raised_by_repetition_goes_on_waiting(
-    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch, is_stopped: bool
+    sessions: Path, home: Home, monkeypatch: MonkeyPatch, is_stopped: bool
 ) -> None:
     with Store.writer(home) as store:
         state = State.open(home, 1_000)
@@ -109,9 +109,7 @@ def test_a_proposal_raised_by_repetition_goes_on_waiting(
         state.close()
 
 
-def test_what_is_gone_is_let_go_of_only_when_all_is_compared(
-    sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_gone_is_let_go_of_only_when_all_is_compared(sessions: Path, home: Home, monkeypatch: MonkeyPatch) -> None:
     session(sessions, "one", AGAIN)
     session(sessions, "two", RULE, day="2026-03-03")
     gone = session(sessions, "gone", STAGING, day="2026-03-04")
@@ -152,7 +150,7 @@ def test_reading_by_session_or_all_at_once_is_equally_certain(sessions: Path, ho
     assert results[0][1] == len(files)
 
 
-def test_unsure_statements_at_refused_calls_count_together(sessions: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsure_statements_at_refused_calls_count_together(sessions: Path, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setitem(learning.BARS, ANSWER, 0.99)
     for name, text in (("one", RULE), ("two", AGAIN)):
         written = Writer(sessions / "-home-dev-shop" / f"{name}.jsonl", session=name)
@@ -188,9 +186,7 @@ def test_what_was_erased_comes_again_only_when_it_is_said_again(subcog: Run, ses
     assert len(waiting(subcog)) == 2
 
 
-def test_an_erased_memory_does_not_return_after_a_cut_short_run(
-    subcog: Run, sessions: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_erased_memory_does_not_return_after_a_cut_short_run(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     for name, day in (("one", "2026-03-02"), ("two", "2026-03-04"), ("three", "2026-03-06")):
         session(sessions, name, AGAIN, day=day)
     subcog("learn")

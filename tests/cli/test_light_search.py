@@ -10,7 +10,7 @@ from subcog_hooks.cli import commands, light_search
 from subcog_hooks.cli.support import context, search_options, searching
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import StoreError
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 FOR_SCRIPTS = [
     "token refresh --json",
@@ -46,7 +46,7 @@ FOR_THE_TERMINAL = [
 ]
 
 
-def as_typer_reads(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def as_typer_reads(words: list[str], monkeypatch: MonkeyPatch) -> dict[str, Any]:
     read: list[search_options.SearchOptions] = []
 
     def take(asked: search_options.SearchOptions, *_: object) -> int:
@@ -64,7 +64,7 @@ def values_of(asked: search_options.SearchOptions) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
-def test_a_line_means_what_typer_takes_it_for(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+def test_a_line_means_what_typer_takes_it_for(monkeypatch: MonkeyPatch, subtests: pytest.Subtests) -> None:
     for line in FOR_SCRIPTS:
         with subtests.test(line=line):
             asked = search_options.parse_command_line(["search", *line.split()])
@@ -81,7 +81,7 @@ def test_every_other_line_is_left_to_the_terminal() -> None:
     ("line", "query", "is_quiet"), [("x --ids --quiet -- y", ["x", "y"], True), ("x --ids -- --quiet", ["x", "--quiet"], False)]
 )
 def test_what_stands_behind_two_dashes_is_searched_for(
-    line: str, query: list[str], is_quiet: bool, monkeypatch: pytest.MonkeyPatch
+    line: str, query: list[str], is_quiet: bool, monkeypatch: MonkeyPatch
 ) -> None:
     seen: list[tuple[list[str], bool]] = []
 
@@ -115,12 +115,12 @@ def test_progressive_tells_first_what_words_find(subcog: Run) -> None:
     subcog("remember", "Sessions are kept in a cookie called sid.")
     subcog("remember", "The login lives in the browser's local storage.")
     done = subcog("search", "where is the session cookie", "--jsonl", "--progressive", "--fast")
-    first, last = map(json.loads, done.out.splitlines())
+    first, last = done.rows
     assert [first["type"], last["type"]] == ["preliminary", "final"]
     assert "explain" not in first["results"][0]
     assert {name for hit in first["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed", "labels"}
     alone = subcog("search", "where is the session cookie", "--jsonl", "--fast")
-    assert last["results"] == [json.loads(line) for line in alone.out.splitlines()]
+    assert last["results"] == alone.rows
 
 
 def test_progressive_explains_each_stage_by_what_it_is_made_of(subcog: Run) -> None:

@@ -8,8 +8,8 @@ from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import LEARNED, AnsweredQuestion
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Ask, Run
-from tests.cli.decided import BEGINNING, decided, keep
+from tests.cli.conftest import Ask, MonkeyPatch, Run
+from tests.cli.decided import BEGINNING, decided, keep, latest
 
 RULE = "Nobody merges on Fridays after four, whatever the pipeline shows."
 PROMPT = "Is there a time of the week when deployments are forbidden?"
@@ -31,10 +31,6 @@ def questions_of(home: Home, id_: str = "rule") -> list[AnsweredQuestion]:
         return list(store.get(id_).questions)
 
 
-def latest(subcog: Run) -> str:
-    return subcog("why", "-n", "1").out.split()[0]
-
-
 def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silent: Ask, home: Home) -> None:
     decision = latest(subcog)
     done = subcog("why", "--missed", "rule")
@@ -49,20 +45,17 @@ def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silen
     assert silent(OTHER, "after") == []
 
 
-def test_the_other_prompts_that_it_would_come_to_are_named(subcog: Run, silent: Ask) -> None:
-    lines = subcog("why", "--missed", "rule", "--dry-run").out.splitlines()
-    line_number = lines.index("of 2 other prompts it would come to 1")
-    assert lines[line_number + 1].endswith(NEAR)
-
-
-def test_a_dry_run_stores_nothing_and_shows_what_else_helps(subcog: Run, silent: Ask, home: Home) -> None:
+def test_a_dry_run_stores_nothing_and_shows_all_it_would_do(subcog: Run, silent: Ask, home: Home) -> None:
     before = Path(home.memories_db).read_bytes()
     done = subcog("why", "--missed", "rule", "--dry-run")
+    lines = done.out.splitlines()
     assert (done.code, done.err) == (0, "")
     assert f"  subcog why --missed rule {latest(subcog)}  # relevance " in done.out
     assert "  subcog edit rule --keyword " in done.out
     assert Path(home.memories_db).read_bytes() == before
     assert silent(PROMPT, "after") == []
+    line_number = lines.index("of 2 other prompts it would come to 1")
+    assert lines[line_number + 1].endswith(NEAR)
 
 
 def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> None:
@@ -133,16 +126,15 @@ def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, ho
     assert subcog("why", "--missed", "cookie", "--undo").err.startswith("subcog: cookie has learned no question; ")
 
 
-def test_of_a_long_prompt_the_question_alone_is_learned(subcog: Run, silent: Ask, home: Home) -> None:
-    silent(
-        f"I am back at the ticket from yesterday and read the log again. {PROMPT} Thanks a lot for your help so far.", "long"
-    )
-    assert subcog("why", "--missed", "rule").code == 0
-    assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
-
-
-def test_what_was_pasted_is_not_learned(subcog: Run, silent: Ask, home: Home) -> None:
-    silent(f"{PROMPT}\n```python\nledger.close(account, day=friday)\n```", "pasted")
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"I am back at the ticket from yesterday and read the log again. {PROMPT} Thanks a lot for your help so far.",
+        f"{PROMPT}\n```python\nledger.close(account, day=friday)\n```",
+    ],
+)
+def test_of_a_long_or_pasted_prompt_the_question_is_learned(subcog: Run, silent: Ask, home: Home, prompt: str) -> None:
+    silent(prompt, "long")
     assert subcog("why", "--missed", "rule").code == 0
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
 
@@ -172,7 +164,7 @@ def test_a_memory_without_room_for_a_question_says_so(subcog: Run, silent: Ask, 
     assert len(questions_of(home)) == 8
 
 
-def test_an_agent_may_look_and_not_teach(subcog: Run, silent: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_may_look_and_not_teach(subcog: Run, silent: Ask, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(IN_AN_AGENT, "1")
     done = subcog("why", "--missed", "rule")
     assert (done.code, done.out) == (2, "")

@@ -16,7 +16,7 @@ from subcog_hooks.hook import detached
 from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 FILES = PACKAGED.folder
 OTHER = "snowflake/snowflake-arctic-embed-xs"  # of the catalogue, with 384 dimensions too: the packaged files pass for it
@@ -28,7 +28,7 @@ def list_models(subcog: Run) -> dict[str, dict[str, object]]:
     """Return the installed models by space, from `--json`."""
     done = subcog("models", "list", "--json")
     assert done.code == 0
-    return {row["space"]: row for row in json.loads(done.out)}
+    return {row["space"]: row for row in done.json}
 
 
 def counts(home: Home, space: str) -> tuple[int, int]:
@@ -112,9 +112,7 @@ def test_going_back_takes_the_setting_out(with_memories: Run, home: Home) -> Non
     assert list_models(with_memories)["minilm"]["search"]
 
 
-def test_going_back_needs_no_sound_model(
-    with_memories: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_going_back_needs_no_sound_model(with_memories: Run, home: Home, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     with_memories("models", "pull", OTHER, "--from", FILES)
     with_memories("models", "use", OTHER)
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
@@ -123,9 +121,7 @@ def test_going_back_needs_no_sound_model(
         assert with_memories("config", "get", "embedding.model").out == "minilm\n"
 
 
-def test_the_list_names_the_model_used_without_the_packaged_one(
-    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_list_names_the_model_used_without_the_packaged_one(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
     missing = f"the model {PACKAGED.model} lacks model.onnx; reinstall subcog"
     assert subcog("models", "list").err == f"{missing}; until then search uses the encoder of the hook\n"
@@ -205,7 +201,7 @@ def test_what_can_not_be_done_is_one_line(subcog: Run, arguments: tuple[str, ...
     assert complaint in done.err
 
 
-def test_without_network_a_pull_is_one_line_and_exit_code_five(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_network_a_pull_is_one_line_and_exit_code_five(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     done = subcog("models", "pull", OTHER)
@@ -227,7 +223,7 @@ def test_a_disk_that_fills_is_one_line_and_nothing_is_installed(home: Home) -> N
     assert os.listdir(home.models) == ["pull.lock"]
 
 
-def test_a_setting_switches_background_embedding(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_switches_background_embedding(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     homes: list[str] = []
     monkeypatch.setattr(detached, "start_process", lambda home, _: homes.append(home.root))
     monkeypatch.delenv(detached.SWITCH_OFF)
@@ -274,7 +270,7 @@ def test_doctor_names_a_model_that_is_not_sound(with_memories: Run, home: Home) 
     assert with_memories("search", "gate").code == 0
 
 
-def test_doctor_names_packaged_files_that_have_changed(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_packaged_files_that_have_changed(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(models, "altered_files", lambda: ["minilm/model.onnx"])
     done = with_memories("doctor")
     assert done.code == 5
@@ -288,9 +284,7 @@ def test_doctor_repeats_why_embedding_ended_early(with_memories: Run, home: Home
     assert "ended early" not in with_memories("doctor").out
 
 
-def test_without_sqlite_vec_there_is_one_line_and_words_alone(
-    with_memories: Run, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_sqlite_vec_there_is_one_line_and_words_alone(with_memories: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     shutil.rmtree(home.index)
 
     def missing(_: object) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Result, Run
+from tests.cli.conftest import Run
 
 BLOG = "github.com/acme/blog"
 ROWS: list[dict[str, object]] = [
@@ -35,11 +34,6 @@ def with_memories(subcog: Run) -> Run:
     return subcog
 
 
-def answer(done: Result) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(done.out)
-    return record
-
-
 @pytest.mark.parametrize(
     ("query", "label", "ids", "note", "suggestions"),
     [
@@ -51,7 +45,7 @@ def answer(done: Result) -> dict[str, Any]:
 def test_looser_matching_is_labelled_and_said(
     with_memories: Run, query: tuple[str, ...], label: str, ids: list[str], note: str, suggestions: list[str]
 ) -> None:
-    record = answer(with_memories("search", "--json", *query))
+    record = with_memories("search", "--json", *query).json
     assert (record["confidence"], [hit["id"] for hit in record["results"]]) == (label, ids)
     assert {hit["confidence"] for hit in record["results"]} <= {label}
     assert (record["note"], record["suggestions"], record["degraded"]) == (note, suggestions, False)
@@ -71,7 +65,7 @@ def test_the_terminal_says_it_beside_the_results(
 
 
 def test_what_matches_as_it_stands_is_not_called_near(with_memories: Run) -> None:
-    record = answer(with_memories("search", "whole cents per line of an invoice", "--mode", "lexical", "--json"))
+    record = with_memories("search", "whole cents per line of an invoice", "--mode", "lexical", "--json").json
     assert (record["results"][0]["id"], record["note"], record["suggestions"]) == ("bill", None, [])
     assert "lexical_relaxed" in record["results"][0]["found_by"]
 
@@ -79,34 +73,34 @@ def test_what_matches_as_it_stands_is_not_called_near(with_memories: Run) -> Non
 def test_an_unsupported_answer_has_low_confidence(with_memories: Run) -> None:
     message = "low confidence: nothing else speaks for the first of these but that it is the nearest"
     for query, label in (("precision of amounts charged", "low"), ("idle connections in the pool timeout", None)):
-        confidence = answer(with_memories("search", query, "--fast", "--json"))["confidence"]
+        confidence = with_memories("search", query, "--fast", "--json").json["confidence"]
         done = with_memories("search", query, "--fast", "--ids")
         assert (done.code, message in done.err.splitlines()) == (0, confidence == "low") == (0, label == "low")
 
 
 def test_a_page_behind_the_last_is_empty(with_memories: Run) -> None:
     done = with_memories("search", "cents", "--mode", "lexical", "--json", "-n", "1", "--page", "2")
-    assert (done.code, answer(done)["results"], answer(done)["confidence"]) == (1, [], "no_results")
-    assert (answer(done)["note"], answer(done)["suggestions"]) == (BEHIND, [])
+    assert (done.code, done.json["results"], done.json["confidence"]) == (1, [], "no_results")
+    assert (done.json["note"], done.json["suggestions"]) == (BEHIND, [])
     assert with_memories("search", "cents", "--mode", "lexical", "--ids", "-n", "1", "--page", "2").err == BEHIND + "\n"
     done = with_memories("search", *BEGINS, "--json", "-n", "1", "--page", "2")
-    assert (done.code, answer(done)["results"]) == (1, [])
+    assert (done.code, done.json["results"]) == (1, [])
 
 
 def test_the_type_of_a_query_is_said_where_there_is_no_store(subcog: Run) -> None:
-    record = answer(subcog("search", "how does the cache work", "--json"))
+    record = subcog("search", "how does the cache work", "--json").json
     assert (record["query_type"], record["results"]) == ("conceptual", [])
 
 
 def test_a_batch_row_may_spell_its_projects_address_in_any_way(with_memories: Run) -> None:
     row = json.dumps({"id": 1, "query": "zeppelin hangar", "project": f"https://{BLOG}.git"}).encode()
     done = with_memories("search", "--batch", "-", "--mode", "lexical", stdin=row)
-    assert [hit["id"] for hit in json.loads(done.out)["results"]] == ["theirs"]
+    assert [hit["id"] for hit in done.json["results"]] == ["theirs"]
 
 
 @pytest.mark.parametrize("options", [["--fast"], [], ["--mode", "lexical"]])
 def test_a_misspelt_word_is_taken_for_the_nearest_and_it_is_said(with_memories: Run, options: list[str]) -> None:
-    record = answer(with_memories("search", "timout", "--json", *options))
+    record = with_memories("search", "timout", "--json", *options).json
     assert (record["results"][0]["id"], record["note"]) == ("pool", "taken as: timeout for timout")
     assert (record["query"], record["degraded"]) == ("timout", False)
     done = with_memories("search", "idle conections timout", "--ids", *options)
@@ -118,12 +112,12 @@ def test_a_word_is_not_corrected_to_another_projects_word(with_memories: Run) ->
     for query in ("zeppelyn", "zeppelyn invoices"):
         done = with_memories("search", query, "--fast", "--json")
         assert "zeppelin" not in done.out
-    assert answer(with_memories("search", "zeppelyn", "--fast", "--json", "--project", BLOG))["results"][0]["id"] == "theirs"
+    assert with_memories("search", "zeppelyn", "--fast", "--json", "--project", BLOG).json["results"][0]["id"] == "theirs"
 
 
-def test_suggestions_are_of_the_memories_that_were_searched(with_memories: Run) -> None:
-    assert answer(with_memories("search", *NOWHERE, "--json"))["suggestions"] == ["billing", "database"]
-    assert answer(with_memories("search", *NOWHERE, "--json", "--all-projects"))["suggestions"] == [
+def test_suggestions_are_of_the_searched_and_the_nearest_first(with_memories: Run) -> None:
+    assert with_memories("search", *NOWHERE, "--json").json["suggestions"] == ["billing", "database"]
+    assert with_memories("search", *NOWHERE, "--json", "--all-projects").json["suggestions"] == [
         "billing",
         "database",
         "zeppelins",
@@ -132,18 +126,12 @@ def test_suggestions_are_of_the_memories_that_were_searched(with_memories: Run) 
         "zeppelin"
         not in with_memories("search", "zeppelin", "--fast", "--json", "--namespace", "apis").out.split("suggestions")[1]
     )
+    assert with_memories("search", "databas3", "--mode", "lexical", "--json").json["suggestions"][0] == "database"
 
 
-def test_the_nearest_words_and_tags_are_suggested_first(with_memories: Run) -> None:
-    assert answer(with_memories("search", "databas3", "--mode", "lexical", "--json"))["suggestions"][0] == "database"
-
-
-def test_a_store_without_tags_has_something_to_suggest_too(subcog: Run) -> None:
+def test_words_or_harmless_tags_are_suggested(subcog: Run) -> None:
     subcog("remember", "The office cat sleeps on the warm server rack in winter.")
-    assert answer(subcog("search", *NOWHERE, "--json"))["suggestions"]
-
-
-def test_control_characters_of_suggested_tags_are_harmless(subcog: Run) -> None:
+    assert subcog("search", *NOWHERE, "--json").json["suggestions"]
     subcog("remember", "anything", "--tag", "red\x1b[31malert")
     assert "\x1b" not in subcog("search", *NOWHERE).err
 
@@ -159,7 +147,7 @@ def test_a_batch_widens_each_row_by_itself_in_its_own_project(with_memories: Run
     ]
     lines = "\n".join(map(json.dumps, rows)).encode()
     done = with_memories("search", "--batch", "-", "--mode", "lexical", "--explain", stdin=lines)
-    answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
+    answers = {row["id"]: row["results"] for row in done.rows}
     assert {id_: [hit["id"] for hit in results] for id_, results in answers.items()} == {
         "near": ["bill"],
         "inside": ["bill"],

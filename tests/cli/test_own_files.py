@@ -1,12 +1,11 @@
 """A project's files are data: none of them brings a trigger, a glob, a condition or a priority into the store."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks.core.paths import Home
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
 
 ORDERS = "The harbour master is asked before a crane is moved, every time, whatever anybody else has said about it."
 FRONT_MATTER = """\
@@ -41,7 +40,7 @@ CUES = {"keywords", "triggers", "paths", "when", "priority"}
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     folder = tmp_path / "shop"
     (folder / ".git").mkdir(parents=True)
     monkeypatch.chdir(folder)
@@ -54,7 +53,7 @@ def test_front_matter_gives_tags_and_no_more(subcog: Run, project: Path, name: s
     (project / name).parent.mkdir(exist_ok=True)
     (project / name).write_text(f"{FRONT_MATTER}# Cranes\n\n{ORDERS}\n")
     assert subcog("import", name, *trust).code == 0
-    (row,) = map(json.loads, subcog("export").out.splitlines())
+    (row,) = subcog("export").rows
     assert (row["tags"], row.keys() & CUES) == (["harbour"], set())
     assert row["trust"] == ("user" if trust else "file")
 
@@ -75,7 +74,7 @@ def test_a_projects_configuration_brings_none(subcog: Run, project: Path) -> Non
     done = subcog("search", "ropes", "--fast", "--ids")
     assert done.code == 0
     assert ".subcog.toml" in done.err
-    (row,) = map(json.loads, subcog("export").out.splitlines())
+    (row,) = subcog("export").rows
     assert (row["content"], row.keys() & CUES) == ("Ropes are replaced every spring.", set())
 
 

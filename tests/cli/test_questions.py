@@ -1,17 +1,15 @@
 """The questions of a memory through the commands that take and show them."""
 
-import json
-
 import pytest
 
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
 
 KEYS = "The signing keys of the release service are rotated every quarter."
 ASKED = ("--question", "who renews the certificates?", "--question", "how often do secrets change")
 
 
 def shown_questions(subcog: Run, id_: str) -> object:
-    return json.loads(subcog("show", id_, "--json").out).get("questions")
+    return subcog("show", id_, "--json").json.get("questions")
 
 
 def test_remember_stores_and_show_tells_them(subcog: Run) -> None:
@@ -19,10 +17,10 @@ def test_remember_stores_and_show_tells_them(subcog: Run) -> None:
     assert shown_questions(subcog, id_) == ["who renews the certificates?", "how often do secrets change"]
     lines = [line.split(maxsplit=1) for line in subcog("show", id_).out.splitlines()]
     assert ["questions", "who renews the certificates?"] in lines
-    assert json.loads(subcog("list", "--jsonl").out)["questions"] == shown_questions(subcog, id_)
+    assert subcog("list", "--jsonl").json["questions"] == shown_questions(subcog, id_)
 
 
-def test_an_agents_questions_are_marked_as_its_own(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agents_questions_are_marked_as_its_own(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     id_ = subcog("remember", KEYS, *ASKED[:2]).out.strip()
     assert shown_questions(subcog, id_) == [{"text": "who renews the certificates?", "by": "agent"}]
@@ -45,7 +43,7 @@ def test_edit_replaces_them_and_takes_them_away(subcog: Run) -> None:
     assert subcog("edit", id_, "--no-questions", "--question", "who").code == 2
 
 
-def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     id_ = subcog("remember", KEYS, "--question", "who renews them").out.strip()
     monkeypatch.delenv("CLAUDECODE")
@@ -53,7 +51,7 @@ def test_edit_leaves_the_origin_of_a_question_that_stays(subcog: Run, monkeypatc
     assert shown_questions(subcog, id_) == [{"text": "who renews them", "by": "agent"}, "when"]
 
 
-def test_the_editor_shows_them_line_by_line(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_shows_them_line_by_line(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", KEYS, *ASKED).out.strip()
     monkeypatch.setenv("EDITOR", "sed -i.bak s/renews/replaces/")
     assert subcog("edit", id_).code == 0
@@ -85,7 +83,7 @@ def test_too_long_and_too_many_are_refused_with_one_line(subcog: Run, questions:
 PROMPT = "Who renews the certificates of the release service?"
 
 
-def test_a_prompt_like_a_question_brings_its_memory(subcog: Run, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_like_a_question_brings_its_memory(subcog: Run, ask: Ask, monkeypatch: MonkeyPatch) -> None:
     ask.remember()
     monkeypatch.setenv("COLUMNS", "150")
     id_ = subcog("remember", "The vault's keeper does it on the first Monday of a quarter.", *ASKED).out.strip()
@@ -110,7 +108,7 @@ def test_search_explains_by_which_question_it_found(subcog: Run) -> None:
     printed = subcog("search", "who renews certificates", "--explain").out
     assert "asked like this: who renews the certificates?" in printed
     assert "questions rank 1" in printed
-    (row,) = json.loads(subcog("search", "who renews certificates", "--json").out)["results"]
+    (row,) = subcog("search", "who renews certificates", "--json").json["results"]
     assert row["explain"]["asked_like"] == "who renews the certificates?"
 
 

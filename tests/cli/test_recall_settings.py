@@ -11,7 +11,7 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import PRESETS
 from subcog_hooks.settings.keys import KEYS
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 Rows = dict[str, dict[str, object]]
 
@@ -133,7 +133,7 @@ def configure(case: Case, value: str) -> None:
 
 def observe(subcog: Run, case: Case) -> Any:
     """Return the part `case.shows` of the answer."""
-    answer = json.loads(subcog("search", case.query, "--fast", "--json", "--state", "tide=low").out)
+    answer = subcog("search", case.query, "--fast", "--json", "--state", "tide=low").json
     results = answer["results"]
     return {**answer, "ids": [hit["id"] for hit in results], "scores": [hit["score"] for hit in results]}[case.shows]
 
@@ -153,7 +153,7 @@ def test_every_setting_of_recall_is_in_the_table() -> None:
     assert recall == {case.key for case in CASES} == PINNED.keys()
 
 
-def test_the_default_preset_can_be_chosen_over_a_projects(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_preset_can_be_chosen_over_a_projects(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     subcog("import", write(KITTENS))
     usual = Case("fusion.preset", str(KEYS["fusion.preset"].default), KITTENS, shows="scores")
     alone = observe(subcog, usual)

@@ -1,12 +1,11 @@
 """Precedence of fusion settings: environment, config.toml, .subcog.toml, presets; invalid values."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks.settings.keys import KEYS
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run, wide
 
 MEANING, WORDS = "SUBCOG_SEMANTIC_WEIGHT", "SUBCOG_KEYWORD_WEIGHT"
 DEFAULT = KEYS["fusion.alpha"].default
@@ -21,7 +20,7 @@ def with_memories(subcog: Run) -> Run:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shop(tmp_path: Path, with_memories: Run, monkeypatch: MonkeyPatch) -> Path:
     """Return the settings file of a project, and start commands there from now on."""
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
@@ -30,7 +29,7 @@ def shop(tmp_path: Path, with_memories: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 def share(subcog: Run) -> tuple[float, str]:
     """Return the alpha of an answer and its reason, after checking that JSON and --explain agree."""
-    explain = json.loads(subcog(*QUERY, "--json").out)["results"][0]["explain"]
+    explain = subcog(*QUERY, "--json").json["results"][0]["explain"]
     alpha, reason = explain["alpha"], explain["alpha_reason"]
     assert f"meaning has a share of {alpha:g} ({reason})" in subcog(*QUERY, "--explain").out
     return alpha, reason
@@ -41,7 +40,7 @@ def share(subcog: Run) -> tuple[float, str]:
     [("0.9", None, 0.9), (None, "0.9", 0.1), ("0.6", "0.4", 0.6), ("0.3", "0.1", 0.75), ("1", "1", 0.5)],
 )
 def test_weights_of_the_environment_change_the_share_of_meaning(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, meaning: str | None, words: str | None, alpha: float
+    with_memories: Run, monkeypatch: MonkeyPatch, meaning: str | None, words: str | None, alpha: float
 ) -> None:
     assert share(with_memories) == (DEFAULT, "fusion.alpha")
     for name, value in ((MEANING, meaning), (WORDS, words)):
@@ -60,16 +59,14 @@ def test_weights_of_the_environment_change_the_share_of_meaning(
     ],
 )
 def test_a_weight_at_its_end_leaves_the_other_side_out(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str, channels: list[str], reason: str
+    with_memories: Run, monkeypatch: MonkeyPatch, name: str, value: str, channels: list[str], reason: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    result = json.loads(with_memories(*QUERY, "--json").out)["results"][0]
+    result = with_memories(*QUERY, "--json").json["results"][0]
     assert (result["found_by"], result["explain"]["alpha_reason"]) == (channels, reason)
 
 
-def test_environment_wins_over_user_file_over_project_file(
-    with_memories: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_wins_over_user_file_over_project_file(with_memories: Run, shop: Path, monkeypatch: MonkeyPatch) -> None:
     shop.write_text("[fusion]\nalpha = 0.3\n")
     assert share(with_memories)[0] == 0.3
     with_memories("config", "set", "fusion.alpha", "0.2")
@@ -90,7 +87,7 @@ def test_environment_wins_over_user_file_over_project_file(
     ],
 )
 def test_a_weight_that_is_none_is_one_line_and_exit_code_four(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, meaning: str, words: str | None, message: str
+    with_memories: Run, monkeypatch: MonkeyPatch, meaning: str, words: str | None, message: str
 ) -> None:
     monkeypatch.setenv(MEANING, meaning)
     if words is not None:
@@ -99,9 +96,6 @@ def test_a_weight_that_is_none_is_one_line_and_exit_code_four(
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
     assert done.err.startswith(f"subcog: {message}; ")
     assert done.err.endswith("; correct the variable\n")
-
-
-# ---- presets and projects -------------------------------------------------------------------------------------------------
 
 
 def test_a_key_that_is_set_beside_a_preset_wins_over_it(with_memories: Run) -> None:
@@ -133,10 +127,8 @@ def test_the_list_of_settings_shows_what_a_preset_says(with_memories: Run) -> No
     assert with_memories("config", "get", "fusion.mode").out == "rrf\n"
 
 
-def test_the_table_of_settings_says_what_is_allowed(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
+def test_the_table_of_settings_says_what_is_allowed(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
+    wide(monkeypatch, 200)
     rows = {line.split()[0]: " ".join(line.split()) for line in with_memories("config", "list").out.splitlines()}
     assert rows["fusion.alpha"].startswith(f"fusion.alpha {DEFAULT} 0.0 to 1.0 or adaptive How much meaning counts")
     assert rows["fusion.mode"].startswith("fusion.mode weighted weighted or rrf How ")
@@ -159,7 +151,7 @@ def test_a_projects_wrong_value_is_named_and_the_default_holds(with_memories: Ru
         ".subcog.toml line 2: fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive",
         ".subcog.toml line 3: fusion.mode is 'borda', expected weighted or rrf",
     ]
-    assert json.loads(done.out)["results"][0]["explain"]["alpha"] == DEFAULT
+    assert done.json["results"][0]["explain"]["alpha"] == DEFAULT
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """`remember`, `edit`, `forget`, `supersede`: one memory at a time, redacted on every way in."""
 
-import json
 import stat
 import sys
 from pathlib import Path
@@ -9,44 +8,20 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run, show_json
 from tests.conftest import Maker
 
 KEY = "AKIA" + "IOSFODNN7" + "EXAMPLE"
 
 
-def show_json(subcog: Run, id_: str) -> dict[str, object]:
-    loaded: dict[str, object] = json.loads(subcog("show", id_, "--json").out)
-    return loaded
-
-
 def test_a_memory_is_stored_with_its_fields(subcog: Run) -> None:
-    done = subcog(
-        "remember",
-        "Use",
-        "PKCE",
-        "-s",
-        "decisions",
-        "-t",
-        "auth",
-        "--path",
-        "src/*.ts",
-        "--keyword",
-        "k",
-        "--expires",
-        "2099-01-01",
-    )
+    words = "remember Use PKCE -s decisions -t auth --path src/*.ts --keyword k --expires 2099-01-01"
+    done = subcog(*words.split())
     assert done.code == 0
     memory = show_json(subcog, done.out.strip())
-    assert memory["content"] == "Use PKCE"
-    assert (memory["namespace"], memory["tags"], memory["paths"], memory["keywords"]) == (
-        "decisions",
-        ["auth"],
-        ["src/*.ts"],
-        ["k"],
-    )
+    assert (memory["content"], memory["namespace"], memory["trust"]) == ("Use PKCE", "decisions", "user")
+    assert (memory["tags"], memory["paths"], memory["keywords"]) == (["auth"], ["src/*.ts"], ["k"])
     assert memory["expires_at"] == "2099-01-01T00:00:00Z"
-    assert memory["trust"] == "user"
 
 
 def test_a_text_is_read_from_standard_input(subcog: Run) -> None:
@@ -184,7 +159,7 @@ def editor(tmp_path: Path, script: str) -> str:
     return str(path)
 
 
-def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     monkeypatch.setenv("EDITOR", editor(tmp_path, f"sed -i 's/an hour/a day, {KEY}/; s/^tags:.*/tags: auth, spa/' \"$1\""))
     done = subcog("edit", id_)
@@ -208,7 +183,7 @@ def test_the_editor_changes_text_and_fields(subcog: Run, tmp_path: Path, monkeyp
     ],
 )
 def test_what_the_editor_leaves_wrong_changes_nothing(
-    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str, code: int
+    subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch, script: str, message: str, code: int
 ) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     before = subcog("export").out
@@ -219,7 +194,7 @@ def test_what_the_editor_leaves_wrong_changes_nothing(
     assert subcog("export").out == before
 
 
-def test_a_missing_editor_is_named(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_editor_is_named(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     monkeypatch.setenv("EDITOR", "/nowhere/ed")
     assert "the editor '/nowhere/ed' cannot be started" in subcog("edit", id_).err
@@ -243,7 +218,7 @@ def test_a_wrong_call_gets_one_line_and_stores_nothing(subcog: Run, home: Home, 
     assert subcog("list").code == 1
 
 
-def test_inside_a_repository_a_memory_is_the_projects(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inside_a_repository_a_memory_is_the_projects(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / ".git" / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
     monkeypatch.chdir(tmp_path / "shop")
@@ -274,13 +249,16 @@ def test_an_expired_memory_does_not_block_its_own_text(subcog: Run, store: Store
     assert set(subcog("list", "--status", "all", "--ids").out.split()) == {"old", new}
 
 
-def test_a_known_text_may_still_supersede_another(subcog: Run) -> None:
+def test_a_known_text_supersedes_another_but_not_itself(subcog: Run) -> None:
     old, newer = (subcog("remember", text).out.strip() for text in ("Sessions last an hour", "Tokens live for a day"))
     subcog("remember", "Tokens live for a day", "--supersedes", old)
     assert show_json(subcog, old)["superseded_by"] == newer
+    id_ = subcog("remember", "Use PKCE").out.strip()
+    subcog("remember", "Use PKCE", "--supersedes", id_)
+    assert show_json(subcog, id_).get("status", "active") == "active"
 
 
-def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     subcog("remember", "one\r\ntwo", "-t", "a, b")
     id_ = subcog("list", "--ids").out.strip()
     before = subcog("export").out
@@ -294,9 +272,7 @@ def test_an_edit_changes_only_what_was_edited(subcog: Run, tmp_path: Path, monke
     assert (show_json(subcog, id_)["status"], show_json(subcog, id_)["tags"]) == ("deleted", ["c"])
 
 
-def test_what_the_editor_wrote_is_kept_when_it_can_not_be_taken(
-    subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_editor_wrote_is_kept_when_it_can_not_be_taken(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     monkeypatch.setenv("EDITOR", editor(tmp_path, 'echo precious > "$1"'))
     done = subcog("edit", id_)
@@ -341,13 +317,7 @@ def test_a_damaged_index_does_not_keep_a_memory_out(subcog: Run, home: Home) -> 
     assert subcog("doctor").code == 0
 
 
-def test_a_memory_does_not_supersede_itself(subcog: Run) -> None:
-    id_ = subcog("remember", "Use PKCE").out.strip()
-    subcog("remember", "Use PKCE", "--supersedes", id_)
-    assert show_json(subcog, id_).get("status", "active") == "active"
-
-
-def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "Sessions last an hour").out.strip()
     script = "sed -i 's/^namespace: .*/namespace: My Notes/; s/an hour/precious/' \"$1\""
     monkeypatch.setenv("EDITOR", editor(tmp_path, script))
@@ -359,7 +329,7 @@ def test_a_text_is_kept_when_a_field_beside_it_is_refused(subcog: Run, tmp_path:
     kept.unlink()
 
 
-def test_windows_line_ends_of_an_editor_are_dropped(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_line_ends_of_an_editor_are_dropped(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     id_ = subcog("remember", "-", stdin=b"one\ntwo").out.strip()
     monkeypatch.setenv("EDITOR", editor(tmp_path, "sed -i 's/one/zero\\none/; s/$/\\r/' \"$1\""))
     assert subcog("edit", id_).code == 0

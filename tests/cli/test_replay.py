@@ -1,6 +1,5 @@
 """`replay`: the hook's decision of today compared with the earlier one, by the real hook, store and index."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from subcog_hooks.hook.prompt_reading import PromptReading
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.store.decision import BELOW, SPOKE
 from subcog_hooks.store.state import State
-from tests.cli.conftest import Ask, Run
+from tests.cli.conftest import Ask, MonkeyPatch, Run
 from tests.cli.decided import BEGINNING, TOOL, candidate, decided, keep
 
 QUESTION = "How do we rotate the signing keys of the release service?"
@@ -22,7 +21,7 @@ KEYS = "The signing keys of the release service are rotated every quarter, see t
 
 
 def replay_json(subcog: Run, *arguments: str) -> Any:
-    return json.loads(subcog("replay", *arguments, "--json").out)
+    return subcog("replay", *arguments, "--json").json
 
 
 def everything_kept(home: Home) -> list[tuple[object, ...]]:
@@ -44,29 +43,24 @@ def ask_again(ask: Ask) -> Ask:
 
 
 @pytest.mark.usefixtures("ask_again")
-def test_where_nothing_has_changed_it_says_so(subcog: Run) -> None:
+def test_an_unchanged_replay_says_so_and_leaves_nothing(subcog: Run, home: Home) -> None:
+    before = everything_kept(home)
     done = subcog("replay")
     assert done.code == 0
     lines = done.out.splitlines()
     assert [line[:11] for line in lines[3:5]] == ["was  spoke:", "is   spoke:"]
     assert lines[-1] == "nothing has changed"
+    assert "<subcog-memories" not in done.out
+    assert everything_kept(home) == before
 
 
 def test_a_little_more_or_less_is_no_change(subcog: Run, ask_again: Ask, home: Home) -> None:
-    was = json.loads(subcog("why", "--json").out)["candidates"][0]
+    was = subcog("why", "--json").json["candidates"][0]
     state = State.open(home, 1_000)
     for shift, count in ((MIN_DIFFERENCE / 2, 0), (-3 * MIN_DIFFERENCE, 1)):
         state.run("UPDATE decisions SET record = json_set(record, '$.candidates[0].relevance', ?)", (was["relevance"] + shift,))
         assert len(replay_json(subcog)["changes"]) == count
     state.close()
-
-
-@pytest.mark.usefixtures("ask_again")
-def test_nothing_of_a_replay_is_kept_and_nothing_is_handed_over(subcog: Run, home: Home) -> None:
-    before = everything_kept(home)
-    done = subcog("replay")
-    assert "<subcog-memories" not in done.out
-    assert everything_kept(home) == before
 
 
 @pytest.mark.usefixtures("ask_again")
@@ -103,7 +97,7 @@ def test_a_mark_counts_at_once(subcog: Run) -> None:
 def test_memories_given_earlier_in_the_session_do_not_repeat(subcog: Run, ask_again: Ask) -> None:
     assert ask_again(QUESTION) == []
     assert replay_json(subcog)["is"]["outcome"] == "repeated"
-    first = [row["id"] for row in json.loads(subcog("why", "--list", "--json").out)][-1]
+    first = [row["id"] for row in subcog("why", "--list", "--json").json][-1]
     assert replay_json(subcog, first)["is"]["outcome"] == "spoke"  # a later memory was not given yet
 
 
@@ -120,20 +114,17 @@ def test_it_is_asked_in_its_own_project(subcog: Run, ask: Ask, tmp_path: Path) -
 
 def test_borrowed_topics_are_borrowed_again(subcog: Run, ask_again: Ask) -> None:
     ask_again("and for the other one?", session="s")
-    borrowed = json.loads(subcog("why", "--json").out)["borrowed"]
+    borrowed = subcog("why", "--json").json["borrowed"]
     assert borrowed
     assert replay_json(subcog)["is"]["borrowed"] == borrowed
 
 
-def test_no_llm_is_asked(subcog: Run, ask_again: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_llm_is_asked(subcog: Run, ask_again: Ask, monkeypatch: MonkeyPatch) -> None:
     subcog("config", "set", "llm.base_url", "http://127.0.0.1:9/v1")
     subcog("config", "set", "llm.model", "tiny")
     subcog("config", "set", "llm.provider", "openai")
     subcog("config", "set", "search_intent.llm_skip_confidence", "1.0")
     assert replay_json(subcog)["is"]["intent"]["llm_status"] == "off"
-
-
-# ---- prompts that cannot be replayed ---------------------------------------------------------------------------------------
 
 
 def test_a_prompt_that_was_not_kept_can_not_be_replayed(subcog: Run, home: Home) -> None:
@@ -157,13 +148,6 @@ def test_only_prompts_are_replayed(subcog: Run, home: Home) -> None:
         assert done.err == f"subcog: {id_} was {was}, and no prompt; {hint}\n"
 
 
-def test_without_a_prompt_there_is_nothing_to_replay(subcog: Run, home: Home) -> None:
-    keep(home, decided("d1", **TOOL))
-    done = subcog("replay")
-    message = "no prompt has been decided on yet; `subcog doctor` says whether the hook is registered"
-    assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n")
-
-
 @pytest.mark.usefixtures("ask_again")
 def test_an_incomplete_prompt_is_replayed_with_a_remark(subcog: Run, home: Home) -> None:
     keep(home, decided("a", prompt="How is [redacted] rotated?", project=""))
@@ -172,18 +156,19 @@ def test_an_incomplete_prompt_is_replayed_with_a_remark(subcog: Run, home: Home)
     assert subcog("replay", "b").err.startswith("of the prompt only the first 2,000 characters were kept")
 
 
-def test_without_memories_there_is_nothing_to_decide(subcog: Run, home: Home) -> None:
+def test_without_state_prompt_or_memories_it_is_one_line(subcog: Run, home: Home) -> None:
+    done = subcog("replay")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    keep(home, decided("d1", **TOOL))
+    done = subcog("replay")
+    message = "no prompt has been decided on yet; `subcog doctor` says whether the hook is registered"
+    assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n")
     keep(home, decided("a", SPOKE, [candidate("m", 0.7)]))
     done = subcog("replay")
     assert (done.code, done.out, done.err) == (1, "", "subcog: there are no memories; `subcog remember` makes the first\n")
 
 
-def test_without_a_state_it_is_one_line(subcog: Run) -> None:
-    done = subcog("replay")
-    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
-
-
-def test_it_goes_through_the_hooks_own_code(subcog: Run, ask_again: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_goes_through_the_hooks_own_code(subcog: Run, ask_again: Ask, monkeypatch: MonkeyPatch) -> None:
     seen: list[str] = []
 
     def decide_and_note(turn: PromptReading) -> Verdict:

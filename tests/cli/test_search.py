@@ -8,40 +8,16 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.store import index_sync, index_writer
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.e2e.screen import Screen
 
-KEYS = [
-    "query",
-    "query_type",
-    "confidence",
-    "degraded",
-    "note",
-    "suggestions",
-    "strategies_matched",
-    "agreement_scores",
-    "elapsed_ms",
-    "total",
-    "page",
-    "has_more",
-    "results",
-]
-RESULT_KEYS = [
-    "id",
-    "urn",
-    "namespace",
-    "content",
-    "tags",
-    "project",
-    "created_at",
-    "score",
-    "relevance",
-    "confidence",
-    "found_by",
-    "ranks",
-    "scores",
-    "explain",
-]
+KEYS = (
+    "query query_type confidence degraded note suggestions strategies_matched agreement_scores elapsed_ms total page has_more "
+    "results"
+).split()
+RESULT_KEYS = (
+    "id urn namespace content tags project created_at score relevance confidence found_by ranks scores explain"
+).split()
 CHANNELS = ["lexical_exact", "lexical_relaxed", "semantic"]
 
 
@@ -61,7 +37,7 @@ def with_memories(subcog: Run) -> Run:
 
 
 def test_the_json_form_has_every_key_of_the_interface_in_order(with_memories: Run) -> None:
-    answer = json.loads(with_memories("search", "oauth2", "--json").out)
+    answer = with_memories("search", "oauth2", "--json").json
     assert list(answer) == KEYS
     assert [list(result) for result in answer["results"]] == [RESULT_KEYS]
     result = answer["results"][0]
@@ -76,13 +52,13 @@ def test_the_json_form_has_every_key_of_the_interface_in_order(with_memories: Ru
 
 def test_pages_show_the_number_of_results_and_if_more_follow(with_memories: Run) -> None:
     def pages(*arguments: str) -> list[tuple[int, int, bool, int]]:
-        answers = [json.loads(with_memories("search", *arguments, "--json", "--page", str(page)).out) for page in (1, 2, 3)]
+        answers = [with_memories("search", *arguments, "--json", "--page", str(page)).json for page in (1, 2, 3)]
         return [(row["total"], row["page"], row["has_more"], len(row["results"])) for row in answers]
 
     lexical = ("--mode", "lexical")
     assert pages("berth mooring", *lexical, "-n", "6") == [(12, 1, True, 6), (12, 2, False, 6), (12, 3, False, 0)]
     assert pages("berth mooring", *lexical, "-n", "5") == [(12, 1, True, 5), (12, 2, True, 5), (12, 3, False, 2)]
-    nothing = json.loads(with_memories("search", "chromodynamics", "--json").out)
+    nothing = with_memories("search", "chromodynamics", "--json").json
     assert (nothing["total"], nothing["page"], nothing["has_more"]) == (0, 1, False)
 
 
@@ -90,7 +66,7 @@ def test_pages_show_the_number_of_results_and_if_more_follow(with_memories: Run)
 def test_the_total_is_what_all_pages_show(with_memories: Run, query: str) -> None:
     seen: list[str] = []
     for page in range(1, 20):
-        answer = json.loads(with_memories("search", query, "--json", "--fast", "-n", "2", "--page", str(page)).out)
+        answer = with_memories("search", query, "--json", "--fast", "-n", "2", "--page", str(page)).json
         seen += [hit["id"] for hit in answer["results"]]
         if not answer["has_more"]:
             break
@@ -115,7 +91,7 @@ def test_results_come_a_line_each_as_json_or_ids(with_memories: Run) -> None:
 def test_nothing_found_is_exit_code_one_and_still_json(with_memories: Run) -> None:
     done = with_memories("search", "chromodynamics", "--json")
     assert done.code == 1
-    assert json.loads(done.out)["results"] == []
+    assert done.json["results"] == []
     assert with_memories("search", "chromodynamics", "--quiet").err == ""
 
 
@@ -148,14 +124,18 @@ def test_options_narrow_or_widen_the_search(with_memories: Run, arguments: list[
     assert sorted(with_memories("search", "oauth2", "--ids", *arguments).out.split()) == ids
 
 
-def test_a_batch_answers_each_line_in_one_process(with_memories: Run) -> None:
+def test_a_batch_answers_each_line_or_names_a_wrong_one(with_memories: Run) -> None:
     rows = [{"id": 1, "query": "oauth2"}, {"id": "b", "query": "oauth2", "project": "x"}, {"id": "c", "query": "nothing of it"}]
     done = with_memories("search", "--batch", "-", "-n", "5", stdin="\n".join(map(json.dumps, rows)).encode())
-    answers = {row["id"]: [hit["id"] for hit in row["results"]] for row in map(json.loads, done.out.splitlines())}
+    answers = {row["id"]: [hit["id"] for hit in row["results"]] for row in done.rows}
     assert sorted(answers[1]) == ["other", "pkce"]  # without a project: all of them
     assert answers["b"] == ["pkce"]
     assert answers["c"] == []
     assert done.code == 0
+    done = with_memories("search", "--batch", "-", stdin=b'{"id": 1, "query": "x"}\n{"query": "y"}\n')
+    assert (done.code, "standard input line 2: expected" in done.err) == (2, True)
+    done = with_memories("search", "--batch", "-", stdin='{"id": 1, "query": "oauth2\u2028pkce"}'.encode())
+    assert done.json["results"][0]["id"] == "pkce"
 
 
 def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests: pytest.Subtests) -> None:
@@ -185,11 +165,6 @@ def test_a_wrong_call_is_one_line_and_exit_code_two(with_memories: Run, subtests
             assert done.err.count("\n") == 1
 
 
-def test_a_wrong_line_of_a_batch_is_named(with_memories: Run) -> None:
-    done = with_memories("search", "--batch", "-", stdin=b'{"id": 1, "query": "x"}\n{"query": "y"}\n')
-    assert (done.code, "standard input line 2: expected" in done.err) == (2, True)
-
-
 def test_the_list_is_newest_first_in_pages(with_memories: Run) -> None:
     first = with_memories("list", "-n", "5", "--ids").out.split()
     second = with_memories("list", "-n", "5", "--page", "2", "--ids").out.split()
@@ -199,7 +174,7 @@ def test_the_list_is_newest_first_in_pages(with_memories: Run) -> None:
     assert (behind.code, behind.err) == (1, "of 13 memories none is that far\n")
 
 
-def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     with_memories("edit", "pkce", "--status", "archived")
     with_memories("forget", "m12")
     for command in (["list", "-n", "3"], ["search", "PKCE berth note mooring lines", "-n", "20", "--fast"]):
@@ -207,7 +182,7 @@ def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: py
         assert shown["pkce"].rpartition("  (")[2].startswith("archived")
         assert not any(status in shown["m11"] for status in STATUSES)
     assert "(deleted" in with_memories("list", "-n", "3", "--status", "deleted").out
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
+    wide(monkeypatch)
     for drawn in (["list"], ["search", "PKCE", "--fast"]):
         assert "archived" in with_memories(*drawn, "--status", "archived").out
 
@@ -227,60 +202,45 @@ def test_an_ambiguous_prefix_names_the_candidates(subcog: Run) -> None:
     assert subcog("show", "abcdef2").code == 0
 
 
-def test_control_characters_do_not_reach_the_terminal(subcog: Run) -> None:
+def test_control_characters_are_dropped_and_blanks_are_kept(subcog: Run) -> None:
     id_ = subcog("remember", "-", stdin=b"red \x1b[31malert\x07\x1b]0;title\x07 done").out.strip()
     for done in (subcog("show", id_), subcog("list"), subcog("search", "alert")):
         assert "\x1b" not in done.out
         assert "\x07" not in done.out
+    id_ = subcog("remember", "-", stdin=b"def f():\n    return 1").out.strip()
+    assert "\n    return 1\n" in subcog("show", id_).out
 
 
 def test_every_command_has_a_help_page(subcog: Run) -> None:
     cases = [[], ["search"], ["remember"], ["import"], ["config"], ["config", "set"], ["doctor"], ["hook"]]
     assert [command for command in cases if "Usage: subcog" not in subcog(*command, "--help").out] == []
-
-
-def test_without_a_command_the_help_is_shown(subcog: Run) -> None:
     done = subcog()
     assert (done.code, done.out.startswith("Usage: subcog")) == (0, True)
     assert subcog("config").out.startswith("Usage: subcog config")
 
 
-def test_a_line_separator_inside_a_batch_query_does_not_end_it(with_memories: Run) -> None:
-    done = with_memories("search", "--batch", "-", stdin='{"id": 1, "query": "oauth2\u2028pkce"}'.encode())
-    assert json.loads(done.out)["results"][0]["id"] == "pkce"
-
-
-def test_an_answer_during_another_index_write_is_marked(
-    with_memories: Run, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_during_another_index_write_is_marked(with_memories: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(index_sync, "LOCK_WAIT_S", 0.05)
     writer = index_writer.open_writer(LexicalIndex.open(home))
     with_memories("remember", "a xylophone")
-    answer = json.loads(with_memories("search", "oauth2", "--json").out)
+    answer = with_memories("search", "oauth2", "--json").json
     assert (answer["degraded"], "may be missing" in answer["note"]) == (True, True)
     writer.finish()
-    assert json.loads(with_memories("search", "xylophone", "--json").out)["degraded"] is False
+    assert with_memories("search", "xylophone", "--json").json["degraded"] is False
 
 
-@pytest.mark.parametrize("columns", ["40", "60", "80", "140"])
-def test_a_narrow_terminal_shows_the_text_too(with_memories: Run, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
+@pytest.mark.parametrize("columns", [40, 60, 80, 140])
+def test_a_narrow_terminal_shows_the_text_too(with_memories: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
+    wide(monkeypatch, columns)
     monkeypatch.setenv("LINES", "100")
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
     for arguments in (["search", "oauth2", "--all-projects"], ["list"]):
         out = with_memories(*arguments).out
         lines = Screen(1_000, 100).feed(out.replace("\n", "\r\n")).lines
         assert "OAuth2" in "".join(lines)
-        assert max(map(len, lines)) <= int(columns)
+        assert max(map(len, lines)) <= columns
 
 
-def test_markup_in_a_projects_name_is_shown_as_it_is(with_memories: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markup_in_a_projects_name_is_shown_as_it_is(with_memories: Run, monkeypatch: MonkeyPatch) -> None:
     with_memories("remember", "odd name", "--project", "x[/]y")
-    monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr("subcog_hooks.cli.support.output.terminal.out._force_terminal", True)
+    wide(monkeypatch)
     assert "x[/]y" in with_memories("list", "--all-projects").out
-
-
-def test_indentation_is_shown(subcog: Run) -> None:
-    id_ = subcog("remember", "-", stdin=b"def f():\n    return 1").out.strip()
-    assert "\n    return 1\n" in subcog("show", id_).out

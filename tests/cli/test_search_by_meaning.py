@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import apsw
 import pytest
@@ -16,7 +16,7 @@ from subcog_hooks.embed import query_encoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.vector_file import vectors_path
-from tests.cli.conftest import Result, Run
+from tests.cli.conftest import MonkeyPatch, Result, Run
 
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of the memory that answers it
 ANSWER = "cat"
@@ -53,11 +53,6 @@ def without_words(with_memories: Run) -> Run:
     return with_memories
 
 
-def search_json(done: Result) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(done.out)
-    return answer
-
-
 def not_wanted(*_: object) -> NoReturn:
     pytest.fail("the model was loaded")
 
@@ -71,7 +66,7 @@ def ids(done: Result) -> list[str]:
 def test_a_memory_without_a_word_of_the_query_is_found(without_words: Run, options: list[str], final: bool) -> None:
     if final:
         assert without_words("reindex").code == 0
-    answer = search_json(without_words("search", PARAPHRASE, "--json", *options))
+    answer = without_words("search", PARAPHRASE, "--json", *options).json
     first = answer["results"][0]
     assert (first["id"], first["found_by"], first["ranks"]) == (ANSWER, ["semantic"], {"semantic": 1})
     assert list(first["scores"]) == ["semantic"]
@@ -80,19 +75,19 @@ def test_a_memory_without_a_word_of_the_query_is_found(without_words: Run, optio
 
 def test_words_alone_do_not_find_it(without_words: Run) -> None:
     done = without_words("search", PARAPHRASE, "--mode", "lexical", "--json")
-    assert (done.code, search_json(done)["results"], search_json(done)["confidence"]) == (1, [], "no_results")
+    assert (done.code, done.json["results"], done.json["confidence"]) == (1, [], "no_results")
 
 
 def test_a_lexical_search_loads_no_model_and_makes_no_vectors(with_memories: Run, home: Home) -> None:
     os.unlink(vectors_path(home, query_encoder.SPACE))
-    answer = search_json(with_memories("search", "months.csv", "--mode", "lexical", "--json"))
+    answer = with_memories("search", "months.csv", "--mode", "lexical", "--json").json
     assert [(hit["id"], hit["found_by"], list(hit["scores"])) for hit in answer["results"]] == [("words", WORDS, WORDS)]
     assert (answer["strategies_matched"], answer["degraded"]) == (WORDS, False)
     assert not os.path.exists(vectors_path(home, query_encoder.SPACE))
 
 
 def test_what_both_sides_find_has_both_ranks_and_scores(with_memories: Run) -> None:
-    answer = search_json(with_memories("search", "invoices are rounded to whole cents", "--json"))
+    answer = with_memories("search", "invoices are rounded to whole cents", "--json").json
     first = answer["results"][0]
     assert (first["id"], first["found_by"], first["ranks"]) == ("bill", ALL, dict.fromkeys(ALL, 1))
     assert 0.5 < first["scores"]["semantic"] <= 1.0
@@ -115,9 +110,7 @@ def test_a_share_of_meaning_that_is_none_is_refused(with_memories: Run, alpha: s
     assert with_memories("config", "get", "fusion.alpha").out == f"{KEYS['fusion.alpha'].default}\n"
 
 
-def test_a_project_may_say_its_own_share_of_meaning(
-    with_memories: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_project_may_say_its_own_share_of_meaning(with_memories: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     for alpha, first in (("0.0", "words"), ("1.0", ANSWER)):
@@ -140,7 +133,7 @@ def test_a_batch_is_answered_in_every_mode(
     with_memories("config", "set", "fusion.alpha", "0.9")
     rows = [{"id": "m", "query": PARAPHRASE}, {"id": "w", "query": "kittens ledger sheet months.csv"}]
     done = with_memories("search", "--batch", "-", "-n", "3", *options, stdin="\n".join(map(json.dumps, rows)).encode())
-    answers = {row["id"]: row["results"] for row in map(json.loads, done.out.splitlines())}
+    answers = {row["id"]: row["results"] for row in done.rows}
     assert {id_: results[0]["id"] for id_, results in answers.items()} == first
     assert answers["w"][0]["found_by"] == by
     for id_, query in (("m", PARAPHRASE), ("w", "kittens ledger sheet months.csv")):
@@ -183,15 +176,10 @@ def test_filters_hold_for_what_is_found_by_meaning(without_words: Run) -> None:
     assert without_words(*query, "--status", "archived").code == 1
 
 
-# ---- when there is no meaning ---------------------------------------------------------------------------------------------
-
-
-def test_without_sqlite_vec_words_answer_and_it_is_said(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_sqlite_vec_words_answer_and_it_is_said(with_memories: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(apsw, "__file__", str(tmp_path / "apsw" / "__init__.py"))
     monkeypatch.setitem(sys.modules, "sqlite_vec", None)
-    answer = search_json(with_memories("search", "months.csv", "--fast", "--json"))
+    answer = with_memories("search", "months.csv", "--fast", "--json").json
     assert [hit["id"] for hit in answer["results"]] == ["words"]
     assert answer["degraded"] is True
     assert answer["note"] == "sqlite-vec is not installed; search is by words alone"
@@ -199,41 +187,38 @@ def test_without_sqlite_vec_words_answer_and_it_is_said(
     done = with_memories("search", "months.csv", "--fast", "--ids")
     assert (done.code, done.out, done.err.splitlines()[0]) == (0, "words\n", answer["note"])
     monkeypatch.setattr("subcog_hooks.embed.documents.DocumentEmbedder", not_wanted)
-    assert search_json(with_memories("search", "months.csv", "--json"))["note"] == answer["note"]
+    assert with_memories("search", "months.csv", "--json").json["note"] == answer["note"]
     assert with_memories("remember", "a new one").err.splitlines()[1:] == []  # beside where it went
 
 
 def test_without_the_neural_model_the_static_encoder_answers(
-    without_words: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    without_words: Run, monkeypatch: MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
-    answer = search_json(without_words("search", PARAPHRASE, "--json"))
+    answer = without_words("search", PARAPHRASE, "--json").json
     assert [hit["id"] for hit in answer["results"]] == [ANSWER]
     assert answer["degraded"] is True
     assert answer["note"] == f"the model {PACKAGED.model} lacks model.onnx"
-    assert search_json(without_words("search", PARAPHRASE, "--fast", "--json"))["degraded"] is False
+    assert without_words("search", PARAPHRASE, "--fast", "--json").json["degraded"] is False
 
 
 def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run) -> None:
     without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
     without_words("models", "use", OTHER)
     for options in ((), ("--mode", "semantic")):
-        answer = search_json(without_words("search", PARAPHRASE, "--json", *options))
+        answer = without_words("search", PARAPHRASE, "--json", *options).json
         assert [hit["id"] for hit in answer["results"]] == [ANSWER]
         assert answer["note"] == f"3 of 3 memories are not embedded with {SLUG} yet"
     without_words("reindex")
-    answer = search_json(without_words("search", PARAPHRASE, "--json"))
+    answer = without_words("search", PARAPHRASE, "--json").json
     assert (answer["results"][0]["id"], answer["strategies_matched"], answer["note"]) == (ANSWER, ["semantic"], None)
     without_words("remember", "Berths are let by the week.")
-    assert (
-        search_json(without_words("search", PARAPHRASE, "--json"))["note"]
-        == f"1 of 4 memories are not embedded with {SLUG} yet"
-    )
-    assert search_json(without_words("search", PARAPHRASE, "--json", "--fast"))["note"] is None
+    assert without_words("search", PARAPHRASE, "--json").json["note"] == f"1 of 4 memories are not embedded with {SLUG} yet"
+    assert without_words("search", PARAPHRASE, "--json", "--fast").json["note"] is None
 
 
 def test_of_two_broken_models_the_chosen_one_is_named_briefly(
-    without_words: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    without_words: Run, home: Home, tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
     without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
     without_words("models", "use", OTHER)
@@ -241,18 +226,16 @@ def test_of_two_broken_models_the_chosen_one_is_named_briefly(
     with open(os.path.join(home.models, SLUG, "onnx", "model.onnx"), "r+b") as file:
         file.write(b"\xff" * 1_000)
     message = f"the model {OTHER} cannot be loaded (`subcog doctor` says why)"
-    assert search_json(without_words("search", PARAPHRASE, "--json"))["note"] == message
+    assert without_words("search", PARAPHRASE, "--json").json["note"] == message
     monkeypatch.setattr(PACKAGED, "folder", str(tmp_path / "nowhere"))
-    answer = search_json(without_words("search", PARAPHRASE, "--json"))
+    answer = without_words("search", PARAPHRASE, "--json").json
     assert ([hit["id"] for hit in answer["results"]], answer["note"]) == ([ANSWER], message)
     os.unlink(os.path.join(home.models, SLUG, "tokenizer.json"))
     monkeypatch.setattr("subcog_hooks.embed.documents.DocumentEmbedder", not_wanted)
-    assert search_json(without_words("search", PARAPHRASE, "--json"))["note"] == f"the model {OTHER} lacks tokenizer.json"
+    assert without_words("search", PARAPHRASE, "--json").json["note"] == f"the model {OTHER} lacks tokenizer.json"
 
 
-def test_what_is_wrong_in_a_projects_file_is_said_once(
-    with_memories: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_wrong_in_a_projects_file_is_said_once(with_memories: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     Path(".subcog.toml").write_text("[fusion]\nalpha = 7\n")
@@ -265,12 +248,12 @@ def test_what_is_wrong_in_a_projects_file_is_said_once(
 def test_the_next_search_rebuilds_a_useless_vector_file(without_words: Run, home: Home) -> None:
     for damage in (b"", b"garbage" * 2_000):
         Path(vectors_path(home, query_encoder.SPACE)).write_bytes(damage)
-        answer = search_json(without_words("search", PARAPHRASE, "--fast", "--json"))
+        answer = without_words("search", PARAPHRASE, "--fast", "--json").json
         assert ([hit["id"] for hit in answer["results"]], answer["degraded"]) == ([ANSWER], False)
 
 
 def test_vectors_that_lag_are_brought_up_to_date_by_the_search(
-    with_memories: Run, monkeypatch: pytest.MonkeyPatch, home: Home
+    with_memories: Run, monkeypatch: MonkeyPatch, home: Home
 ) -> None:
     os.unlink(vectors_path(home, query_encoder.SPACE))
     with_memories("forget", "words")
@@ -284,6 +267,6 @@ def test_odd_queries_are_answered(with_memories: Run, subtests: pytest.Subtests)
         for options in [["--fast"], ["--mode", "semantic"]]:
             with subtests.test(query=query, options=options):
                 done = with_memories("search", "--json", *options, "--", query)
-                answer = search_json(done)
+                answer = done.json
                 assert (done.code, answer["degraded"]) == (0 if answer["results"] else 1, False)
                 assert (answer["confidence"] == "no_results") == (not answer["results"])

@@ -21,7 +21,7 @@ def with_memories(subcog: Run) -> Run:
 
 def search_berths(subcog: Run, *arguments: str) -> dict[str, dict[str, Any]]:
     """Return the results of a search for berths, by their first two words."""
-    rows = json.loads(subcog("search", "berth for ships", "--json", *arguments).out)["results"]
+    rows = subcog("search", "berth for ships", "--json", *arguments).json["results"]
     return {" ".join(row["content"].split()[:2]): row for row in rows}
 
 
@@ -66,7 +66,7 @@ def test_a_trigger_waits_for_its_conditions(with_memories: Run) -> None:
 
 def test_pages_and_batches_are_of_that_state_too(with_memories: Run) -> None:
     rows = json.dumps({"id": "q", "query": "berth for ships"}).encode()
-    batch = json.loads(with_memories("search", "--batch", "-", "--fast", "--state", "branch=release/7", stdin=rows).out)
+    batch = with_memories("search", "--batch", "-", "--fast", "--state", "branch=release/7", stdin=rows).json
     assert {row["content"][:11] for row in batch["results"]} == {"Berth seven", "Berth twelv"}
     pages = [
         search_berths(with_memories, "--fast", "--state", "branch=release/7", "-n", "1", "--page", str(page))

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 RULE = "Never push to main without a review."
 FACT = "The build broke on 3 May, the cache was full."
 
 
 def standing(subcog: Run, id_: str) -> object:
-    return json.loads(subcog("show", id_, "--json").out).get("standing")
+    return subcog("show", id_, "--json").json.get("standing")
 
 
 def store_text(subcog: Run, *arguments: str) -> str:
@@ -65,14 +65,14 @@ def test_a_text_that_is_there_already_takes_it_over(subcog: Run) -> None:
 
 
 @pytest.mark.parametrize(("change", "after"), [("yes/no", False), ("yes/", None)])
-def test_the_editor_shows_it(subcog: Run, monkeypatch: pytest.MonkeyPatch, change: str, after: object) -> None:
+def test_the_editor_shows_it(subcog: Run, monkeypatch: MonkeyPatch, change: str, after: object) -> None:
     id_ = store_text(subcog, RULE, "--standing")
     monkeypatch.setenv("EDITOR", f"sed -i.bak '/^standing:/s/{change}/'")
     assert subcog("edit", id_).code == 0
     assert standing(subcog, id_) is after
 
 
-def test_the_editor_takes_yes_and_no_alone(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_takes_yes_and_no_alone(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     id_ = store_text(subcog, RULE, "--standing")
     monkeypatch.setenv("EDITOR", "sed -i.bak '/^standing:/s/yes/perhaps/'")
     done = subcog("edit", id_)
@@ -81,9 +81,7 @@ def test_the_editor_takes_yes_and_no_alone(subcog: Run, monkeypatch: pytest.Monk
     assert standing(subcog, id_) is True
 
 
-def test_it_survives_an_export_and_an_import_byte_for_byte(
-    subcog: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_it_survives_an_export_and_an_import_byte_for_byte(subcog: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
     for options in (("--standing",), ("--no-standing",), ()):
         subcog("remember", f"{RULE} {options}", *options)
     exported = subcog("export").out

@@ -12,7 +12,7 @@ from subcog_hooks.cues import conditions
 from subcog_hooks.hook import facts
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.state import State
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 
 
 def test_a_flag_is_set_shown_and_cleared(subcog: Run) -> None:
@@ -35,7 +35,7 @@ def test_a_hook_knows_the_flags_that_are_set(subcog: Run, home: Home) -> None:
     assert not conditions.conditions_hold({"clinician_mode": True}, facts_)
 
 
-def test_flags_and_the_facts_of_this_folder_are_shown(subcog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_and_the_facts_of_this_folder_are_shown(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     git = tmp_path / "shop" / ".git"
     git.mkdir(parents=True)
@@ -52,7 +52,7 @@ def test_flags_and_the_facts_of_this_folder_are_shown(subcog: Run, tmp_path: Pat
         ("branch", "release/7", "known here"),
         ("platform", "linux", "known here"),
     ]
-    assert json.loads(subcog("state", "get", "--json").out) == {
+    assert subcog("state", "get", "--json").json == {
         "flags": {"mood": "tired"},
         "facts": {"cwd": shop, "project": shop, "branch": "release/7", "platform": "linux"},
     }
@@ -100,7 +100,7 @@ def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home, 
             assert not os.path.exists(home.state_db)
 
 
-def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("subcog_hooks.store.state_values.MAX_FLAGS", 2)
     done = subcog("state", "set", "a", "b", "c")
     assert (done.code, done.err) == (2, "subcog: 2 flags are set; `subcog state clear NAME` takes one away\n")
@@ -114,7 +114,7 @@ def test_what_is_shown_can_be_set_again(subcog: Run, subtests: pytest.Subtests) 
             subcog("state", "set", f"flag={json.dumps(text)}")
             shown = subcog("state", "get", "flag").out.removesuffix("\n")
             subcog("state", "set", f"flag={shown}")
-            assert json.loads(subcog("state", "get", "flag", "--json").out) == text
+            assert subcog("state", "get", "flag", "--json").json == text
 
 
 def test_clearing_says_which_were_not_set(subcog: Run) -> None:
@@ -125,7 +125,7 @@ def test_clearing_says_which_were_not_set(subcog: Run) -> None:
     assert subcog("state", "clear", "level").code == 1
 
 
-def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brackets_of_a_value_are_no_markup(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     subcog("state", "set", "mood=[red]tired[/red]")
     monkeypatch.setattr(terminal.out, "_force_terminal", True)
     assert "[red]tired[/red]" in subcog("state", "get").out

@@ -1,6 +1,5 @@
 """`stats`: the counts of hooks for Prometheus, as JSON, and for people."""
 
-import json
 import math
 import re
 from datetime import date, datetime, timedelta
@@ -21,7 +20,7 @@ from subcog_hooks.store.decision import BELOW, INJECTED, INTENT, SPOKE, Candidat
 from subcog_hooks.store.metrics import BUCKETS, Histogram
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.cli.decided import TOOL, candidate, decided, keep
 from tests.conftest import Maker
 from tests.hook.conftest import follow
@@ -163,7 +162,7 @@ def test_the_names_are_s0s_and_five_of_our_own() -> None:
 
 @pytest.mark.usefixtures("with_metrics")
 def test_json_has_the_same_by_the_metrics_names(subcog: Run) -> None:
-    record = json.loads(subcog("stats", "--json").out)
+    record = subcog("stats", "--json").json
     assert record["search_intent_llm_started"] == 5
     assert record["search_intent_llm_completed"] == {"success": 2, "error": 1, "timeout": 2, "disconnected": 0}
     assert record["search_intent_llm_timeout_total"] == {"deadline": 2, "llm_timeout_ms": 0}
@@ -208,9 +207,6 @@ def test_a_state_that_can_not_be_used_is_exit_code_three(subcog: Run, home: Home
     assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
 
 
-# ---- sums of decisions ---------------------------------------------------------------------------------------------------
-
-
 def noon(days_ago: int) -> int:
     """Return the noon of a day in milliseconds since the epoch."""
     today = date.today()  # noqa: DTZ011 - as the command has it
@@ -234,7 +230,7 @@ def with_decisions(home: Home, store: Store, make: Maker) -> None:
 
 
 @pytest.mark.usefixtures("with_decisions")
-def test_it_counts_prompts_and_memories_handed_over(subcog: Run) -> None:
+def test_it_counts_prompts_memories_and_times_of_each_event(subcog: Run) -> None:
     rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
     assert any(row.startswith("prompts since ") for row in rows)
     assert "all 10 █▆" in rows
@@ -243,26 +239,19 @@ def test_it_counts_prompts_and_memories_handed_over(subcog: Run) -> None:
     assert "intent 1 10% █▁" in rows
     assert "memories 5 1.2 ▁█" in rows
     assert "characters 1400 350 ▁█" in rows
+    assert "SessionStart 1 5 ms 5 ms 5 ms █" in rows
+    assert "UserPromptSubmit 10 40 ms 40 ms 40 ms ██" in rows
 
 
 @pytest.mark.usefixtures("with_decisions")
 @pytest.mark.parametrize("columns", [45, 60, 100])
-def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    monkeypatch.setattr(terminal.out, "_force_terminal", True)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setenv("NO_COLOR", "1")
+def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
+    wide(monkeypatch, columns)
     rows = [" ".join(re.sub(r"\x1b\[[0-9;]*m", "", line).split()) for line in subcog("stats").out.splitlines()]
     lines = " █▆" if columns >= MIN_SPARKLINE_COLUMNS else ""
     assert f"all 10{lines}" in rows
     assert any(row.startswith("memories 5 1.2") for row in rows)
     assert any(row.startswith("UserPromptSubmit 10 40 ms") for row in rows)
-
-
-@pytest.mark.usefixtures("with_decisions")
-def test_it_says_how_long_each_event_took(subcog: Run) -> None:
-    rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
-    assert "SessionStart 1 5 ms 5 ms 5 ms █" in rows
-    assert "UserPromptSubmit 10 40 ms 40 ms 40 ms ██" in rows
 
 
 @pytest.mark.usefixtures("with_decisions")
@@ -282,7 +271,7 @@ def test_it_counts_given_and_bad_memories_by_channel(subcog: Run, home: Home, st
         decided("tool", candidates=[by_trigger], **TOOL),
     )
     assert subcog("why", "--bad", "m1", "d2").code == 0
-    assert json.loads(subcog("stats", "--json").out)["channels"] == {
+    assert subcog("stats", "--json").json["channels"] == {
         "semantic": {"injected": 4, "used": 0, "bad": 1},
         "exact": {"injected": 2, "used": 0, "bad": 1},
         "pattern": {"injected": 2, "used": 0, "bad": 0},
@@ -291,7 +280,7 @@ def test_it_counts_given_and_bad_memories_by_channel(subcog: Run, home: Home, st
     head = rows.index("found by handed over of use later called bad")
     assert rows[head + 1 : head + 4] == ["semantic 4 0 0% 1 25%", "exact 2 0 0% 1 50%", "pattern 2 0 0% 0 0%"]
     subcog("why", "--bad", "m1", "d2", "--undo")
-    assert json.loads(subcog("stats", "--json").out)["channels"]["exact"] == {"injected": 2, "used": 0, "bad": 0}
+    assert subcog("stats", "--json").json["channels"]["exact"] == {"injected": 2, "used": 0, "bad": 0}
 
 
 def test_it_says_how_many_mattered_later_in_their_session(
@@ -311,30 +300,25 @@ def test_it_says_how_many_mattered_later_in_their_session(
     respond = {"SessionStart": hook_session.respond, "UserPromptSubmit": prompt.respond, "PreToolUse": tool.respond}
     for session in ("a", "b"):
         assert hear(session, "SessionStart", source="startup")
-    assert json.loads(subcog("stats", "--json").out)["channels"]["brief"] == {"injected": 44, "used": 0, "bad": 0}
+    assert subcog("stats", "--json").json["channels"]["brief"] == {"injected": 44, "used": 0, "bad": 0}
     assert hear("a", "UserPromptSubmit", prompt="Where is the dredging barge Ellida moored?") == []
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
     assert hear("c", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"})
-    channels = json.loads(subcog("stats", "--json").out)["channels"]
+    channels = subcog("stats", "--json").json["channels"]
     assert channels["brief"] == {"injected": 44, "used": 2, "bad": 0}
     assert sum(part["used"] for part in channels.values()) == 2
     assert hear("b", "SessionStart", source="resume")  # memories given before are given again
-    assert json.loads(subcog("stats", "--json").out)["channels"]["brief"]["used"] == 2
+    assert subcog("stats", "--json").json["channels"]["brief"]["used"] == 2
     assert hear("b", "SessionStart", source="compact")
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
-    after = json.loads(subcog("stats", "--json").out)["channels"]
+    after = subcog("stats", "--json").json["channels"]
     assert sum(part["used"] for part in after.values()) >= 3
-
-
-def test_without_a_home_no_channel_is_named(subcog: Run) -> None:
-    assert json.loads(subcog("stats", "--json").out)["channels"] == {}
-    assert "found by" not in subcog("stats").out
 
 
 @pytest.mark.usefixtures("with_decisions")
 def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
-    record = json.loads(subcog("stats", "--json").out)
+    record = subcog("stats", "--json").json
     assert (record["prompts"], record["fire_rate"], record["outcomes"]) == (10, 0.4, {"below": 5, "spoke": 4, "intent": 1})
     assert (record["injected"], record["injected_per_spoken"]) == (5, 1.25)
     assert (record["characters"], record["characters_per_spoken"]) == (1400, 350.0)
@@ -358,16 +342,18 @@ def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Ho
 
 
 def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
-    record = json.loads(subcog("stats", "--json").out)
+    record = subcog("stats", "--json").json
     assert (record["since"], record["prompts"], record["fire_rate"], record["injected_per_spoken"]) == (None, 0, None, None)
     assert (record["latency_ms"], record["top_memories"], record["never_injected"]) == ({}, [], {"count": 0, "oldest": []})
     rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
     assert {"all 0", "spoke 0 -", "memories 0 -", "characters 0 -"} <= {*rows}
     assert not Path(home.root).exists()
+    assert record["channels"] == {}
+    assert not any("found by" in row for row in rows)
 
 
 @pytest.mark.usefixtures("with_decisions")
-def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("subcog_hooks.cli.commands.prefer_utf8", lambda: None)
     monkeypatch.setattr(terminal, "has_blocks", False)
     out = subcog("stats").out

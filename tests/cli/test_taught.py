@@ -46,29 +46,16 @@ def found_late(home: Home, prompt: str, *, chosen: bool = False, used: bool = Tr
     ranks = {MODEL_CHOICE: 1} if chosen else {}
     late = [Candidate("rule", "learnings", 0.4, 0.4, FOUND, ranks)]
     outcome = MOVED_ON if chosen else HANDED_OVER
-    call = f"call-{was.id}"
-    for decision in (
+    call, session, given = f"call-{was.id}", was.session, [_of_rule("given")]
+    recorded = [
         Decision(
-            f"look-{was.id}",
-            was.at_ms + 1,
-            LOOK_EVENT,
-            was.session,
-            "",
-            outcome,
-            reason=call,
-            candidates=late,
-            looked_at=was.id,
+            f"look-{was.id}", was.at_ms + 1, LOOK_EVENT, session, "", outcome, reason=call, candidates=late, looked_at=was.id
         ),
-        Decision(call, was.at_ms + 2, TOOL_EVENT, was.session, "", "spoke", candidates=[_of_rule(INJECTED)]),
-        *(
-            [
-                Decision(
-                    f"later-{was.id}", was.at_ms + 3, TOOL_EVENT, was.session, "", "repeated", candidates=[_of_rule("given")]
-                )
-            ]
-            * used
-        ),
-    ):
+        Decision(call, was.at_ms + 2, TOOL_EVENT, session, "", "spoke", candidates=[_of_rule(INJECTED)]),
+    ]
+    if used:
+        recorded.append(Decision(f"later-{was.id}", was.at_ms + 3, TOOL_EVENT, session, "", "repeated", candidates=given))
+    for decision in recorded:
         decision_log.keep_decision(state, decision, decision.at_ms)
     state.close()
 
@@ -92,7 +79,7 @@ def questions(home: Home) -> list[AnsweredQuestion]:
 
 
 def list_suggestions(subcog: Run) -> list[dict[str, str]]:
-    return [json.loads(line) for line in subcog("review", "--jsonl").out.splitlines()]
+    return subcog("review", "--jsonl").rows
 
 
 def test_two_prompts_that_one_question_serves_teach_it(ask_again: Ask, home: Home, subcog: Run) -> None:

@@ -1,7 +1,5 @@
 """`test-trigger`: the matches of a trigger, before a memory has it."""
 
-import json
-
 import pytest
 
 from subcog_hooks.core.paths import Home
@@ -33,11 +31,8 @@ def test_it_matches_inside_words_unless_it_ends_at_their_edges(subcog: Run) -> N
         assert r"\b stands for a word's edge" in help_text
 
 
-def test_several_words_of_which_a_text_has_one_are_all_named(subcog: Run) -> None:
+def test_the_words_that_a_trigger_is_looked_for_by_are_named(subcog: Run) -> None:
     assert 'has "deploy" or "release"' in subcog("test-trigger", "deploy|release", "x").out
-
-
-def test_a_trigger_without_a_word_is_taken_and_it_is_said(subcog: Run) -> None:
     done = subcog("test-trigger", r"\d\d:\d\d", "at 09:30")
     assert "each prompt is tried, since no word is in every match: at most 50 such triggers are kept" in done.out
     assert "characters 4 to 8: 09:30" in done.out
@@ -46,6 +41,7 @@ def test_a_trigger_without_a_word_is_taken_and_it_is_said(subcog: Run) -> None:
 def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, subtests: pytest.Subtests) -> None:
     patterns = [
         ("deploy(", "missing )"),
+        ("ok (deploy", "at character"),
         ("a(?=b)", "look-around"),
         (r"(a)\1", "back-reference"),
         ("x*", "matches the empty text"),
@@ -61,19 +57,15 @@ def test_what_would_not_be_taken_is_one_line_and_exit_code_two(subcog: Run, subt
                 assert message in done.err
 
 
-def test_the_place_of_a_fault_is_told(subcog: Run) -> None:
-    assert "at character" in subcog("test-trigger", "ok (deploy").err
-
-
 def test_scripts_get_all_of_it(subcog: Run) -> None:
     done = subcog("test-trigger", "deploy", "first\nand deploy", "--json")
-    assert json.loads(done.out) == {
+    assert done.json == {
         "trigger": "deploy",
         "literals": ["deploy"],
         "matches": [{"line": 2, "column": 5, "start": 10, "end": 16, "text": "deploy"}],
     }
     none = subcog("test-trigger", "deploy", "nothing of it", "--json")
-    assert (none.code, json.loads(none.out)["matches"]) == (1, [])
+    assert (none.code, none.json["matches"]) == (1, [])
 
 
 def test_without_a_text_the_last_prompts_are_tried(subcog: Run, home: Home) -> None:
@@ -91,19 +83,16 @@ def test_without_a_text_the_last_prompts_are_tried(subcog: Run, home: Home) -> N
         "  d  Rotate them now",
         "  a  How do we rotate the signing keys?",
     ]
-    record = json.loads(subcog("test-trigger", "rotate", "--json").out)
+    record = subcog("test-trigger", "rotate", "--json").json
     assert (record["prompts"], [row["decision"] for row in record["matched"]]) == (3, ["d", "a"])
 
 
-def test_a_trigger_that_no_prompt_had_is_taken_all_the_same(subcog: Run, home: Home) -> None:
+def test_without_a_match_among_prompts_it_is_taken(subcog: Run, home: Home) -> None:
+    done = subcog("test-trigger", "harbour")
+    assert (done.code, done.err) == (0, "no prompts are kept to try it on; give a text\n")
     keep(home, decided("a"))
     done = subcog("test-trigger", "harbour")
     assert (done.code, done.out.splitlines()[-1]) == (0, "would have matched 0 of the only prompt")
-
-
-def test_without_prompts_a_text_is_asked_for(subcog: Run) -> None:
-    done = subcog("test-trigger", "harbour")
-    assert (done.code, done.err) == (0, "no prompts are kept to try it on; give a text\n")
 
 
 def test_many_matches_are_counted(subcog: Run) -> None:

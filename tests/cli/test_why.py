@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ from subcog_hooks.store.decision import Candidate
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run, wide
 from tests.cli.decided import BEGINNING, PROMPT, TOOL, candidate, decided, keep
 from tests.conftest import Maker
 
@@ -38,27 +39,13 @@ def spoken(home: Home, store: Store, make: Maker) -> None:
     keep(home, SPOKEN)
 
 
-def wide(monkeypatch: pytest.MonkeyPatch, columns: int = 140) -> None:
-    """Make standard output a terminal of this many columns, without colours."""
-    monkeypatch.setattr(terminal.out, "_force_terminal", True)
-    monkeypatch.setattr(terminal.out, "no_color", True)
-    monkeypatch.setenv("COLUMNS", str(columns))
-
-
-# ---- the view of a person --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("spoken")
-def test_it_says_when_where_and_what_became_of_the_prompt(subcog: Run) -> None:
-    lines = subcog("why").out.splitlines()
+def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
+    out = subcog("why").out
+    lines = out.splitlines()
     assert re.fullmatch(r"d1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  in github.com/acme/shop", lines[0])
     assert lines[1:4] == [PROMPT, "", "spoke: 1 of 3 candidates handed over, 212 characters"]
     assert lines[4] == "almost: m2 with 0.24, 0.25 was needed"
-
-
-@pytest.mark.usefixtures("spoken")
-def test_it_says_what_the_intent_and_the_time_were_made_of(subcog: Run) -> None:
-    lines = subcog("why").out.splitlines()
     assert "intent   howto 0.82, 0.50 needed; told by keyword; llm off" in lines
     assert "topics   signing keys" in lines
     assert "signals  how_do_we +1.20 howto; we -0.30 general" in lines
@@ -66,11 +53,6 @@ def test_it_says_what_the_intent_and_the_time_were_made_of(subcog: Run) -> None:
     assert "stages   start      12.1 ms  ████████████████████" in lines
     assert "         in all     40.0 ms" in lines
     assert "recall   lexical, semantic" in lines
-
-
-@pytest.mark.usefixtures("spoken")
-def test_each_candidate_shows_its_distance_and_first_words(subcog: Run) -> None:
-    out = subcog("why").out
     assert "0.70 ██┃████    +0.45  m1  decisions  injected\n    exact 1, semantic 2; Keys of service 1 are rotated by" in out
     assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
 
@@ -87,7 +69,7 @@ def test_the_terms_of_the_best_are_bars_the_heaviest_first(subcog: Run) -> None:
     assert sum("  relevance 0." in line and "needed" in line for line in lines) == MAX_EXPLAINED
 
 
-def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     terms = [(name, 1.0, 0.1) for name in NAMES]
     keep(home, decided("d1", candidates=[outcomes.Candidate("m1", "decisions", 0.7, 0.7, outcomes.INJECTED, terms=terms)]))
     for columns in (160, 80):
@@ -109,7 +91,7 @@ def test_what_was_given_before_names_the_decision_that_gave_it(subcog: Run, home
 
 
 @pytest.mark.usefixtures("spoken")
-def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     wide(monkeypatch)
     rows = [" ".join(line.split()) for line in subcog("why").out.splitlines()]
     assert "relevance to 0.25 id namespace ranks outcome memory" in rows
@@ -118,7 +100,7 @@ def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch:
 
 @pytest.mark.usefixtures("spoken")
 @pytest.mark.parametrize("columns", [20, 40, 80])
-def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
     wide(monkeypatch, columns)
     out = subcog("why").out
     assert max(map(len, out.splitlines())) <= columns
@@ -128,7 +110,7 @@ def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("spoken")
-def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     out = subcog("why").out
     assert "\x1b" not in out
@@ -137,7 +119,7 @@ def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypat
 
 
 @pytest.mark.usefixtures("spoken")
-def test_on_a_terminal_green_adds_and_red_takes_away(subcog: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_green_adds_and_red_takes_away(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     wide(monkeypatch)
     monkeypatch.setattr(terminal.out, "no_color", False)
     monkeypatch.setattr(terminal.out, "_color_system", ColorSystem.STANDARD)
@@ -240,9 +222,6 @@ def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home
     assert rows == {"m1": "-", "m2": "0.60"}
 
 
-# ---- in a sentence --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("outcome", "candidates", "expected"),
     [
@@ -259,21 +238,12 @@ def test_every_outcome_is_a_plain_sentence(outcome: str, candidates: list[float]
     assert sentence(decided("d", outcome, [candidate(f"m{i}", share) for i, share in enumerate(candidates)])) == expected
 
 
-def test_a_silence_of_the_intent_has_its_numbers() -> None:
+def test_a_silence_and_a_failure_have_their_reasons() -> None:
     printed = sentence(decided("d", outcomes.INTENT, intent=UNSURE))
     assert printed == "silent: memories could hardly help with it: 0.31, 0.50 was needed"
-
-
-def test_a_failure_has_its_reason() -> None:
     assert sentence(decided("d", outcomes.FAILED, reason="StoreBusy: locked")) == "silent: it failed: StoreBusy: locked"
-
-
-def test_every_outcome_there_is_has_words() -> None:
     for outcome in outcomes.OUTCOMES:
         assert sentence(decided("d", outcome)) != f"silent: {outcome}"
-
-
-# ---- for scripts, and lists -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("spoken")
@@ -300,25 +270,16 @@ def test_a_list_has_one_line_a_decision_the_newest_first(subcog: Run, home: Home
     assert [line.split()[3:5] for line in lines] == [["below", "0"], ["intent", "0"], ["spoke", "1"]]
     assert (lines[1].endswith("(the prompt was not kept)"), lines[2].endswith(PROMPT)) == (True, True)
     assert [line.split()[0] for line in subcog("why", "-n", "1").out.splitlines()] == ["d3"]
-    assert [row["id"] for row in json.loads(subcog("why", "--limit", "2", "--json").out)] == ["d3", "d2"]
+    assert [row["id"] for row in subcog("why", "--limit", "2", "--json").json] == ["d3", "d2"]
 
 
 def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home: Home) -> None:
-    keep(
-        home,
-        decided("1ab", at_ms=NOW + 1),
-        decided("1ac", at_ms=NOW + 2),
-        decided("1a", at_ms=NOW + 3),
-        decided("2b", at_ms=NOW + 4),
-    )
+    keep(home, *(decided(id_, at_ms=NOW + number) for number, id_ in enumerate(("1ab", "1ac", "1a", "2b"), 1)))
     for name, id_ in (("1ab", "1ab"), ("2", "2b"), ("1a", "1a")):
-        assert json.loads(subcog("why", name, "--json").out)["id"] == id_
+        assert subcog("why", name, "--json").json["id"] == id_
     done = subcog("why", "1")
     assert (done.code, done.out) == (2, "")
     assert done.err == "subcog: 1 begins several ids (1a, 1ac, 1ab, …); give more of it\n"
-
-
-# ---- nothing to show ------------------------------------------------------------------------------------------------------
 
 
 def test_without_a_state_it_is_one_line_and_no_file_is_made(subcog: Run, home: Home) -> None:
@@ -327,6 +288,14 @@ def test_without_a_state_it_is_one_line_and_no_file_is_made(subcog: Run, home: H
         assert (done.code, done.out) == (1, "")
         assert done.err == "subcog: the hook has not decided anything yet; `subcog doctor` says whether it is registered\n"
     assert not os.path.exists(home.root)
+
+
+def test_without_memories_a_mark_makes_nothing(subcog: Run, home: Home) -> None:
+    keep(home, decided("z", outcomes.BELOW, prompt=PROMPT))
+    for more in ((), ("--undo",)):
+        done = subcog("why", "--bad", "keys", *more)
+        assert (done.code, done.err) == (1, "subcog: no memory has the id keys; nothing has been remembered yet\n")
+    assert not Path(home.memories_db).exists()
 
 
 def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> None:
@@ -356,9 +325,6 @@ def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> No
 def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tuple[str, ...], message: str) -> None:
     done = subcog("why", *arguments)
     assert (done.code, done.out, done.err) == (2, "", f"subcog: {message}\n")
-
-
-# ---- another threshold ----------------------------------------------------------------------------------------------------
 
 
 def test_whether_it_would_have_spoken_is_told_from_what_was_kept() -> None:

@@ -80,7 +80,7 @@ def test_a_prompt_gets_its_memory_and_loads_nothing_of_sharing(hanging: Home, tm
             break
     assert b"PKCE" in done.stdout
     loaded = set(done.stderr.decode().split())
-    assert "subcog_hooks.store.store" in loaded
+    assert "subcog_hooks.store.store_reader" in loaded
     assert not {name for name in loaded if name.startswith("subcog_hooks.share")}
     assert not {"psycopg", "socket", "_socket"} & loaded
 

@@ -87,7 +87,6 @@ def remove(text: str, bracket: int, removed: Member) -> str:
 
 
 def _indent(text: str, position: int) -> str | None:
-    """Return the blanks before `position` on its line, None after any other character."""
     before = text[text.rfind("\n", 0, position) + 1 : position]
     return before if not before.strip(" \t") and "\n" in text[:position] else None
 
@@ -98,14 +97,8 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-EVENTS = {  # event: the client's matcher, "" for all calls
-    "UserPromptSubmit": "",
-    "PreToolUse": "|".join(TOOLS),
-    "SessionStart": "",
-    "Stop": "",
-    "PreCompact": "",
-    "SessionEnd": "",
-}
+_UNMATCHED = dict.fromkeys(("SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
+EVENTS = {"UserPromptSubmit": "", "PreToolUse": "|".join(TOOLS), **_UNMATCHED}  # to the client's matcher, "" for all calls
 ISOLATED = ("-I", "-S", "-c")  # Python options: no environment variables, no site files, code on the command line
 ENTRY = """folder, script = {folder!r}, {script!r}
 import sys
@@ -141,10 +134,7 @@ def paths_in_command(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def add_hook(text: str | None, command: list[str]) -> str:
-    """Return the settings file `text` (None for no file) with the hook for every event.
-
-    Raises ValueError for invalid JSON.
-    """
+    """Return the settings file `text` (None for no file) with the hook for every event. Raises ValueError for invalid JSON."""
     if text is None:
         hooks = {event: [_group(command, matcher)] for event, matcher in EVENTS.items()}
         return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False)
@@ -159,10 +149,7 @@ def add_hook(text: str | None, command: list[str]) -> str:
 
 
 def remove_hook(text: str) -> str | None:
-    """Return the settings file `text` without our hooks; None when `init` made the file.
-
-    Raises ValueError for invalid JSON.
-    """
+    """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
     is_of_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
     for event in registered_commands(text):
@@ -213,7 +200,6 @@ def _add_group(text: str, event: str, group: dict[str, object]) -> str:
 
 
 def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
-    """Return `text` without one of our hooks and the brackets made for it."""
     group, hook = entry
     root = start_of(text)
     hooks = find_member(text, root, "hooks")
@@ -253,10 +239,8 @@ def _events(text: str) -> dict[str, object]:
 
 def _groups(text: str, event: str) -> list[Member]:
     hooks = find_member(text, start_of(text), "hooks")
-    if hooks is None or not isinstance(hooks.value, dict):
-        return []
-    array = find_member(text, hooks.value_start, event)
-    return parse_members(text, array.value_start) if array is not None and isinstance(array.value, list) else []
+    array = find_member(text, hooks.value_start, event) if hooks and isinstance(hooks.value, dict) else None
+    return parse_members(text, array.value_start) if array and isinstance(array.value, list) else []
 
 
 def _hooks_of(group: object) -> list[dict[str, object]]:

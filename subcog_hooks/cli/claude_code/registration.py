@@ -182,7 +182,6 @@ def _is_ours(id_: str) -> bool:
 
 
 def _version(entries: object) -> str:
-    """Return the version of a plugin's first installation; all scopes have the same version."""
     first = entries[0] if isinstance(entries, list) and entries else entries
     version = _as_object(first).get("version")
     return version if isinstance(version, str) else ""

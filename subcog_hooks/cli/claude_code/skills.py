@@ -53,10 +53,7 @@ def skill_text(name: str) -> str:
 
 
 def find_skills(folder: str, program: str) -> list[Skill]:
-    """Return our skills with their state in a client's folder. Raises ConfigError.
-
-    program: the command that they run.
-    """
+    """Return our skills with their state in a client's folder. Raises ConfigError. program: the command that they run."""
     return [_read_skill(name, folder, _text_for_program(name, program)) for name in SKILLS]
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import dropwhile
 
 from subcog_hooks.cli.support import context
@@ -20,7 +20,6 @@ from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
 from subcog_hooks.text.sanitise import cut
 
-WAIT_MS = 2_000
 ALMOST_SHARE = 0.5  # share of the threshold that counts as almost handed over
 MAX_CHARS = 90  # characters of a memory or a prompt in a list
 
@@ -58,20 +57,14 @@ EVENT_NAMES = {
 }  # events without a prompt
 
 
-# ---- lookup --------------------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def open_state() -> Iterator[State]:
     """Yield the state. Raises NoDecision when there is none yet, StoreError."""
     home = context.home()
     if not os.path.exists(home.state_db):
         raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
-    state = State.open(home, WAIT_MS, terminal.say)
-    try:
+    with closing(State.open(home, context.STATE_WAIT_MS, terminal.say)) as state:
         yield state
-    finally:
-        state.close()
 
 
 def find_decision(state: State, id_or_prefix: str | None) -> Decision:
@@ -171,9 +164,6 @@ def almost_given(decision: Decision) -> Candidate | None:
 def may_come(candidate: Candidate | None) -> bool:
     """Return whether a memory lacks only relevance, so that words and triggers may help."""
     return candidate is None or candidate.outcome in (*BELOW_THRESHOLD, outcomes.NOTHING_FOUND)
-
-
-# ---- sentences --------------------------------------------------------------------------------------------------------
 
 
 def sentence(decision: Decision) -> str:

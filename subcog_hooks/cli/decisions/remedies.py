@@ -77,7 +77,6 @@ class Trial:
         return [[hit.memory for hit in answer.hits] for answer in answers]
 
     def _space(self, store: Store) -> recall_vectors.SearchSpace | None:
-        """Return the vectors of the copy with the static encoder, None without sqlite-vec."""
         try:
             vectors = spaces.open_vectors(self.home, store, PACKAGED)
         except ExtensionMissing:
@@ -159,8 +158,6 @@ class LearnedQuestion(NamedTuple):
 class Rerun:
     """An earlier prompt, with the project, settings and session to decide it again."""
 
-    __slots__ = ("asked", "here", "settings", "state")
-
     def __init__(self, decision: Decision, given: set[str], position: int, state: State) -> None:
         """given: ids handed over to the session before; position: of the prompt in the session; state: only read."""
         earlier = (
@@ -177,7 +174,6 @@ class Rerun:
 
 
 def _find_project(identity: str) -> Project | None:
-    """Return the project of a decision: the current one, or a project with only this name."""
     here = context.here()
     if here is not None and here.identity == identity:
         return here
@@ -193,7 +189,6 @@ def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Wo
 
 
 def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
-    """Return the memory's question that raised its relevance for the prompt, None for none."""
     added = [
         term
         for candidate in decision.candidates

@@ -35,8 +35,6 @@ class Usage:
     the highest first; times: by event.
     """
 
-    __slots__ = ("_by_day", "injected", "memories", "outcomes", "prompts", "since", "times", "units")
-
     def __init__(self, decisions: Sequence[Decision], today: date, event: str) -> None:
         """event: the name of the prompt event."""
         self.since = min((decision.at_ms for decision in decisions), default=None)

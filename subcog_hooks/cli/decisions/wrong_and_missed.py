@@ -27,10 +27,9 @@ def mark_bad(id_: str, decision: str | None) -> None:
     with lookup.open_state() as state:
         marked = _find_marked_decision(state, id_, decision)
     if marked.event != PROMPT_EVENT:
-        raise UsageError(
-            f"{marked.id} was {lookup.event_name(marked)}, and no prompt that others could be like",
-            _unmarkable_reason(marked, id_),
-        )
+        fields = "priority and conditions" if marked.event == START_EVENT else "paths and triggers"
+        fact = f"{marked.id} was {lookup.event_name(marked)}, and no prompt that others could be like"
+        raise UsageError(fact, f"`subcog edit {safe(id_)[:80]}` changes its {fields}")
     if marked.prompt is None:
         raise UsageError(f"the prompt of {marked.id} was not kept, so nothing can be like it", lookup.why_not_stored())
     context.require_store(id_)
@@ -62,11 +61,6 @@ def _find_marked_decision(state: State, id_: str, decision: str | None) -> Decis
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
             return recorded_decisions.find_prompt_of_late_memory(state, candidate, id_) or candidate
     return lookup.find_prompt(state, None, "")
-
-
-def _unmarkable_reason(decision: Decision, id_: str) -> str:
-    fields = "priority and conditions" if decision.event == START_EVENT else "paths and triggers"
-    return f"`subcog edit {safe(id_)[:80]}` changes its {fields}"
 
 
 def unmark_bad(id_: str, decision: str | None) -> None:
@@ -109,7 +103,6 @@ def _ids(made: list[Mark]) -> str:
 
 
 def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
-    """Return the weighted terms of a prompt, with the topics that it borrowed from the prompt before."""
     if decision.prompt is None:
         return {}
     return marks.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
@@ -157,7 +150,6 @@ def _require_person(memory: Memory) -> None:
 def _find_learned_question(
     missed: Decision, memory: Memory, state: State, store: Store, *, dry_run: bool
 ) -> LearnedQuestion | None:
-    """Print the reasons and remedies for a missed memory. Return the question that makes it come, None for none."""
     index = context.index_of(store)
     rerun = Rerun(missed, lookup.ids_given_before(state, missed), lookup.position_of_prompt(state, missed), state)
     now = rerun.decide(context.home())
@@ -237,7 +229,6 @@ def unlearn_missed(id_: str, decision: str | None) -> None:
 
 
 def _needs_at(decision: str | None) -> list[str] | None:
-    """Return the possible questions of a decision's prompt; None where it is not stored. Raises StoreError."""
     try:
         with lookup.open_state() as state:
             missed = lookup.find_prompt(state, decision, ONLY_PROMPTS)

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from subcog_hooks.core import log
@@ -23,10 +24,7 @@ from subcog_hooks.store.memory import now_ms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from subcog_hooks.cli.jobs.machine import MachineStatus
-    from subcog_hooks.core.paths import Home
 
 QUIET_S = 1.0  # after the last hook, before work continues
 POLL_S = 0.05
@@ -44,8 +42,6 @@ def _never() -> bool:
 class Clock:
     """The system's time; tests replace it."""
 
-    __slots__ = ()
-
     def now_s(self) -> float:
         """Return the seconds since the epoch, comparable to the times of hooks."""
         return time.time()
@@ -58,13 +54,11 @@ class Clock:
         time.sleep(seconds)
 
 
+@dataclass(slots=True)
 class BusyWait:
     """The remaining seconds that the jobs of one process may wait for the load to fall."""
 
-    __slots__ = ("left_s",)
-
-    def __init__(self) -> None:
-        self.left_s = MAX_LOAD_WAIT_S
+    left_s: float = MAX_LOAD_WAIT_S
 
 
 class JobPace(Pace):
@@ -72,21 +66,6 @@ class JobPace(Pace):
 
     outcome: DONE unless the run was ended early, then PUT_OFF or UNFINISHED; why: the reason for ending it.
     """
-
-    __slots__ = (
-        "_began",
-        "_budget_s",
-        "_busy_wait",
-        "_clock",
-        "_home",
-        "_is_wanted",
-        "_look",
-        "_looks_at",
-        "_may_work_until",
-        "_paused_s",
-        "outcome",
-        "why",
-    )
 
     def __init__(
         self,
@@ -248,9 +227,6 @@ def describe_next(job: Job, last: LastRun) -> str:
     )
 
 
-# ---- the background process ----------------------------------------------------------------------------------------------
-
-
 def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
     """Run due jobs until none is left, unless another process does. Raises StoreError where the home is not usable.
 
@@ -310,7 +286,6 @@ def _record_run(home: Home, job: Job, last: LastRun) -> bool:
 
 
 def _record_end(home: Home, jobs: Sequence[Job]) -> None:
-    """Record the time when a session has to start the process again."""
     settings_time = job_record.find_settings_time(home)
     settings, record = loading.load(home), job_record.read_record(home)
     now = now_ms()

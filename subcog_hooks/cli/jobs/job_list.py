@@ -1,6 +1,7 @@
 """The list of background jobs: when each is wanted and due, and the function that does it."""
 
 import os
+from contextlib import closing
 
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
 from subcog_hooks.cli.support import context
@@ -31,18 +32,11 @@ MINUTE_S, HOUR_S = 60.0, 3_600.0
 
 def has_due_lessons(home: Home) -> bool:
     """Return whether second looks, or questions learned from prompts, have to be checked again."""
-    if not os.path.exists(home.state_db):
-        return False
     try:
-        state = State.open(home, DUE_CHECK_WAIT_MS)
+        with context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
+            return state is not None and _has_lessons_in(home, state)
     except StoreError:
         return False
-    try:
-        return _has_lessons_in(home, state)
-    except StoreError:
-        return False
-    finally:
-        state.close()
 
 
 def _has_lessons_in(home: Home, state: State) -> bool:
@@ -72,17 +66,11 @@ def has_unasked_changes(home: Home) -> bool:
         state = State.open(home, DUE_CHECK_WAIT_MS)
     except StoreError:
         return False
-    try:
+    with closing(state):
         return state_values.find_asked_revision(state) != revision
-    finally:
-        state.close()
 
 
-def _always(_: Home) -> bool:
-    return True
-
-
-def _always_wanted(_: Settings) -> bool:
+def _always(_: object) -> bool:
     return True
 
 
@@ -155,7 +143,7 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.
     Job("sessions by a model", 6 * HOUR_S, HOUR_S, _wants_model_proposals, _always, _ask_model),
-    Job("learned questions", 0.0, MINUTE_S, _always_wanted, has_due_lessons, _teach_questions),
+    Job("learned questions", 0.0, MINUTE_S, _always, has_due_lessons, _teach_questions),
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),
     Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories),

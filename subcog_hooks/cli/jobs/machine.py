@@ -28,8 +28,6 @@ class MachineStatus(NamedTuple):
 class Machine:
     """Measures the machine; the load of this process is subtracted."""
 
-    __slots__ = ("_measured_at", "_own_load", "_used_s")
-
     def __init__(self) -> None:
         self._measured_at = time.monotonic()
         self._used_s = time.process_time()
@@ -44,7 +42,6 @@ class Machine:
 
 
 def _battery() -> float | None:
-    """Return the charge of a battery in use in per cent, None on mains, without a battery, or where unknown."""
     try:
         battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
     except Exception:  # noqa: BLE001 - FileNotFoundError without /sys/class/power_supply, ValueError by odd drivers
@@ -139,7 +136,6 @@ def find_leftover_processes() -> Iterator[LeftoverProcess]:
 
 
 def _is_lifeline(number: int) -> bool:
-    """Return whether a process with this number is the helper that ends a client together with us."""
     try:
         return os.path.abspath(claude_client.__file__) in psutil.Process(number).cmdline()
     except psutil.NoSuchProcess:

@@ -117,7 +117,6 @@ def _malformed_answer_error(provider: Provider) -> ProviderError:
 def _find_unasked(
     file: TranscriptFile, state: State, options: LearningOptions, places: SessionFolders, report: AskingReport, pace: Pace
 ) -> _UnaskedPart | None:
-    """Return the part of a session that no model was asked about; None without one, or for an old session."""
     if file.changed < options.since:
         return None
     try:
@@ -140,7 +139,6 @@ def _find_unasked(
 def _store_proposals(
     written: Sequence[WrittenProposal], options: LearningOptions, places: SessionFolders, report: AskingReport
 ) -> None:
-    """Store the new proposals of a session, and join the others to the memories that they repeat. Raises StoreError."""
     if not written:
         return
     if options.dry_run:
@@ -175,7 +173,6 @@ def _store_or_join(
 
 
 def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> dict[str, Memory]:
-    """Return the memories that proposals repeat, by the proposals' ids: they hold the same quote or meaning."""
     if store is None:
         return {}
     stored = [memory for memory in store.all(_KNOWN) if is_from_session(memory)]
@@ -209,8 +206,6 @@ def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:
 
 
 def _add_questions(store: Store, memory: Memory, proposal: WrittenProposal) -> None:
-    """Add the model's questions to a waiting memory in the person's own words."""
-
     def add_questions(stored: Memory) -> Memory:
         new = [text for text in proposal.questions if text not in [asked.text for asked in stored.questions]]
         return stored.with_changes(questions=with_written(stored, new)[:MAX_QUESTIONS]) if stored.status == PENDING else stored

@@ -10,7 +10,7 @@ from subcog_hooks.cli.decisions.decision_view import GONE
 from subcog_hooks.cli.proposals.auditing import Audit, Replayed
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe
 from subcog_hooks.cli.support.page import Column, Moment, Page
-from subcog_hooks.cli.support.results import plain_table
+from subcog_hooks.cli.support.results import figures_table
 from subcog_hooks.learn.repetition import RepeatedMeaning
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import Memory
@@ -85,9 +85,6 @@ def _content_of(memory: Memory | None) -> str:
     return redact(memory.content).text if memory else ""
 
 
-# ---- for people -----------------------------------------------------------------------------------------------------------
-
-
 def figures(audit: Audit) -> list[tuple[str, str]]:
     """Return the figures of an audit, each with its name."""
     spoken = audit.spoken
@@ -95,11 +92,9 @@ def figures(audit: Audit) -> list[tuple[str, str]]:
     units = sum(replayed.decision.units for replayed in spoken)
     each = f" ({units / len(spoken):,.0f} each time)" if spoken else ""
     never = audit.never_given()
+    sessions = pluralize(len({replayed.turn.session for replayed in audit.prompts}), "session")
     rows = [
-        (
-            "prompts",
-            f"{len(audit.prompts):,} of {pluralize(len({replayed.turn.session for replayed in audit.prompts}), 'session')}",
-        ),
+        ("prompts", f"{len(audit.prompts):,} of {sessions}"),
         ("it would have spoken", f"{len(spoken):,}{share}"),
         ("memories handed over", f"{sum(len(replayed.decision.injected) for replayed in spoken):,}"),
         ("characters", f"{units:,}{each}"),
@@ -114,12 +109,7 @@ def figures(audit: Audit) -> list[tuple[str, str]]:
 
 def audit_view(audit: Audit) -> RenderableType:
     """Draw an audit for a terminal."""
-    table = plain_table()
-    table.add_column("", no_wrap=True)
-    table.add_column("")
-    for name, value in figures(audit):
-        table.add_row(name, value)
-    parts: list[RenderableType] = [table]
+    parts: list[RenderableType] = [figures_table(figures(audit))]
     parts += _memory_lines(audit)
     parts += _group_lines("corrections and rules said more than once", [group for _, group in audit.said_again])
     parts += _group_lines("questions asked in more than one session", audit.asked_again)
@@ -170,9 +160,6 @@ def _latest_lines(audit: Audit) -> list[RenderableType]:
 
 def _table_line(head: str, name: str, text: str) -> Text:
     return Text.assemble(head, (safe(name), ACCENT), "  ", cut(redact_line(text), MAX_TERMINAL_CHARS))
-
-
-# ---- as a page ------------------------------------------------------------------------------------------------------------
 
 
 def page_of(audit: Audit, about: str) -> Page:
@@ -230,12 +217,8 @@ _REPEATED_COLUMNS = [Column("sessions", is_number=True), Column("since"), Column
 
 
 def _repeated_row(group: RepeatedMeaning) -> tuple[int, str, str, str]:
-    return (
-        group.sessions,
-        day(group.since),
-        group.utterances[0].audience,
-        " · ".join(dict.fromkeys(utterance.text for utterance in group.utterances)),
-    )
+    words = " · ".join(dict.fromkeys(utterance.text for utterance in group.utterances))
+    return group.sessions, day(group.since), group.utterances[0].audience, words
 
 
 def by_week(prompts: Sequence[Replayed]) -> list[Moment]:

@@ -4,9 +4,8 @@ The replay follows each session: a memory comes once, and a prompt may borrow to
 a decision needs lie in a folder of their own, which is removed at the end.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import remedies
@@ -39,7 +38,6 @@ SUBMITTED = (TYPED, QUEUED, ACCEPTED)  # the hook sees these turns, but no answe
 DECIDING_MS = 10_000.0  # No prompt waits for this run.
 MAX_COMPARED = 4_000  # latest questions, and latest sentences, that are compared pairwise
 MIN_QUESTION_WORDS = 4  # fewer words do not distinguish a question
-SCRATCH_WAIT_MS = 2_000.0
 _ASKING_WORDS = frozenset(("how", "what", "why", "where", "which", "who", "whose"))
 
 
@@ -81,10 +79,7 @@ class Audit(NamedTuple):
         return dict(sorted(counts.items(), key=lambda row: (-row[1], row[0])))
 
     def noted_later(self) -> int:
-        """Return the number of hand-overs to prompts that are older than the memory.
-
-        A prompt without a time does not count.
-        """
+        """Return the number of hand-overs to prompts that are older than the memory. A prompt without a time does not count."""
         return sum(
             0 < replayed.turn.at_ms < self.memories[id_].created_at
             for replayed in self.prompts
@@ -154,8 +149,7 @@ def replay_all(
     by_root: dict[str, Settings] = {}
     replayed, left_out = [], 0
     home = context.home()
-    state = State.open(scratch, SCRATCH_WAIT_MS)
-    try:
+    with closing(State.open(scratch, context.STATE_WAIT_MS)) as state:
         _copy_flags(home, state)
         for turn in turns:
             progress(1)
@@ -172,8 +166,6 @@ def replay_all(
             decision = decide_dry(asked, store.home, here, session.within(by_root[root]), state, Deadline(DECIDING_MS))
             session.note(turn, decision)
             replayed.append(Replayed(turn, here.identity if here else "", decision))
-    finally:
-        state.close()
     return replayed, left_out
 
 
@@ -239,7 +231,6 @@ def find_repeated_statements(turns: Sequence[TypedTurn], places: SessionFolders)
 
 
 def _kind_of(group: RepeatedMeaning, by_key: dict[str, Proposal]) -> str:
-    """Return the kind of a repeated statement: a correction if it was one at least once."""
     kinds = [by_key[utterance.key].kind for utterance in group.utterances]
     return CORRECTION if CORRECTION in kinds else kinds[0]
 
@@ -249,7 +240,6 @@ def _utterance(key: str, text: str, turn: TypedTurn, owner: str) -> Utterance:
 
 
 def _question_in(prompt: str) -> str:
-    """Return the questions of a prompt, "" without a distinctive one."""
     text = query_text(redact(prompt).text)
     return " ".join(
         part for part in prompt_needs.split_sentences(text) if len(part.split()) >= MIN_QUESTION_WORDS and _is_question(part)
@@ -262,11 +252,6 @@ def _is_question(part: str) -> bool:
 
 
 def _copy_flags(home: Home, state: State) -> None:
-    if not os.path.exists(home.state_db):
-        return
-    with_flags = State.open(home, SCRATCH_WAIT_MS, terminal.say)
-    try:
-        for name, value in state_values.find_flags(with_flags).items():
+    with context.existing_state(home, tell=terminal.say) as with_flags:
+        for name, value in state_values.find_flags(with_flags).items() if with_flags else ():
             state_values.set_flag(state, name, value)
-    finally:
-        with_flags.close()

@@ -1,13 +1,15 @@
 """Enriches stored memories with a language model, within the daily limit of calls."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 
 from subcog_hooks.cli.decisions import remedies
 from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.cli.proposals.enrichment_questions import CheckedSuggestions
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes
+from subcog_hooks.cli.support.output import pluralize
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
@@ -25,26 +27,28 @@ CALLS_SETTING = "llm.calls_a_day"
 CALL_S = 120.0  # timeout of a call
 
 
+@dataclass(frozen=True, slots=True)
 class CallBudget:
     """The remaining calls of a provider today. Every method raises StoreError."""
 
-    __slots__ = ("_provider", "_state", "daily_limit")
+    provider: Provider
+    state: State
+    settings: Settings
 
-    def __init__(self, provider: Provider, state: State, settings: Settings) -> None:
-        self._provider = provider
-        self._state = state
-        self.daily_limit = int(settings[CALLS_SETTING])
+    @property
+    def daily_limit(self) -> int:
+        return int(self.settings[CALLS_SETTING])
 
     def may_begin(self, pace: Pace) -> bool:
         """Return whether background work may call the provider now; after repeated failures it is put off."""
-        if breaker.may_call(self._state, self._provider.identity, now_ms()):
+        if breaker.may_call(self.state, self.provider.identity, now_ms()):
             return True
-        pace.put_off(f"{self._provider.name} has failed a short while ago")
+        pace.put_off(f"{self.provider.name} has failed a short while ago")
         return False
 
     def take(self, pace: Pace) -> bool:
         """Count one more call and return True; return False and put the work off at the limit."""
-        if state_values.take_llm_call(self._state, now_ms(), self.daily_limit):
+        if state_values.take_llm_call(self.state, now_ms(), self.daily_limit):
             return True
         pace.put_off("the calls of the day are made")
         return False
@@ -55,12 +59,11 @@ class CallBudget:
         try:
             yield
         except SubcogError:
-            breaker.record_call_failure(self._state, self._provider.identity, now_ms())
+            breaker.record_call_failure(self.state, self.provider.identity, now_ms())
             raise
-        breaker.record_call_success(self._state, self._provider.identity)
+        breaker.record_call_success(self.state, self.provider.identity)
 
 
-CALLS_WAIT_MS = 2_000.0
 MAX_IN_BACKGROUND = 80  # memories of a background run: ten calls
 
 Batch = Sequence[tuple[Memory, str]]  # memories, each with the text that is sent
@@ -71,11 +74,8 @@ def open_state() -> Iterator[State]:
     """Yield the state, created if missing. Raises StoreError."""
     home = context.home()
     home.create()
-    state = State.open(home, CALLS_WAIT_MS)
-    try:
+    with closing(State.open(home, context.STATE_WAIT_MS)) as state:
         yield state
-    finally:
-        state.close()
 
 
 def find_without_questions(store: Store, state: State, limit: int) -> list[Memory]:
@@ -153,8 +153,4 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
                     for checked in ask_about(batch, provider, copy):
                         store_suggestions(checked, provider.name, state)
                 asked_count += len(batch)
-    return _summary(asked_count) if asked_count else ""
-
-
-def _summary(count: int) -> str:
-    return f"{count} {'memory' if count == 1 else 'memories'} asked about"
+    return f"{pluralize(asked_count, 'memory', 'memories')} asked about" if asked_count else ""

@@ -145,7 +145,6 @@ def check_all(memory: Memory, written: ModelSuggestions, copy: Trial) -> Checked
 
 
 def _other_changes(memory: Memory, written: ModelSuggestions) -> Iterator[tuple[str, str]]:
-    """Yield changes of other fields that the memory does not have or state yet."""
     content = memory.content.casefold()
     for word in written.keywords[:MAX_KEYWORDS]:
         is_usable = MIN_KEYWORD <= len(word) <= MAX_KEYWORD and is_plain(word)

@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from subcog_hooks.cli.claude_code import claude_notes
@@ -36,7 +36,6 @@ COUNTED_SINCE = "30d"  # The client deletes older transcripts.
 MAX_COUNTED_BYTES = 100_000_000  # read to count possible proposals: five seconds of background work
 MAX_SHOWN_FAULTS = 10
 MAX_CALL_CHARS, MAX_TURN_CHARS = 120, 500
-STATE_BUSY_MS = 2_000.0
 _AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
 
 
@@ -129,20 +128,11 @@ def open_store_and_state(*, dry_run: bool) -> Iterator[tuple[Store | None, State
     """Yield the store and the state: on a dry run read-only, and None where one does not exist yet."""
     home = context.home()
     if dry_run:
-        state = State.open(home, STATE_BUSY_MS) if os.path.exists(home.state_db) else None
-        try:
-            with context.reading() as store:
-                yield store, state
-        finally:
-            if state:
-                state.close()
+        with context.existing_state(home) as existing, context.reading() as readable:
+            yield readable, existing
         return
-    with context.writing() as store:
-        state = State.open(home, STATE_BUSY_MS)
-        try:
-            yield store, state
-        finally:
-            state.close()
+    with context.writing() as store, closing(State.open(home, context.STATE_WAIT_MS)) as state:
+        yield store, state
 
 
 def learn_in_background(home: Home, pace: Pace) -> str:
@@ -169,24 +159,16 @@ def learn_in_background(home: Home, pace: Pace) -> str:
     for problem in report.problems[:MAX_SHOWN_FAULTS]:
         log.write_line(home, f"learning at rest: {problem}")
     if not report.is_cut_short:
-        _note_learnable(home, count if only_counts else 0, stamp)
+        with closing(State.open(home, context.STATE_WAIT_MS)) as writable:
+            learned.note_learnable(writable, count if only_counts else 0)
+            learned.note_counted_stamp(writable, stamp)
     if not report.read:
         return ""
     verb = "could be proposed" if only_counts else "proposed"
     return f"{count} {verb}, of {pluralize(report.turns, 'prompt')} in {pluralize(report.read, 'session')}"
 
 
-def _note_learnable(home: Home, count: int, stamp: int) -> None:
-    state = State.open(home, STATE_BUSY_MS)
-    try:
-        learned.note_learnable(state, count)
-        learned.note_counted_stamp(state, stamp)
-    finally:
-        state.close()
-
-
 def _countable(transcripts: Sequence[TranscriptFile], since: int) -> list[TranscriptFile]:
-    """Return the transcripts changed since then, the latest MAX_COUNTED_BYTES of them."""
     kept: list[TranscriptFile] = []
     size = 0
     for transcript_file in reversed(transcripts):
@@ -198,7 +180,6 @@ def _countable(transcripts: Sequence[TranscriptFile], since: int) -> list[Transc
 
 
 def _stamp_of(transcripts: Sequence[TranscriptFile]) -> int:
-    """Return a hash of the paths and sizes of transcripts."""
     names = "\n".join(f"{transcript_file.path} {transcript_file.size}" for transcript_file in transcripts)
     return int.from_bytes(hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=7).digest())
 
@@ -209,13 +190,11 @@ def load_proposal_records() -> dict[str, ProposalRecord]:
     if not os.path.exists(home.state_db):
         return {}
     try:
-        state = State.open(home, STATE_BUSY_MS)
+        state = State.open(home, context.STATE_WAIT_MS)
     except StoreError:
         return {}
-    try:
+    with closing(state):
         return learned.find_proposals(state)
-    finally:
-        state.close()
 
 
 class TurnInContext(NamedTuple):

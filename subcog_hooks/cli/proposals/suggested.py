@@ -1,11 +1,8 @@
 """Shows suggested changes of memories in `review`, and applies or drops them."""
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.proposals import teaching
 from subcog_hooks.cli.proposals.enrichment_questions import YES
 from subcog_hooks.cli.support import context
@@ -145,13 +142,3 @@ def suggestion_fields(open_suggestion: OpenSuggestion) -> dict[str, object]:
         "value": open_suggestion.text,
         "by": open_suggestion.suggestion.by,
     }
-
-
-@contextmanager
-def open_state() -> Iterator[State | None]:
-    """Yield the state that holds the suggestions, None where there is none yet. Raises StoreError."""
-    if not os.path.exists(context.home().state_db):
-        yield None
-        return
-    with lookup.open_state() as state:
-        yield state

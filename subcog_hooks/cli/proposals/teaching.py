@@ -4,6 +4,8 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import closing
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import lookup, remedies, usage
@@ -43,7 +45,7 @@ def find_sightings(decisions: Sequence[Decision], silent: Sequence[SilentCall]) 
     prompts = {
         decision.id: decision
         for decision in decisions
-        if decision.event == PROMPT_EVENT and decision.session and _may_teach(decision.prompt)
+        if decision.event == PROMPT_EVENT and decision.session and decision.prompt is not None and MASK not in decision.prompt
     }
     used = usage.find_used_later(decisions, silent)
     looks = [look for look in decisions if look.looked_at in prompts]
@@ -61,10 +63,6 @@ def _right_candidates(look: Decision, used: set[tuple[str, str]]) -> Iterator[tu
                 yield candidate, USED
             elif candidate.ranks.get(MODEL_CHOICE) == 1:
                 yield candidate, CHOSEN
-
-
-def _may_teach(prompt: str | None) -> bool:
-    return prompt is not None and MASK not in prompt
 
 
 MAX_NEEDS = 4  # texts of a prompt tried as a question
@@ -93,16 +91,13 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     """
     if not context.has_store(home):
         return ""
-    state = State.open(home, lookup.WAIT_MS)
-    try:
+    with closing(State.open(home, context.STATE_WAIT_MS)) as state:
         if suggestions.take_teaching(state, now_ms()):
             forget_unrecorded(state)
             if context.settings()[LEARN]:
                 return _teach(home, state, pace)
             forget_all(state)
         return ""
-    finally:
-        state.close()
 
 
 def forget_unrecorded(state: State) -> None:
@@ -120,8 +115,6 @@ def forget_all(state: State | None) -> None:
 
 
 def _forget(recorded: AbstractSet[str]) -> None:
-    """Remove the questions whose prompts are not among these decisions."""
-
     def without(stored: Memory) -> Memory:
         return stored.with_changes(
             questions=tuple(
@@ -141,7 +134,6 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 
 def _teach(home: Home, state: State, pace: Pace) -> str:
-    """Store the questions that two prompts confirm, and suggest the others. Return a summary."""
     recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
     seen = find_sightings(recorded, hook_traces.find_latest_silent_calls(home, MAX_CALLS))
     seen += _earlier_sightings(seen, state)
@@ -154,7 +146,7 @@ def _teach(home: Home, state: State, pace: Pace) -> str:
     suggested = 0
     taught: set[str] = set()
     with remedies.open_trial() as copy:
-        trials = _QuestionTrials(home, copy, recorded, state)
+        trials = _QuestionTrials(home, copy, [decision for decision in recorded if decision.event == PROMPT_EVENT], state)
         for memory, sightings in by_memory:
             if not pace.goes_on():
                 return _summary(len(taught), suggested)
@@ -214,23 +206,21 @@ def _open_sightings(seen: Sequence[Sighting], state: State) -> list[tuple[Memory
     ]
 
 
+@dataclass(frozen=True, slots=True)
 class _QuestionTrials:
-    """The trials of questions on a copy of the store, with earlier prompts. recorded: the recorded decisions."""
+    """The trials of questions on a copy of the store, with earlier prompts."""
 
-    __slots__ = ("_copy", "_home", "_prompts", "_state")
-
-    def __init__(self, home: Home, copy: Trial, recorded: Sequence[Decision], state: State) -> None:
-        self._home = home
-        self._copy = copy
-        self._prompts = [decision for decision in recorded if decision.event == PROMPT_EVENT]
-        self._state = state
+    home: Home
+    copy: Trial
+    prompts: Sequence[Decision]
+    state: State
 
     def find_lesson(self, memory: Memory, prompts: Sequence[Decision]) -> Lesson | None:
         """Return a lesson for a memory from prompts that missed it, the newest first; a confirmed one if possible.
 
         The copy has the question of a confirmed lesson.
         """
-        missed = [prompt for prompt in prompts[:MAX_PROMPTS] if not self._comes(memory, prompt, self._home)]
+        missed = [prompt for prompt in prompts[:MAX_PROMPTS] if not self._comes(memory, prompt, self.home)]
         first: Lesson | None = None
         for prompt in missed[:MAX_TEACHING]:
             others = [other for other in missed if other is not prompt]
@@ -243,25 +233,24 @@ class _QuestionTrials:
         return first
 
     def _lesson(self, memory: Memory, prompt: Decision, others: Sequence[Decision]) -> Lesson | None:
-        """Return a valid question from a prompt that brings a memory to it, and to another prompt if possible."""
         first: Lesson | None = None
         for position, text in enumerate(remedies.needs_of(prompt)[:MAX_NEEDS]):
             if len(text) < SHORTEST_QUESTION or not is_plain(text):
                 continue
-            holds = bool(enrichment_questions.check_questions(memory, [text], self._copy, LEARNED).kept)
-            if holds and self._comes(memory, prompt, self._copy.home):
-                served = [other for other in others if self._comes(memory, other, self._copy.home)]
+            holds = bool(enrichment_questions.check_questions(memory, [text], self.copy, LEARNED).kept)
+            if holds and self._comes(memory, prompt, self.copy.home):
+                served = [other for other in others if self._comes(memory, other, self.copy.home)]
                 if any(other.session != prompt.session for other in served):
                     return Lesson(text, position, prompt, served)
                 first = first or Lesson(text, position, prompt, ())
-            self._copy.change(memory.id, {"questions": memory.questions})
+            self.copy.change(memory.id, {"questions": memory.questions})
             if first and not others:
                 break
         return first
 
     def _comes(self, memory: Memory, prompt: Decision, home: Home) -> bool:
         """Return whether the first look would bring a memory to a prompt, with the memories of this home."""
-        rerun = Rerun(prompt, set(), lookup.position_among(self._prompts, prompt), self._state)
+        rerun = Rerun(prompt, set(), lookup.position_among(self.prompts, prompt), self.state)
         candidate = remedies.candidate_of(rerun.decide(home), memory.id)
         return candidate is not None and candidate.outcome == INJECTED
 

@@ -1,7 +1,7 @@
 """Finds, accepts, merges and refuses the memories that wait for review."""
 
-import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -126,9 +126,6 @@ def _ids_given(prompt: Decision, prompts: Sequence[Decision], copy: remedies.Tri
     return {candidate.id for candidate in rerun.decide(copy.home).candidates if candidate.outcome == INJECTED}
 
 
-# ---- settling -------------------------------------------------------------------------------------------------------------
-
-
 def accept(store: Store, memories: Sequence[Memory]) -> Settlement:
     """Activate waiting memories. Raises StoreError, UsageError."""
     _require_waiting(store, memories)
@@ -232,10 +229,10 @@ def count_refusals(memories: Sequence[Memory], *, refused: bool) -> list[Refused
     home = context.home()
     often_refused = []
     try:
-        state = State.open(home, learning_runs.STATE_BUSY_MS)
+        state = State.open(home, context.STATE_WAIT_MS)
     except StoreError:
         return []  # The count is not important enough to fail.
-    try:
+    with closing(state):
         for memory in memories:
             kind = refused_kind_of(memory)
             if kind is None:
@@ -245,22 +242,15 @@ def count_refusals(memories: Sequence[Memory], *, refused: bool) -> list[Refused
             elif state_values.note_refusal(state, kind.name) >= MAX_REFUSALS:
                 state_values.end_refusals(state, kind.name)  # The next question comes after five more refusals.
                 often_refused.append(kind)
-    finally:
-        state.close()
     return often_refused
 
 
 def uncount_refusals(memories: Sequence[Memory]) -> None:
     """Take undone refusals off the counts. Raises StoreError."""
-    home = context.home()
-    if not os.path.exists(home.state_db):
-        return
-    state = State.open(home, learning_runs.STATE_BUSY_MS)
-    try:
-        for kind in filter(None, map(refused_kind_of, memories)):
-            state_values.take_back_refusal(state, kind.name)
-    finally:
-        state.close()
+    with context.existing_state(context.home()) as state:
+        if state:
+            for kind in filter(None, map(refused_kind_of, memories)):
+                state_values.take_back_refusal(state, kind.name)
 
 
 def refuse_kind(kind: RefusedKind) -> str:
@@ -276,7 +266,6 @@ def refuse_kind(kind: RefusedKind) -> str:
 
 
 def _kind_of(memory: Memory) -> str:
-    """Return the kind of a memory from a session, "" where its transcript is gone."""
     if memory.trust == TOOL_TRUST:
         return COMMAND_KIND
     turn = learning_runs.turn_of(memory)

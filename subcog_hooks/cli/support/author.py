@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import closing
 
 from subcog_hooks.cli.support import context
 from subcog_hooks.core.errors import StoreError, UsageError
@@ -80,10 +81,8 @@ def _is_asked() -> bool:
         state = State.open(home, STATE_WAIT_MS)
     except StoreError:
         return True
-    try:
+    with closing(state):
         return not state_values.is_unasked(state, name, now_ms())
-    finally:
-        state.close()
 
 
 def origin(*, as_user: bool = False) -> str:

@@ -1,6 +1,5 @@
 """Tab completion in the shell: ids, namespaces, tags, projects, decisions, settings, topics. It never fails."""
 
-import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TypeVar
@@ -14,7 +13,6 @@ from subcog_hooks.recall.candidates import MODES
 from subcog_hooks.settings.keys import KEYS, ChoiceKey
 from subcog_hooks.store import decision_log, recorded_decisions
 from subcog_hooks.store.memory import NAMESPACES, STATUSES
-from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import cut
 
@@ -50,16 +48,10 @@ def projects(incomplete: str) -> list[str]:
 
 def decisions(incomplete: str) -> list[Offer]:
     """Return the ids of decisions with this prefix, each with its prompt, the latest first."""
-    home = context.home()
-    with suppress(SubcogError, OSError):
-        if os.path.exists(home.state_db):
-            state = State.open(home, COMPLETION_WAIT_MS)
-            try:
-                entries = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS)
-            finally:
-                state.close()
-            offers = [(entry.id, cut(safe(entry.prompt or entry.event), _WORDS)) for entry in entries]
-            return [offer for offer in offers if offer[0].startswith(incomplete)][:MAX_OFFERS]
+    with suppress(SubcogError, OSError), context.existing_state(context.home(), COMPLETION_WAIT_MS) as state:
+        entries = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS) if state else []
+        offers = [(entry.id, cut(safe(entry.prompt or entry.event), _WORDS)) for entry in entries]
+        return [offer for offer in offers if offer[0].startswith(incomplete)][:MAX_OFFERS]
     return []
 
 

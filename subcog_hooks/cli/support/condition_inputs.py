@@ -131,6 +131,5 @@ def _alternatives(values: Sequence[str]) -> str:
 
 
 def _first_values(values: Sequence[str]) -> list[str]:
-    """Return the first values, made safe, and the number of values left out."""
     more = [f"{len(values) - MAX_MOMENTS_SHOWN} more"] if len(values) > MAX_MOMENTS_SHOWN else []
     return [*map(safe, values[:MAX_MOMENTS_SHOWN]), *more]

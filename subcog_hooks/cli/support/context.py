@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 from subcog_hooks.cli.support import trial_folders
 from subcog_hooks.cli.support.output import OutputFailed, ReaderGone, safe, terminal
@@ -28,14 +28,11 @@ from subcog_hooks.settings import loading
 from subcog_hooks.store import index_sync, project
 from subcog_hooks.store.index import LexicalIndex, has_indexed_memories
 from subcog_hooks.store.memory import NAMESPACES, Memory
+from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
@@ -86,6 +83,7 @@ def _show_traceback() -> None:
         terminal.complain(line)
 
 
+STATE_WAIT_MS = 2_000.0  # for a state that another process has locked
 MIN_SIMILARITY = 0.75  # `difflib` ratio: a namespace at least this similar counts as a misspelling
 
 
@@ -175,6 +173,18 @@ def reading() -> Iterator[Store | None]:
     trial_folders.remove_abandoned(folder)
     with Store.reader(folder) as store:
         yield store
+
+
+@contextmanager
+def existing_state(
+    folder: Home, wait_ms: float = STATE_WAIT_MS, tell: Callable[[str], None] | None = None
+) -> Iterator[State | None]:
+    """Yield the state of a home, None when there is none yet. tell: called when it is made anew. Raises StoreError."""
+    if not os.path.exists(folder.state_db):
+        yield None
+        return
+    with closing(State.open(folder, wait_ms, tell)) as state:
+        yield state
 
 
 def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
@@ -292,6 +302,11 @@ def find_memory(store: Store, id_or_prefix: str) -> Memory:
         if id_or_prefix not in ids and len(ids) > 1:
             raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids)}, …)", "give more of it")
     return store.get(id_or_prefix.rpartition("/")[2] if id_or_prefix.startswith("subcog://") else id_or_prefix)
+
+
+def find_memories(store: Store, ids: Sequence[str]) -> list[Memory]:
+    """Return the memories with these ids or unique prefixes, each once. Raises NoMemory, UsageError."""
+    return list({memory.id: memory for memory in (find_memory(store, id_) for id_ in ids)}.values())
 
 
 def audience(memory: Memory) -> str:

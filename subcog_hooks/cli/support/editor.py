@@ -20,12 +20,8 @@ _HEADER = """\
 _DASHES = "---"
 _JOINED = ("tags", "keywords")  # Their entries share one line.
 _STANDING = {"yes": True, "no": False, "": None}  # None: the memory's text decides.
-_REPEATED = {
-    "trigger": "triggers",
-    "path": "paths",
-    "when": "when",
-    "question": "questions",
-}  # Each entry has its own line, as it may contain commas.
+# Each entry has its own line, as it may contain commas.
+_REPEATED = {"trigger": "triggers", "path": "paths", "when": "when", "question": "questions"}
 
 
 class Editor:
@@ -34,8 +30,6 @@ class Editor:
     The file lies in a folder of its own in the home, as editors put copies beside it. It is removed on success; after a failure
     the error names its path. Raises UsageError, StoreError.
     """
-
-    __slots__ = ("_folder", "_keeps_status", "_memory", "_origin", "_path")
 
     def __init__(self, memory: Memory, origin: str = PERSON, *, keeps_status: bool = False) -> None:
         """origin: the author of new questions; keeps_status: the status is left out of the text."""
@@ -108,19 +102,14 @@ def remove_edits(home: Home, ids: Iterable[str]) -> None:
 
 
 def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:
-    """Return the fields of one line each, formatted for the editor."""
     lists = {name: ", ".join(map(_one_line_entry, getattr(memory, name))) for name in _JOINED}
-    numbers = {"priority": str(memory.priority), "standing": _standing_word(memory)}
+    standing = next(word for word, value in _STANDING.items() if value is memory.standing)
+    numbers = {"priority": str(memory.priority), "standing": standing}
     status = {} if keeps_status else {"status": memory.status}
     return {"namespace": memory.namespace, **status, **numbers, **lists}
 
 
-def _standing_word(memory: Memory) -> str:
-    return next(word for word, value in _STANDING.items() if value is memory.standing)
-
-
 def _entries(memory: Memory) -> dict[str, list[str]]:
-    """Return the fields with a line for each entry, formatted for the editor."""
     when = list(map(_one_line_entry, condition_inputs.condition_texts(memory.when)))
     return {
         "trigger": list(map(_one_line_entry, memory.triggers)),
@@ -141,7 +130,6 @@ def _editor_text(memory: Memory, *, keeps_status: bool) -> str:
 
 
 def _read_changes(text: str, memory: Memory, origin: str, *, keeps_status: bool) -> dict[str, object]:
-    """Parse the edited text and return the fields that differ from the memory. Raises InvalidMemory."""
     if "\r\n" not in memory.content:
         text = text.replace("\r\n", "\n")  # The editor wrote line ends of its own.
     head, dashes, content = text.replace(f"\n{_DASHES}\r\n", f"\n{_DASHES}\n").partition(f"\n{_DASHES}\n")
@@ -181,7 +169,6 @@ def _parse_field(name: str, text: str) -> object:
 
 
 def _parse_entries(name: str, lines: list[str], memory: Memory, origin: str) -> object:
-    """Parse the lines of a repeated field. origin: the author of new questions."""
     if name == "when":
         return condition_inputs.parse_conditions(lines)
     if name == "question":

@@ -21,7 +21,6 @@ from subcog_hooks.store.memory import Memory, is_loaded_by_client
 from subcog_hooks.store.project import Project, find_project
 from subcog_hooks.store.sessions import HandOvers
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.analysis import Analysers
 
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT = (
-    *("duplicate", "contradiction", "expired", "files gone"),
-    *("never used", "in the client's context"),
-)
-FINDING_KINDS = (DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT)
+FINDING_KINDS = ("duplicate", "contradiction", "expired", "files gone", "never used", "in the client's context")
+DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT = FINDING_KINDS
 YEAR_MS = 365 * 86_400_000
 SAME_STATEMENT = 0.82  # cosine: 22 of the 23 nearest pairs among 270 notes of real sessions reach it and say the same
 SAME_DOCUMENT = 0.95  # cosine of texts longer than a note, which resemble each other by their form
@@ -86,9 +82,6 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
     findings += _check_unused(live, use, now, remarks)
     findings += find_in_context(live, _client_texts(remarks))
     return Inspection(sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks)
-
-
-# ---- pairs ----------------------------------------------------------------------------------------------------------------
 
 
 class NearPair(NamedTuple):
@@ -146,8 +139,8 @@ def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[
 
     matrix = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).reshape(len(rows), -1).astype(np.float32)
     matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-    names = {name: number for number, name in enumerate(dict.fromkeys(_audience(memory) for memory, _ in rows))}
-    audiences = np.array([names[_audience(memory)] for memory, _ in rows])
+    names = {name: number for number, name in enumerate(dict.fromkeys(context.audience(memory) for memory, _ in rows))}
+    audiences = np.array([names[context.audience(memory)] for memory, _ in rows])
     is_for_all = np.array([_is_for_all(memory) for memory, _ in rows])
     pairs = []
     for start in range(0, len(rows), BLOCK):
@@ -179,13 +172,6 @@ def _near_rows(
 
 def _is_for_all(memory: Memory) -> bool:
     return memory.scope != "project"
-
-
-def _audience(memory: Memory) -> str:
-    return audience_of(memory.scope, memory.project)
-
-
-# ---- single memories -------------------------------------------------------------------------------------------------------
 
 
 def find_expired(memories: Iterable[Memory], now: int) -> list[StoreFinding]:

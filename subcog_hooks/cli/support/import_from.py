@@ -54,14 +54,11 @@ def list_sources() -> int:
 
 def import_source(reading: SourceReading, store: Store | None, options: ImportOptions) -> ImportReport:
     """Import the rows of a source, and archive memories that are gone from it. Raises StoreError."""
-    if not reading.rows and not reading.left_out and not (store and _has_any(reading, store)):
+    is_empty = not reading.rows and not reading.left_out
+    if is_empty and not (store and any(reading.has_lost(memory.source) for memory in store.all(("active", PENDING)))):
         raise UsageError("nothing is found there", "`subcog import --from list` says what there is")
     with progress.track_items("reading", len(reading.rows)) as advance:
         return importing.import_reading(reading.rows, reading.has_lost, reading.files, store, options, advance)
-
-
-def _has_any(reading: SourceReading, store: Store) -> bool:
-    return any(reading.has_lost(memory.source) for memory in store.all(("active", PENDING)))
 
 
 def print_location(name: str, path: str | None) -> None:

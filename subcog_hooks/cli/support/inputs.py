@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-import typer
-
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import UsageError
@@ -18,7 +16,6 @@ from subcog_hooks.cues.conditions import FACT_KINDS
 from subcog_hooks.hook import facts
 from subcog_hooks.store import state_values as user_flags
 from subcog_hooks.store.memory import STATUSES
-from subcog_hooks.store.state import State
 
 if sys.platform != "win32":
     import termios
@@ -67,7 +64,9 @@ def whole_lines() -> Iterator[None]:
 def next_key() -> str:
     """Return the next key, "" for a key that is no character. Raises KeyboardInterrupt at the end of input."""
     if sys.platform == "win32":
-        return typer.getchar()
+        from typer import getchar  # loading it takes longer than a search
+
+        return getchar()
     while not _is_pressed_within(CHECK_S):  # A Ctrl-C just before a wait does not end it: it is seen between two.
         pass
     pressed = os.read(sys.stdin.fileno(), 1)
@@ -193,8 +192,6 @@ def _decode(raw: bytes, name: str) -> str:
         raise UsageError(f"{name} is not UTF-8 at byte {error.start}", "convert it") from error
 
 
-WAIT_MS = 2_000  # for a state that is locked by another process
-
 Value = bool | int | float | str
 
 
@@ -214,13 +211,9 @@ def stated_facts(texts: Iterable[str]) -> dict[str, Value]:
 
 def flag_facts() -> dict[str, Value]:
     """Return the flags that the user has set. Raises StoreError."""
-    if not os.path.exists(context.home().state_db):
-        return {}
-    state = State.open(context.home(), WAIT_MS, terminal.say)
-    try:
-        return {name: value for name, value in user_flags.find_flags(state).items() if name not in FACT_KINDS}
-    finally:
-        state.close()
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        flags = user_flags.find_flags(state) if state else {}
+    return {name: value for name, value in flags.items() if name not in FACT_KINDS}
 
 
 def facts_of_place() -> dict[str, Value]:

@@ -1,9 +1,9 @@
 """The inventory of a store, and the proposals that tidy it."""
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 from subcog_hooks.cli.support import context, hygiene
@@ -13,7 +13,6 @@ from subcog_hooks.core.errors import ModelError, NoMemory, StoreError
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import sessions
 from subcog_hooks.store.memory import PENDING, Memory, now_ms
-from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.sanitise import cut
@@ -40,8 +39,6 @@ class Month(NamedTuple):
 
 class Inventory:
     """The counts over a store. memories: all but deleted ones; use: of memories; now: milliseconds since the epoch."""
-
-    __slots__ = ("memories", "now", "use")
 
     def __init__(self, memories: Sequence[Memory], use: Use, now: int) -> None:
         self.memories = sorted(memories, key=lambda memory: (-memory.created_at, memory.id))
@@ -127,7 +124,6 @@ def _month_of(time_ms: int) -> int:
 
 MAX_SHOWN = 20  # findings of a kind on a terminal; elsewhere all
 SHOWN_WORDS = 100  # characters of a memory
-STATE_WAIT = 2_000.0  # ms
 
 
 def print_findings() -> None:
@@ -135,12 +131,8 @@ def print_findings() -> None:
     with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        vectors = open_vectors(store)
-        try:
+        with open_vectors(store) or nullcontext() as vectors:
             inspection = hygiene.inspect_store(store, vectors, load_use(), now_ms())
-        finally:
-            if vectors:
-                vectors.close()
     _print_inspection(inspection)
 
 
@@ -155,14 +147,8 @@ def open_vectors(store: Store) -> VectorStore | None:
 
 def load_use() -> Use:
     """Return the recorded hand-overs of each memory."""
-    home = context.home()
-    if not os.path.exists(home.state_db):
-        return Use({}, None)
-    state = State.open(home, STATE_WAIT, terminal.say)
-    try:
-        return Use(sessions.count_hand_overs(state), sessions.find_first_given(state))
-    finally:
-        state.close()
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        return Use(sessions.count_hand_overs(state), sessions.find_first_given(state)) if state else Use({}, None)
 
 
 def _print_inspection(inspection: Inspection) -> None:

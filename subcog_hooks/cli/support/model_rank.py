@@ -1,5 +1,8 @@
 """Ranks the first results of a search by a language model (`search --rank`)."""
 
+from contextlib import closing
+from dataclasses import dataclass, field
+
 from subcog_hooks.cli.support import context
 from subcog_hooks.core.errors import ProviderError
 from subcog_hooks.hook import second_look
@@ -11,7 +14,6 @@ from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 
 RANK_S = 60.0  # timeout of the call
-COUNT_WAIT_MS = 2_000.0
 
 _SYSTEM = (
     "A software developer searches the notes that they took earlier. You are shown the query, and numbered notes. Name the "
@@ -20,20 +22,18 @@ _SYSTEM = (
 )
 
 
+@dataclass(slots=True)
 class ModelRanking:
     """The ranking of an answer by a model. depth: the number of hits that the model sees.
 
     by: the provider and model, "" before a ranking; places: rank by memory id; note: why no ranking was made, "" otherwise.
     """
 
-    __slots__ = ("_provider", "by", "depth", "note", "places")
-
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-        self.depth = second_look.MAX_RANKED
-        self.by = ""
-        self.note = ""
-        self.places: dict[str, int] = {}
+    provider: Provider
+    depth: int = second_look.MAX_RANKED
+    by: str = ""
+    note: str = ""
+    places: dict[str, int] = field(default_factory=dict)
 
     def order(self, query: str, answer: Answer, count: int) -> None:
         """Put the hits that a model names first, and truncate the answer to `count` hits.
@@ -42,7 +42,7 @@ class ModelRanking:
         """
         ranked = self._rank_hits(query, answer.hits[: self.depth])
         if ranked is not None:
-            self.by = f"{self._provider.name} ({self._provider.model})"
+            self.by = f"{self.provider.name} ({self.provider.model})"
             self.places = {hit.memory.id: rank for rank, hit in enumerate(ranked, 1)}
             answer.hits = [*ranked, *(hit for hit in answer.hits if hit.memory.id not in self.places)]
         answer.hits = answer.hits[:count]
@@ -57,23 +57,21 @@ class ModelRanking:
         if not sent:
             self.note = "not ranked: what was found may hold a secret" if hits else ""
             return None
-        provider, home = self._provider, context.home()
+        provider, home = self.provider, context.home()
         home.create()
-        state = State.open(home, COUNT_WAIT_MS)
-        try:
+        with closing(State.open(home, context.STATE_WAIT_MS)) as state:
             daily_limit = int(context.settings()["llm.calls_a_day"])
             if not state_values.take_llm_call(state, now_ms(), daily_limit):
                 self.note = f"not ranked: the {daily_limit} calls of today are made (llm.calls_a_day)"
                 return None
             texts = [text for _, text in sent]
-            numbers = second_look.ask_for_numbers(provider, _SYSTEM, "Query", query_text, texts, RANK_S, len(texts))
+            try:
+                numbers = second_look.ask_for_numbers(provider, _SYSTEM, "Query", query_text, texts, RANK_S, len(texts))
+            except ProviderError as error:
+                breaker.record_call_failure(state, provider.identity, now_ms())
+                self.note = f"not ranked: {provider.name}: {error.message}"
+                return None
             breaker.record_call_success(state, provider.identity)
-        except ProviderError as error:
-            breaker.record_call_failure(state, provider.identity, now_ms())
-            self.note = f"not ranked: {provider.name}: {error.message}"
-            return None
-        finally:
-            state.close()
         return [sent[number - 1][0] for number in numbers]
 
 

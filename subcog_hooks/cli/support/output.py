@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 
 from subcog_hooks.core.log import escape_controls, to_json
@@ -14,15 +15,11 @@ from subcog_hooks.text.sanitise import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import RenderableType
 
     from subcog_hooks.cli.support.screen import Screen
 
-_FORCING = frozenset(
-    ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-)  # With one of them rich decides whether it is a terminal.
+_FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # With one of them rich finds out for itself.
 ACCENT = "cyan"
 DIM = "bright_black"
 _LAST_SECOND = 32_503_679_999  # of the year 2999; the C library of Windows goes no further
@@ -42,8 +39,6 @@ class Terminal:
     quiet: only the result is printed; has_blocks: the locale has smooth bars; has_left_work: a thread still runs that nobody
     waits for.
     """
-
-    __slots__ = ("_err", "_out", "_said", "has_blocks", "has_left_work", "quiet")
 
     def __init__(self) -> None:
         self._out: Screen | None = None

@@ -47,12 +47,8 @@ class Page:
 
     def __init__(self, title: str, about: str) -> None:
         self._title = html_text(title)
-        self._parts = [
-            (
-                f"<header><div><h1>{self._title}</h1><p>{html_text(about)}</p></div>"
-                '<button id="theme">dark / light</button></header>'
-            )
-        ]
+        head = f"<div><h1>{self._title}</h1><p>{html_text(about)}</p></div>"
+        self._parts = [f'<header>{head}<button id="theme">dark / light</button></header>']
         self._room = MAX_ROWS_BYTES
 
     def add_figures(self, figures: Sequence[tuple[str, str]]) -> None:
@@ -75,11 +71,8 @@ class Page:
         max_chars = MAX_CELL_OF_MANY if len(rows) > MIN_LONG_TABLE else MAX_CELL
         lines = []
         for row in rows[:MAX_ROWS]:
-            line = (
-                "<tr>"
-                + "".join([_cell(value, column, max_chars) for value, column in zip(row, columns, strict=True)])
-                + "</tr>\n"
-            )
+            cells = [_cell(value, column, max_chars) for value, column in zip(row, columns, strict=True)]
+            line = f"<tr>{''.join(cells)}</tr>\n"
             if (size := len(line.encode())) > self._room:
                 break
             self._room -= size

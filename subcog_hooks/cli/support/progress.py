@@ -8,10 +8,7 @@ from subcog_hooks.cli.support.output import terminal
 
 @contextmanager
 def track_items(label: str, total: int | None, *, with_rate: bool = False) -> Iterator[Callable[[int], None]]:
-    """Show a bar that counts items; yield a function that adds to its count.
-
-    with_rate: the bar shows the items per second.
-    """
+    """Show a bar that counts items; yield a function that adds to its count. with_rate: the bar shows the items per second."""
     if not _is_shown():
         yield lambda _: None
         return

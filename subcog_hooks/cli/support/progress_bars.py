@@ -1,38 +1,26 @@
 """The progress bars that rich draws."""
 
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich import progress
 from rich.text import Text
 
 from subcog_hooks.cli.support.output import terminal
 
 
-def items_bar(*, with_rate: bool) -> Progress:
+def items_bar(*, with_rate: bool) -> progress.Progress:
     """Return a bar that counts items. with_rate: it shows the items per second."""
-    return _bar(MofNCompleteColumn(), *([_Rate()] if with_rate else []))
+    return _bar(progress.MofNCompleteColumn(), *([_Rate()] if with_rate else []))
 
 
-def bytes_bar() -> Progress:
+def bytes_bar() -> progress.Progress:
     """Return a bar that counts bytes and shows their speed."""
-    return _bar(DownloadColumn(), TransferSpeedColumn())
+    return _bar(progress.DownloadColumn(), progress.TransferSpeedColumn())
 
 
-class _Rate(ProgressColumn):
-    """The column with the items per second."""
-
-    def render(self, task: Task) -> Text:
+class _Rate(progress.ProgressColumn):
+    def render(self, task: progress.Task) -> Text:
         return Text(f"{task.speed:.0f}/s" if task.speed else "", style="progress.data.speed")
 
 
-def _bar(*columns: ProgressColumn) -> Progress:
-    ends = TextColumn("{task.description}"), BarColumn(), *columns, TimeRemainingColumn()
-    return Progress(*ends, console=terminal.err, transient=True)
+def _bar(*columns: progress.ProgressColumn) -> progress.Progress:
+    ends = progress.TextColumn("{task.description}"), progress.BarColumn(), *columns, progress.TimeRemainingColumn()
+    return progress.Progress(*ends, console=terminal.err, transient=True)

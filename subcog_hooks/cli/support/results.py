@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.segment import SegmentLines
-from rich.table import Table
-from rich.text import Text
+from dataclasses import dataclass
 
 from subcog_hooks.capture.jsonl import format_time
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
@@ -26,12 +21,12 @@ from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.sanitise import cut
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+if TYPE_CHECKING:  # A script's search prints without rich.
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
     from subcog_hooks.cli.support.model_rank import ModelRanking
-    from subcog_hooks.recall.hits import Answer, Hit
-    from subcog_hooks.store.memory import Memory
 
 WIDE = 100  # columns that a table with the text needs
 
@@ -43,6 +38,10 @@ def memories_view(
 
     max_chars: length limit of a text in the table; below a line, three lines of it. confidence: one text for each memory.
     """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1
     table = plain_table(is_wide=True)
@@ -84,11 +83,25 @@ def plain_table(*, is_wide: bool = False) -> Table:
 
     Its columns fold long texts (`overflow="fold"`); `no_wrap` is for short columns.
     """
+    from rich.table import Table
+
     return Table(box=None, pad_edge=False, expand=is_wide, header_style=DIM)
+
+
+def figures_table(figures: Sequence[tuple[str, str]]) -> Table:
+    """Return a table of figures, each behind its name."""
+    table = plain_table()
+    table.add_column("", no_wrap=True)
+    table.add_column("")
+    for name, value in figures:
+        table.add_row(name, value)
+    return table
 
 
 def first_screen(view: RenderableType) -> RenderableType:
     """Return the lines of `view` that fit the terminal, so that they can be erased before they scroll away."""
+    from rich.segment import SegmentLines
+
     lines = terminal.out.render_lines(view, pad=False)[: max(1, terminal.out.height - 1)]
     return SegmentLines(lines, new_lines=True)
 
@@ -120,7 +133,8 @@ def answer_view(answer: Answer) -> RenderableType:
 
 
 def _confidence_text(answer: Answer, hit: Hit) -> Text:
-    """Return the confidence label and the relevance of a hit; a weak one stands out."""
+    from rich.text import Text
+
     label = answer.confidence_of(hit)
     return Text(f"{label.replace('_', ' ')} {hit.relevance:.2f}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
 
@@ -153,6 +167,10 @@ def settings_table(rows: Iterable[tuple[Key, str, str]]) -> RenderableType:
 
     rows: each with its value and the value's source, "" for the default.
     """
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
     table = plain_table()
     for column in ("setting", "value", "from", "allowed", "meaning"):
         table.add_column(column, no_wrap=column == "setting", overflow="fold")
@@ -223,6 +241,7 @@ PRELIMINARY, FINAL = "preliminary", "final"  # the stages of `--progressive`
 TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
+@dataclass(frozen=True, slots=True)
 class ResultPage:
     """One page of an answer.
 
@@ -230,27 +249,14 @@ class ResultPage:
     that are inactive or expired; ranked: the ranking by a model, None where nobody asked for it.
     """
 
-    __slots__ = ("answer", "elapsed", "hidden", "is_empty", "offset", "page", "ranked", "text")
-
-    def __init__(
-        self,
-        text: str,
-        answer: Answer,
-        elapsed: float,
-        page: int,
-        offset: int,
-        is_empty: bool,
-        hidden: Sequence[Memory],
-        ranked: ModelRanking | None = None,
-    ) -> None:
-        self.text = text
-        self.answer = answer
-        self.elapsed = elapsed
-        self.page = page
-        self.offset = offset
-        self.is_empty = is_empty
-        self.hidden = hidden
-        self.ranked = ranked
+    text: str
+    answer: Answer
+    elapsed: float
+    page: int
+    offset: int
+    is_empty: bool
+    hidden: Sequence[Memory]
+    ranked: ModelRanking | None = None
 
 
 def output_format(*, as_json: bool, jsonl: bool, ids: bool) -> str:
@@ -278,14 +284,8 @@ def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
 def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
     """Print a stage of an answer as one line of JSON and flush it. stage: PRELIMINARY or FINAL."""
     rows = [result_row(answer, hit, explain=is_explained) for hit in answer.hits]
-    line = {
-        "type": stage,
-        "confidence": answer.confidence,
-        "degraded": answer.is_degraded,
-        "note": answer.note,
-        "results": rows,
-    }
-    terminal.json(line)
+    head = {"type": stage, "confidence": answer.confidence, "degraded": answer.is_degraded, "note": answer.note}
+    terminal.json({**head, "results": rows})
     terminal.flush()
 
 

@@ -6,14 +6,13 @@ Typer and rich take longer to load than a search takes, so a script's command li
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from subcog_hooks.cli.support import results
+from subcog_hooks.core.tables import read_rows
 from subcog_hooks.recall.candidates import HYBRID
 from subcog_hooks.store.memory import STATUSES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COMMAND, QUIET, END = "search", "--quiet", "--"
 SWITCH, SHAPE, STRING, LIST, NUMBER = "switch", "shape", "string", "list", "number"  # the kinds of options
@@ -21,116 +20,28 @@ ONLY_TERMINAL = "team"  # This option needs more than this table.
 MAX_DIGITS = 7
 
 
-class Option:
-    """One option. name: with underscores, as in SearchOptions; letter: the short form; low, high: bounds of a number."""
+class Option(NamedTuple):
+    """One option: a row of search_options.tsv. name: with underscores, as in SearchOptions; letter: the short form; high: the
+    largest number; completion: the function of `completion` that offers values. "" stands for none.
+    """
 
-    __slots__ = ("completion", "default", "flag", "help", "high", "kind", "letter", "low", "metavar", "name")
+    name: str
+    kind: str
+    letter: str
+    metavar: str
+    default: str
+    high: str
+    completion: str
+    help: str
 
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        help: str,
-        *,
-        letter: str = "",
-        metavar: str = "",
-        default: str | int | None = None,
-        low: int = 1,
-        high: int = 0,
-        completion: str = "",
-    ) -> None:
-        """completion: the function of `completion` that offers values."""
-        self.name = name
-        self.flag = "--" + name.replace("_", "-")
-        self.kind = kind
-        self.help = help
-        self.letter = letter
-        self.metavar = metavar
-        self.default = default
-        self.low = low
-        self.high = high
-        self.completion = completion
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
 
 
-OPTIONS = (
-    Option(
-        "json",
-        SHAPE,
-        "Print one JSON object with the results and all their details. `total` counts the results of all "
-        "pages, as far as the search has looked. A score is the sum of its `contributions` times its `factors`.",
-    ),
-    Option("jsonl", SHAPE, "Print one JSON object per line, one for each result."),
-    Option("ids", SHAPE, "Print only the ids, one per line."),
-    Option("limit", NUMBER, "How many results; the setting search.limit without it.", letter="-n", metavar="NUMBER", high=1000),
-    Option("page", NUMBER, "Which page of results.", metavar="NUMBER", default=1, high=1_000_000),
-    Option(
-        "namespace",
-        LIST,
-        "Only memories of this namespace; give it several times for several.",
-        letter="-s",
-        metavar="NAME",
-        completion="namespaces",
-    ),
-    Option(
-        "tag",
-        LIST,
-        "Only memories with this tag; several tags must all be there.",
-        letter="-t",
-        metavar="TAG",
-        completion="tags",
-    ),
-    Option("path", LIST, "Only memories whose globs match this file.", metavar="FILE"),
-    Option("project", STRING, "Search another project than this folder's.", metavar="NAME", completion="projects"),
-    Option("all_projects", SWITCH, "Search the memories of all projects."),
-    Option("since", STRING, "Only memories created on this date or later.", metavar="DATE"),
-    Option(
-        "status",
-        LIST,
-        "Memories of another status than active: " + ", ".join(STATUSES[1:-1]) + ", all.",
-        metavar="STATUS",
-        completion="statuses",
-    ),
-    Option(
-        "mode",
-        STRING,
-        "How to search: hybrid (words and meaning), lexical (words) or semantic (meaning).",
-        metavar="MODE",
-        default=HYBRID,
-        completion="modes",
-    ),
-    Option("fast", SWITCH, "Search as fast as the hook does: without loading the neural model."),
-    Option(
-        "progressive",
-        SWITCH,
-        "With --jsonl: print two lines, first the results by words (`preliminary`), then the answer (`final`).",
-    ),
-    Option(
-        "state",
-        LIST,
-        "Judge the conditions of memories by this fact or flag, and by `subcog state get`. Conditions that hold bring "
-        "their memory; others hold it back. Without this option conditions do not count.",
-        metavar="NAME=VALUE",
-    ),
-    Option("no_tags", SWITCH, "Give no bonus for tags that the query names."),
-    Option(
-        "rank",
-        SWITCH,
-        "Let the language model of llm.at_rest order the first 15 results. It is sent the query and their texts.",
-    ),
-    Option("explain", SWITCH, "Explain the rank of each result."),
-    Option(
-        ONLY_TERMINAL,
-        SWITCH,
-        "Search on the team's server (`subcog help sharing`): this folder's project, the project of "
-        "--project, or all shared projects with --all-projects.",
-    ),
-    Option(
-        "batch",
-        STRING,
-        'Answer many queries from a JSONL file, or - for standard input. A line is {"id", "query", "project"?}; '
-        "without a project all are searched.",
-        metavar="FILE",
-    ),
+OPTIONS = tuple(
+    Option._make((*cells, help_text.replace("STATUSES", ", ".join(STATUSES[1:-1]))))
+    for *cells, help_text in read_rows(__file__, "search_options.tsv")
 )
 _BY_FLAG = {flag: option for option in OPTIONS if option.name != ONLY_TERMINAL for flag in (option.flag, option.letter) if flag}
 
@@ -192,7 +103,6 @@ def parse_command_line(words: Sequence[str]) -> SearchOptions | None:
 
 
 def _set_value(options: SearchOptions, option: Option, value: str | None) -> bool:
-    """Set an option. Return False for an invalid value. value: None where the option has none."""
     if option.kind in (SWITCH, SHAPE):
         if value is not None or (option.kind == SHAPE and options.shape != results.TABLE):
             return False
@@ -205,7 +115,7 @@ def _set_value(options: SearchOptions, option: Option, value: str | None) -> boo
     elif option.kind == LIST:
         setattr(options, option.name, (*getattr(options, option.name), value))
     else:
-        if not value or not value.isdecimal() or len(value) > MAX_DIGITS or not option.low <= int(value) <= option.high:
+        if not value or not value.isdecimal() or len(value) > MAX_DIGITS or not 1 <= int(value) <= int(option.high):
             return False
         setattr(options, option.name, int(value))
     return True

@@ -6,6 +6,7 @@ import _thread
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 
 from subcog_hooks.capture.jsonl import parse_time
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from subcog_hooks.cli.support.model_rank import ModelRanking
     from subcog_hooks.cli.support.search_options import SearchOptions
-    from subcog_hooks.settings.loading import Settings
 
     Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
 
@@ -45,14 +45,12 @@ LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a
 Encode = Callable[[str], bytes]  # text to vector
 
 
+@dataclass(slots=True)
 class ModelLoading:
     """The time for loading a neural model. max_ms: limit; taken_ms: time used so far."""
 
-    __slots__ = ("max_ms", "taken_ms")
-
-    def __init__(self, search_ms: float) -> None:
-        self.max_ms = LOADING_SHARE * search_ms
-        self.taken_ms = 0.0
+    max_ms: float
+    taken_ms: float = 0.0
 
 
 @contextmanager
@@ -80,7 +78,6 @@ def open_sources(
 def _open_space(
     store: Store, settings: Settings, *, fast: bool, loading: ModelLoading | None
 ) -> tuple[recall_vectors.SearchSpace | None, str | None]:
-    """Return the best available space, and a note where a better one was not available."""
     missed: list[str] = []
     openers: list[Callable[[], recall_vectors.SearchSpace]] = []
     if not fast:
@@ -103,9 +100,8 @@ def _open_space(
 
 
 def _lag_note(vectors: VectorReader, store: Store) -> str | None:
-    if vectors.watermark() >= store.revision():
-        return None
-    return "the vectors have not followed yet; the newest memories are found by words alone"
+    is_behind = vectors.watermark() < store.revision()
+    return "the vectors have not followed yet; the newest memories are found by words alone" if is_behind else None
 
 
 def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
@@ -187,23 +183,21 @@ def search_sources(request: Request, recall_sources: Sources, deadline: Deadline
     return answer
 
 
+@dataclass(frozen=True, slots=True)
 class StoreSearch:
     """The search of one request in an opened store. count, offset: the requested page of hits."""
 
-    __slots__ = ("_settings", "_store", "count", "offset", "request")
-
-    def __init__(self, request: Request, store: Store, settings: Settings, count: int, offset: int) -> None:
-        self.request = request
-        self.count = count
-        self.offset = offset
-        self._store = store
-        self._settings = settings
+    request: Request
+    store: Store
+    settings: Settings
+    count: int
+    offset: int
 
     def answer(self, *, fast: bool) -> Answer:
         """Return the page. fast: without the neural model; the time to load it counts. Raises StoreError."""
-        loading = ModelLoading(_search_ms(self._settings))
-        with open_sources(self._store, self._settings, self.request.mode, fast=fast, loading=loading) as recall_sources:
-            deadline = Deadline(_search_ms(self._settings) - loading.taken_ms)
+        loading = ModelLoading(LOADING_SHARE * _search_ms(self.settings))
+        with open_sources(self.store, self.settings, self.request.mode, fast=fast, loading=loading) as recall_sources:
+            deadline = Deadline(_search_ms(self.settings) - loading.taken_ms)
             return search_sources(self.request, recall_sources, deadline, self.count, self.offset)
 
     def by_words(self) -> Answer:
@@ -218,7 +212,7 @@ class StoreSearch:
             is_explained=original.is_explained,
             facts=original.facts,
         )
-        return StoreSearch(request, self._store, self._settings, self.count, self.offset).answer(fast=True)
+        return StoreSearch(request, self.store, self.settings, self.count, self.offset).answer(fast=True)
 
 
 def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None], meanwhile: Meanwhile | None = None) -> int:
@@ -295,7 +289,6 @@ def _require_consistent(options: SearchOptions, text: str) -> None:
 
 
 def _ranking_of(options: SearchOptions) -> ModelRanking | None:
-    """Return the ranking by a model, None where nobody asked for it. Raises ProviderError, ConfigError."""
     if not options.rank:
         return None
     from subcog_hooks.cli.support import model_rank  # loads the LLM providers

@@ -95,7 +95,6 @@ def remove_folder(folder: str) -> None:
 
 
 def _creation_lock(home: Home) -> ProcessLock:
-    """Return the lock for making a folder and for removing abandoned ones."""
     return ProcessLock(os.path.join(home.trials, "making.lock"), MAKING_WAIT_MS, "making or removing trials")
 
 

@@ -190,7 +190,6 @@ def _change_of_own(id_: str, note: Overruling | None, memory: Memory | None, kep
 
 
 def _changed_fields(before: Memory, after: Memory) -> tuple[str, ...]:
-    """Return the fields in which two versions differ, except trust, status and time."""
     old, new = server_documents.document_with_withheld(before, {}), server_documents.document_with_withheld(after, {})
     old["project"], new["project"] = before.project, after.project
     names = sorted({*old, *new} - {"updated_at", "trust", "status", "superseded_by"})
@@ -214,17 +213,16 @@ def restore_own(changes: Sequence[OwnChange], store: Store, state: ShareState) -
     An id that was erased for all stays erased, so its memory gets a new id.
     """
     ids = IdMaker()
-    restored = []
+    restored: list[Memory] = []
     for change in changes:
-        restored.append(_add_anew(change, ids, store) if change.kind == ERASED else _put_back(change, store))
+        if change.kind == ERASED:
+            restored += store.add([_as_before(change, id=ids.new(), seq=0, updated_at=now_ms())])
+        else:
+            restored.append(_put_back(change, store))
         if change.before.id != change.id:
             store.modify([change.before.id], lambda kept: kept.with_changes(status="deleted", updated_at=now_ms()))
         state.forget_overrulings([change.id])
     return restored
-
-
-def _add_anew(change: OwnChange, ids: IdMaker, store: Store) -> Memory:
-    return store.add([_as_before(change, id=ids.new(), seq=0, updated_at=now_ms())])[0]
 
 
 def _put_back(change: OwnChange, store: Store) -> Memory:

@@ -69,18 +69,10 @@ def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
         if not hits:
             terminal.say("the team's server has found nothing; try fewer or other words, or --all-projects")
     elif options.shape == results.JSON:
-        terminal.json(
-            {
-                "query": text,
-                "query_type": query_type,
-                "confidence": _label(hits[0]) if hits else NO_RESULTS,
-                "note": note or None,
-                "elapsed_ms": round(elapsed, 1),
-                "page": options.page,
-                "results": [_result_row(hit, explain=True) for hit in hits],
-            },
-            indent=1,
-        )
+        confidence = _label(hits[0]) if hits else NO_RESULTS
+        head = {"query": text, "query_type": query_type, "confidence": confidence, "note": note or None}
+        rows = [_result_row(hit, explain=True) for hit in hits]
+        terminal.json({**head, "elapsed_ms": round(elapsed, 1), "page": options.page, "results": rows}, indent=1)
     else:
         is_ids = options.shape == results.IDS
         lines = (hit.memory.id if is_ids else to_json(_result_row(hit, explain=options.explain)) for hit in hits)

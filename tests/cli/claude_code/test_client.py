@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.claude_code import registration
+from tests.cli.conftest import MonkeyPatch
 from tests.e2e.machine import posix
 
 PLUGIN = "subcog@subcog"
@@ -14,7 +15,7 @@ ENTRY = {"scope": "user", "installPath": "/x", "version": "0.1.0"}
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     """A repository as the current folder."""
     folder = tmp_path / "repository"
     (folder / ".git").mkdir(parents=True)
@@ -89,7 +90,7 @@ def test_malformed_client_files_are_ignored(tmp_path: Path, repository: Path, co
 
 
 @posix
-def test_programs_are_found_in_absolute_path_folders_only(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_are_found_in_absolute_path_folders_only(repository: Path, monkeypatch: MonkeyPatch) -> None:
     for folder in (repository, repository / "bin", repository / "own"):
         folder.mkdir(exist_ok=True)
         (folder / "subcog").write_text("")

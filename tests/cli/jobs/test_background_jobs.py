@@ -20,6 +20,7 @@ from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
+from tests.cli.conftest import MonkeyPatch
 
 START_S = 1_000_000.0
 IDLE = MachineStatus(None, 0.2, 2)
@@ -67,10 +68,10 @@ def job_pace(home: Home, clock: Clock, *, budget_s: float = 60.0, look: Callable
     return JobPace(home, budget_s, look=look, clock=clock)
 
 
-# ---- while hooks come ----------------------------------------------------------------------------------------------------
-
-
 def test_work_does_not_pause_without_hooks(home: Home, clock: Ticking) -> None:
+    assert job_pace(home, clock).goes_on()
+    assert clock.passed_s == 0.0
+    ask_at(home, START_S + 3_600)
     assert job_pace(home, clock).goes_on()
     assert clock.passed_s == 0.0
 
@@ -105,12 +106,6 @@ def test_a_pause_ends_when_somebody_waits_for_the_job(home: Home, clock: Ticking
     ask_at(home, START_S)
     job_pace(home, clock).pause(lambda: clock.passed_s >= 0.2)
     assert clock.passed_s == pytest.approx(0.2, abs=background_jobs.POLL_S)
-
-
-def test_a_hook_in_the_future_does_not_pause_work(home: Home, clock: Ticking) -> None:
-    ask_at(home, START_S + 3_600)
-    assert job_pace(home, clock).goes_on()
-    assert clock.passed_s == 0.0
 
 
 def test_a_clock_put_back_changes_no_budget_check_or_pause(home: Home, clock: Ticking) -> None:
@@ -154,9 +149,6 @@ def test_a_missing_lock_does_not_pause_work(home: Home) -> None:
     clock = Ticking()
     assert job_pace(home, clock).goes_on()
     assert clock.passed_s == 0.0
-
-
-# ---- load and time -------------------------------------------------------------------------------------------------------
 
 
 def test_a_budget_ends_a_job_and_excludes_pauses(home: Home, clock: Ticking) -> None:
@@ -229,7 +221,7 @@ def test_own_work_is_subtracted_from_the_load() -> None:
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError("/sys/class/power_supply"), ValueError("of a driver")])
-def test_jobs_run_where_battery_and_load_are_unknown(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_jobs_run_where_battery_and_load_are_unknown(monkeypatch: MonkeyPatch, error: Exception) -> None:
     def fail() -> None:
         raise error
 
@@ -241,9 +233,6 @@ def test_jobs_run_where_battery_and_load_are_unknown(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(psutil, "getloadavg", fail_to_measure)
     assert Machine().look().load == 0.0
-
-
-# ---- the hooks' side -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse", "SessionStart", "Stop"])

@@ -63,10 +63,6 @@ def test_a_memory_ranked_first_by_a_model_is_a_sighting(outcome: str, rank: int,
     assert sightings(look(outcome, {MODEL_CHOICE: rank}), prompt()) == [(MEMORY, "d-prompt", CHOSEN)] * is_right
 
 
-@pytest.mark.parametrize("text", [None, f"log in with {MASK}, please"])
-def test_an_unstored_or_masked_prompt_teaches_nothing(text: str | None) -> None:
-    assert sightings(later(), call(), look(), prompt(text)) == []
-
-
-def test_a_prompt_without_a_session_teaches_nothing() -> None:
-    assert sightings(later(), call(), look(), prompt(session="")) == []
+@pytest.mark.parametrize("asked", [prompt(None), prompt(f"log in with {MASK}, please"), prompt(session="")])
+def test_an_unstored_masked_or_lone_prompt_teaches_nothing(asked: Decision) -> None:
+    assert sightings(later(), call(), look(), asked) == []

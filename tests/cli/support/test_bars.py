@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.cli.decisions import decision_view
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
+from tests.cli.conftest import MonkeyPatch
 
 SHARES = st.floats(-2.0, 2.0)
 
@@ -36,7 +37,7 @@ def test_the_largest_value_of_a_sparkline_is_the_highest(values: list[float | No
 
 
 @pytest.mark.parametrize(("has_blocks", "drawn"), [(True, "██┃ "), (False, "##| ")])
-def test_a_bar_marks_the_threshold(monkeypatch: pytest.MonkeyPatch, has_blocks: bool, drawn: str) -> None:
+def test_a_bar_marks_the_threshold(monkeypatch: MonkeyPatch, has_blocks: bool, drawn: str) -> None:
     monkeypatch.setattr(terminal, "has_blocks", has_blocks)
     assert decision_view.draw_bar(0.5, 4, mark=0.5).plain == drawn
     assert decision_view.draw_bar(0.0, 4, mark=1.0).plain == "   " + drawn[2]
@@ -44,7 +45,7 @@ def test_a_bar_marks_the_threshold(monkeypatch: pytest.MonkeyPatch, has_blocks: 
 
 
 @pytest.mark.parametrize(("encoding", "has_blocks"), [("utf-8", True), ("UTF8", True), ("latin-1", False), ("ascii", False)])
-def test_the_encoding_decides_about_block_characters(monkeypatch: pytest.MonkeyPatch, encoding: str, has_blocks: bool) -> None:
+def test_the_encoding_decides_about_block_characters(monkeypatch: MonkeyPatch, encoding: str, has_blocks: bool) -> None:
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     monkeypatch.setattr(terminal, "has_blocks", None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import vector_sync
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
-from tests.cli.conftest import Run
+from tests.cli.conftest import MonkeyPatch, Run
 from tests.conftest import Maker
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +55,7 @@ def followed_by_another() -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def behind(subcog: Run, home: Home, make: Maker, monkeypatch: pytest.MonkeyPatch) -> Run:
+def behind(subcog: Run, home: Home, make: Maker, monkeypatch: MonkeyPatch) -> Run:
     """A store with one memory that has a vector and one that has none yet."""
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     assert subcog("remember", "The office cat sleeps on the warm server rack in winter.").code == 0
@@ -68,12 +67,12 @@ def behind(subcog: Run, home: Home, make: Maker, monkeypatch: pytest.MonkeyPatch
 def test_a_search_notes_a_running_vector_update(behind: Run, home: Home) -> None:
     query = ("search", "where do kittens nap in winter, and is the sluice open?", "--fast", "--json")
     with followed_by_another():
-        answer = json.loads(behind(*query).out)
+        answer = behind(*query).json
         assert (answer["degraded"], answer["note"]) == (True, NOTE)
         assert {tuple(hit["found_by"]) for hit in answer["results"]} == {("lexical_relaxed", "semantic"), ("lexical_relaxed",)}
         with VectorStore.reader(home, *MINILM) as vectors:
             assert sum(vectors.counts()) == 1
-    answer = json.loads(behind(*query).out)
+    answer = behind(*query).json
     assert (answer["degraded"], len(answer["results"])) == (False, 2)
 
 
@@ -89,13 +88,13 @@ def test_the_next_command_finishes_a_killed_update(behind: Run, home: Home) -> N
     with followed_by_another() as follower:
         follower.kill()
         follower.wait()
-        answer = json.loads(behind("search", "sluice", "--fast", "--json").out)
+        answer = behind("search", "sluice", "--fast", "--json").json
     assert answer["degraded"] is False
     with VectorStore.reader(home, *MINILM) as vectors:
         assert sum(vectors.counts()) == 2
 
 
-def test_reindex_waits_for_a_running_update(behind: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reindex_waits_for_a_running_update(behind: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(vector_sync, "LONG_WAIT_MS", 30)
     with followed_by_another():
         done = behind("reindex")

@@ -8,13 +8,14 @@ import pytest
 
 from subcog_hooks.cli.support import inputs
 from subcog_hooks.core.errors import UsageError
+from tests.cli.conftest import MonkeyPatch
 
 
-def pipe(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
+def pipe(monkeypatch: MonkeyPatch, raw: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
 
 
-def test_arguments_are_one_text_and_a_dash_reads_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_are_one_text_and_a_dash_reads_stdin(monkeypatch: MonkeyPatch) -> None:
     pipe(monkeypatch, "\ufeffhow do we\nlog in?".encode())
     assert inputs.text_of(["how", "do we"]) == "how do we"
     assert inputs.text_of(["-", "x"]) == "- x"
@@ -22,7 +23,7 @@ def test_arguments_are_one_text_and_a_dash_reads_stdin(monkeypatch: pytest.Monke
     assert inputs.text_of(["-"]) == "how do we\nlog in?"
 
 
-def test_standard_input_of_another_encoding_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_of_another_encoding_is_named(monkeypatch: MonkeyPatch) -> None:
     pipe(monkeypatch, b"caf\xe9")
     with pytest.raises(UsageError, match="standard input is not UTF-8 at byte 3; convert it"):
         inputs.text_of(["-"])
@@ -43,7 +44,7 @@ def test_rows_may_have_ids_of_any_type(tmp_path: Path) -> None:
     ]
 
 
-def test_an_invalid_line_is_named(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+def test_an_invalid_line_is_named(monkeypatch: MonkeyPatch, subtests: pytest.Subtests) -> None:
     cases = [
         "not json",
         "7",
@@ -63,7 +64,7 @@ def test_an_invalid_line_is_named(monkeypatch: pytest.MonkeyPatch, subtests: pyt
             assert str(refused.value) == 'standard input line 3: expected {"id", "prompt"}; correct the line'
 
 
-def test_an_optional_field_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_optional_field_is_checked(monkeypatch: MonkeyPatch) -> None:
     pipe(monkeypatch, b'{"id": 1, "query": "x", "project": 3}')
     with pytest.raises(UsageError) as refused:
         list(inputs.read_rows("-", "query", "project"))
