@@ -1,6 +1,7 @@
 """`subcog stats`: the counted and timed events, for people, scripts and Prometheus."""
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date
 from typing import Annotated, NamedTuple
 
@@ -12,7 +13,7 @@ from typer import Option
 from subcog_hooks.cli.decisions import decision_view, usage
 from subcog_hooks.cli.decisions.decision_view import GONE
 from subcog_hooks.cli.decisions.lookup import MAX_CHARS, local_time
-from subcog_hooks.cli.decisions.usage import ChannelShare, Usage
+from subcog_hooks.cli.decisions.usage import ChannelShare, LineBand, Usage
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.cli.support.results import plain_table
@@ -24,7 +25,7 @@ from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import hook_traces, metrics, recorded_decisions
+from subcog_hooks.store import hook_traces, metrics, recorded_decisions, sessions
 from subcog_hooks.store.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import Memory, now_ms
@@ -87,7 +88,7 @@ def stats(
     """
     if as_json and prometheus:
         raise UsageError("--json and --prometheus exclude each other", "give one of them")
-    by_family, decisions = _read_metrics(context.home())
+    by_family, decisions, openings = _read_metrics(context.home())
     if prometheus:
         terminal.raw("".join(_prometheus_text(family, by_family[family.name]) for family in FAMILIES if by_family[family.name]))
         return
@@ -96,20 +97,22 @@ def stats(
     store_figures = _read_store_figures(used)
     later = usage.find_used_later(decisions, hook_traces.find_latest_silent_calls(context.home(), MAX_SILENT_CALLS))
     channels = usage.channel_shares(decisions, later, store_figures.bad)
+    bands = usage.lines_by_band(decisions, openings)
     if as_json:
         record = {family.name: _family_record(family, by_family[family.name]) for family in FAMILIES if by_family[family.name]}
-        terminal.json({**record, **_usage_record(used, store_figures, channels), "cut_off": len(cut_off)}, indent=1)
+        record |= {**_usage_record(used, store_figures, channels), "lines": [band._asdict() for band in bands]}
+        terminal.json({**record, "cut_off": len(cut_off)}, indent=1)
     else:
         calls: list[RenderableType] = [_llm_call_table(by_family), ""] if by_family[STARTED.name] else []
-        tables = [*_usage_tables(used, store_figures, channels), *_pointer_table(by_family)]
+        tables = [*_usage_tables(used, store_figures, channels), *_pointer_table(by_family, bands)]
         tables += [*_second_look_table(by_family[LOOKS.name]), *calls, _duration_table(by_family[DURATION.name])]
         terminal.draw(Group(*tables))
         if cut_off:
             terminal.say(pluralize(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
 
 
-def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision]]:
-    """Return the metrics by family, with a zero for each known label value, and the decisions. Raises StoreError.
+def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], AbstractSet[tuple[str, str]]]:
+    """Return the metrics by family, with a zero for each known label value, the decisions, and the openings. Raises StoreError.
 
     Metrics of an LLM are left out if none is configured and none was ever asked.
     """
@@ -117,19 +120,21 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision]]:
         family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
     }
     decisions: list[Decision] = []
+    openings: AbstractSet[tuple[str, str]] = frozenset()
     with context.existing_state(home, tell=terminal.say) as state:
         if state:
             for metric in metrics.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             decisions = recorded_decisions.find_latest(state, MAX_DECISIONS)
+            openings = frozenset(sessions.find_openings(state))
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
     if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):
         for name, values in OF_LLM.items():
             for value in values:
                 del by_family[name][value]
-    return by_family, decisions
+    return by_family, decisions, openings
 
 
 class StoreFigures(NamedTuple):
@@ -305,7 +310,7 @@ def _mean_text(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def _pointer_table(by_family: dict[str, Values]) -> Iterator[RenderableType]:
+def _pointer_table(by_family: dict[str, Values], bands: Sequence[LineBand]) -> Iterator[RenderableType]:
     given, opened = (by_family[family.name][""] for family in (LINES_GIVEN, LINES_OPENED))
     assert isinstance(given, Counter)
     assert isinstance(opened, Counter)
@@ -313,6 +318,9 @@ def _pointer_table(by_family: dict[str, Values]) -> Iterator[RenderableType]:
         table = _new_table("lines", "", "share")
         _add_row(table, "given", f"{given.value:.0f}", "")
         _add_row(table, "opened", f"{opened.value:.0f}", f"{opened.value / given.value:.0%}")
+        for band in bands:
+            row = (f"{band.opened} of {band.given}", f"{band.opened / band.given:.0%}")
+            _add_row(table, f"opened, from {band.lowest:.2f}", *row)
         yield table
         yield ""
 

@@ -246,6 +246,12 @@ def note_opened(state: State, session: str, memories: Sequence[str], now_ms: int
     return opened
 
 
+def find_openings(state: State) -> list[tuple[str, str]]:
+    """Return (memory, decision) of each line whose memory was opened, the latest first."""
+    rows = state.run("SELECT memory, decision FROM pointers WHERE opened_at IS NOT NULL ORDER BY opened_at DESC, memory")
+    return [(str(memory), str(decision)) for memory, decision in rows]
+
+
 def find_opened(state: State, decision: str) -> set[str]:
     """Return the ids of the memories that were opened from the lines of a decision."""
     rows = state.run("SELECT memory FROM pointers WHERE decision = ? AND opened_at IS NOT NULL", (decision,))

@@ -15,8 +15,8 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt, tool
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.store import metrics
-from subcog_hooks.store.decision import BELOW, INJECTED, INTENT, SPOKE, Candidate
+from subcog_hooks.store import metrics, sessions
+from subcog_hooks.store.decision import BELOW, INJECTED, INTENT, LINES, POINTED, SPOKE, Candidate
 from subcog_hooks.store.metrics import BUCKETS, Histogram
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -380,3 +380,13 @@ def test_a_memory_that_is_gone_keeps_its_place(subcog: Run, store: Store) -> Non
 def test_a_quantile_is_one_of_the_values(share: float, value: float) -> None:
     assert usage.quantile([float(number) for number in range(100, 0, -1)], share) == value
     assert usage.quantile([7.0], share) == 7.0
+
+
+def test_lines_and_openings_are_counted_by_relevance(home: Home, subcog: Run) -> None:
+    keep(home, decided("d1", LINES, [candidate("near", 0.3, POINTED), candidate("far", 0.07, POINTED)]))
+    state = State.open(home, 1_000)
+    sessions.record_pointed(state, "s", ("near", "far"), 1, "d1")
+    sessions.note_opened(state, "s", ("near",), 2)
+    state.close()
+    bands = subcog("stats", "--json").json["lines"]
+    assert bands == [{"lowest": 0.05, "given": 1, "opened": 0}, {"lowest": 0.2, "given": 1, "opened": 1}]

@@ -43,7 +43,7 @@ def home_of(memories: Path, kept: Path) -> Home:
 
 def _indexer() -> str:
     """A digest of the sources that make an index."""
-    sources = sorted(path for folder in ("memory", "text") for path in (ROOT / "subcog_hooks" / folder).glob("*.py"))
+    sources = sorted(path for folder in ("store", "text") for path in (ROOT / "subcog_hooks" / folder).glob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 

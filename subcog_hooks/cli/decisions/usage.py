@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from subcog_hooks.hook.payload import START_EVENT
 from subcog_hooks.hook.session import RESUME
-from subcog_hooks.store.decision import GIVEN, INJECTED, SPOKE, Decision
+from subcog_hooks.store.decision import GIVEN, INJECTED, POINTED, SPOKE, Decision
 from subcog_hooks.store.hook_traces import SilentCall
 
 DAYS = 14  # days of a sparkline, the last one today
@@ -25,6 +26,32 @@ class Times(NamedTuple):
     runs: int
     quantiles: tuple[float, ...]
     by_day: tuple[float | None, ...]
+
+
+LINE_BANDS = (0.0, 0.05, 0.1, 0.2, 0.5)  # the lowest relevance of each band
+
+
+class LineBand(NamedTuple):
+    """The lines of a band of relevance. given: their number; opened: how many of their memories the agent opened."""
+
+    lowest: float
+    given: int
+    opened: int
+
+
+def lines_by_band(decisions: Sequence[Decision], openings: AbstractSet[tuple[str, str]]) -> list[LineBand]:
+    """Return the bands of relevance that have lines. openings: (memory, decision) of each opened line."""
+    pointed = [
+        (bisect_right(LINE_BANDS, candidate.relevance) - 1, (candidate.id, decision.id) in openings)
+        for decision in decisions
+        for candidate in decision.candidates
+        if candidate.outcome == POINTED
+    ]
+    return [
+        LineBand(lowest, len(flags), sum(flags))
+        for number, lowest in enumerate(LINE_BANDS)
+        if (flags := [is_opened for band, is_opened in pointed if band == number])
+    ]
 
 
 class Usage:

@@ -1,4 +1,4 @@
-"""Learns questions from prompts whose memory only the second look found and the session used."""
+"""Learns questions from prompts: the agent opened the memory from a line, or a second look found it and the session used it."""
 
 import zlib
 from collections import defaultdict
@@ -18,7 +18,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm.answer_texts import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
-from subcog_hooks.store import hook_traces, recorded_decisions, suggestions
+from subcog_hooks.store import hook_traces, recorded_decisions, sessions, suggestions
 from subcog_hooks.store.decision import FOUND, HANDED_OVER, INJECTED, MODEL_CHOICE, Candidate, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.hook_traces import SilentCall
@@ -26,19 +26,23 @@ from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, 
 from subcog_hooks.store.state import State
 from subcog_hooks.store.suggestions import QUESTION, Suggestion
 
-USED, CHOSEN = "the session used it", "a model ranked it first"  # evidence that the memory was right
+OPENED, USED, CHOSEN = "the agent opened it", "the session used it", "a model ranked it first"  # why the memory was right
 
 
 class Sighting(NamedTuple):
-    """A memory that the first look missed. memory: its id; prompt: the prompt's decision; how: USED or CHOSEN."""
+    """A memory that the first look did not hand over. memory: its id; prompt: the prompt's decision; how: one of the above."""
 
     memory: str
     prompt: Decision
     how: str
 
 
-def find_sightings(decisions: Sequence[Decision], silent: Sequence[SilentCall]) -> list[Sighting]:
-    """Return the sightings in recent decisions, the newest first.
+def find_sightings(
+    decisions: Sequence[Decision], silent: Sequence[SilentCall], openings: Sequence[tuple[str, str]] = ()
+) -> list[Sighting]:
+    """Return the sightings in recent decisions, openings first, then the newest.
+
+    openings: memories that were opened from a line, each with the id of the line's decision.
 
     A prompt without a stored text or a session does not count, nor a prompt with a masked secret.
     """
@@ -49,7 +53,7 @@ def find_sightings(decisions: Sequence[Decision], silent: Sequence[SilentCall]) 
     }
     used = usage.find_used_later(decisions, silent)
     looks = [look for look in decisions if look.looked_at in prompts]
-    return [
+    return [Sighting(memory, prompts[decision], OPENED) for memory, decision in openings if decision in prompts] + [
         Sighting(candidate.id, prompts[look.looked_at], how)
         for look in sorted(looks, key=lambda look: -look.at_ms)
         for candidate, how in _right_candidates(look, used)
@@ -135,7 +139,8 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 def _teach(home: Home, state: State, pace: Pace) -> str:
     recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
-    seen = find_sightings(recorded, hook_traces.find_latest_silent_calls(home, MAX_CALLS))
+    silent = hook_traces.find_latest_silent_calls(home, MAX_CALLS)
+    seen = find_sightings(recorded, silent, sessions.find_openings(state))
     seen += _earlier_sightings(seen, state)
     by_memory = _open_sightings(seen, state)
     checksum = zlib.crc32(
@@ -151,7 +156,8 @@ def _teach(home: Home, state: State, pace: Pace) -> str:
             if not pace.goes_on():
                 return _summary(len(taught), suggested)
             lesson = trials.find_lesson(memory, [sighting.prompt for sighting in sightings if sighting.prompt.id not in taught])
-            if lesson and lesson.served:
+            opened = {sighting.prompt.id for sighting in sightings if sighting.how == OPENED}
+            if lesson and (lesson.served or lesson.prompt.id in opened):
                 learn_question(memory.id, lesson.text, lesson.prompt.id, state)
                 enrichment_questions.record_change(
                     state, memory.id, QUESTION, str(lesson.position), SUGGESTED_BY, lesson.prompt.id

@@ -2,7 +2,7 @@
 
 import pytest
 
-from subcog_hooks.cli.proposals.teaching import CHOSEN, USED, find_sightings
+from subcog_hooks.cli.proposals.teaching import CHOSEN, OPENED, USED, find_sightings
 from subcog_hooks.hook.payload import PROMPT_EVENT, TOOL_EVENT
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.store.decision import (
@@ -51,6 +51,12 @@ def test_a_memory_used_by_a_prompt_or_tool_is_a_sighting() -> None:
     assert sightings(later(), call(), look(), prompt()) == [(MEMORY, "d-prompt", USED)]
     touched = SilentCall(14, "Read", ("pay.md",), (MEMORY,), "s")
     assert sightings(call(), look(), prompt(), silent=(touched,)) == [(MEMORY, "d-prompt", USED)]
+
+
+def test_a_memory_opened_from_a_line_is_a_sighting() -> None:
+    openings = [(MEMORY, "d-prompt"), (OTHER, "d-call")]  # A tool call has no prompt that could be learned.
+    seen = find_sightings([call(), prompt()], (), openings)
+    assert [(sighting.memory, sighting.prompt.id, sighting.how) for sighting in seen] == [(MEMORY, "d-prompt", OPENED)]
 
 
 def test_a_memory_unused_in_its_session_is_no_sighting() -> None:
