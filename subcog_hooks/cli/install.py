@@ -72,7 +72,8 @@ def init(
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
-        after = hook_entries.add_hook(before, command)
+        further = {} if project else registration.further_events()  # Colleagues may have another client.
+        after = hook_entries.add_hook(before, command, further)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"

@@ -3,9 +3,10 @@
 import ast
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from subcog_hooks.cues.conditions import TOOLS
 
@@ -99,6 +100,9 @@ def _skip(text: str, position: int) -> int:
 
 _UNMATCHED = dict.fromkeys(("SessionStart", "Stop", "PreCompact", "SessionEnd"), "")
 EVENTS = {"UserPromptSubmit": "", "PreToolUse": "|".join(TOOLS), **_UNMATCHED}  # to the client's matcher, "" for all calls
+# Events that a client may not know. Version 2.1.197 knows this one; with an event unknown to it, it drops all hooks.
+FAILURE_EVENTS = {"PostToolUseFailure": ""}
+FAILURES_SINCE = (2, 1, 197)
 ISOLATED = ("-I", "-S", "-c")  # Python options: no environment variables, no site files, code on the command line
 ENTRY = """folder, script = {folder!r}, {script!r}
 import sys
@@ -133,16 +137,20 @@ def paths_in_command(words: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def add_hook(text: str | None, command: list[str]) -> str:
-    """Return the settings file `text` (None for no file) with the hook for every event. Raises ValueError for invalid JSON."""
+def add_hook(text: str | None, command: list[str], further: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the settings file `text` (None for no file) with the hook for every event.
+
+    further: events beside EVENTS, with their matchers. Raises ValueError for invalid JSON.
+    """
+    events = {**EVENTS, **further}
     if text is None:
-        hooks = {event: [_group(command, matcher)] for event, matcher in EVENTS.items()}
+        hooks = {event: [_group(command, matcher)] for event, matcher in events.items()}
         return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False)
-    for event, matcher in EVENTS.items():
+    for event, matcher in events.items():
         wanted = _group(command, matcher)
         for group in _groups(text, event):
             if any(_is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
-                return add_hook(remove_hook(text), command)
+                return add_hook(remove_hook(text), command, further)
         if not any(group.value == wanted for group in _groups(text, event)):
             text = _add_group(text, event, wanted)
     return text

@@ -13,6 +13,7 @@ import subcog_hooks
 from subcog_hooks.cli.claude_code import hook_entries, skills
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import visible
+from subcog_hooks.core import child_environment
 from subcog_hooks.core.accepted_homes import is_inside
 from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.redaction.masking import mask_secrets
@@ -26,6 +27,7 @@ sys.path.append({folder!r})
 import apsw, re2, sqlite_vec, tantivy, subcog_hooks
 print(os.path.samefile(subcog_hooks.__file__, {file!r}))"""
 TRIAL_S = 20.0
+VERSION_S = 10.0  # seconds for the client to print its version
 
 
 class Plugin(NamedTuple):
@@ -138,6 +140,27 @@ def executable() -> list[str]:
         return [script]
     beside = find_program("subcog", [os.path.dirname(sys.executable)])
     return [beside] if beside else [sys.executable, "-P", "-m", "subcog_hooks"]  # -P: do not import from the current folder
+
+
+def further_events() -> Mapping[str, str]:
+    """Return the events that the installed client is known to know, beside those of every client. It is asked its version."""
+    program = find_program("claude")
+    if program is None:
+        return {}
+    try:
+        done = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            timeout=VERSION_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            env=child_environment.environment_of_client(),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    numbers = done.stdout.decode("ascii", "replace").split(" ")[0].strip().split(".")
+    version = tuple(int(number) for number in numbers if number.isdigit())
+    return hook_entries.FAILURE_EVENTS if len(version) == 3 and version >= hook_entries.FAILURES_SINCE else {}
 
 
 def hook_command() -> list[str]:
