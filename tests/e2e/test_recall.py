@@ -126,12 +126,9 @@ def test_pages_together_are_one_long_page(tied: Machine) -> None:
 # ---- scripts that the models can not read ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prompt", ["なぜこのテストは失敗しますか", "どうやってログインを実装しますか？説明してください"])
-def test_a_shared_script_alone_brings_no_memory(machine: Machine, prompt: str) -> None:
-    assert machine.recall(prompt) == []
-
-
-def test_a_query_without_words_is_near_to_nothing(machine: Machine) -> None:
+def test_a_shared_script_or_no_word_brings_no_memory(machine: Machine) -> None:
+    for prompt in ("なぜこのテストは失敗しますか", "どうやってログインを実装しますか？説明してください"):
+        assert machine.recall(prompt) == []
     results = json.loads(machine.run("search", "\U0001f680", "--fast", "--json").stdout)["results"]
     assert [hit["id"] for hit in results if hit["relevance"] > 0.2] == []
 
@@ -139,17 +136,13 @@ def test_a_query_without_words_is_near_to_nothing(machine: Machine) -> None:
 # ---- settings -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "alpha"), [(SEMANTIC_WEIGHT, "0.9", 0.9), (KEYWORD_WEIGHT, "0.9", 0.1), (KEYWORD_WEIGHT, "0", 1.0)]
-)
-def test_an_environment_weight_is_the_explained_alpha(machine: Machine, name: str, value: str, alpha: float) -> None:
-    machine.run("config", "set", "fusion.alpha", "0.33")
-    machine.environment[name] = value
-    done = machine.run("search", "session token", "--fast", "--json")
-    assert json.loads(done.stdout)["results"][0]["explain"]["alpha"] == pytest.approx(alpha)
-
-
-def test_a_wrong_weight_of_the_environment_is_one_line(machine: Machine) -> None:
+def test_an_environment_weight_is_the_explained_alpha(machine: Machine) -> None:
+    machine.configure(fusion__alpha="0.33")
+    for name, value, alpha in ((SEMANTIC_WEIGHT, "0.9", 0.9), (KEYWORD_WEIGHT, "0.9", 0.1), (KEYWORD_WEIGHT, "0", 1.0)):
+        machine.environment[name] = value
+        done = machine.run("search", "session token", "--fast", "--json")
+        assert json.loads(done.stdout)["results"][0]["explain"]["alpha"] == pytest.approx(alpha)
+        del machine.environment[name]
     machine.environment[SEMANTIC_WEIGHT] = "much"
     for command in (("search", "x"), ("config", "list"), ("search", "--batch", "-")):
         assert_one_line_error(machine.run(*command), 4)

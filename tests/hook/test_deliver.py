@@ -20,7 +20,7 @@ from subcog_hooks.store import decision_log, sessions
 from subcog_hooks.store.decision import BELOW, COUNT, DUPLICATE, GIVEN, INJECTED, OUT_OF_TIME, REPEATED, ROOM, SPENT, SPOKE
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
-from tests.hook.recorded import decisions, outcomes, printed_ids
+from tests.hook.recorded import decisions, log_of, outcomes, printed_ids
 
 Opened = Callable[..., HookCall]
 EVENT = "PreToolUse"
@@ -180,7 +180,7 @@ def test_a_ledger_that_can_not_be_locked_costs_its_entry_alone(make_call: Opened
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
     other.commit()
     assert sessions.find_given(call.state, "s") == set()
-    assert "handed over without the ledger: " in Path(home.log, "hook.log").read_text()
+    assert "handed over without the ledger: " in log_of(home)
 
 
 def test_where_no_time_is_left_nothing_is_printed_and_it_is_told(make_call: Opened, home: Home) -> None:
@@ -208,7 +208,7 @@ def test_a_failed_ledger_write_is_logged(make_call: Opened, home: Home, monkeypa
     monkeypatch.setattr(sessions, "record_given", fail)
     call = make_call()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
-    assert "the ledger was not kept: the disk is full" in Path(home.log, "hook.log").read_text()
+    assert "the ledger was not kept: the disk is full" in log_of(home)
     monkeypatch.undo()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
 
@@ -221,7 +221,7 @@ def test_a_failed_record_loses_no_answer_and_no_ledger(make_call: Opened, home: 
     call = make_call()
     assert hand_over(call, exact_of("anchor"), terms()) == ["anchor"]
     assert sessions.find_given(call.state, "s") == {"anchor"}
-    assert "a decision was not recorded: the disk is full" in Path(home.log, "hook.log").read_text()
+    assert "a decision was not recorded: the disk is full" in log_of(home)
 
 
 def test_the_answer_is_written_before_the_ledger_is_kept(make_call: Opened, home: Home) -> None:
