@@ -39,7 +39,6 @@ OTHER_REMOTE = "https://github.com/acme/shop"
 SHOP, OWNER = "git@github.com:acme/shop.git", "github.com/acme/shop"
 
 NO_BRIEF = "SUBCOG_SURFACING_BRIEF_CHARACTERS"  # 0 for none
-MAX_UNITS = 2_000  # UTF-16 units of what one prompt is given
 LONGEST_S = 60.0  # of any command
 LONG_SECONDS = 5.0  # many times the hook's deadline of 200 ms: a process that takes longer hangs
 HOOK_S = 0.1  # of a processor that a hook takes, about

@@ -1,18 +1,15 @@
 """The installed executable as a client starts it: a payload in, an answer or silence out, and whose memories it is."""
 
-import json
 import sys
 
 import pytest
 
-from subcog_hooks.store.decision import INTENT, NOMEM, NOT_TYPED, SPOKE
 from tests.e2e import half_written
 from tests.e2e.machine import (
     ABOUT_IT,
     ANSWER,
     ANSWER_OF_THE_PROJECT,
     CONTENT,
-    MAX_UNITS,
     OF_A_TURN,
     OF_THE_PROJECT,
     OTHER_REMOTE,
@@ -22,7 +19,6 @@ from tests.e2e.machine import (
     REMOTE,
     Machine,
     assert_silent,
-    context_of,
     ids_in,
     posix,
 )
@@ -64,61 +60,6 @@ def test_a_session_is_given_the_memory_once(machine: Machine) -> None:
     assert_silent(machine.hook(machine.beginning("resume", "one session")))
     assert_silent(machine.prompt(QUESTION, "one session"))
     assert machine.recall(QUESTION, "another session") == [ANSWER]
-
-
-def test_compacted_session_is_given_the_memory_again_at_once(machine: Machine) -> None:
-    assert machine.recall(QUESTION, "one session") == [ANSWER]
-    assert machine.recall(QUESTION, "another session") == [ANSWER]
-    done = machine.hook(machine.beginning("compact", "one session"))
-    if done.stdout:
-        assert ids_in(context_of(done, "SessionStart")) == [ANSWER]
-        assert_silent(machine.prompt(QUESTION, "one session"))
-    else:  # it was too slow to say so
-        assert machine.recall(QUESTION, "one session") == [ANSWER]
-    assert_silent(machine.prompt(QUESTION, "another session"))
-
-
-def test_follow_up_is_about_what_the_prompt_before_was_about(bare: Machine) -> None:
-    bare.imports(
-        {"id": "gauge", "content": "The tide gauge of Esbjerg reports every 10 minutes over MQTT."},
-        {"id": "other", "content": "The other tide gauge, of Hvide Sande, reports over MQTT every hour."},
-    )
-    assert bare.run("config", "set", "surfacing.max_memories", "1").code == 0
-    first = bare.recall("How often does the tide gauge report over MQTT?", "one session")
-    second = bare.recall("and the other one?", "one session")
-    assert sorted([*first, *second]) == ["gauge", "other"]
-    assert_silent(bare.prompt("and the other one?", "another session"))
-
-
-def test_every_prompt_leaves_one_decision(machine: Machine) -> None:
-    before = {decision.id for decision in machine.decisions()}
-    given = machine.recall(QUESTION, "one session")
-    for prompt in ("ok", "/clear", QUESTION + " [nomem]"):
-        assert_silent(machine.prompt(prompt, "one session"))
-    kept = [decision for decision in machine.decisions() if decision.id not in before]
-    assert {decision.outcome for decision in kept} >= {SPOKE, INTENT, NOT_TYPED, NOMEM}
-    (spoke,) = [decision for decision in kept if decision.outcome == SPOKE]
-    assert (list(spoke.injected), spoke.prompt, spoke.session) == (given, QUESTION, "one session")
-    assert 0 < spoke.micros < 60_000_000
-
-
-def test_simultaneous_hooks_bring_the_memory_once(machine: Machine) -> None:
-    payload = machine.asking(session="one session")
-    started = [machine.begin("hook") for _ in range(4)]
-    answers = [process.communicate(payload, timeout=60)[0] for process in started]
-    assert [process.returncode for process in started] == [0] * 4
-    given = [ids_in(json.loads(answer)["hookSpecificOutput"]["additionalContext"]) for answer in answers if answer]
-    if not given:  # all of them were too slow
-        given = [machine.recall(QUESTION, "one session")]
-    assert given == [[ANSWER]]
-
-
-def test_long_memories_are_cut_to_2000_units(bare: Machine) -> None:
-    text = "The quay crane inspection protocol wants torque, rope wear and ⚓ brake values of each of the harbour's cranes. "
-    bare.imports(*[{"id": f"crane-{number}", "content": f"Crane {number}: " + text * 20} for number in range(8)])
-    context = bare.answer(bare.asking("Which torque, rope wear and brake values does the quay crane inspection protocol want?"))
-    assert MAX_UNITS / 2 < len(context.encode("utf-16-le")) / 2 <= MAX_UNITS
-    assert 1 <= len(ids_in(context)) <= 6
 
 
 # ---- silence --------------------------------------------------------------------------------------------------------------
@@ -201,10 +142,6 @@ def test_event_that_no_memory_is_for_prints_nothing(machine: Machine, subtests: 
         with subtests.test(event=event):
             assert_silent(machine.hook(machine.payload(event, fields)))
     assert machine.recall(QUESTION) == [ANSWER]
-
-
-def test_second_look_prints_nothing(machine: Machine) -> None:
-    assert_silent(machine.hook(machine.asking(), "--second-look"))
 
 
 AHEAD = """

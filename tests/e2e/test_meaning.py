@@ -38,18 +38,6 @@ def test_prompt_brings_a_memory_that_has_no_word_of_it(bare: Machine) -> None:
     assert bare.log() == []
 
 
-def test_share_of_meaning_changes_what_a_prompt_brings(bare: Machine) -> None:
-    tables = [{"id": f"table-{i:02}", "content": f"kittens months ERROR SQLSTATE 23P{i:02} kittens months"} for i in range(20)]
-    stories = [
-        {"id": f"story-{i:02}", "content": f"Our {i} kittens nap upon a warm server rack, coldest months."} for i in range(20)
-    ]
-    bare.imports(*tables, *stories)
-    bare.run("config", "set", "surfacing.min_relevance", "0")
-    for alpha, kind in (("0", "table"), ("1", "story")):
-        bare.run("config", "set", "fusion.alpha", alpha)
-        assert {id_.partition("-")[0] for id_ in bare.recall("Where do kittens sleep, frosty months?")} == {kind}
-
-
 def test_fast_search_has_what_a_prompt_brings(machine: Machine) -> None:
     done = machine.run("search", QUESTION, "--fast", "--ids", "-n", "15")
     assert machine.recall(QUESTION) == [ANSWER] == done.stdout.decode().split()[:1]

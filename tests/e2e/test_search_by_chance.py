@@ -46,11 +46,6 @@ def test_nonsense_finds_nothing_and_gets_advice_alone(noted: Machine, options: l
     assert (told["confidence"], told["results"], bool(told["suggestions"])) == ("no_results", [], True)
 
 
-def test_a_question_in_other_words_is_answered_still(noted: Machine) -> None:
-    done = noted.run("search", "--ids", "Where do kittens nap?")
-    assert (done.code, done.stdout.split()[:1]) == (0, [b"cat"])
-
-
 def test_a_beginning_finds_words_and_tags(noted: Machine) -> None:
     for id_, query in (
         ("migration", "migrati"),

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import second_looks, vector_file
+from subcog_hooks.store import vector_file
 from subcog_hooks.store.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.store.decision_log import LOOK_EVENT
 from subcog_hooks.store.state import State
@@ -245,13 +244,6 @@ def test_the_mode_says_when(paid: Machine, mode: str, near: int, far: int) -> No
     assert len(looked(paid)) == near + far
 
 
-def test_none_starts_for_what_was_answered_or_asks_for_nothing(paid: Machine) -> None:
-    set_mode(paid, "always")
-    for number, text in enumerate((QUESTION, "ok", "go on", "commit this", "/compact", f"{WAGES} [nomem]")):
-        paid.prompt(text, f"s{number}")
-        assert looked(paid) == [], text
-
-
 def test_none_starts_where_all_memories_fit_into_the_brief(bare: Machine) -> None:
     bare.imports({"id": LATE, "content": PAYROLL})
     set_mode(bare, "always")
@@ -262,21 +254,6 @@ def test_none_starts_where_all_memories_fit_into_the_brief(bare: Machine) -> Non
     bare.environment[NO_BRIEF] = "0"
     silent(bare)
     assert len(looked(bare)) == 1
-
-
-def test_none_starts_while_five_are_running(paid: Machine) -> None:
-    silent(paid, WAGES, "other")
-    looked(paid)
-    state = State.open(Home(str(paid.home)), 1_000)
-    now = int(time.time() * 1_000)
-    for number in range(second_looks.MAX_RUNNING):
-        state.run("INSERT INTO second_looks VALUES (?, ?, ?, ?, NULL)", (f"d{number}", f"s{number}", now, now + 600_000))
-    silent(paid, WAGES, "sixth")
-    assert looking(paid) == []
-    state.run("DELETE FROM second_looks WHERE decision = 'd0'")
-    state.close()
-    silent(paid, WAGES, "seventh")
-    assert [look.session for look in looked(paid)] == ["seventh", "other"]
 
 
 def test_it_starts_after_the_answer_without_our_streams(paid: Machine) -> None:
@@ -357,7 +334,7 @@ def test_a_look_that_fails_is_told_by_doctor_and_why(paid: Machine) -> None:
 
 
 def test_what_is_no_task_is_left_alone(paid: Machine) -> None:
-    for told in (b"", b"{}", b"[1, 2]", b"\xff\xfe", b'{"decision": "x"}', b"x" * 20_000):
+    for told in (paid.asking(), b"", b"{}", b"[1, 2]", b"\xff\xfe", b'{"decision": "x"}', b"x" * 20_000):
         assert_silent(paid.hook(told, "--second-look"))
 
 

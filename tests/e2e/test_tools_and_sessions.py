@@ -7,17 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import (
-    MAX_UNITS,
-    OTHER_REMOTE,
-    PROJECT,
-    QUESTION,
-    REMOTE,
-    Machine,
-    assert_harmless,
-    assert_silent,
-    ids_in,
-)
+from tests.e2e.machine import OTHER_REMOTE, PROJECT, QUESTION, REMOTE, Machine, assert_harmless, assert_silent, ids_in
 from tests.hook.recorded import ODD_INPUTS
 
 HARBOUR: list[dict[str, object]] = [  # what is remembered of the project
@@ -75,14 +65,6 @@ def test_file_brings_the_memory_of_its_path(bare: Machine, harbour: Path) -> Non
     assert_silent(bare.hook(bare.calling("Edit", cwd=other, file_path=str(other / "src/db/pool.py"))))
 
 
-def test_memory_comes_once_a_session_whichever_tool_is_called(bare: Machine, harbour: Path) -> None:
-    file = str(harbour / "src/db/pool.py")
-    assert bare.at_call("Read", "one session", harbour, file_path=file) == ["pool"]
-    assert_silent(bare.hook(bare.calling("Read", "one session", harbour, file_path=file)))
-    assert_silent(bare.hook(bare.calling("Edit", "one session", harbour, file_path=file, new_string="x")))
-    assert bare.at_call("Edit", "another session", harbour, file_path=file) == ["pool"]
-
-
 def test_command_new_text_and_name_bring_their_memory(bare: Machine, harbour: Path, subtests: pytest.Subtests) -> None:
     edits = [{"new_string": "x"}, {"new_string": "helm install"}]
     cases: list[tuple[str, str, dict[str, object]]] = [
@@ -95,19 +77,6 @@ def test_command_new_text_and_name_bring_their_memory(bare: Machine, harbour: Pa
     for id_, tool, given in cases:
         with subtests.test(tool=tool, given=str(given)):
             assert bare.at_call(tool, None, harbour, **given) == [id_]
-
-
-def test_condition_on_the_tool_brings_its_memory(bare: Machine, harbour: Path) -> None:
-    assert_silent(bare.hook(bare.calling("Bash", cwd=harbour, command="ls")))
-    (harbour / ".git" / "HEAD").write_text("ref: refs/heads/dash\n")
-    assert bare.at_call("Bash", cwd=harbour, command="ls") == ["shell"]
-    assert_silent(bare.hook(bare.calling("Grep", cwd=harbour, pattern="ls")))
-
-
-def test_other_tool_brings_nothing(bare: Machine, harbour: Path) -> None:
-    given = {"file_path": str(harbour / "src/db/pool.py"), "command": "helm upgrade", "prompt": QUESTION}
-    for tool in ("Agent", "WebFetch", "mcp__db__query", "TodoWrite", ""):
-        assert_silent(bare.hook(bare.calling(tool, cwd=harbour, **given)))
 
 
 def test_write_of_3_mb_brings_the_memory(bare: Machine, harbour: Path) -> None:
@@ -136,22 +105,6 @@ def test_odd_value_beside_the_call_does_no_harm(bare: Machine, harbour: Path, su
                 assert errors(bare) == []
 
 
-def test_answer_says_nothing_about_the_tool_itself(bare: Machine, harbour: Path) -> None:
-    context = bare.answer(bare.calling("Edit", cwd=harbour, file_path=str(harbour / "src/db/pool.py")), "PreToolUse")
-    assert "Connections are handed back" in context  # and that there is nothing else, `answer` has made sure of
-
-
-def test_tools_that_are_switched_off_and_a_pause_are_silent(bare: Machine, harbour: Path) -> None:
-    call = {"file_path": str(harbour / "src/db/pool.py")}
-    assert bare.run("config", "set", "surfacing.tools", "false").code == 0
-    assert_silent(bare.hook(bare.calling("Edit", cwd=harbour, **call)))
-    assert bare.run("config", "set", "surfacing.tools", "default").code == 0
-    assert bare.run("pause").code == 0
-    assert_silent(bare.hook(bare.calling("Edit", cwd=harbour, **call)))
-    assert bare.run("resume").code == 0
-    assert bare.at_call("Edit", cwd=harbour, **call) == ["pool"]
-
-
 def test_damaged_store_is_silent_at_a_call_and_at_a_start(bare: Machine, harbour: Path) -> None:
     for damage in (b"", b"garbage " * 4_000):
         (bare.home / "memories.db").write_bytes(damage)
@@ -176,40 +129,12 @@ def test_session_begins_with_what_is_pinned_and_what_holds(beginnings: Machine) 
     assert ids_in(beginnings.begun("startup", "another session")) == ["always"]
 
 
-def test_equal_states_and_resumed_sessions_give_equal_bytes(beginnings: Machine) -> None:
-    first = beginnings.begun("startup", "one session")
-    second = beginnings.begun("startup", "another session")
-    assert beginnings.begun("startup", "a third session") == second != ""
-    assert beginnings.begun("resume", "one session") == first
-    assert beginnings.begun("resume", "another session") == second
-
-
 def test_cleared_session_begins_as_a_new_one(beginnings: Machine) -> None:
     beginnings.imports(HARBOUR[1])
     beginnings.begun("startup", "one session")
     assert beginnings.at_call("Grep", "one session", pattern="allocate_berth") == ["berths"]
     assert ids_in(beginnings.begun("clear", "the session after it")) == ["always"]
     assert beginnings.at_call("Grep", "the session after it", pattern="allocate_berth") == ["berths"]
-
-
-def test_compacted_session_is_told_what_it_was_using(beginnings: Machine) -> None:
-    beginnings.imports(*HARBOUR[:2])
-    beginnings.begun("startup", "one session")
-    assert beginnings.at_call("Grep", "one session", pattern="allocate_berth") == ["berths"]
-    done = beginnings.hook(beginnings.beginning("compact", "one session"))
-    if done.stdout:  # else it was too slow
-        assert {*ids_in(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])} == {"always", "first", "berths"}
-        assert_silent(beginnings.hook(beginnings.calling("Grep", "one session", pattern="allocate_berth")))
-
-
-def test_session_begins_with_1500_units_at_most(bare: Machine) -> None:
-    file = bare.root / "long.jsonl"
-    rows = [{"id": f"rule-{n}", "content": f"Rule {n}: " + "⚓ the quay is swept, " * 60, "priority": 99} for n in range(9)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert bare.run("import", str(file), "--trust", "user").code == 0
-    context = bare.begun("startup")
-    assert MAX_UNITS / 2 < len(context.encode("utf-16-le")) / 2 <= 1_500
-    assert len(ids_in(context)) <= 5
 
 
 def test_other_event_prints_nothing_despite_a_matching_memory(beginnings: Machine, subtests: pytest.Subtests) -> None:

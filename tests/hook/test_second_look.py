@@ -26,8 +26,6 @@ from tests.hook.conftest import follow
 from tests.hook.recorded import QUESTION, configure, decisions, printed_ids, respond
 
 UNSURE = "Why does the cargo office keep a relay?"
-Asks = Callable[..., list[str]]
-
 _text = st.text(max_size=40).map(lambda text: text.encode("utf-8", "replace").decode())
 
 
