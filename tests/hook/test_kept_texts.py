@@ -19,12 +19,12 @@ def test_a_secret_is_masked_and_is_no_topic(decide: Decide, home: Home) -> None:
     assert_unknown(home, SECRET)
 
 
-@pytest.mark.parametrize("text", [QUESTION + " password=hunter2xyz", QUESTION * 2_000 + " password=hunter2xyz"])
-def test_of_a_prompt_that_may_hold_a_secret_nothing_is_kept(decide: Decide, home: Home, text: str) -> None:
-    decision = decide(text)
-    assert decision.prompt is None
-    assert decision.intent is not None
-    assert decision.intent.topics == ()
+def test_of_a_prompt_that_may_hold_a_secret_nothing_is_kept(decide: Decide, home: Home) -> None:
+    for text in (QUESTION + " password=hunter2xyz", QUESTION * 2_000 + " password=hunter2xyz"):
+        decision = decide(text)
+        assert decision.prompt is None
+        assert decision.intent is not None
+        assert decision.intent.topics == ()
     assert_unknown(home, "hunter2xyz")
 
 
