@@ -187,38 +187,6 @@ def test_another_file_than_the_usual_one_takes_nothing_away(bare: Machine) -> No
     assert bare.stored("archived") == {}
 
 
-def test_harvested_notes_of_mcp_memory_service_wait(bare: Machine) -> None:
-    path = bare.root / "user" / ".local" / "share" / "mcp-memory" / "sqlite_vec.db"
-    path.parent.mkdir(parents=True)
-    with sqlite3.connect(path) as database:
-        database.execute(
-            "CREATE TABLE memories (id INTEGER PRIMARY KEY, content_hash TEXT UNIQUE, content TEXT, tags TEXT,"
-            " memory_type TEXT, metadata TEXT, created_at REAL, updated_at REAL, deleted_at REAL)"
-        )
-        database.executemany(
-            "INSERT INTO memories VALUES (?, ?, ?, ?, ?, '{}', 1751000000.5, 1751000000.5, ?)",
-            [
-                (1, "h1", "We chose Postgres over MySQL.", "database, decision", "decision", None),
-                (2, "h2", "It was deleted.", "", "note", 1751000001.0),
-                (3, "h3", "The tests were slow today.", "session-harvest,harvest:insight", "observation", None),
-                *((10 + n, f"x{n}", f"Machine {n} has {n} discs.", "", None, None) for n in range(1_000)),
-            ],
-        )
-    database.close()
-    before = path.read_bytes()
-    done = bare.run("import", "--from", "mcp-memory-service")
-    assert done.code == 0, done.stderr
-    assert b"left out 1, which is deleted there" in done.stderr
-    kept = bare.stored()["We chose Postgres over MySQL."]
-    assert (kept["namespace"], kept["tags"], kept["trust"]) == ("decisions", ["database", "decision"], "import")
-    assert str(kept["created_at"]).startswith("2025-06-27")
-    assert list(bare.stored("pending")) == ["The tests were slow today."]
-    assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 1002\n"
-    assert path.read_bytes() == before
-    bare.run("review", "--reject", bare.run("review", "--list").stdout.split()[0].decode())
-    assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 1002\n"
-
-
 def test_observations_of_claude_mem_wait_for_review(bare: Machine, shop: Path) -> None:
     path = bare.root / "claude-mem.db"
     with sqlite3.connect(path) as database:

@@ -71,10 +71,13 @@ def test_mcp_memory_services_harvest_waits_for_review(bare: Machine) -> None:
         "An empty cart answers 204, not 404: the app takes 404 for a failure.": ("learnings", ["api-cart", "http"], "import"),
         "Deploys run every Tuesday at nine, so that nobody repairs them at a weekend.": ("decisions", ["deploy"], "import"),
     }
+    assert {str(row["created_at"])[:10] for text, row in kept.items() if "JSONB" in text} == {"2026-11-24"}
     waiting = bare.stored("pending")
     assert {row["trust"] for row in waiting.values()} == {"tool"}
     assert {text[:21] for text in waiting} == {"We decided to use Red", "The root cause was a "}
     assert path.read_bytes() == before
+    assert bare.run("review", "--reject", str(next(iter(waiting.values()))["id"])).code == 0
+    assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 8\n"
 
 
 def test_claude_mems_observations_wait_for_review(bare: Machine, shop: Path) -> None:

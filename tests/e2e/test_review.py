@@ -94,9 +94,12 @@ def test_it_is_settled_by_id_all_or_nothing(bare: Machine, waiting: list[str]) -
     assert (done.code, done.stdout, done.stderr) == (1, b"", b"nothing waits for review\n")
 
 
+@posix
 def test_an_agent_settles_nothing_without_the_persons_word(bare: Machine, waiting: list[str]) -> None:
+    assert reviewing(bare, CLAUDECODE="1").end() == 2
     bare.environment["CLAUDECODE"] = "1"
-    assert_one_line_error(bare.run("review", "--accept", waiting[0]), 2)
+    for options in ([], ["--list"]):
+        assert_one_line_error(bare.run("review", *options, "--accept", waiting[0]), 2)
     assert statuses(bare)[NEW] == "pending"
     assert bare.run("review", "--accept", waiting[0], "--as-user").code == 0
     assert statuses(bare)[NEW] == "active"
@@ -235,14 +238,6 @@ def test_nothing_is_put_in_the_place_of_what_is_gone_by_now(bare: Machine, waiti
     asked.type("q")
     assert asked.end() == 0
     assert statuses(bare) == {OLD: "deleted", NEW: "pending", APART: "pending"}
-
-
-@posix
-def test_an_agent_on_a_terminal_settles_nothing_either(bare: Machine, waiting: list[str]) -> None:
-    asked = reviewing(bare, CLAUDECODE="1")
-    assert asked.end() == 2
-    assert_one_line_error(bare.run("review", "--list", "--accept", waiting[0]), 2)
-    assert statuses(bare)[NEW] == "pending"
 
 
 @posix

@@ -136,13 +136,11 @@ def test_a_note_that_a_locked_store_refuses_is_stopped(attended: Machine) -> Non
     assert len(stored(attended)) == 1
 
 
-def test_a_note_that_a_damaged_store_refuses_is_stopped(attended: Machine) -> None:
+def test_a_note_without_a_sound_store_or_home_is_stopped(attended: Machine) -> None:
     attended.run("remember", "Ropes are replaced every spring.")
     (attended.home / "memories.db").write_bytes(b"no database" * 1_000)
     assert "is damaged" in refusal_of(attended.prompt(f"remember: {NOTE}"))
-
-
-def test_a_note_for_which_there_is_no_home_is_stopped(attended: Machine) -> None:
+    attended.home.rename(attended.root / "away")
     attended.home.write_bytes(b"a file in its place")
     refusal_of(attended.prompt(f"remember: {NOTE}"))
 
