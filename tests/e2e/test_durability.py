@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,10 @@ def run(command: list[str], environment: dict[str, str], stdin: str = "") -> sub
     return subprocess.run(command, env=environment, input=stdin, capture_output=True, text=True, timeout=60, check=False)
 
 
+def is_written(log: Path) -> bool:
+    return log.stat().st_size > 0
+
+
 def test_acknowledged_memories_survive_killed_writers(subcog_command: str, environment: dict[str, str], tmp_path: Path) -> None:
     acknowledged: list[tuple[str, str]] = []
     dice = random.Random(20)
@@ -48,7 +53,7 @@ def test_acknowledged_memories_survive_killed_writers(subcog_command: str, envir
         with log.open("w") as out:
             command = [sys.executable, "-c", LOOP, subcog_command, f"w{number}"]
             writer = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True)
-            wait_until(lambda log=log: bool(log.stat().st_size), 30)
+            wait_until(partial(is_written, log), 30)
             time.sleep(dice.uniform(0, 1))
             os.killpg(writer.pid, signal.SIGKILL)
             writer.wait()

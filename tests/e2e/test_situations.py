@@ -17,7 +17,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.recall.exact import match_triggers
 from subcog_hooks.recall.hits import Eligibility
 from subcog_hooks.store.state import State
-from subcog_hooks.store.store import Store, audiences_of
+from subcog_hooks.store.store_reader import StoreReader, audiences_of
 from tests.e2e.machine import ATTEMPTS, Machine, assert_harmless, ids_in
 
 HERE = Path(__file__).parent / "situations"
@@ -104,7 +104,7 @@ def test_what_has_no_handler_is_found_by_meaning(handlers: Machine, situation: d
 def test_no_phrase_is_seen_in_prompts_about_other_things(written: Path) -> None:
     prompts = [row["prompt"] for row in rows(PROMPTS)]
     assert len(prompts) > 200
-    with Store.reader(Home(str(written))) as store:
+    with StoreReader.reader(Home(str(written))) as store:
         eligible = Eligibility(audiences_of(), int(time.time() * 1000))
         assert [prompt for prompt in prompts if match_triggers(prompt, store, eligible, Deadline(60_000))[0]] == []
         said = [one["says"] for one in SITUATIONS if one["channel"] == "pattern"]

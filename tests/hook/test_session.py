@@ -81,12 +81,10 @@ def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state
 
 
 def test_only_live_own_memories_of_this_project_are_pinned(start: Start, store: Store, make: Maker) -> None:
-    others: list[dict[str, object]] = [
-        *({"trust": "import"}, {"priority": 89}, {"status": "superseded"}, {"status": "archived"}, {"project": "another"}),
-        *({"triggers": ("release train",)}, {"when": {"branch": "main"}}),
-        *({"priority": 100, "expires_at": 1} for _ in range(10)),
-    ]
-    store.add([make(f"Pier {n} is closed.", **{"id": f"pier{n}", "priority": 95, **more}) for n, more in enumerate(others)])
+    kept: list[dict[str, object]] = [{"trust": "import"}, {"priority": 89}, {"project": "another"}]
+    kept += [{"triggers": ("release train",)}, {"when": {"branch": "main"}}, {"status": "superseded"}, {"status": "archived"}]
+    kept += [{"priority": 100, "expires_at": 1} for _ in range(10)]
+    store.add([make(f"Pier {n} is closed.", **{"id": f"pier{n}", "priority": 95, **more}) for n, more in enumerate(kept)])
     assert printed_ids(start()) == ["pinned", "branch"]
 
 

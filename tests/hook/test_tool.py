@@ -121,10 +121,11 @@ def test_the_closest_glob_comes_first_and_three_memories_at_most(call: Call, rem
 
 
 def test_only_live_memories_of_this_project_come(call: Call, remember: Callable[..., None]) -> None:
-    dead = [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}]
-    for number, fields in enumerate([*dead, {"project": "git.example.com/acme/blog"}]):
-        cues = {"paths": ("src/db/**",), "triggers": ("drop table",)}
-        remember(f"gone{number}", **{"content": f"See src/db/pool.py ({number})", **cues, **fields})
+    gone: list[dict[str, object]] = [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}]
+    gone.append({"project": "git.example.com/acme/blog"})
+    for number, fields in enumerate(gone):
+        about: dict[str, object] = {"paths": ("src/db/**",), "triggers": ("drop table",), **fields}
+        remember(f"gone{number}", f"See src/db/pool.py ({number})", **about)
     remember("theirs", paths=("src/db/**",), project="another")
     remember("mine", paths=("src/db/**",), project=None)
     assert call(file="src/db/pool.py", new_string="drop table") == ["mine"]

@@ -67,6 +67,6 @@ def test_any_of_the_words_is_the_only_floor() -> None:
 
 
 @pytest.mark.parametrize("error", [IndexUnusable("the index is damaged"), ZeroDivisionError()])
-def test_unusable_indexes_and_faults_in_the_code_are_for_the_caller(error: Exception) -> None:
+def test_unusable_indexes_and_faults_in_code_are_for_the_caller(error: Exception) -> None:
     with pytest.raises(type(error)):
         run(Probe(error))

@@ -89,7 +89,7 @@ def test_without_meaning_in_time_it_says_so(shelf: Shelf) -> None:
 # ---- what the session has had ---------------------------------------------------------------------------------------------
 
 
-def test_what_the_session_has_had_is_left_out_and_takes_no_places(shelf: Shelf) -> None:
+def test_what_the_session_has_had_is_left_out_and_takes_no_place(shelf: Shelf) -> None:
     had = {f"had{i:02}": "crane turns" for i in range(40)}
     shelf.add({**had, "fresh": "the crane stands on the quay all night"})
     assert ids(recall_for(shelf.by_words(), "crane"))[0] in had

@@ -89,9 +89,9 @@ def test_a_chronicle_is_less_relevant(shelf: Shelf) -> None:
 def test_a_copy_of_a_memory_is_no_rival(shelf: Shelf) -> None:
     prompt = "does the SPA use PKCE or the implicit flow"
     shelf.store.add([memory(PKCE, id="first"), memory("The tide table is printed on Mondays.", id="other")])
-    alone = relevances(shelf, prompt)["first"]
+    alone = relevance_of(shelf, prompt)["first"]
     shelf.store.add([memory(PKCE, id="copy"), memory(f"{PKCE} ", id="near")])
-    assert relevances(shelf, prompt) == pytest.approx({"first": alone, "copy": alone, "near": alone}, abs=0.1)
+    assert relevance_of(shelf, prompt) == pytest.approx({"first": alone, "copy": alone, "near": alone}, abs=0.1)
 
 
 # ---- how it stands among the others ---------------------------------------------------------------------------------------
