@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.claude_client import MODELS, VERSIONS, ClientUnavailable, fetched
-from tests.e2e.machine import ANSWER, DATA, QUESTION, Machine
+from tests.e2e.machine import ANSWER, DATA, QUESTION, SHOP, Machine
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +61,12 @@ def bare(subcog_command: str, tmp_path: Path) -> Iterator[Machine]:
     made = Machine(subcog_command, tmp_path / "machine")
     yield made
     made.end_processes()
+
+
+@pytest.fixture
+def shop(bare: Machine) -> Path:
+    """A repository with a remote."""
+    return bare.repository("shop", SHOP)
 
 
 @pytest.fixture

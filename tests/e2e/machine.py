@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -36,9 +36,9 @@ ABOUT_IT = "Where is the dredging barge Ellida moored, and does it block the sli
 PROJECT = "github.com/tidepool/harbour"
 REMOTE = "git@github.com:tidepool/harbour.git"
 OTHER_REMOTE = "https://github.com/acme/shop"
+SHOP, OWNER = "git@github.com:acme/shop.git", "github.com/acme/shop"
 
 NO_BRIEF = "SUBCOG_SURFACING_BRIEF_CHARACTERS"  # 0 for none
-MAX_UNITS = 2_000  # UTF-16 units of what one prompt is given
 LONGEST_S = 60.0  # of any command
 LONG_SECONDS = 5.0  # many times the hook's deadline of 200 ms: a process that takes longer hangs
 HOOK_S = 0.1  # of a processor that a hook takes, about
@@ -91,6 +91,13 @@ class Machine:
         """One command of the terminal, started in the working folder."""
         return self.start([self.command, *arguments], stdin, cwd)
 
+    def begin(
+        self, *arguments: str, stdin: int = subprocess.PIPE, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+    ) -> subprocess.Popen[bytes]:
+        """Start a command in a process of its own, and do not wait for it."""
+        command = [self.command, *arguments]
+        return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=self.folder, env=self.environment)
+
     def run_measured(self, *arguments: str, cwd: Path | None = None) -> Done:
         """One command in a process of its own; its seconds are those of a processor, however busy the machine is."""
         before = os.times()
@@ -100,6 +107,20 @@ class Machine:
         after = os.times()  # on Windows all of it is 0
         used = after.children_user + after.children_system - before.children_user - before.children_system
         return Done(done.returncode, done.stdout, done.stderr, used)
+
+    def rows(self, *arguments: str, cwd: Path | None = None) -> list[dict[str, Any]]:  # Any: JSON
+        """The lines of JSON that a command prints."""
+        return [json.loads(line) for line in self.run(*arguments, cwd=cwd).stdout.splitlines()]
+
+    def stored(self, status: str = "active") -> dict[str, dict[str, Any]]:
+        """The memories of a status by their texts."""
+        listed = self.rows("list", "--all-projects", "--status", status, "--jsonl", "-n", "20000")
+        return {row["content"]: row for row in listed}
+
+    def configure(self, **settings: str) -> None:
+        """Set settings; `__` stands for the dot of a name."""
+        for name, value in settings.items():
+            assert self.run("config", "set", name.replace("__", "."), value).code == 0
 
     def start(self, command: Sequence[str], stdin: bytes = b"", cwd: Path | None = None) -> Done:
         """Any command, with this machine's environment."""
@@ -215,6 +236,14 @@ class Machine:
     def index(self) -> Path:
         """The folder of the current index."""
         return self.home / "index" / (self.home / "index" / "CURRENT").read_text().strip()
+
+
+def write_program(path: Path, script: str) -> Path:
+    """Write a program of the shell, unless the script names its interpreter."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script if script.startswith("#!") else f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
 
 
 def processes_with(home: Path, *words: bytes) -> list[int]:

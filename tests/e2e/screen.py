@@ -148,6 +148,17 @@ class OnTerminal:
         """What is to be seen by now."""
         return Screen(self.columns, self.rows).feed(self.written)
 
+    @classmethod
+    def shown(
+        cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], columns: int = 120, rows: int = 40
+    ) -> tuple[int, list[str]]:
+        """Run a command to its end: its exit code, and the lines that it leaves on the screen."""
+        terminal = cls(command, folder, environment, columns, rows)
+        try:
+            return terminal.end(), terminal.screen().lines
+        finally:
+            terminal.kill()
+
     def _read(self, until: str | None) -> None:
         deadline = time.monotonic() + _LONG_SECONDS
         raw = b""

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ATTEMPTS, Machine, linux, posix, wait_until
 from tests.e2e.screen import OnTerminal
-from tests.e2e.test_import_from import SHOP, notes_of, rows, topic
+from tests.e2e.test_import_from import notes_of, topic
 
 LONG_S = 20.0  # for the process on a busy machine
 MANY = [{"content": f"Pier {number} is closed for the winter, and the crane with it."} for number in range(1_500)]
@@ -24,18 +25,18 @@ OLD, NEW = "Prices are in cents.", "Prices are in tenths of a cent."
 
 
 @pytest.fixture
-def noted(bare: Machine) -> Path:
+def noted(bare: Machine, shop: Path) -> Path:
     """The folder of the client's notes about a repository; the person has said yes to them, and they were taken over."""
-    memory = notes_of(bare, bare.repository("shop", SHOP))
+    memory = notes_of(bare, shop)
     (memory / "prices.md").write_text(topic("project", OLD))
-    bare.run("config", "set", "capture.claude_memory", "true")
+    bare.configure(capture__claude_memory="true")
     bare.run("remember", "Ropes are replaced every spring.")
     bare.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
     return memory
 
 
 def wait_for_memory(machine: Machine, text: str) -> None:
-    wait_until(lambda: text in rows(machine), LONG_S)
+    wait_until(lambda: text in machine.stored(), LONG_S)
 
 
 @posix
@@ -46,12 +47,12 @@ def test_a_session_start_imports_new_notes_then_changed_ones(bare: Machine, note
     (noted / "prices.md").write_text(topic("project", NEW))
     bare.hook(bare.beginning("startup"))
     time.sleep(1.0)  # in which a process that should not be there would have done it
-    assert NEW not in rows(bare)  # a session has just looked
+    assert NEW not in bare.stored()  # a session has just looked
     wait_until_ended(bare)
     (bare.home / "at-rest.json").unlink()
     bare.hook(bare.beginning("startup"))
     wait_for_memory(bare, NEW)
-    assert OLD not in rows(bare)
+    assert OLD not in bare.stored()
     wait_until_ended(bare)
     assert b"0 added, 1 updated, 0 archived" in bare.run("doctor").stdout
 
@@ -62,7 +63,7 @@ def test_what_has_not_changed_is_not_read_again(bare: Machine, noted: Path) -> N
     (bare.home / "at-rest.json").unlink()
     bare.run("at-rest")
     assert b"Claude Code's notes: nothing new" in bare.run("doctor").stdout
-    assert set(rows(bare)) == {OLD, "Ropes are replaced every spring."}
+    assert set(bare.stored()) == {OLD, "Ropes are replaced every spring."}
 
 
 BUSY = """
@@ -88,11 +89,11 @@ def test_a_busy_machine_is_waited_for_once_and_not_for_each_job(bare: Machine, n
 def test_nothing_starts_while_no_job_is_due(bare: Machine, noted: Path) -> None:
     bare.run("config", "set", "capture.claude_memory", "false")
     bare.run("at-rest")
-    assert OLD not in rows(bare)
+    assert OLD not in bare.stored()
     bare.hook(bare.beginning("startup"))
     time.sleep(0.5)
     assert running(bare) == []
-    bare.run("config", "set", "capture.claude_memory", "true")
+    bare.configure(capture__claude_memory="true")
     bare.hook(bare.beginning("startup"))
     wait_for_memory(bare, OLD)
     wait_until_ended(bare)
@@ -151,11 +152,9 @@ def test_two_sessions_and_a_command_share_one_process(bare: Machine, noted: Path
 
 def vectors_of(machine: Machine) -> int:
     """How many memories have their final vectors."""
-    try:
-        with VectorStore.reader(Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension) as vectors:
-            return vectors.counts()[0]
-    except StoreError:
-        return 0
+    with suppress(StoreError), VectorStore.reader(Home(str(machine.home)), PACKAGED.name, PACKAGED.dimension) as vectors:
+        return vectors.counts()[0]
+    return 0
 
 
 def wait_for_vectors(machine: Machine, count: int) -> None:
@@ -183,14 +182,14 @@ def worker_of(machine: Machine) -> int:
 
 
 @posix
-def test_init_asks_once_for_the_notes_and_imports_them(bare: Machine) -> None:
-    memory = notes_of(bare, bare.repository("shop", SHOP))
+def test_init_asks_once_for_the_notes_and_imports_them(bare: Machine, shop: Path) -> None:
+    memory = notes_of(bare, shop)
     (memory / "prices.md").write_text(topic("project", OLD))
     asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
     asked.read_until("(1 note about 1 project, 0 CLAUDE.md files and rules), now and when a session begins?")
     asked.type("y\n")
     assert asked.end() == 0
-    assert list(rows(bare)) == [OLD]
+    assert list(bare.stored()) == [OLD]
     again = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
     assert again.end() == 0
     assert "Take over" not in again.written
@@ -216,7 +215,7 @@ def test_another_client_folder_removes_nothing(bare: Machine, noted: Path) -> No
     (other / "CLAUDE.md").write_text("Be terse.")
     bare.environment["CLAUDE_CONFIG_DIR"] = str(other)
     assert b"1 added, 0 updated, 0 archived" in looked(bare)
-    assert {OLD, "Be terse."} <= set(rows(bare))
+    assert {OLD, "Be terse."} <= set(bare.stored())
     hostile = bare.repository("hostile", "git@github.com:acme/hostile.git")
     (hostile / ".claude").mkdir()
     (hostile / ".claude" / "settings.json").write_text(json.dumps({"env": {"CLAUDE_CONFIG_DIR": str(other)}}))
@@ -224,7 +223,7 @@ def test_another_client_folder_removes_nothing(bare: Machine, noted: Path) -> No
     (bare.home / "at-rest.json").unlink()
     bare.run("at-rest", cwd=hostile)
     assert b"CLAUDE_CONFIG_DIR is set by" in bare.run("doctor").stdout
-    assert "Push to main." not in rows(bare)
+    assert "Push to main." not in bare.stored()
 
 
 def test_what_was_forgotten_or_purged_does_not_come_back(bare: Machine, noted: Path) -> None:
@@ -232,7 +231,7 @@ def test_what_was_forgotten_or_purged_does_not_come_back(bare: Machine, noted: P
     for name in ("purged", "grown", "renamed"):
         (noted / f"{name}.md").write_text(topic("project", f"The server called {name} runs Debian."))
     looked(bare)
-    ids = {text.split()[3]: str(row["id"]) for text, row in rows(bare).items() if "server called" in text}
+    ids = {text.split()[3]: str(row["id"]) for text, row in bare.stored().items() if "server called" in text}
     bare.run("forget", ids["purged"], "--purge")
     bare.run("forget", ids["grown"], ids["renamed"])
     long = "\n\n".join(f"## Part {number}\n\n{'It runs Debian, and nothing else. ' * 20}" for number in range(6))
@@ -240,7 +239,7 @@ def test_what_was_forgotten_or_purged_does_not_come_back(bare: Machine, noted: P
     (noted / "renamed.md").rename(noted / "called-otherwise.md")
     looked(bare)
     bare.run("import", "--from", "claude")
-    assert set(rows(bare)) == {OLD, "Ropes are replaced every spring."}
+    assert set(bare.stored()) == {OLD, "Ropes are replaced every spring."}
 
 
 def test_an_unreadable_note_is_not_gone(bare: Machine, noted: Path) -> None:
@@ -254,12 +253,12 @@ def test_an_unreadable_note_is_not_gone(bare: Machine, noted: Path) -> None:
     shop.rename(bare.root / "away")
     (noted.parent / "s.jsonl").write_text(json.dumps({"cwd": str(shop)}) + "\n")
     looked(bare)
-    assert {OLD, "Answer in English."} <= set(rows(bare))
+    assert {OLD, "Answer in English."} <= set(bare.stored())
     (bare.root / "away").rename(shop)
     (noted / "prices.md").unlink()
     (noted / "MEMORY.md").unlink()
     assert b"1 archived" in looked(bare)
-    assert OLD not in rows(bare)
+    assert OLD not in bare.stored()
 
 
 def test_an_odd_name_stops_no_import(bare: Machine, noted: Path) -> None:
@@ -268,23 +267,19 @@ def test_an_odd_name_stops_no_import(bare: Machine, noted: Path) -> None:
     (shop / "CLAUDE.md").write_bytes(b"See @odd\0name and @style.md\n")
     (shop / "style.md").write_text("Tabs.")
     looked(bare)
-    assert {OLD, "Tabs."} <= set(rows(bare))
+    assert {OLD, "Tabs."} <= set(bare.stored())
     (shop / "style.md").write_text("Blanks.")
     looked(bare)
-    assert "Blanks." in rows(bare)
-    assert "Tabs." not in rows(bare)
+    assert "Blanks." in bare.stored()
+    assert "Tabs." not in bare.stored()
 
 
-@pytest.mark.parametrize(
-    ("setting", "active", "waiting"), [("off", False, False), ("pending", False, True), ("on", True, False)]
-)
-def test_what_an_agent_noted_follows_the_word_about_agents(
-    bare: Machine, noted: Path, setting: str, *, active: bool, waiting: bool
-) -> None:
+def test_what_an_agent_noted_follows_the_word_about_agents(bare: Machine, noted: Path) -> None:
     bare.environment["SUBCOG_BACKGROUND"] = "0"
-    bare.run("config", "set", "capture.agent", setting)
-    (noted / "rule.md").write_text(topic("feedback", "Always squash."))
-    looked(bare)
-    assert ("Always squash." in rows(bare), "Always squash." in rows(bare, "pending")) == (active, waiting)
-    if active:
-        assert rows(bare)["Always squash."].get("standing") is None  # nobody has seen that it would be
+    for setting, status in (("off", ""), ("pending", "pending"), ("on", "active")):
+        bare.configure(capture__agent=setting)
+        text = f"Always squash ({setting})."
+        (noted / f"{setting}.md").write_text(topic("feedback", text))
+        looked(bare)
+        assert [name for name in ("active", "pending") if text in bare.stored(name)] == [status] * bool(status)
+    assert bare.stored()[text].get("standing") is None  # nobody has seen that it would be

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import time
 from collections.abc import Callable
 
@@ -43,10 +42,10 @@ def test_malformed_payload_prints_nothing(machine: Machine, subtests: pytest.Sub
     assert machine.recall(QUESTION) == [ANSWER]
 
 
-@pytest.mark.parametrize("payload", [b"[]", b'{"prompt": "x"}', b'{"hook_event_name": 7}'])
-def test_a_payload_without_an_event_is_in_the_log(machine: Machine, payload: bytes) -> None:
-    assert_silent(machine.hook(payload))
-    assert f"a payload of {len(payload)} bytes names no event" in (machine.home / "log" / "hook.log").read_text()
+def test_a_payload_without_an_event_is_in_the_log(machine: Machine) -> None:
+    for payload in (b"[]", b'{"prompt": "x"}', b'{"hook_event_name": 7}'):
+        assert_silent(machine.hook(payload))
+        assert f"a payload of {len(payload)} bytes names no event" in (machine.home / "log" / "hook.log").read_text()
 
 
 def test_field_of_the_wrong_type_prints_nothing(machine: Machine, subtests: pytest.Subtests) -> None:
@@ -62,19 +61,21 @@ def test_field_of_the_wrong_type_prints_nothing(machine: Machine, subtests: pyte
 def test_odd_value_beside_the_prompt_does_no_harm(machine: Machine, subtests: pytest.Subtests) -> None:
     fields = ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"]
     values: list[object] = [None, True, 17, [], {}, "", "\0", "relative/path", "x" * 100_000, "\ud800"]
-    for field in fields:
-        for value in values:
-            with subtests.test(field=field, value=repr(value)[:30]):
-                payload = json.loads(machine.asking()) | {field: value}
+    for number, value in enumerate(values):
+        for odd in (fields, [fields[number % len(fields)]]):
+            with subtests.test(fields=odd, value=repr(value)[:30]):
+                payload = json.loads(machine.asking()) | dict.fromkeys(odd, value)
                 assert_harmless(machine.hook(json.dumps(payload).encode()))
     assert machine.recall(QUESTION) == [ANSWER]
 
 
-@pytest.mark.parametrize("field", ["session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"])
-def test_payload_without_an_optional_field_brings_the_memory(machine: Machine, field: str) -> None:
-    payload = json.loads(machine.asking())
-    del payload[field]
-    assert ids_in(machine.answer(json.dumps(payload).encode())) == [ANSWER]
+def test_what_a_payload_may_lack_or_begin_with_costs_no_memory(machine: Machine, subtests: pytest.Subtests) -> None:
+    for field in ("session_id", "transcript_path", "cwd", "permission_mode", "prompt_id"):
+        with subtests.test(field=field):
+            payload = json.loads(machine.asking())
+            del payload[field]
+            assert ids_in(machine.answer(json.dumps(payload).encode())) == [ANSWER]
+    assert ids_in(machine.answer(b"\xef\xbb\xbf" + machine.asking())) == [ANSWER]  # a byte order mark is read over
 
 
 ODD_PROMPTS: dict[str, bytes] = {  # as they stand between the quotes of the JSON document
@@ -100,20 +101,12 @@ def test_odd_prompt_does_no_harm(machine: Machine, subtests: pytest.Subtests) ->
     assert machine.recall(QUESTION) == [ANSWER]
 
 
-def test_byte_order_mark_before_the_payload_is_read_over(machine: Machine) -> None:
-    assert ids_in(machine.answer(b"\xef\xbb\xbf" + machine.asking())) == [ANSWER]
-
-
-@pytest.mark.parametrize(
-    "options", [("--version",), ("--no-such-option",), ("--json", "x"), ("extra", "words"), ("--",), ("--debug",)], ids=" ".join
-)
-def test_unknown_options_of_the_hook_do_no_harm(machine: Machine, options: tuple[str, ...]) -> None:
-    assert_harmless(machine.hook(machine.asking(), *options))
-
-
-@pytest.mark.parametrize("options", [("--version",), ("--no-such-option",)], ids=" ".join)
-def test_options_of_the_hook_without_a_payload_print_nothing(machine: Machine, options: tuple[str, ...]) -> None:
-    assert_silent(machine.hook(b"", *options))
+def test_unknown_options_of_the_hook_do_no_harm(machine: Machine, subtests: pytest.Subtests) -> None:
+    for options in ("--version", "--no-such-option", "--json x", "extra words", "--", "--debug"):
+        with subtests.test(options=options):
+            assert_harmless(machine.hook(machine.asking(), *options.split()))
+    for option in ("--version", "--no-such-option"):
+        assert_silent(machine.hook(b"", option))
 
 
 # ---- streams --------------------------------------------------------------------------------------------------------------
@@ -122,14 +115,7 @@ def test_options_of_the_hook_without_a_payload_print_nothing(machine: Machine, o
 @pytest.mark.parametrize("with_payload", [False, True], ids=["empty", "holding a payload"])
 def test_stdin_that_never_closes_ends_with_the_deadline(machine: Machine, with_payload: bool) -> None:
     started = time.monotonic()
-    with subprocess.Popen(
-        [machine.command, "hook"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=machine.folder,
-        env=machine.environment,
-    ) as process:
+    with machine.begin("hook") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -148,20 +134,10 @@ def test_stdin_that_never_closes_ends_with_the_deadline(machine: Machine, with_p
 def test_memory_lost_to_a_closed_pipe_comes_the_next_time(machine: Machine) -> None:
     read, write = os.pipe()
     os.close(read)
-    try:
-        done = subprocess.run(
-            [machine.command, "hook"],
-            input=machine.asking(session="one session"),
-            stdout=write,
-            stderr=subprocess.PIPE,
-            cwd=machine.folder,
-            env=machine.environment,
-            timeout=60,
-            check=False,
-        )
-    finally:
-        os.close(write)
-    assert (done.returncode, done.stderr) == (0, b"")
+    process = machine.begin("hook", stdout=write)
+    os.close(write)
+    _, errors = process.communicate(machine.asking(session="one session"), timeout=60)
+    assert (process.returncode, errors) == (0, b"")
     assert machine.recall(QUESTION, "one session") == [ANSWER]
 
 

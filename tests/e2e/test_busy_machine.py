@@ -95,9 +95,7 @@ def stopped_in_between(machine: Machine) -> bytes:
 
 def stopped(machine: Machine, payload: bytes, file: str, seconds: float) -> bytes:
     """What a hook prints that is stopped as soon as it has opened a file."""
-    with subprocess.Popen(
-        [machine.command, "hook"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=machine.environment, cwd=machine.folder
-    ) as hook:
+    with machine.begin("hook") as hook:
         assert hook.stdin is not None
         hook.stdin.write(payload)
         hook.stdin.close()

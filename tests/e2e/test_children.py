@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import REMOTE, Machine, linux, posix, wait_until
+from tests.e2e.machine import QUESTION, REMOTE, Machine, linux, posix, wait_until, write_program
 
 pytestmark = posix
 
@@ -41,16 +41,14 @@ OF_A_PERSON = {"NO_PROXY": "localhost", "GOOGLE_CLOUD_PROJECT": "of-a-person", "
 @pytest.fixture
 def repository(machine: Machine) -> Path:
     """A repository at hand, on the machine of a person whose own client works at rest and writes down its environment."""
-    client = machine.root / "claude"
-    client.write_text(
+    client = write_program(
+        machine.root / "claude",
         f"#!{sys.executable}\nimport json, os, sys\nsys.stdin.read()\n"
         f"open({str(machine.root / 'seen.partial')!r}, 'w').write(json.dumps(dict(os.environ)))\n"
         f"os.rename({str(machine.root / 'seen.partial')!r}, {str(machine.root / 'seen.json')!r})\n"
-        f"print({json.dumps(ANSWER)!r})\n"
+        f"print({json.dumps(ANSWER)!r})\n",
     )
-    client.chmod(0o755)
-    for setting, value in (("llm.at_rest", "claude"), ("llm.client", str(client)), ("llm.enrich", "true")):
-        assert machine.run("config", "set", setting, value).code == 0
+    machine.configure(llm__at_rest="claude", llm__client=str(client), llm__enrich="true")
     assert machine.run("remember", NOTE).code == 0
     return machine.repository("harbour", REMOTE)
 
@@ -111,10 +109,7 @@ def test_a_home_and_path_of_a_repository_lead_the_client_nowhere(machine: Machin
 
 def test_a_client_of_the_repositorys_path_is_not_run(machine: Machine, repository: Path) -> None:
     machine.run("config", "set", "llm.client", "default")
-    (repository / "bin").mkdir()
-    planted = repository / "bin" / "claude"
-    planted.write_text((machine.root / "claude").read_text())
-    planted.chmod(0o755)
+    planted = write_program(repository / "bin" / "claude", (machine.root / "claude").read_text())
     machine.environment["PATH"] = f"{planted.parent}:{os.defpath}"
     done = machine.run("enrich", "--limit", "1", cwd=repository)
     assert (done.code, b"there is no claude on the PATH outside of this repository" in done.stderr) == (4, True)
@@ -172,7 +167,8 @@ def test_modules_on_a_repositorys_path_do_not_replace_ours(machine: Machine, rep
     assert planted.read_text() in ("sitecustomize", "sitecustomizejson")  # before a line of the script has run
 
 
-@pytest.mark.parametrize("variable", ["PYTHONPATH", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "PYTHONWARNINGS"])
-def test_the_script_answers_whatever_leads_its_interpreter(machine: Machine, variable: str) -> None:
-    machine.environment[variable] = "ignore" if variable == "PYTHONWARNINGS" else str(machine.folder)
-    assert machine.recall("How do we store the session token in the browser, and why not in localStorage?")
+def test_the_script_answers_whatever_leads_its_interpreter(machine: Machine) -> None:
+    for variable in ("PYTHONPATH", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "PYTHONWARNINGS"):
+        machine.environment[variable] = "ignore" if variable == "PYTHONWARNINGS" else str(machine.folder)
+        assert machine.recall(QUESTION)
+        del machine.environment[variable]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.store.project import slug_of
-from tests.e2e.machine import NO_BRIEF, Machine, ids_in, posix
-from tests.e2e.test_import_from import SHOP, notes_of, rows
+from tests.e2e.machine import NO_BRIEF, SHOP, Machine, ids_in, posix
+from tests.e2e.test_import_from import notes_of
 
 RULE = "Prices are kept in cents, never as floating point numbers."
 ASKED = "In which unit do we keep prices, and do we use floating point numbers?"
@@ -18,12 +18,10 @@ MINE = "Tides are read from the gauge at pier 7 every hour."
 ABOUT_MINE = "From which gauge are tides read, and how often?"
 
 
-@pytest.fixture
-def shop(bare: Machine) -> Path:
-    """A repository in which the client has been used."""
-    shop = bare.repository("shop", SHOP)
+@pytest.fixture(autouse=True)
+def used(bare: Machine, shop: Path) -> None:
+    """The client has been used in the repository."""
     notes_of(bare, shop)
-    return shop
 
 
 def written(folder: Path, files: Mapping[str, str]) -> None:
@@ -66,7 +64,7 @@ def test_the_persons_own_are_in_every_session_everywhere(bare: Machine, shop: Pa
     home = bare.root / "user"
     written(home, {".claude/CLAUDE.md": "@~/more.md\n", "more.md": f"{RULE}\n", ".claude/rules/a.md": f"{NESTED}\n"})
     taken(bare, shop)
-    assert {text: row.get("project") for text, row in rows(bare).items()} == {RULE: None, NESTED: None, "@~/more.md": None}
+    assert {text: row.get("project") for text, row in bare.stored().items()} == {RULE: None, NESTED: None, "@~/more.md": None}
     for prompt in (ASKED, ABOUT_NESTED):
         assert bare.recall(prompt, cwd=shop) == []
         assert bare.recall(prompt) == []
@@ -77,7 +75,7 @@ def test_a_nested_file_comes_where_the_session_began_elsewhere(bare: Machine, sh
         shop, {"cranes/CLAUDE.md": f"{NESTED}\n", "cranes/old/x.txt": "", "crane/x.txt": "", "node_modules/a/CLAUDE.md": RULE}
     )
     taken(bare, shop)
-    assert list(rows(bare)) == [NESTED]
+    assert list(bare.stored()) == [NESTED]
     for folder, comes in (("", 1), ("crane", 1), ("cranes", 0), ("cranes/old", 0)):
         assert len(bare.recall(ABOUT_NESTED, cwd=shop / folder)) == comes, folder
 
@@ -95,7 +93,7 @@ def test_only_the_head_of_the_index_is_in_the_context(bare: Machine, shop: Path)
     lines = ["# Notes", "- [Deploys](deploys.md) — tides", RULE, *(f"- Machine {n} has {n} discs." for n in range(200)), NESTED]
     (memory / "MEMORY.md").write_text("\n".join(lines))
     taken(bare, shop)
-    assert not any("deploys.md" in text for text in rows(bare))
+    assert not any("deploys.md" in text for text in bare.stored())
     assert found(bare, "floating point prices", shop)
     assert bare.recall(ASKED, cwd=shop) == []
     assert len(bare.recall(ABOUT_NESTED, cwd=shop)) == 1
@@ -112,7 +110,7 @@ def test_a_repository_imports_nothing_from_outside_of_it(bare: Machine, shop: Pa
     written(shop, {"CLAUDE.md": text, "code.md": "Code.", "fenced.md": "Fenced.", "more.md": "More. @more.md @CLAUDE.md"})
     said = taken(bare, shop)
     assert "left out 1, which is outside of the folder that imports it" in said
-    texts = rows(bare)
+    texts = bare.stored()
     assert len(texts) == 2
     assert not any("Nobody" in text or "hidden" in text for text in texts)
 
@@ -124,7 +122,7 @@ def test_folders_of_the_users_settings_are_read(bare: Machine, shop: Path) -> No
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps({"autoMemoryDirectory": folder}))
     taken(bare, shop)
-    assert {text: row.get("project") for text, row in rows(bare).items()} == {MINE: None}
+    assert {text: row.get("project") for text, row in bare.stored().items()} == {MINE: None}
     assert len(bare.recall(ABOUT_MINE, cwd=shop)) == 1
 
 
@@ -132,21 +130,21 @@ def test_a_changed_file_is_updated_and_a_gone_one_archived(bare: Machine, shop: 
     written(shop, {"CLAUDE.md": f"{RULE}\n"})
     bare.run("config", "set", "capture.claude_memory", "true")
     bare.run("at-rest")
-    assert list(rows(bare)) == [RULE]
+    assert list(bare.stored()) == [RULE]
     written(shop, {"CLAUDE.md": f"{NESTED}\n"})
     (bare.home / "at-rest.json").unlink()  # ten minutes have passed
     bare.run("at-rest")
-    assert list(rows(bare)) == [NESTED]
+    assert list(bare.stored()) == [NESTED]
     (shop / "CLAUDE.md").unlink()
     (bare.home / "at-rest.json").unlink()
     bare.run("at-rest")
-    assert (rows(bare), list(rows(bare, "archived"))) == ({}, [NESTED])
+    assert (bare.stored(), list(bare.stored("archived"))) == ({}, [NESTED])
 
 
 def test_what_a_person_has_moved_or_changed_is_theirs_and_comes(bare: Machine, shop: Path) -> None:
     written(shop, {"CLAUDE.md": f"{RULE}\n"})
     taken(bare, shop)
-    (id_,) = [str(row["id"]) for row in rows(bare).values()]
+    (id_,) = [str(row["id"]) for row in bare.stored().values()]
     bare.run("promote", id_)
     assert bare.recall(ASKED) == [id_]
     bare.run("demote", id_, "--project", SHOP)

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import ATTEMPTS
+from tests.e2e.machine import ATTEMPTS, wait_until
 
 ROUNDS = 5
 WRITERS = 8
@@ -40,10 +41,8 @@ def run(command: list[str], environment: dict[str, str], stdin: str = "") -> sub
     return subprocess.run(command, env=environment, input=stdin, capture_output=True, text=True, timeout=60, check=False)
 
 
-def wait_until_it_has_written(log: Path, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not log.stat().st_size and time.monotonic() < end:
-        time.sleep(0.02)
+def is_written(log: Path) -> bool:
+    return log.stat().st_size > 0
 
 
 def test_acknowledged_memories_survive_killed_writers(subcog_command: str, environment: dict[str, str], tmp_path: Path) -> None:
@@ -54,7 +53,7 @@ def test_acknowledged_memories_survive_killed_writers(subcog_command: str, envir
         with log.open("w") as out:
             command = [sys.executable, "-c", LOOP, subcog_command, f"w{number}"]
             writer = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True)
-            wait_until_it_has_written(log)
+            wait_until(partial(is_written, log), 30)
             time.sleep(dice.uniform(0, 1))
             os.killpg(writer.pid, signal.SIGKILL)
             writer.wait()
@@ -77,10 +76,7 @@ def test_a_killed_import_leaves_whole_chunks(subcog_command: str, environment: d
     importing = subprocess.Popen([subcog_command, "import", str(source)], env=environment, stdout=subprocess.DEVNULL)
     database = tmp_path / "home" / "memories.db-wal"
     while importing.poll() is None and not (database.exists() and database.stat().st_size > 1_000_000):
-        try:
-            importing.wait(0.01)
-        except subprocess.TimeoutExpired:
-            continue
+        time.sleep(0.01)
     importing.kill()
     importing.wait()
     assert run([subcog_command, "doctor"], environment).returncode == 0
@@ -98,32 +94,18 @@ def test_many_writers_and_a_hook_do_not_get_into_each_others_way(
     rows.write_text("\n".join(json.dumps({"content": f"bulk fact {i} about moorings"}) for i in range(2_000)))
 
     def answer(session: str) -> str:
-        payload = {
-            "session_id": session,
-            "cwd": str(tmp_path),
-            "hook_event_name": "UserPromptSubmit",
-            "prompt": "When does the harbour gate open, which tide table of Cuxhaven do we use?",
-        }
+        payload = {"session_id": session, "cwd": str(tmp_path), "hook_event_name": "UserPromptSubmit"}
+        payload["prompt"] = "When does the harbour gate open, which tide table of Cuxhaven do we use?"
         hook = run([subcog_command, "hook"], environment, json.dumps(payload))
         assert (hook.returncode, hook.stderr) == (0, "")
         return str(json.loads(hook.stdout)["hookSpecificOutput"]["additionalContext"]) if hook.stdout else ""
 
     script = f'for n in $(seq {NOTES}); do "$0" remember "writer $1 note $n about lanterns" --quiet || exit 1; done'
+    commands = [["/bin/sh", "-c", script, subcog_command, str(number)] for number in range(WRITERS - 1)]
     writers = [
-        subprocess.Popen(
-            ["/bin/sh", "-c", script, subcog_command, str(number)],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(WRITERS - 1)
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for command in (*commands, [subcog_command, "import", str(rows)])
     ]
-    writers.append(
-        subprocess.Popen(
-            [subcog_command, "import", str(rows)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-    )
     runs = 0
     while any(writer.poll() is None for writer in writers):
         answer(f"session {runs}")  # on a busy machine it may run into its deadline: then it is silent
@@ -135,10 +117,8 @@ def test_many_writers_and_a_hook_do_not_get_into_each_others_way(
     assert any("Cuxhaven" in answer(f"at rest {number}") for number in range(ATTEMPTS))
     exported = run([subcog_command, "export"], environment).stdout.splitlines()
     assert len(exported) == 1 + (WRITERS - 1) * NOTES + 2_000
-    assert (
-        len(run([subcog_command, "search", "--fast", "--ids", "-n", "1000", "lanterns"], environment).stdout.split())
-        == (WRITERS - 1) * NOTES
-    )
+    lanterns = run([subcog_command, "search", "--fast", "--ids", "-n", "1000", "lanterns"], environment).stdout.split()
+    assert len(lanterns) == (WRITERS - 1) * NOTES
     assert run([subcog_command, "doctor"], environment).returncode == 0
 
 

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks.store.lock import is_held
-from tests.e2e.machine import Machine, assert_one_line_error, linux, wait_until
+from tests.e2e.machine import Machine, assert_one_line_error, linux, wait_until, write_program
 from tests.llm_server import Behaviour, Handler, LlmServer, says_text
 
 CRANE = "The harbour crane is inspected on Mondays, before the first ship arrives."
@@ -41,8 +42,7 @@ def asking(bare: Machine, server: LlmServer) -> Machine:
     """A machine with memories, whose owner has chosen that server for the work at rest."""
     for text in (CRANE, ROPE, *FILLERS):
         bare.run("remember", text)
-    for key, value in (("llm.at_rest", "openai"), ("llm.base_url", server.url_v1), ("llm.model", "small")):
-        assert bare.run("config", "set", key, value).code == 0
+    bare.configure(llm__at_rest="openai", llm__base_url=server.url_v1, llm__model="small")
     return bare
 
 
@@ -65,8 +65,7 @@ def writes(questions: dict[str, list[str]]) -> Behaviour:
 
 def questions(machine: Machine) -> dict[str, list[object]]:
     """What each memory answers, of those that have questions."""
-    rows = map(json.loads, machine.run("list", "--jsonl").stdout.splitlines())
-    return {row["content"]: row["questions"] for row in rows if "questions" in row}
+    return {text: row["questions"] for text, row in machine.stored().items() if "questions" in row}
 
 
 def test_what_is_written_brings_its_memory_and_says_who_wrote_it(asking: Machine, server: LlmServer) -> None:
@@ -107,8 +106,7 @@ def proposes(**fields: object) -> Behaviour:
 
 def waiting(machine: Machine) -> dict[str, str]:
     """What is suggested, by its id."""
-    rows = [json.loads(line) for line in machine.run("review", "--jsonl").stdout.splitlines()]
-    return {row["id"]: f"{row['suggests']} {row['value']}" for row in rows}
+    return {row["id"]: f"{row['suggests']} {row['value']}" for row in machine.rows("review", "--jsonl")}
 
 
 def test_proposed_keywords_and_files_wait_for_a_yes(asking: Machine, server: LlmServer) -> None:
@@ -165,10 +163,7 @@ def test_a_new_memory_gets_questions_in_the_background(asking: Machine, server: 
     asking.run("config", "set", "llm.enrich", "true")
     asking.run("config", "set", "llm.calls_a_day", "1")
     asking.run("remember", "Pilots come on board at buoy 4.")
-    deadline = time.monotonic() + LONG_S
-    while CRANE not in questions(asking):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: CRANE in questions(asking), LONG_S)
     assert questions(asking)[CRANE] == [{"text": ABOUT_CRANE, "by": "model"}]
     asking.run("remember", "Bollards are painted yellow.")
     time.sleep(0.5)
@@ -179,7 +174,7 @@ def test_a_new_memory_gets_questions_in_the_background(asking: Machine, server: 
 
 
 def ids(machine: Machine) -> dict[str, str]:
-    return {row["content"]: row["id"] for row in map(json.loads, machine.run("list", "--jsonl").stdout.splitlines())}
+    return {text: row["id"] for text, row in machine.stored().items()}
 
 
 def test_the_days_calls_are_limited_and_resumed(asking: Machine, server: LlmServer) -> None:
@@ -197,12 +192,10 @@ def test_the_days_calls_are_limited_and_resumed(asking: Machine, server: LlmServ
     assert len(server.requests) == 4  # 25 memories, 16 of which were tried
 
 
-@pytest.mark.parametrize(
-    "body", [b"no JSON", b'{"choices": [{"message": {"content": "{}"}}]}', b'{"choices": [{"message": {"content": "[[[["}}]}']
-)
-def test_an_answer_of_another_form_stores_nothing(asking: Machine, server: LlmServer, body: bytes) -> None:
-    server.play(lambda handler: handler.answer(200, body))
-    assert_one_line_error(asking.run("--quiet", "enrich"), 5)
+def test_an_answer_of_another_form_stores_nothing(asking: Machine, server: LlmServer) -> None:
+    for body in (b"no JSON", *(b'{"choices": [{"message": {"content": "%s"}}]}' % text for text in (b"{}", b"[[[["))):
+        server.play(partial(Handler.answer, status=200, body=body))
+        assert_one_line_error(asking.run("--quiet", "enrich"), 5)
     assert questions(asking) == {}
 
 
@@ -217,7 +210,7 @@ def test_nothing_is_asked_without_a_choice_or_of_secrets(asking: Machine, server
 
 def test_forgotten_memories_are_not_sent(asking: Machine, server: LlmServer) -> None:
     asking.run("forget", ids(asking)[ROPE])
-    gone = [json.loads(line)["id"] for line in asking.run("list", "--status", "deleted", "--jsonl").stdout.splitlines()]
+    gone = [row["id"] for row in asking.stored("deleted").values()]
     assert_one_line_error(asking.run("enrich", *gone), 2)
     assert server.requests == []
     own = [option for number in range(8) for option in ("--question", f"Who paints crane number {number} of the harbour?")]
@@ -239,29 +232,12 @@ def test_a_client_that_is_not_there_or_not_ours_is_one_line(bare: Machine, tmp_p
         ("echo prose", "and no answer"),
         ('echo \'{"structured_output": {"notes": [{"number": 7, "questions": ["whose is this?"]}]}}\'', ""),
     ):
-        client = tmp_path / "claude"
-        client.write_text(f"#!/bin/sh\nPATH=/bin:/usr/bin\ncat >/dev/null\n{text}\n")
-        client.chmod(0o755)
+        write_program(tmp_path / "claude", f"PATH=/bin:/usr/bin\ncat >/dev/null\n{text}")
         done = bare.run("--quiet", "enrich")
         if said:
             assert_one_line_error(done, 5)
             assert said in done.stderr.decode()
     assert questions(bare) == {}
-
-
-def test_a_repository_does_not_choose_the_client(bare: Machine, tmp_path: Path) -> None:
-    bare.run("remember", CRANE)
-    bare.run("config", "set", "llm.at_rest", "claude")
-    repository = bare.repository("hostile", "git@github.com:acme/hostile.git")
-    asked = tmp_path / "asked"
-    (repository / "bin").mkdir()
-    (repository / "bin" / "claude").write_text(f"#!/bin/sh\necho asked > {asked}\n")
-    (repository / "bin" / "claude").chmod(0o755)
-    bare.environment["PATH"] = f"{repository / 'bin'}:/bin:/usr/bin"
-    done = bare.run("--quiet", "enrich", cwd=repository)
-    assert_one_line_error(done, 4)
-    assert b"there is no claude on the PATH outside of this repository" in done.stderr
-    assert not asked.exists()
 
 
 # ---- a client that leaves something behind --------------------------------------------------------------------------------
@@ -275,11 +251,8 @@ LEFT = f"setsid -f sleep {LENGTH}"  # it keeps the client's output open, and is 
 def leaving(bare: Machine) -> Machine:
     """A machine whose owner has chosen a client that leaves a process behind."""
     bare.run("remember", CRANE)
-    client = bare.root / "claude"
-    client.write_text(f"#!/bin/sh\n{LEFT}\necho '{NOTHING}'\n")
-    client.chmod(0o755)
-    for key, value in (("llm.at_rest", "claude"), ("llm.client", str(client)), ("llm.enrich", "true")):
-        assert bare.run("config", "set", key, value).code == 0
+    client = write_program(bare.root / "claude", f"{LEFT}\necho '{NOTHING}'")
+    bare.configure(llm__at_rest="claude", llm__client=str(client), llm__enrich="true")
     return bare
 
 
@@ -288,14 +261,9 @@ def leaving(bare: Machine) -> Machine:
 def test_what_a_client_leaves_keeps_nothing_waiting(leaving: Machine, command: str) -> None:
     leaving.environment["SUBCOG_BACKGROUND"] = "1"  # however busy the machine is
     try:
-        subprocess.run(
-            [leaving.command, command],
-            env=leaving.environment,
-            cwd=leaving.folder,
-            stdin=subprocess.DEVNULL,
-            timeout=LONG_S,
-            check=True,
-        )
+        process = leaving.begin(command, stdin=subprocess.DEVNULL)
+        process.communicate(timeout=LONG_S)
+        assert process.returncode == 0
         wait_until(lambda: not is_held(str(leaving.home / "at-rest.lock")), LONG_S)
         assert sleepers() == []
     finally:
@@ -304,7 +272,7 @@ def test_what_a_client_leaves_keeps_nothing_waiting(leaving: Machine, command: s
 
 @linux
 def test_doctor_names_what_has_outlived_a_client(leaving: Machine) -> None:
-    (leaving.root / "claude").write_text(f"#!/bin/sh\n{LEFT}\nkill -9 $PPID\n")
+    write_program(leaving.root / "claude", f"{LEFT}\nkill -9 $PPID")
     try:
         assert leaving.run("enrich").code == 5
         (left,) = sleepers()

@@ -12,8 +12,8 @@ import pytest
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.decision_log import LOOK_EVENT
 from subcog_hooks.store.state import State
-from tests.e2e.machine import DATA, Machine, assert_silent, linux
-from tests.e2e.test_second_look import LATE, PAYROLL, WAGES, called, rest
+from tests.e2e.machine import Machine, assert_silent, linux, write_program
+from tests.e2e.test_second_look import LATE, WAGES, called, payroll, rest
 from tests.e2e.test_teaching import AGAIN, questions, used
 
 SIZE = "24m"
@@ -21,6 +21,7 @@ BUSY = "this machine was too busy"
 QUESTION_OF_A_MODEL = "When do employees receive their salary?"
 NOTES = {"number": 1, "questions": [QUESTION_OF_A_MODEL], "keywords": [], "files": [], "standing": "unclear"}
 
+__all__ = ["payroll"]  # the fixture
 pytestmark = linux
 
 
@@ -37,24 +38,12 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@pytest.fixture(scope="module")
-def known(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home that knows when wages are paid, with final vectors, to be copied."""
-    machine = Machine(subcog_command, tmp_path_factory.mktemp("known"))
-    memories = [json.loads(line) for line in (DATA / "memories.jsonl").read_text(encoding="utf-8").splitlines()]
-    file = machine.root / "memories.jsonl"
-    rows = [*memories, {"id": LATE, "content": PAYROLL}]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert machine.run("import", str(file), "--trust", "user", "--wait").code == 0
-    return machine.home
-
-
 @pytest.fixture
-def small(bare: Machine, disk: Path, known: Path, tmp_path: Path) -> Iterator[Machine]:
+def small(bare: Machine, disk: Path, payroll: Path, tmp_path: Path) -> Iterator[Machine]:
     """A machine whose home lies on the small disk."""
     machine = bare
     machine.home = disk / "memories"
-    shutil.copytree(known, machine.home)
+    shutil.copytree(payroll, machine.home)
     aside = tmp_path / "aside"  # copies on which questions are tried
     aside.mkdir()
     machine.environment |= {"SUBCOG_HOME": str(machine.home), "SUBCOG_BACKGROUND": "1", "TMPDIR": str(aside)}
@@ -87,11 +76,9 @@ def choose_client(machine: Machine, answer: object, *, fills: bool) -> None:
     client = machine.root / "claude"
     told = json.dumps({"is_error": False, "structured_output": answer})
     does = f"dd if=/dev/zero of={machine.home.parent}/full bs=4096 2>{os.devnull}\n" if fills else ""
-    client.write_text(f"#!/bin/sh\n{does}echo '{told}'\n")
-    client.chmod(0o755)
+    write_program(client, f"{does}echo '{told}'")
     if fills:
-        for key, value in (("llm.at_rest", "claude"), ("llm.client", str(client))):
-            assert machine.run("config", "set", key, value).code == 0
+        machine.configure(llm__at_rest="claude", llm__client=str(client))
 
 
 def lines(machine: Machine) -> list[str]:

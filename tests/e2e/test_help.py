@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.documents import TOPICS
-from tests.e2e.machine import Machine, posix
+from tests.e2e.machine import Machine, posix, write_program
 from tests.e2e.screen import OnTerminal
 
 BY_NAME = {document.stem: document for document in TOPICS}
@@ -29,17 +29,10 @@ def test_topics_are_listed_and_an_unknown_one_is_refused(bare: Machine) -> None:
 
 @posix
 def test_topic_is_drawn_on_a_terminal_and_goes_through_the_pager(bare: Machine) -> None:
-    pager = bare.root / "pager"
-    pager.write_text(f"#!/bin/sh\ncat\necho '{PAGED}'\n")
-    pager.chmod(0o700)
+    pager = write_program(bare.root / "pager", f"cat\necho '{PAGED}'")
     environment = {**bare.environment, "PAGER": str(pager)}
-    shown = OnTerminal([bare.command, "help", "Cues"], bare.folder, environment, columns=70, rows=30)
-    try:
-        assert shown.end() == 0
-    finally:
-        shown.kill()
-    lines = shown.screen().lines
-    assert lines[-1] == PAGED
+    code, lines = OnTerminal.shown([bare.command, "help", "Cues"], bare.folder, environment, columns=70, rows=30)
+    assert (code, lines[-1]) == (0, PAGED)
     assert max(map(len, lines)) <= 70
     assert "Files: --path" in lines
     assert not any(line.startswith(("#", "```", "|")) for line in lines)

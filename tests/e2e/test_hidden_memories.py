@@ -42,23 +42,22 @@ def test_only_a_whole_status_line_hides_a_record(bare: Machine, titles: list[str
         assert {title for title in titles if title in listed} == {title for title in titles if kept[title] == status}
 
 
-@pytest.mark.parametrize(
-    ("fields", "state"),
-    [
-        ({"status": "superseded", "superseded_by": "other"}, "superseded"),
-        ({"status": "archived"}, "archived"),
-        ({"status": "pending"}, "pending"),
-        ({"expires_at": "2026-03-03"}, "expired"),
-    ],
-)
-def test_search_and_why_mention_a_hidden_match(bare: Machine, fields: dict[str, str], state: str) -> None:
+def test_search_and_why_mention_a_hidden_match(bare: Machine, subtests: pytest.Subtests) -> None:
     other = {"id": "other", "content": "Invoices are rounded to whole cents per line, never on the total."}
-    bare.imports({"id": "queue", "content": TEXT, "created_at": "2026-03-02", **fields}, other)
-    said = f"1 more matches but is {state}: `subcog show queue`\n".encode()
-    for query in ("RabbitMQ queue for each driver", "rabbitmq"):
-        done = bare.run("search", "--fast", "--ids", query)
-        assert b"queue" not in done.stdout
-        assert said in done.stderr
-    assert b"more match" not in bare.run("search", "--fast", "--ids", "rounded invoices").stderr
-    bare.prompt("Which RabbitMQ queue do messages of the dispatch service go through?")
-    assert said in bare.run("why").stderr
+    for state, fields in {
+        "superseded": {"status": "superseded", "superseded_by": "other"},
+        "archived": {"status": "archived"},
+        "pending": {"status": "pending"},
+        "expired": {"expires_at": "2026-03-03"},
+    }.items():
+        with subtests.test(state=state):
+            bare.imports({"id": state, "content": TEXT, "created_at": "2026-03-02", **fields}, other)
+            said = f"1 more matches but is {state}: `subcog show {state}`\n".encode()
+            for query in ("RabbitMQ queue for each driver", "rabbitmq"):
+                done = bare.run("search", "--fast", "--ids", query)
+                assert state.encode() not in done.stdout
+                assert said in done.stderr
+            assert b"more match" not in bare.run("search", "--fast", "--ids", "rounded invoices").stderr
+            bare.prompt("Which RabbitMQ queue do messages of the dispatch service go through?")
+            assert said in bare.run("why").stderr
+            assert bare.run("forget", state, "--purge").code == 0

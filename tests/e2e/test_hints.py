@@ -3,12 +3,8 @@
 import json
 import os
 import signal
-import subprocess
-import time
 
-import pytest
-
-from tests.e2e.machine import LONG_SECONDS, Machine, posix
+from tests.e2e.machine import LONG_SECONDS, Machine, posix, wait_until
 from tests.e2e.screen import OnTerminal
 
 CHUNK = 1_000  # memories that an import writes at a time
@@ -35,23 +31,13 @@ def test_a_namespace_of_ones_own_is_taken_without_a_word(bare: Machine) -> None:
 @posix
 def test_an_interrupted_import_says_how_many_it_has_kept(bare: Machine) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
-    process = subprocess.Popen(
-        [bare.command, "import", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=bare.folder,
-        env=bare.environment,
-    )
+    process = bare.begin("import", "-")
     signal.signal(signal.SIGINT, before)
     assert process.stdin is not None
     rows = [json.dumps({"content": f"Berth {number} is {number * 7 % 31} metres long."}) for number in range(2 * CHUNK + 1)]
     process.stdin.write("".join(f"{row}\n" for row in rows).encode())
     process.stdin.flush()
-    deadline = time.monotonic() + 20 * LONG_SECONDS
-    while count(bare) < 2 * CHUNK:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)  # until another process has got so far
+    wait_until(lambda: count(bare) >= 2 * CHUNK, 20 * LONG_SECONDS)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -60,32 +46,27 @@ def test_an_interrupted_import_says_how_many_it_has_kept(bare: Machine) -> None:
 
 
 def count(machine: Machine) -> int:
-    if not os.path.exists(machine.home / "memories.db"):
-        return 0
-    return len(machine.run("list", "--ids", "-n", "5000").stdout.splitlines())
+    is_made = os.path.exists(machine.home / "memories.db")
+    return len(machine.run("list", "--ids", "-n", "5000").stdout.splitlines()) if is_made else 0
 
 
-@pytest.mark.parametrize("arguments", [("hook", "--help"), ("hook", "-h"), ("--help", "hook")])
-def test_the_hooks_help_goes_to_stderr(bare: Machine, arguments: tuple[str, ...]) -> None:
-    done = bare.run(*arguments)
-    assert (done.code, done.stdout) == (0, b"")
-    assert done.stderr.startswith(b"Usage: subcog hook\n")
+def test_the_hooks_help_goes_to_stderr(bare: Machine) -> None:
+    for arguments in (("hook", "--help"), ("hook", "-h"), ("--help", "hook")):
+        done = bare.run(*arguments)
+        assert (done.code, done.stdout) == (0, b"")
+        assert done.stderr.startswith(b"Usage: subcog hook\n")
 
 
 @posix
 def test_the_hooks_help_is_shown_on_a_terminal(bare: Machine) -> None:
-    on_terminal = OnTerminal([bare.command, "hook", "--help"], bare.folder, bare.environment)
-    try:
-        assert on_terminal.end() == 0
-        assert on_terminal.screen().lines[0] == "Usage: subcog hook"
-    finally:
-        on_terminal.kill()
+    code, lines = OnTerminal.shown([bare.command, "hook", "--help"], bare.folder, bare.environment)
+    assert (code, lines[0]) == (0, "Usage: subcog hook")
 
 
 def test_stats_are_silent_about_an_llm_without_one(bare: Machine) -> None:
     forms = ((), ("--json",), ("--prometheus",))
     for form in forms:
         assert b"llm" not in bare.run("stats", *form).stdout.lower()
-    assert bare.run("config", "set", "llm.provider", "openai").code == 0
+    bare.configure(llm__provider="openai")
     for form in forms:
         assert b"llm" in bare.run("stats", *form).stdout.lower()

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -28,68 +29,60 @@ def repository(machine: Machine) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["{folder}/.memories", ".memories", "../harbour/.memories"])
-def test_the_hook_takes_the_users_own_home_and_says_so(machine: Machine, repository: Path, name: str) -> None:
-    machine.environment["SUBCOG_HOME"] = name.format(folder=repository)
-    assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
-    log = (machine.home / "log" / "hook.log").read_text()
-    assert "SUBCOG_HOME leads into this repository, to a home that `subcog init` has not accepted, so it is ignored" in log
+def test_the_hook_takes_the_users_own_home_and_says_so(machine: Machine, repository: Path) -> None:
+    said = "SUBCOG_HOME leads into this repository, to a home that `subcog init` has not accepted, so it is ignored"
+    for place, name in enumerate((f"{repository}/.memories", ".memories", "../harbour/.memories"), 1):
+        machine.environment["SUBCOG_HOME"] = name
+        assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
+        assert (machine.home / "log" / "hook.log").read_text().count(said) >= place
     assert not (repository / ".memories" / "state.db").exists()
 
 
-def test_the_hook_takes_a_home_that_was_accepted(machine: Machine, repository: Path) -> None:
+def test_the_hook_takes_a_home_accepted_or_elsewhere(machine: Machine, repository: Path) -> None:
     accept = "import sys; from subcog_hooks.core.accepted_homes import remember_home; remember_home(sys.argv[1])"
     assert machine.start([sys.executable, "-c", accept, str(repository / ".memories")]).code == 0
     assert "collector.example" in machine.answer(machine.asking(cwd=repository))
-
-
-def test_a_home_elsewhere_needs_no_word(machine: Machine, repository: Path) -> None:
     shutil.move(repository / ".memories", machine.root / "elsewhere")
     machine.environment["SUBCOG_HOME"] = str(machine.root / "elsewhere")
     assert "collector.example" in machine.answer(machine.asking(cwd=repository))
 
 
-@pytest.mark.parametrize("command", [("list",), ("search", "--fast", "session", "token"), ("export",), ("block", QUESTION)])
-def test_an_agents_command_uses_the_users_own_home(machine: Machine, repository: Path, command: tuple[str, ...]) -> None:
-    machine.environment["CLAUDECODE"] = "1"
-    done = machine.run(*command, cwd=repository)
-    assert (done.code, b"collector.example" in done.stdout, b"HttpOnly" in done.stdout) == (0, False, True)
-    assert done.stderr.count(b"SUBCOG_HOME leads into this repository") == 1
-
-
-def test_the_persons_own_shell_takes_the_home_that_it_names(machine: Machine, repository: Path) -> None:
-    done = machine.run("list", cwd=repository)
+def test_an_agents_command_uses_the_users_own_home(machine: Machine, repository: Path, subtests: pytest.Subtests) -> None:
+    done = machine.run("list", cwd=repository)  # the person's own shell takes the home that it names
     assert (b"collector.example" in done.stdout, done.stderr) == (True, b"")
+    machine.environment["CLAUDECODE"] = "1"
+    for command in (("list",), ("search", "--fast", "session", "token"), ("export",), ("block", QUESTION)):
+        with subtests.test(command=command):
+            done = machine.run(*command, cwd=repository)
+            assert (done.code, b"collector.example" in done.stdout, b"HttpOnly" in done.stdout) == (0, False, True)
+            assert done.stderr.count(b"SUBCOG_HOME leads into this repository") == 1
 
 
 # ---- what a variable may not loosen ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "key", "kept"),
-    [
-        ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "0.1", "search_intent.min_confidence", "0.7"),
-        ("SUBCOG_SEARCH_INTENT_USE_LLM", "true", "search_intent.use_llm", "false"),
-        ("SUBCOG_SEARCH_INTENT_ENABLED", "true", "search_intent.enabled", "false"),
-    ],
-)
-def test_a_variable_that_loosens_a_setting_is_ignored(bare: Machine, variable: str, value: str, key: str, kept: str) -> None:
-    assert bare.run("config", "set", key, kept).code == 0
-    bare.environment[variable] = value
-    done = bare.run("config", "get", key)
-    assert (done.code, done.stdout.decode()) == (0, f"{kept}\n")
-    assert (done.stderr.startswith(f"{variable}: {key} is {value}, yours is {kept}; ".encode()), done.stderr.count(b"\n")) == (
-        True,
-        1,
-    )
-    assert f"note  {variable}: {key} is {value}" in bare.run("doctor").stdout.decode()
+def test_a_variable_that_loosens_a_setting_is_ignored(bare: Machine) -> None:
+    for name, value, kept in (("min_confidence", "0.1", "0.7"), ("use_llm", "true", "false"), ("enabled", "true", "false")):
+        key, variable = f"search_intent.{name}", f"SUBCOG_SEARCH_INTENT_{name.upper()}"
+        bare.configure(**{key: kept})
+        bare.environment[variable] = value
+        done = bare.run("config", "get", key)
+        assert (done.code, done.stdout.decode(), done.stderr.count(b"\n")) == (0, f"{kept}\n", 1)
+        assert done.stderr.decode().startswith(f"{variable}: {key} is {value}, yours is {kept}; ")
+        assert f"note  {variable}: {key} is {value}" in bare.run("doctor").stdout.decode()
+        del bare.environment[variable]
+
+
+def configure_llm(machine: Machine, base_url: str, *search_intent: str) -> None:
+    """Let the machine ask a server about every prompt."""
+    lines = ["[llm]", 'provider = "openai"', 'model = "m"', f'base_url = "{base_url}"', "[search_intent]"]
+    machine.home.mkdir()
+    (machine.home / "config.toml").write_text("\n".join([*lines, "llm_skip_confidence = 1.0", *search_intent]))
 
 
 def test_no_variable_switches_an_llm_on(bare: Machine) -> None:
     with LlmServer(says("howto", 0.9, ["berths"])) as server:
-        lines = ["[llm]", 'provider = "openai"', 'model = "m"', f'base_url = "{server.url_v1}"', "[search_intent]"]
-        bare.home.mkdir()
-        (bare.home / "config.toml").write_text("\n".join([*lines, "use_llm = false", "llm_skip_confidence = 1.0"]))
+        configure_llm(bare, server.url_v1, "use_llm = false")
         bare.environment["SUBCOG_SEARCH_INTENT_USE_LLM"] = "true"
         assert bare.run("intent", QUESTION).code == 0
         assert server.requests == []
@@ -98,36 +91,37 @@ def test_no_variable_switches_an_llm_on(bare: Machine) -> None:
 # ---- who an LLM's key is from, and who is asked ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
-@pytest.mark.parametrize("below", ["", "src/pier"])
-def test_a_key_that_the_repository_sets_is_not_used(bare: Machine, name: str, below: str) -> None:
-    assert bare.run("config", "set", "llm.provider", "anthropic").code == 0
-    repository = bare.repository("harbour", REMOTE)
-    (repository / ".claude").mkdir()
-    (repository / ".claude" / name).write_text(json.dumps({"env": {"ANTHROPIC_API_KEY": "sk-theirs"}}))
-    (repository / below).mkdir(parents=True, exist_ok=True)
+def ship(repository: Path, settings: dict[str, object], name: str = "settings.json") -> None:
+    """Let a repository bring settings for the client."""
+    (repository / ".claude").mkdir(exist_ok=True)
+    (repository / ".claude" / name).write_text(json.dumps(settings))
+
+
+def test_a_key_that_the_repository_sets_is_not_used(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
+    bare.configure(llm__provider="anthropic")
     bare.environment["ANTHROPIC_API_KEY"] = "sk-theirs"
-    out = bare.run("doctor", cwd=repository / below).stdout.decode()
-    assert " BAD  ANTHROPIC_API_KEY is ignored: " in out
-    assert f"{name} can set it, and a repository names no key; set llm.key_file" in out
-    done = bare.run("intent", QUESTION, cwd=repository / below)
-    assert (done.code, done.stderr.startswith(b"subcog: ANTHROPIC_API_KEY is ignored")) == (4, True)
+    (shop / "src" / "pier").mkdir(parents=True)
+    for name, folder in product(("settings.json", "settings.local.json"), (shop, shop / "src" / "pier")):
+        with subtests.test(name=name, folder=folder.name):
+            ship(shop, {"env": {"ANTHROPIC_API_KEY": "sk-theirs"}}, name)
+            out = bare.run("doctor", cwd=folder).stdout.decode()
+            assert " BAD  ANTHROPIC_API_KEY is ignored: " in out
+            assert f"{name} can set it, and a repository names no key; set llm.key_file" in out
+            done = bare.run("intent", QUESTION, cwd=folder)
+            assert (done.code, done.stderr.startswith(b"subcog: ANTHROPIC_API_KEY is ignored")) == (4, True)
+            (shop / ".claude" / name).unlink()
 
 
-def test_the_users_key_works_beside_a_repositorys_settings(bare: Machine) -> None:
-    assert bare.run("config", "set", "llm.provider", "anthropic").code == 0
-    repository = bare.repository("harbour", REMOTE)
-    (repository / ".claude").mkdir()
-    (repository / ".claude" / "settings.json").write_text(json.dumps({"env": {"NODE_ENV": "test"}, "hooks": {}}))
+def test_the_users_key_works_beside_a_repositorys_settings(bare: Machine, shop: Path) -> None:
+    bare.configure(llm__provider="anthropic")
+    ship(shop, {"env": {"NODE_ENV": "test"}, "hooks": {}})
     bare.environment["ANTHROPIC_API_KEY"] = "sk-mine"
-    assert "key from ANTHROPIC_API_KEY" in bare.run("doctor", cwd=repository).stdout.decode()
+    assert "key from ANTHROPIC_API_KEY" in bare.run("doctor", cwd=shop).stdout.decode()
 
 
 def test_no_proxy_of_the_environment_sees_a_prompt(bare: Machine) -> None:
     with LlmServer(says("howto", 0.9, ["berths"])) as server, LlmServer(says("howto", 0.9, ["x"])) as proxy:
-        lines = ["[llm]", 'provider = "openai"', 'model = "m"', f'base_url = "{server.url_v1}"', "[search_intent]"]
-        bare.home.mkdir()
-        (bare.home / "config.toml").write_text("\n".join([*lines, "llm_skip_confidence = 1.0", "llm_timeout_ms = 10000"]))
+        configure_llm(bare, server.url_v1, "llm_timeout_ms = 10000")
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             bare.environment |= {name: proxy.url, name.lower(): proxy.url}
         assert bare.run("intent", "where is the berth of the dredger?").code == 0
@@ -135,9 +129,7 @@ def test_no_proxy_of_the_environment_sees_a_prompt(bare: Machine) -> None:
 
 
 def test_no_variable_has_the_keys_of_a_connection_written(bare: Machine) -> None:
-    lines = ["[llm]", 'provider = "openai"', 'model = "m"', 'base_url = "https://127.0.0.1:9"', "[search_intent]"]
-    bare.home.mkdir()
-    (bare.home / "config.toml").write_text("\n".join([*lines, "llm_skip_confidence = 1.0", "llm_timeout_ms = 10000"]))
+    configure_llm(bare, "https://127.0.0.1:9", "llm_timeout_ms = 10000")
     bare.environment["SSLKEYLOGFILE"] = str(bare.folder / "keys")
     done = bare.run("intent", "where is the berth of the dredger?", "--json")
     assert json.loads(done.stdout)["llm_status"] not in ("", "skipped")

@@ -15,56 +15,51 @@ BURDENS = {
 }
 
 
-def settings(machine: Machine, text: str) -> Path:
-    """A repository with these settings."""
-    repository = machine.repository("harbour", REMOTE)
+@pytest.fixture
+def repository(machine: Machine) -> Path:
+    return machine.repository("harbour", REMOTE)
+
+
+def write_settings(repository: Path, text: str) -> None:
     (repository / ".subcog.toml").write_text(text, encoding="utf-8")
-    return repository
 
 
-@pytest.mark.parametrize("burden", BURDENS)
-def test_a_project_file_that_is_a_burden_silences_nothing(machine: Machine, burden: str) -> None:
-    repository = settings(machine, BURDENS[burden])
-    before = machine.log()
-    assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
-    lines = machine.log()[len(before) :]
-    assert (len(lines) <= 5, all(".subcog.toml" in line and len(line) < 600 for line in lines)) == (True, True)
+def test_a_project_file_that_is_a_burden_is_one_line(machine: Machine, repository: Path, subtests: pytest.Subtests) -> None:
+    for burden, text in BURDENS.items():
+        with subtests.test(burden=burden):
+            write_settings(repository, text)
+            before = machine.log()
+            assert machine.recall(QUESTION, cwd=repository) == [ANSWER]
+            lines = machine.log()[len(before) :]
+            assert (len(lines) <= 5, all(".subcog.toml" in line and len(line) < 600 for line in lines)) == (True, True)
+            done = machine.run("config", "get", "search.limit", cwd=repository)
+            assert (done.code, done.stdout, done.stderr.count(b"\n"), len(done.stderr) < 300) == (0, b"10\n", 1, True)
+            assert done.seconds < SOON_SECONDS
 
 
-@pytest.mark.parametrize("burden", BURDENS)
-def test_a_huge_project_file_is_one_line(machine: Machine, burden: str) -> None:
-    done = machine.run("config", "get", "search.limit", cwd=settings(machine, BURDENS[burden]))
-    assert (done.code, done.stdout, done.stderr.count(b"\n"), len(done.stderr) < 300) == (0, b"10\n", 1, True)
-    assert done.seconds < SOON_SECONDS
-
-
-@pytest.mark.parametrize(
-    ("key", "loose", "own"),
-    [
+def test_a_project_does_not_lower_the_users_bars(machine: Machine, repository: Path, subtests: pytest.Subtests) -> None:
+    for key, loose, own in (
         ("surfacing.min_relevance", "0.01", "0.22"),
         ("search_intent.min_confidence", "0.0", "0.5"),
         ("surfacing.max_characters", "9900", "2000"),
         ("search.min_similarity", "0.0", "0.25"),
-    ],
-)
-def test_a_project_does_not_lower_the_users_bars(machine: Machine, key: str, loose: str, own: str) -> None:
-    repository = settings(machine, f"# ours\n{key} = {loose}\n")
-    done = machine.run("config", "get", key, cwd=repository)
-    assert (done.stdout.decode(), done.stderr.count(b"\n")) == (f"{own}\n", 1)
-    assert done.stderr.startswith(f".subcog.toml line 2: {key} is {loose}, yours is {own}; a project's file may only ".encode())
-    assert f"note  .subcog.toml line 2: {key} is {loose}" in machine.run("doctor", cwd=repository).stdout.decode()
+    ):
+        with subtests.test(key=key):
+            write_settings(repository, f"# ours\n{key} = {loose}\n")
+            done = machine.run("config", "get", key, cwd=repository)
+            assert (done.stdout.decode(), done.stderr.count(b"\n")) == (f"{own}\n", 1)
+            said = f".subcog.toml line 2: {key} is {loose}"
+            assert done.stderr.decode().startswith(f"{said}, yours is {own}; a project's file may only ")
+            assert f"note  {said}" in machine.run("doctor", cwd=repository).stdout.decode()
 
 
-def test_a_project_switches_surfacing_off_and_not_on(machine: Machine) -> None:
-    off = settings(machine, "surfacing.enabled = false\n")
-    assert machine.run("config", "get", "surfacing.enabled", cwd=off).stdout == b"false\n"
-    (off / ".subcog.toml").write_text("surfacing.enabled = true\n")
-    assert machine.run("config", "set", "surfacing.enabled", "false").code == 0
-    done = machine.run("config", "get", "surfacing.enabled", cwd=off)
+def test_a_project_switches_surfacing_off_and_raises_a_bar(machine: Machine, repository: Path) -> None:
+    write_settings(repository, "surfacing.enabled = false\n")
+    assert machine.run("config", "get", "surfacing.enabled", cwd=repository).stdout == b"false\n"
+    write_settings(repository, "surfacing.enabled = true\n")
+    machine.configure(surfacing__enabled="false")
+    done = machine.run("config", "get", "surfacing.enabled", cwd=repository)
     assert (done.stdout, b"may only switch it off" in done.stderr) == (b"false\n", True)
-
-
-def test_a_project_raises_a_bar(machine: Machine) -> None:
-    repository = settings(machine, "surfacing.min_relevance = 0.9\n")
+    write_settings(repository, "surfacing.min_relevance = 0.9\n")
     done = machine.run("config", "get", "surfacing.min_relevance", cwd=repository)
     assert (done.stdout, done.stderr) == (b"0.9\n", b"")

@@ -23,34 +23,20 @@ from tests.e2e.machine import (
     ids_in,
     posix,
 )
-from tests.e2e.test_damage import as_ordinary_user, read_only
+from tests.e2e.test_damage import UNUSABLE, as_ordinary_user, make_foreign, read_only
 
 # ---- a state.db that can not be used --------------------------------------------------------------------------------------
 
 
-def make_too_new(path: Path) -> None:
-    connection = apsw.Connection(str(path))
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-
-
-def make_foreign(path: Path) -> None:
-    remove(path)
-    connection = apsw.Connection(str(path))
-    connection.execute("CREATE TABLE bookmarks (url TEXT)")
-    connection.close()
-
-
-def make_folder(path: Path) -> None:
+def make_full_folder(path: Path) -> None:
     remove(path)
     path.mkdir()
     (path / "kept").write_text("something")
 
 
-def make_read_only(path: Path) -> None:
-    apsw.Connection(str(path)).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+def make_foreign_alone(path: Path) -> None:
     remove(path, "-wal", "-shm")
-    path.chmod(0o400)
+    make_foreign(path)
 
 
 def remove(path: Path, *suffixes: str) -> None:
@@ -58,40 +44,26 @@ def remove(path: Path, *suffixes: str) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-UNUSABLE: dict[str, Callable[[Path], None]] = {"too new": make_too_new, "foreign": make_foreign, "folder": make_folder}
-
-
-@pytest.mark.parametrize("kind", UNUSABLE)
-def test_a_state_that_can_not_be_used_costs_no_memories(machine: Machine, kind: str) -> None:
-    UNUSABLE[kind](machine.home / "state.db")
-    assert machine.recall(QUESTION) == [ANSWER]
-    assert "state.db" in (machine.home / "log" / "hook.log").read_text()
-
-
-@pytest.mark.parametrize("kind", ["too new", "foreign"])
-def test_a_state_that_is_put_aside_gives_way_to_a_new_one(machine: Machine, kind: str) -> None:
-    UNUSABLE[kind](machine.home / "state.db")
+@pytest.mark.parametrize(
+    "damage", [UNUSABLE["newer"], make_foreign_alone, make_full_folder], ids=["newer", "foreign", "folder"]
+)
+def test_a_state_that_can_not_be_used_costs_no_memories(machine: Machine, damage: Callable[[Path], object]) -> None:
+    state, is_folder = machine.home / "state.db", damage is make_full_folder
+    damage(state)
+    if damage is not make_foreign_alone:
+        for command in (("pause",), ("why",), ("state", "set", "a=1")):
+            assert_one_line_error(machine.run(*command), 3)
     assert machine.recall(QUESTION, session="one") == [ANSWER]
+    assert "state.db" in (machine.home / "log" / "hook.log").read_text()
+    if is_folder:
+        out = machine.run("doctor").stdout.decode()
+        assert "state.db cannot be opened: it is a folder; move it away; until then the hook hands over again" in out
+        return
     assert machine.recall(QUESTION, session="one") == []
     assert (machine.home / "state.db.damaged").exists()
-
-
-@pytest.mark.parametrize("kind", UNUSABLE)
-def test_a_state_that_can_not_be_used_is_named_by_doctor(machine: Machine, kind: str) -> None:
-    UNUSABLE[kind](machine.home / "state.db")
-    out = machine.run("doctor").stdout.decode()
-    if kind == "folder":
-        assert "state.db cannot be opened: it is a folder; move it away; until then the hook hands over again" in out
-    else:
-        lines = [line for line in out.splitlines() if "it is put aside and made anew" in line]
-        assert [line.startswith("note  ") for line in lines] == [True]
-
-
-@pytest.mark.parametrize("kind", ["too new", "folder"])
-@pytest.mark.parametrize("command", [("pause",), ("why",), ("state", "set", "a=1")])
-def test_a_command_that_needs_the_state_says_so_in_one_line(machine: Machine, kind: str, command: tuple[str, ...]) -> None:
-    UNUSABLE[kind](machine.home / "state.db")
-    assert_one_line_error(machine.run(*command), 3)
+    damage(state)
+    lines = machine.run("doctor").stdout.decode().splitlines()
+    assert [line[:6] for line in lines if "it is put aside and made anew" in line] == ["note  "]
 
 
 @posix
@@ -99,16 +71,15 @@ def test_an_unwritable_state_is_still_read(machine: Machine) -> None:
     assert machine.recall(QUESTION, session="one") == [ANSWER]
     with read_only(machine.home):
         ordinary = as_ordinary_user(machine)
-    make_read_only(machine.home / "state.db")
+    apsw.Connection(str(machine.home / "state.db")).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    remove(machine.home / "state.db", "-wal", "-shm")
+    (machine.home / "state.db").chmod(0o400)
     hook = [*ordinary, machine.command, "hook"]
     assert ids_in(context_of(machine.start(hook, machine.asking(session="two")))) == [ANSWER]
     assert machine.start(hook, machine.asking(session="one")).stdout == b""
-    assert (
-        "state.db cannot be written; check its permissions; the hook goes on without it"
-        in (machine.home / "log" / "hook.log").read_text()
-    )
-    done = machine.start([*ordinary, machine.command, "pause"])
-    assert_one_line_error(done, 3)
+    log = (machine.home / "log" / "hook.log").read_text()
+    assert "state.db cannot be written; check its permissions; the hook goes on without it" in log
+    assert_one_line_error(machine.start([*ordinary, machine.command, "pause"]), 3)
 
 
 # ---- a process that is stopped while it writes ----------------------------------------------------------------------------
@@ -143,11 +114,6 @@ def test_a_stopped_process_costs_only_its_entry(machine: Machine) -> None:
         assert "handed over without the ledger" in (machine.home / "log" / "hook.log").read_text()
     assert machine.recall(QUESTION, session="one") == [ANSWER]
     assert machine.recall(QUESTION, session="one") == []
-
-
-@posix
-def test_given_memories_are_not_repeated_without_the_ledger(machine: Machine) -> None:
-    assert machine.recall(QUESTION, session="one") == [ANSWER]
     with stopped_writer(machine.home / "state.db"):
         assert machine.recall(QUESTION, session="one") == []
 
@@ -177,23 +143,14 @@ def emptied(machine: Machine) -> Machine:
     return machine
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("search", "--fast", "session"),
-        ("list",),
-        ("remember", CONTENT),
-        ("export",),
-        ("import", "-"),
-        ("reindex",),
-        ("show", "x"),
-    ],
-)
-def test_an_emptied_store_is_an_error(emptied: Machine, command: tuple[str, ...]) -> None:
-    done = emptied.run(*command)
-    assert_one_line_error(done, 3)
-    assert b"memories.db is empty, but the index knows memories; restore a backup" in done.stderr
-    assert (emptied.home / "memories.db").stat().st_size == 0
+def test_an_emptied_store_is_an_error(emptied: Machine, subtests: pytest.Subtests) -> None:
+    commands = ["search --fast session", "list", "remember text", "export", "import -", "reindex", "show x"]
+    for command in commands:
+        with subtests.test(command=command):
+            done = emptied.run(*command.split())
+            assert_one_line_error(done, 3)
+            assert b"memories.db is empty, but the index knows memories; restore a backup" in done.stderr
+            assert (emptied.home / "memories.db").stat().st_size == 0
 
 
 def test_an_emptied_store_is_silence_and_a_line_of_the_log(emptied: Machine) -> None:

@@ -1,6 +1,5 @@
 """Stores and texts of other programs that are damaged, or made to do harm, through the installed executable."""
 
-import json
 import os
 import sqlite3
 import sys
@@ -12,43 +11,30 @@ import pytest
 from tests.e2e.machine import Machine, assert_one_line_error, linux, posix
 from tests.rival_stores import DATABASES, mcp_memory_service
 
-SHOP = "git@github.com:acme/shop.git"
 SOON_S = 20.0  # for a command of the terminal on a busy machine
 MEMORY = 1_000_000_000  # bytes of address space, for a command
 LONG_TEXT = 400_000_000  # bytes
 
 
-@pytest.fixture
-def shop(bare: Machine) -> Path:
-    """A repository."""
-    return bare.repository("shop", SHOP)
-
-
-def texts(machine: Machine, status: str = "all") -> list[str]:
-    """The memories of a status."""
-    done = machine.run("list", "--all-projects", "--status", status, "--jsonl", "-n", "1000")
-    return sorted(json.loads(line)["content"] for line in done.stdout.splitlines())
-
-
 ENDLESS = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id, 'shop' AS project FROM n"
-SOURCES_OF_TABLES = {
-    "claude-mem": "observations",
-    "claude-mem-lite": "observations",
-    "mcp-memory-service": "memories",
-    "mempalace": "embedding_metadata",
-    "subcog": "memories",
-}
 
 
-@pytest.mark.parametrize("name", SOURCES_OF_TABLES)
-def test_a_view_that_never_ends_is_no_table(bare: Machine, shop: Path, name: str) -> None:
-    path = bare.root / "store.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(f"CREATE VIEW {SOURCES_OF_TABLES[name]} AS {ENDLESS}")
-    done = bare.run("import", "--from", name, str(path), cwd=shop)
-    assert_one_line_error(done, 2)
-    assert f"has no table {SOURCES_OF_TABLES[name]}" in done.stderr.decode()
-    assert done.seconds < SOON_S
+def test_a_view_that_never_ends_is_no_table(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
+    for name, table in {
+        "claude-mem": "observations",
+        "claude-mem-lite": "observations",
+        "mcp-memory-service": "memories",
+        "mempalace": "embedding_metadata",
+        "subcog": "memories",
+    }.items():
+        with subtests.test(name=name):
+            path = bare.root / f"{name}.db"
+            with closing(sqlite3.connect(path)) as database:
+                database.execute(f"CREATE VIEW {table} AS {ENDLESS}")
+            done = bare.run("import", "--from", name, str(path), cwd=shop)
+            assert_one_line_error(done, 2)
+            assert f"has no table {table}" in done.stderr.decode()
+            assert done.seconds < SOON_S
 
 
 def test_a_view_beside_the_tables_is_not_asked(bare: Machine, shop: Path) -> None:
@@ -58,7 +44,7 @@ def test_a_view_beside_the_tables_is_not_asked(bare: Machine, shop: Path) -> Non
         database.execute(f"CREATE VIEW memory_items AS {ENDLESS}")
     done = bare.run("import", "--from", "claude-mem", str(path), cwd=shop)
     assert (done.code, done.seconds < SOON_S) == (0, True)
-    assert texts(bare)
+    assert [*bare.stored("all")]
 
 
 def bounded(machine: Machine, *arguments: str) -> list[str]:
@@ -80,8 +66,8 @@ def test_a_text_that_would_fill_the_memory_is_left_out(bare: Machine) -> None:
     done = bare.start(bounded(bare, "import", "--from", "mcp-memory-service", str(path)))
     assert done.code == 0, done.stderr
     assert b"left out 1, which has a text of more than 4,000,000 bytes" in done.stderr
-    assert "Prices are stored in cents, never as floating point numbers." in texts(bare, "active")
-    assert not [text for text in texts(bare) if text.startswith("Deploys run")]
+    assert "Prices are stored in cents, never as floating point numbers." in [*bare.stored()]
+    assert not [text for text in [*bare.stored("all")] if text.startswith("Deploys run")]
 
 
 @linux
@@ -96,31 +82,34 @@ def test_many_texts_that_would_fill_the_memory_are_refused(bare: Machine) -> Non
     assert b"has more than 2,000,000 rows or 200,000,000 bytes of text" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("found", "put"),
-    [(b"memory_type TEXT", b"memory_\xffype TEXT"), (b"CREATE TABLE memories", b"CREATE TABLE\xff\xfe\xfdmories")],
-)
-def test_a_damaged_name_is_one_line(bare: Machine, found: bytes, put: bytes) -> None:
-    path = mcp_memory_service(bare.root)
-    assert found in path.read_bytes()
-    path.write_bytes(path.read_bytes().replace(found, put))
+def test_a_damaged_name_is_one_line(bare: Machine) -> None:
     bare.run("remember", "Prices are in cents.")
-    done = bare.run("import", "--from", "mcp-memory-service", str(path))
-    assert_one_line_error(done, 2)
-    assert b"store" in done.stderr or b"is damaged" in done.stderr
-    assert b"report it" not in done.stderr
-    assert texts(bare) == ["Prices are in cents."]
+    path = mcp_memory_service(bare.root)
+    whole = path.read_bytes()
+    for found, put in (
+        (b"memory_type TEXT", b"memory_\xffype TEXT"),
+        (b"CREATE TABLE memories", b"CREATE TABLE\xff\xfe\xfdmories"),
+    ):
+        assert found in whole
+        path.write_bytes(whole.replace(found, put))
+        done = bare.run("import", "--from", "mcp-memory-service", str(path))
+        assert_one_line_error(done, 2)
+        assert b"store" in done.stderr or b"is damaged" in done.stderr
+        assert b"report it" not in done.stderr
+    assert [*bare.stored("all")] == ["Prices are in cents."]
 
 
 @posix
-@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
-def test_a_pipe_beside_a_database_is_not_waited_for(bare: Machine, ending: str) -> None:
+def test_a_pipe_beside_a_database_is_not_waited_for(bare: Machine) -> None:
     path = mcp_memory_service(bare.root)
-    os.mkfifo(f"{path}{ending}")
-    done = bare.run("import", "--from", "mcp-memory-service", str(path))
-    assert_one_line_error(done, 2)
-    assert f"{ending} is no regular file; remove it" in done.stderr.decode()
-    assert done.seconds < SOON_S
+    for ending in ("-journal", "-wal", "-shm"):
+        pipe = Path(f"{path}{ending}")
+        os.mkfifo(pipe)
+        done = bare.run("import", "--from", "mcp-memory-service", str(path))
+        assert_one_line_error(done, 2)
+        assert f"{ending} is no regular file; remove it" in done.stderr.decode()
+        assert done.seconds < SOON_S
+        pipe.unlink()
 
 
 HUGE = {  # texts that would take minutes, or gigabytes
@@ -137,13 +126,14 @@ HUGE = {  # texts that would take minutes, or gigabytes
 
 
 @linux
-@pytest.mark.parametrize("case", HUGE)
-def test_a_playbook_that_grows_when_it_is_read_is_refused(bare: Machine, case: str) -> None:
-    (bare.root / "playbook.yaml").write_text(HUGE[case])
-    done = bare.start(bounded(bare, "import", "--from", "cass", str(bare.root / "playbook.yaml")))
-    assert_one_line_error(done, 2)
-    assert done.seconds < SOON_S
-    assert b"report it" not in done.stderr
+def test_a_playbook_that_grows_when_it_is_read_is_refused(bare: Machine, subtests: pytest.Subtests) -> None:
+    for case, text in HUGE.items():
+        with subtests.test(case=case):
+            (bare.root / "playbook.yaml").write_text(text)
+            done = bare.start(bounded(bare, "import", "--from", "cass", str(bare.root / "playbook.yaml")))
+            assert_one_line_error(done, 2)
+            assert done.seconds < SOON_S
+            assert b"report it" not in done.stderr
 
 
 def test_a_file_of_nothing_but_backticks_is_read_in_time(bare: Machine) -> None:

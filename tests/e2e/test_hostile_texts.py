@@ -30,15 +30,14 @@ def repository(bare: Machine) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "command", [("config", "get", "search.limit"), ("doctor",), ("search", "--fast", "berths"), ("intent", "how?")]
-)
-def test_keys_of_a_projects_file_are_shown_as_escapes(bare: Machine, repository: Path, command: tuple[str, ...]) -> None:
-    done = bare.run(*command, cwd=repository)
-    assert_seen(done)
-    said = done.stderr + done.stdout
-    assert b"is not a setting" in said
-    assert b"\nsubcog: all is well" not in said
+def test_keys_of_a_projects_file_are_shown_as_escapes(bare: Machine, repository: Path, subtests: pytest.Subtests) -> None:
+    for command in ("config get search.limit", "doctor", "search --fast berths", "intent how?"):
+        with subtests.test(command=command):
+            done = bare.run(*command.split(), cwd=repository)
+            assert_seen(done)
+            said = done.stderr + done.stdout
+            assert b"is not a setting" in said
+            assert b"\nsubcog: all is well" not in said
 
 
 def test_keys_of_a_projects_file_are_one_line_of_the_log(bare: Machine, repository: Path) -> None:
@@ -69,26 +68,13 @@ def test_names_of_files_and_fields_are_shown_as_escapes(bare: Machine) -> None:
 def test_what_is_stored_is_printed_as_escapes(bare: Machine, subtests: pytest.Subtests) -> None:
     row = {"id": "evil", "content": f"The dredger {EVIL} is moored.", "tags": [f"tag{EVIL}"], "source": f"notes{EVIL}"}
     bare.imports(row)
-    cases = [
-        ("search", "--fast", "dredger", "--json"),
-        ("search", "--fast", "dredger", "--jsonl"),
-        ("search", "dredger", "--fast", "--explain"),
-        ("list", "--jsonl"),
-        ("list",),
-        ("show", "evil", "--json"),
-        ("show", "evil"),
-        ("export",),
-    ]
-    for command in cases:
+    searches = [f"search dredger --fast {form}" for form in ("--json", "--jsonl", "--explain")]
+    for command in (*searches, "list --jsonl", "list", "show evil --json", "show evil", "export"):
         with subtests.test(command=command):
-            done = bare.run(*command)
+            done = bare.run(*command.split())
             assert b"dredger" in done.stdout
             assert_seen(done)
-
-
-def test_an_export_with_escapes_comes_back_byte_for_byte(bare: Machine) -> None:
-    bare.imports({"id": "evil", "content": f"The dredger {EVIL} is moored.", "source": f"notes{EVIL}"})
-    first = bare.run("export").stdout
+    first = bare.run("export").stdout  # comes back byte for byte
     assert bare.run("forget", "evil", "--purge").code == 0
     assert bare.run("import", "-", "--trust", "user", stdin=first).code == 0
     assert bare.run("export").stdout == first

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import Machine, assert_one_line_error, posix
+from tests.e2e.machine import SHOP, Machine, assert_one_line_error, posix
 
-SHOP, TILES = "git@github.com:acme/shop.git", "git@github.com:acme/tiles.git"
+TILES = "git@github.com:acme/tiles.git"
 LONG_S = 5.0  # for 200 topic files
 
 
@@ -33,12 +33,6 @@ def topic(kind: str, text: str, *, is_nested: bool = True) -> str:
     return f"---\nname: a-note\ndescription: {text.partition('.')[0]}\n{of_kind}originSessionId: 5d2f\n---\n\n{text}\n"
 
 
-def rows(machine: Machine, status: str = "active") -> dict[str, dict[str, object]]:
-    """The memories of a status by their texts."""
-    done = machine.run("list", "--all-projects", "--status", status, "--jsonl", "-n", "1000")
-    return {row["content"]: row for row in map(json.loads, done.stdout.splitlines())}
-
-
 DEPLOY = "Deploy with just ship, never by hand.\n\n**Why:** it sets the tag."
 
 
@@ -49,10 +43,10 @@ def test_the_clients_notes_come_once_without_their_index(bare: Machine, shop: Pa
     (memory / "plain.md").write_text("The staging server is called heron.\n")
     assert bare.run("import", "--from", "list").stdout.startswith(b"claude ")
     seen = bare.run("import", "--from", "claude", "--dry-run")
-    assert (seen.code, rows(bare)) == (0, {})
+    assert (seen.code, bare.stored()) == (0, {})
     assert seen.stdout.decode().splitlines()[-1] == "would add 3 (github.com/acme/shop: 2, for all your projects: 1)"
     assert bare.run("import", "--from", "claude").code == 0
-    stored = rows(bare)
+    stored = bare.stored()
     assert {text: row.get("project") for text, row in stored.items()} == {
         DEPLOY: "github.com/acme/shop",
         "The person reads tables better than prose.": None,
@@ -61,7 +55,7 @@ def test_the_clients_notes_come_once_without_their_index(bare: Machine, shop: Pa
     assert [(row["trust"], row["namespace"], row.get("standing")) for row in (stored[DEPLOY],)] == [("agent", "patterns", True)]
     assert str(stored[DEPLOY]["source"]).startswith("claude:")
     assert bare.run("import", "--from", "claude").stdout == b"added 0, already there 3\n"
-    assert rows(bare) == stored
+    assert bare.stored() == stored
 
 
 def test_notes_are_updated_archived_or_left_if_edited(bare: Machine, shop: Path) -> None:
@@ -69,15 +63,15 @@ def test_notes_are_updated_archived_or_left_if_edited(bare: Machine, shop: Path)
     for name in ("changed", "deleted", "edited"):
         (memory / f"{name}.md").write_text(topic("project", f"The server called {name} runs Debian."))
     bare.run("import", "--from", "claude")
-    edited = rows(bare)["The server called edited runs Debian."]
+    edited = bare.stored()["The server called edited runs Debian."]
     bare.run("edit", str(edited["id"]), "--content", "The server called edited runs Alpine.")
     (memory / "changed.md").write_text(topic("project", "The server called changed runs NixOS."))
     (memory / "deleted.md").unlink()
     (memory / "edited.md").unlink()
     done = bare.run("import", "--from", "claude")
     assert done.stdout == b"added 0, replaced 1, archived 1\n"
-    assert set(rows(bare)) == {"The server called changed runs NixOS.", "The server called edited runs Alpine."}
-    assert list(rows(bare, "archived")) == ["The server called deleted runs Debian."]
+    assert set(bare.stored()) == {"The server called changed runs NixOS.", "The server called edited runs Alpine."}
+    assert list(bare.stored("archived")) == ["The server called deleted runs Debian."]
 
 
 def test_a_folder_is_known_by_its_transcripts(bare: Machine, shop: Path) -> None:
@@ -91,7 +85,7 @@ def test_a_folder_is_known_by_its_transcripts(bare: Machine, shop: Path) -> None
     assert b"left out 1, which is of a folder that is not known here (-gone-for-good)" in done.stderr
     (elsewhere.parent / "session.jsonl").write_text(json.dumps({"type": "user", "cwd": "/gone/for/good"}) + "\n")
     bare.run("import", "--from", "claude")
-    assert rows(bare)["Nobody knows where."]["project"] == "/gone/for/good"
+    assert bare.stored()["Nobody knows where."]["project"] == "/gone/for/good"
 
 
 @posix
@@ -109,8 +103,8 @@ def test_odd_files_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None
     for reason in ("is not UTF-8", "is empty", "is a link out of its folder", "has more than 4,000,000 bytes"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
     assert b"removed 1 AWS access key" in done.stderr
-    assert len(rows(bare)) == 2
-    assert "IOSFODNN7EXAMPLQ" not in json.dumps(rows(bare))
+    assert len(bare.stored()) == 2
+    assert "IOSFODNN7EXAMPLQ" not in json.dumps(bare.stored())
 
 
 def test_two_hundred_notes_take_a_few_seconds(bare: Machine) -> None:
@@ -122,7 +116,7 @@ def test_two_hundred_notes_take_a_few_seconds(bare: Machine) -> None:
     done = bare.run_measured("import", "--from", "claude")
     assert done.stdout.startswith(b"added 200 (")
     assert done.seconds < LONG_S
-    assert len({row["project"] for row in rows(bare).values()}) == 10
+    assert len({row["project"] for row in bare.stored().values()}) == 10
 
 
 def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> None:
@@ -142,7 +136,7 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
     assert [line.split()[0] for line in listed.splitlines()] == ["agents", "cursor", "copilot", "windsurf"]
     for name in ("agents", "cursor", "copilot", "windsurf"):
         assert bare.run("import", "--from", name, cwd=shop).code == 0
-    found = {text: (row.get("paths", []), row.get("standing")) for text, row in rows(bare).items()}
+    found = {text: (row.get("paths", []), row.get("standing")) for text, row in bare.stored().items()}
     assert found == {
         "Use named exports.": (["**/*.tsx", "src/{ui,web}/**"], None),
         "Answer in English.": ([], True),
@@ -157,7 +151,7 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
     (other / ".cursor" / "rules").mkdir(parents=True)
     (other / ".cursor" / "rules" / "always.mdc").write_text("---\nalwaysApply: true\n---\nAnswer in Dutch.\n")
     assert bare.run("import", "--from", "cursor", cwd=other).stdout == b"added 1 (github.com/acme/tiles: 1)\n"
-    assert len(rows(bare)) == 9
+    assert len(bare.stored()) == 9
     assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "src" / "a.tsx"), old_string="a", new_string="b")
 
 
@@ -189,40 +183,8 @@ def test_another_file_than_the_usual_one_takes_nothing_away(bare: Machine) -> No
             database.execute("INSERT INTO memories VALUES ('odd', CAST(x'ff41' AS TEXT), 1)")
         database.close()
         bare.run("import", "--from", "mcp-memory-service", str(bare.root / f"{number}.db"))
-    assert {"Machine 1 has discs.", "Machine 2 has discs."} < set(rows(bare))
-    assert rows(bare, "archived") == {}
-
-
-def test_harvested_notes_of_mcp_memory_service_wait(bare: Machine) -> None:
-    path = bare.root / "user" / ".local" / "share" / "mcp-memory" / "sqlite_vec.db"
-    path.parent.mkdir(parents=True)
-    with sqlite3.connect(path) as database:
-        database.execute(
-            "CREATE TABLE memories (id INTEGER PRIMARY KEY, content_hash TEXT UNIQUE, content TEXT, tags TEXT,"
-            " memory_type TEXT, metadata TEXT, created_at REAL, updated_at REAL, deleted_at REAL)"
-        )
-        database.executemany(
-            "INSERT INTO memories VALUES (?, ?, ?, ?, ?, '{}', 1751000000.5, 1751000000.5, ?)",
-            [
-                (1, "h1", "We chose Postgres over MySQL.", "database, decision", "decision", None),
-                (2, "h2", "It was deleted.", "", "note", 1751000001.0),
-                (3, "h3", "The tests were slow today.", "session-harvest,harvest:insight", "observation", None),
-                *((10 + n, f"x{n}", f"Machine {n} has {n} discs.", "", None, None) for n in range(1_000)),
-            ],
-        )
-    database.close()
-    before = path.read_bytes()
-    done = bare.run("import", "--from", "mcp-memory-service")
-    assert done.code == 0, done.stderr
-    assert b"left out 1, which is deleted there" in done.stderr
-    kept = rows(bare)["We chose Postgres over MySQL."]
-    assert (kept["namespace"], kept["tags"], kept["trust"]) == ("decisions", ["database", "decision"], "import")
-    assert str(kept["created_at"]).startswith("2025-06-27")
-    assert list(rows(bare, "pending")) == ["The tests were slow today."]
-    assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 1002\n"
-    assert path.read_bytes() == before
-    bare.run("review", "--reject", bare.run("review", "--list").stdout.split()[0].decode())
-    assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 1002\n"
+    assert {"Machine 1 has discs.", "Machine 2 has discs."} < set(bare.stored())
+    assert bare.stored("archived") == {}
 
 
 def test_observations_of_claude_mem_wait_for_review(bare: Machine, shop: Path) -> None:
@@ -251,24 +213,21 @@ def test_observations_of_claude_mem_wait_for_review(bare: Machine, shop: Path) -
     assert done.stdout == b"added 2 (github.com/acme/shop: 2)\n"
     for reason in ("is about tiles: import it there", "is marked sensitive there", "is empty"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
-    assert list(rows(bare, "pending")) == ["Postgres\nIt was chosen over MySQL.\nbecause of JSONB"]
-    assert list(rows(bare)) == ["Prices are in cents."]
+    assert list(bare.stored("pending")) == ["Postgres\nIt was chosen over MySQL.\nbecause of JSONB"]
+    assert list(bare.stored()) == ["Prices are in cents."]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "nothing to import is named"),
-        (["--from", "nonsense"], "expected claude, agents"),
-        (["--from", "claude"], "has no notes of Claude Code's own"),
-        (["--from", "cursor"], "in no repository"),
-        (["--from", "mcp-memory-service", "not-there.db"], "is not there"),
-        (["--from", "mcp-memory-service", "text.db"], "is damaged at its beginning, or is no SQLite database"),
-    ],
-)
-def test_what_can_not_be_read_is_one_line(bare: Machine, arguments: list[str], said: str) -> None:
+def test_what_can_not_be_read_is_one_line(bare: Machine, subtests: pytest.Subtests) -> None:
     (bare.folder / "text.db").write_text("no database " * 100)
-    done = bare.run("import", *arguments)
-    assert_one_line_error(done, 2)
-    assert said in done.stderr.decode()
-    assert done.stderr.count(b"Traceback") == 0
+    for arguments, said in (
+        ("", "nothing to import is named"),
+        ("--from nonsense", "expected claude, agents"),
+        ("--from claude", "has no notes of Claude Code's own"),
+        ("--from cursor", "in no repository"),
+        ("--from mcp-memory-service not-there.db", "is not there"),
+        ("--from mcp-memory-service text.db", "is damaged at its beginning, or is no SQLite database"),
+    ):
+        with subtests.test(arguments=arguments):
+            done = bare.run("import", *arguments.split())
+            assert_one_line_error(done, 2)
+            assert said in done.stderr.decode()

@@ -3,15 +3,13 @@
 import json
 import os
 import signal
-import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import Machine, assert_one_line_error, posix, wait_until
+from tests.e2e.machine import SHOP, Machine, assert_one_line_error, posix, wait_until, write_program
 
-SHOP = "git@github.com:acme/shop.git"
 MANY = 20_000  # commits
 LONG_S = 30.0  # for that many; some 2 s on two cores
 SOON_S = 20.0  # for a command on a busy machine; a pipe without a writer is waited for without end
@@ -41,12 +39,6 @@ OLD = RECORD.format(
     context="The first service that wanted to hear of bookings had an HTTP interface already, and there was no broker at all.",
     decision="Every event is sent over HTTP from the request that has caused it, with three attempts one second apart.",
 )
-
-
-def rows(machine: Machine, status: str = "active") -> dict[str, dict[str, object]]:
-    """The memories of a status by their texts."""
-    done = machine.run("list", "--all-projects", "--status", status, "--jsonl", "-n", "2000")
-    return {row["content"]: row for row in map(json.loads, done.stdout.splitlines())}
 
 
 def git(folder: Path, *arguments: str, at: str = "2026-05-01T10:00:00+00:00", **more: str) -> str:
@@ -82,19 +74,19 @@ def test_records_come_with_their_status(bare: Machine, shop: Path) -> None:
     (folder / "README.md").write_text("# Our records\n\nThey are numbered.\n")
     assert bare.run("import", "--from", "list", cwd=shop).stdout.decode().splitlines()[0].split() == ["adr", "docs/ADR"]
     seen = bare.run("import", "--from", "adr", "--dry-run", cwd=shop)
-    assert (seen.code, rows(bare)) == (0, {})
+    assert (seen.code, bare.stored()) == (0, {})
     assert b"decisions\n" in seen.stdout
     assert b"superseded\n" in seen.stdout
     done = bare.run("import", "--from", "adr", cwd=shop)
     assert done.code == 0
     for reason in ("is a template", "is no decision record by its name or its headings"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
-    kept = rows(bare)
+    kept = bare.stored()
     assert {(row["namespace"], row["trust"], row["project"]) for row in kept.values()} == {
         ("decisions", "file", "github.com/acme/shop")
     }
     assert any("table outbox in the transaction" in text for text in kept)
-    assert any("sent over HTTP from the request" in text for text in rows(bare, "superseded"))
+    assert any("sent over HTTP from the request" in text for text in bare.stored("superseded"))
     assert str(next(iter(kept.values()))["source"]).startswith("docs/ADR/0003-outbox.md:")
     assert str(next(iter(kept.values()))["created_at"]).startswith("2026-03-02")
     assert bare.run("import", "--from", "adr", cwd=shop).stdout.startswith(b"added 0, already there")
@@ -110,7 +102,7 @@ def test_changed_records_are_updated_and_gone_ones_archived(bare: Machine, shop:
     bare.run("import", "--from", "adr", cwd=shop)
     record.write_text(OUTBOX.partition("## Context")[0] + "## Decision" + OUTBOX.rpartition("## Decision")[2])
     assert b"archived 1" in bare.run("import", "--from", "adr", cwd=shop).stdout
-    assert not any("nobody noticed" in text for text in rows(bare))
+    assert not any("nobody noticed" in text for text in bare.stored())
 
 
 @posix
@@ -133,8 +125,8 @@ def test_the_folder_of_adr_tools_is_read(bare: Machine, shop: Path) -> None:
     assert b"left out 2, which is a link out of the repository" in done.stderr
     for reason in ("has more than 4,000,000 bytes", "is not UTF-8"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
-    assert rows(bare)
-    assert not any("secret" in text for text in rows(bare))
+    assert bare.stored()
+    assert not any("secret" in text for text in bare.stored())
     (shop / ".adr-dir").write_text("../outside\n")
     again = bare.run("import", "--from", "adr", cwd=shop)
     assert b"added 0" in again.stdout
@@ -176,7 +168,7 @@ def test_commits_and_merges_that_say_why_wait_for_review(bare: Machine, shop: Pa
     assert done.stdout == b"added 3 (github.com/acme/shop: 3)\n"
     assert b"3 of them wait for `subcog review`" in done.stderr
     assert b"left out 1, which is a machine's commit" in done.stderr
-    waiting = rows(bare, "pending")
+    waiting = bare.stored("pending")
     assert set(waiting) == {
         CENTS,
         "Use the event log for invoices\n\n" + MERGED.rpartition("\n\n")[2],
@@ -194,7 +186,7 @@ def test_only_commits_since_a_date_are_read(bare: Machine, shop: Path) -> None:
     commit(shop, CENTS, at="2024-05-01T10:00:00+00:00")
     commit(shop, CENTS.replace("June", "July"), at="2026-05-01T10:00:00+00:00")
     assert bare.run("import", "--from", "git", "--since", "2025-01-01", cwd=shop).stdout.startswith(b"added 1 ")
-    assert list(rows(bare, "pending")) == [CENTS.replace("June", "July")]
+    assert list(bare.stored("pending")) == [CENTS.replace("June", "July")]
     assert_one_line_error(bare.run("import", "--from", "adr", "--since", "2025-01-01", cwd=shop), 2)
 
 
@@ -202,14 +194,10 @@ def test_only_commits_since_a_date_are_read(bare: Machine, shop: Path) -> None:
 def test_nothing_that_a_repository_names_is_run(bare: Machine, shop: Path) -> None:
     commit(shop, CENTS)
     ran = bare.root / "ran"
-    program = bare.root / "program"
-    program.write_text(f'#!/bin/sh\necho "$0 $*" >> {ran}\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    program = write_program(bare.root / "program", f'echo "$0 $*" >> {ran}')
     hooks = shop / ".git" / "hooks"
-    hooks.mkdir(exist_ok=True)
     for hook in ("post-index-change", "reference-transaction", "fsmonitor-watchman"):
-        (hooks / hook).write_text(program.read_text())
-        (hooks / hook).chmod(0o755)
+        write_program(hooks / hook, f'echo "$0 $*" >> {ran}')
     (shop / ".gitattributes").write_text("* diff=evil filter=evil\n")
     for name in (
         *("core.pager", "pager.log", "core.fsmonitor", "core.sshCommand", "core.gitProxy", "core.editor", "core.askPass"),
@@ -231,9 +219,7 @@ def test_nothing_that_a_repository_names_is_run(bare: Machine, shop: Path) -> No
 def test_a_git_that_lies_in_the_repository_is_not_run(bare: Machine, shop: Path) -> None:
     commit(shop, CENTS)
     ran = bare.root / "ran"
-    program = shop / "git"
-    program.write_text(f"#!/bin/sh\necho ran >> {ran}\n")
-    program.chmod(0o755)
+    write_program(shop / "git", f"echo ran >> {ran}")
     for path in (str(shop), "."):
         bare.environment["PATH"] = f"{path}:{os.environ['PATH']}"
         assert bare.run("import", "--from", "git", cwd=shop).code == 0
@@ -246,14 +232,15 @@ def test_a_missing_commit_is_not_fetched(bare: Machine, shop: Path) -> None:
     commit(shop, "Add a button")
     first = git(shop, "rev-list", "--max-parents=0", "HEAD").strip()
     ran = bare.root / "ran"
-    program = bare.root / "program"
-    program.write_text(f'#!/bin/sh\necho "$0 $*" >> {ran}\n')
-    program.chmod(0o755)
-    git(shop, "config", "core.repositoryFormatVersion", "1")
-    git(shop, "config", "extensions.partialClone", "origin")
-    git(shop, "config", "remote.origin.promisor", "true")
-    git(shop, "config", "protocol.ext.allow", "always")
-    git(shop, "config", "remote.origin.url", f"ext::{program}")
+    program = write_program(bare.root / "program", f'echo "$0 $*" >> {ran}')
+    for name, value in (
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("protocol.ext.allow", "always"),
+        ("remote.origin.url", f"ext::{program}"),
+    ):
+        git(shop, "config", name, value)
     (shop / ".git" / "objects" / first[:2] / first[2:]).unlink()
     done = bare.run("import", "--from", "git", cwd=shop)
     assert_one_line_error(done, 2)
@@ -266,40 +253,43 @@ INCLUDES = ("[include]\n\tpath = ../../pipe\n", '[includeIf "gitdir:/**"] path =
 
 
 @posix
-@pytest.mark.parametrize("name", PIPES)
-def test_no_git_is_started_on_a_pipe(bare: Machine, shop: Path, name: str) -> None:
+def test_no_git_is_started_on_a_pipe(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
     commit(shop, CENTS)
-    pipe = shop / ".git" / name
-    pipe.unlink(missing_ok=True)
-    os.mkfifo(pipe)
-    for source in ("list", "git"):
-        done = bare.run("import", "--from", source, cwd=shop)
-        assert done.seconds < SOON_S
-    assert_one_line_error(done, 2)
-    assert f"{pipe} is a named pipe or a device, and git would wait for it; remove it" in done.stderr.decode()
+    for name in PIPES:
+        with subtests.test(name=name):
+            pipe, aside = shop / ".git" / name, bare.root / "aside"
+            is_file = pipe.exists()
+            if is_file:
+                pipe.rename(aside)
+            os.mkfifo(pipe)
+            for source in ("list", "git"):
+                done = bare.run("import", "--from", source, cwd=shop)
+                assert done.seconds < SOON_S
+            assert_one_line_error(done, 2)
+            assert f"{pipe} is a named pipe or a device, and git would wait for it; remove it" in done.stderr.decode()
+            pipe.unlink()
+            if is_file:
+                aside.rename(pipe)
 
 
 @posix
-@pytest.mark.parametrize("section", INCLUDES)
-def test_no_git_is_started_on_an_included_pipe(bare: Machine, shop: Path, section: str) -> None:
+def test_no_git_is_started_on_an_included_pipe(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
     commit(shop, CENTS)
-    outside = bare.root / "pipe"
-    os.mkfifo(outside)
-    with (shop / ".git" / "config").open("a") as file:
-        file.write(section.format(outside=outside))
+    os.mkfifo(bare.root / "pipe")
     (shop / ".git" / "more").write_text("[core]\n[include] ; more\n\tPath = ../../pipe # of it\n")
-    done = bare.run("import", "--from", "git", cwd=shop)
-    assert done.seconds < SOON_S
-    assert_one_line_error(done, 2)
-    assert b"pipe is a named pipe or a device" in done.stderr
+    config = (shop / ".git" / "config").read_text()
+    for section in INCLUDES:
+        with subtests.test(section=section):
+            (shop / ".git" / "config").write_text(config + section.format(outside=bare.root / "pipe"))
+            done = bare.run("import", "--from", "git", cwd=shop)
+            assert done.seconds < SOON_S
+            assert_one_line_error(done, 2)
+            assert b"pipe is a named pipe or a device" in done.stderr
 
 
 @posix
 def test_the_list_of_sources_starts_no_git(bare: Machine, shop: Path) -> None:
-    program = bare.root / "bin" / "git"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho ran >> {bare.root}/ran\n")
-    program.chmod(0o755)
+    program = write_program(bare.root / "bin" / "git", f"echo ran >> {bare.root}/ran")
     bare.environment["PATH"] = f"{program.parent}:{os.environ['PATH']}"
     listed = bare.run("import", "--from", "list", cwd=shop).stdout
     commit(shop, CENTS)
@@ -313,10 +303,8 @@ def test_the_list_of_sources_starts_no_git(bare: Machine, shop: Path) -> None:
 
 @posix
 def test_git_ends_when_the_import_is_killed(bare: Machine, shop: Path) -> None:
-    program = bare.root / "bin" / "git"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho $$ > {bare.root}/began\nmv {bare.root}/began {bare.root}/process\nexec sleep 600\n")
-    program.chmod(0o755)
+    script = f"echo $$ > {bare.root}/began\nmv {bare.root}/began {bare.root}/process\nexec sleep 600"
+    program = write_program(bare.root / "bin" / "git", script)
     environment = {**bare.environment, "PATH": f"{program.parent}:{os.environ['PATH']}"}
     started = subprocess.Popen([bare.command, "import", "--from", "git"], cwd=shop, env=environment)
     process = 0
@@ -358,7 +346,7 @@ def test_other_encodings_secrets_and_long_messages_do_no_harm(bare: Machine, sho
     git(shop, "commit", "-q", "--allow-empty", "-F", str(message))
     done = bare.run("import", "--from", "git", cwd=shop)
     assert done.stdout.startswith(b"added 3 ")
-    waiting = rows(bare, "pending")
+    waiting = bare.stored("pending")
     assert any(text.startswith("Grüße in Tönen\n\nSie sind lauter") for text in waiting)
     assert "IOSFODNN7EXAMPLQ" not in json.dumps(waiting)
     assert max(map(len, waiting)) <= 700
@@ -376,14 +364,12 @@ def test_a_long_history_gives_only_its_newest_reasons(bare: Machine, shop: Path)
     assert done.seconds < LONG_S
     assert done.stdout.startswith(b"added 300 ")
     assert f"left out {MANY - 300}, which is older than the 300 newest with a reason" in done.stderr.decode()
-    assert any(f"Shelf {MANY - 1} " in text for text in rows(bare, "pending"))
+    assert any(f"Shelf {MANY - 1} " in text for text in bare.stored("pending"))
 
 
-@pytest.mark.parametrize(("name", "said"), [("adr", "has no folder of decision records"), ("git", "git log failed")])
-def test_what_is_not_there_is_one_line(bare: Machine, shop: Path, name: str, said: str) -> None:
-    done = bare.run("import", "--from", name, cwd=shop)
-    assert_one_line_error(done, 2)
-    assert said in done.stderr.decode()
-    outside = bare.run("import", "--from", name)
-    assert_one_line_error(outside, 2)
-    assert b"in no repository" in outside.stderr
+def test_what_is_not_there_is_one_line(bare: Machine, shop: Path) -> None:
+    for name, said in (("adr", "has no folder of decision records"), ("git", "git log failed")):
+        for folder, told in ((shop, said), (None, "in no repository")):
+            done = bare.run("import", "--from", name, cwd=folder)
+            assert_one_line_error(done, 2)
+            assert told in done.stderr.decode()

@@ -4,30 +4,17 @@ import json
 import re
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import DATA, Machine, assert_one_line_error, posix
+from tests.e2e.machine import DATA, OWNER, SHOP, Machine, assert_one_line_error, posix
 
 RIVALS = DATA / "rivals"
-SHOP = "git@github.com:acme/shop.git"
-PROJECT = "github.com/acme/shop"
 MANY = 10_000
 LONG_S = 20.0  # for that many memories
 RULE = "Run the tests of the basket before every commit that touches the till."
-
-
-@pytest.fixture
-def shop(bare: Machine) -> Path:
-    """A repository."""
-    return bare.repository("shop", SHOP)
-
-
-def rows(machine: Machine, status: str = "active") -> dict[str, dict[str, object]]:
-    """The memories of a status by their texts."""
-    done = machine.run("list", "--all-projects", "--status", status, "--jsonl", "-n", "20000")
-    return {row["content"]: row for row in map(json.loads, done.stdout.splitlines())}
 
 
 def loaded(dump: str, path: Path) -> Path:
@@ -46,16 +33,16 @@ def assert_taken_once(machine: Machine, arguments: list[str], cwd: Path | None =
         line.split()[0] for line in machine.run("import", "--from", "list", cwd=cwd).stdout.decode().splitlines()
     }
     seen = machine.run("import", "--from", *arguments, "--dry-run", cwd=cwd)
-    assert (seen.code, rows(machine), rows(machine, "pending")) == (0, {}, {})
+    assert (seen.code, machine.stored(), machine.stored("pending")) == (0, {}, {})
     assert re.search(rb"^from /\S", seen.stderr, re.MULTILINE), seen.stderr
     done = machine.run("import", "--from", *arguments, cwd=cwd)
     assert done.code == 0, done.stderr
     assert seen.stdout.splitlines()[-1] == done.stdout.strip().replace(b"added", b"would add")
-    first = rows(machine), rows(machine, "pending")
+    first = machine.stored(), machine.stored("pending")
     assert machine.run("import", "--from", *arguments, cwd=cwd).stdout == (
         f"added 0, already there {len(first[0]) + len(first[1])}\n".encode()
     )
-    assert (rows(machine), rows(machine, "pending")) == first
+    assert (machine.stored(), machine.stored("pending")) == first
     exported = [json.loads(line) for line in machine.run("export", "-").stdout.splitlines()]
     assert all(re.match(f"{arguments[0]}[:@]", str(row["source"])) for row in exported)
     return done.stderr.decode()
@@ -71,7 +58,7 @@ def test_mcp_memory_services_harvest_waits_for_review(bare: Machine) -> None:
     said = assert_taken_once(bare, ["mcp-memory-service"])
     assert "left out 1, which is deleted there" in said
     assert "left out 1, which is superseded there" in said
-    kept = rows(bare)
+    kept = bare.stored()
     assert {text: (row["namespace"], row.get("tags", []), row["trust"]) for text, row in kept.items()} == {
         "We chose Postgres over MySQL because the reports need JSONB indexes.": ("decisions", ["database", "shop"], "import"),
         "Prices are stored in cents, never as floating point numbers.": ("learnings", ["money", "shop"], "import"),
@@ -84,10 +71,13 @@ def test_mcp_memory_services_harvest_waits_for_review(bare: Machine) -> None:
         "An empty cart answers 204, not 404: the app takes 404 for a failure.": ("learnings", ["api-cart", "http"], "import"),
         "Deploys run every Tuesday at nine, so that nobody repairs them at a weekend.": ("decisions", ["deploy"], "import"),
     }
-    waiting = rows(bare, "pending")
+    assert {str(row["created_at"])[:10] for text, row in kept.items() if "JSONB" in text} == {"2026-11-24"}
+    waiting = bare.stored("pending")
     assert {row["trust"] for row in waiting.values()} == {"tool"}
     assert {text[:21] for text in waiting} == {"We decided to use Red", "The root cause was a "}
     assert path.read_bytes() == before
+    assert bare.run("review", "--reject", str(next(iter(waiting.values()))["id"])).code == 0
+    assert bare.run("import", "--from", "mcp-memory-service").stdout == b"added 0, already there 8\n"
 
 
 def test_claude_mems_observations_wait_for_review(bare: Machine, shop: Path) -> None:
@@ -96,11 +86,11 @@ def test_claude_mems_observations_wait_for_review(bare: Machine, shop: Path) -> 
     assert "left out 1, which is about tiles: import it there" in said
     assert "left out 1, which is marked sensitive there" in said
     assert "claude-mem tells projects apart by the folder's name alone: notes about another shop come, too" in said
-    assert {text: row["trust"] for text, row in rows(bare).items()} == {
+    assert {text: row["trust"] for text, row in bare.stored().items()} == {
         "Prices are shown with the tax of the country that the parcel goes to, not of the shop.": "import",
         "Deploys\nNever deploy on a Friday.": "import",
     }
-    assert {text: (row["namespace"], row["trust"]) for text, row in rows(bare, "pending").items()} == {
+    assert {text: (row["namespace"], row["trust"]) for text, row in bare.stored("pending").items()} == {
         "Basket kept in Redis\nThe basket was moved to Redis, because Memcached forgot it at each restart.\n"
         "Its entries live for thirty days": ("decisions", "tool"),
         "Rounding in the report\nSums of floats drifted by a cent in June; the report now adds integers.": (
@@ -120,7 +110,7 @@ def test_claude_mem_is_found_where_its_settings_say(bare: Machine, shop: Path) -
         database.execute("UPDATE observations SET project = 'shop/feature' WHERE project = 'tiles'")
     database.close()
     assert "is about" not in assert_taken_once(bare, ["claude-mem"], shop)
-    assert "Tiles are drawn twice\nEach tile is drawn twice after a resize." in rows(bare, "pending")
+    assert "Tiles are drawn twice\nEach tile is drawn twice after a resize." in bare.stored("pending")
     settings.write_text('{"CLAUDE_MEM_DATA_DIR": ')
     assert_one_line_error(bare.run("import", "--from", "claude-mem", cwd=shop), 2)
 
@@ -135,7 +125,7 @@ def test_a_running_programs_log_is_read_too(bare: Machine) -> None:
     assert path.with_name("store.db-wal").stat().st_size > 0
     assert bare.run("import", "--from", "mcp-memory-service", str(path)).code == 0
     writer.close()
-    assert list(rows(bare)) == [RULE]
+    assert list(bare.stored()) == [RULE]
 
 
 def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:
@@ -146,7 +136,7 @@ def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:
     assert "left out 3, which is a piece of a file or of a talk" in said
     assert "left out 1, which is an entry of an agent's diary" in said
     assert "left out 1, which holds no longer there" in said
-    kept = rows(bare)
+    kept = bare.stored()
     assert {row["trust"] for row in kept.values()} == {"agent"}
     facts = [text for text, row in kept.items() if str(row["source"]).startswith("mempalace:triples/")]
     assert sorted(facts) == [
@@ -160,7 +150,7 @@ def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:
     pieces = [text.partition("\n\n")[2] for text in kept if "three tables" in text]  # each is a section below a heading
     assert sorted(" ".join(pieces).split()) == sorted(long.split())
     assert not any("stork" in text for text in kept)
-    assert [(row["trust"], row["namespace"]) for row in rows(bare, "pending").values()] == [("tool", "decisions")]
+    assert [(row["trust"], row["namespace"]) for row in bare.stored("pending").values()] == [("tool", "decisions")]
 
 
 @pytest.mark.parametrize("is_in_repository", [False, True])
@@ -173,12 +163,12 @@ def test_basic_memory_gives_notes_that_hold(bare: Machine, *, is_in_repository: 
     said = assert_taken_once(bare, ["basic-memory"])
     assert "left out 1, which is replaced or rejected by its own words" in said
     assert "left out 1, which is empty" in said
-    waiting = {text.partition("\n")[0]: row for text, row in rows(bare, "pending").items()}
+    waiting = {text.partition("\n")[0]: row for text, row in bare.stored("pending").items()}
     if is_in_repository:
-        assert (rows(bare), len(waiting)) == ({}, 4)
-        assert {(row["project"], row["trust"]) for row in waiting.values()} == {(PROJECT, "file")}
+        assert (bare.stored(), len(waiting)) == ({}, 4)
+        assert {(row["project"], row["trust"]) for row in waiting.values()} == {(OWNER, "file")}
         return
-    kept = {text.partition("\n")[0]: row for text, row in rows(bare).items()}
+    kept = {text.partition("\n")[0]: row for text, row in bare.stored().items()}
     assert {title: (row["namespace"], row.get("project"), row["trust"]) for title, row in kept.items()} == {
         "# Prices in cents": ("decisions", None, "agent"),
         "# Anrede": ("learnings", None, "agent"),
@@ -194,9 +184,9 @@ def test_all_that_memsearch_summarised_waits(bare: Machine, shop: Path) -> None:
     shutil.copytree(RIVALS / "memsearch", shop / ".memsearch")
     said = assert_taken_once(bare, ["memsearch"], shop)
     assert "left out 1, which is a summary that failed" in said
-    assert rows(bare) == {}
-    waiting = rows(bare, "pending")
-    assert {(row["trust"], row["project"]) for row in waiting.values()} == {("file", PROJECT)}
+    assert bare.stored() == {}
+    waiting = bare.stored("pending")
+    assert {(row["trust"], row["project"]) for row in waiting.values()} == {("file", OWNER)}
     turn = next(text for text in waiting if text.startswith("- User asked why the basket"))
     assert str(waiting[turn]["created_at"]).startswith("2026-05-04T10:02")
     assert "<!--" not in turn
@@ -236,7 +226,7 @@ def test_ten_thousand_memories_come_in_seconds(bare: Machine) -> None:
 
 
 def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path) -> None:
-    called = f"{shop.parent.name}--shop"
+    called, later = f"{shop.parent.name}--shop", 1781000000001
     path = bare.root / "user" / ".claude-mem-lite" / "claude-mem-lite.db"
     path.parent.mkdir()
     with sqlite3.connect(path) as database:
@@ -248,69 +238,13 @@ def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path)
         database.executemany(
             "INSERT INTO observations VALUES (?, ?, ?, ?, ?, ?, ?, '[]', 1781000000000, ?, ?, ?, ?, ?, ?)",
             [
-                (
-                    1,
-                    "s1",
-                    called,
-                    "bi gr am",
-                    "bugfix",
-                    "Cart",
-                    "It broke.",
-                    None,
-                    "Empty carts answer 204.",
-                    None,
-                    None,
-                    None,
-                    None,
-                ),
-                (
-                    2,
-                    f"manual-{called}",
-                    called,
-                    "Deploy. de ep",
-                    "decision",
-                    "Deploy",
-                    RULE,
-                    None,
-                    None,
-                    None,
-                    None,
-                    None,
-                    None,
-                ),
-                (3, "s1", called, "x", "change", "Edited", "A file.", None, None, None, None, None, None),
-                (4, "s1", called, "x", "decision", "Old", "Old.", None, "An older lesson.", 1781000000001, 2, None, None),
-                (
-                    5,
-                    "s1",
-                    called,
-                    "x",
-                    "decision",
-                    "Hidden",
-                    "Hidden.",
-                    None,
-                    "A hidden lesson.",
-                    None,
-                    None,
-                    None,
-                    1781000000001,
-                ),
-                (6, "s1", "else--tiles", "x", "bugfix", "Tiles", "", None, "Tiles are drawn twice.", None, None, None, None),
-                (
-                    7,
-                    "s1",
-                    called,
-                    "x",
-                    "bugfix",
-                    "Weight",
-                    "",
-                    None,
-                    "The person gave this weight.",
-                    None,
-                    None,
-                    1781000000001,
-                    None,
-                ),
+                (1, "s1", called, "bi gr am", "bugfix", "Cart", "It broke.", None, "Empty carts answer 204.", *[None] * 4),
+                (2, f"manual-{called}", called, "Deploy. de ep", "decision", "Deploy", RULE, *[None] * 6),
+                (3, "s1", called, "x", "change", "Edited", "A file.", *[None] * 6),
+                (4, "s1", called, "x", "decision", "Old", "Old.", None, "An older lesson.", later, 2, None, None),
+                (5, "s1", called, "x", "decision", "Hidden", "Hidden.", None, "A hidden lesson.", None, None, None, later),
+                (6, "s1", "else--tiles", "x", "bugfix", "Tiles", "", None, "Tiles are drawn twice.", *[None] * 4),
+                (7, "s1", called, "x", "bugfix", "Weight", "", None, "The person gave this weight.", None, None, later, None),
             ],
         )
     database.close()
@@ -318,8 +252,11 @@ def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path)
     assert "left out 2, which is replaced or hidden there" in said
     assert "left out 1, which has no lesson" in said
     assert "left out 1, which is about else--tiles: import it there" in said
-    assert {text: row["trust"] for text, row in rows(bare).items()} == {RULE: "agent", "The person gave this weight.": "import"}
-    assert {text: row["trust"] for text, row in rows(bare, "pending").items()} == {"Empty carts answer 204.": "tool"}
+    assert {text: row["trust"] for text, row in bare.stored().items()} == {
+        RULE: "agent",
+        "The person gave this weight.": "import",
+    }
+    assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Empty carts answer 204.": "tool"}
 
 
 @pytest.mark.parametrize("is_older", [True, False])
@@ -337,11 +274,11 @@ def test_the_other_subcog_gives_its_memories_with_their_project(bare: Machine, *
         database.execute("CREATE VIRTUAL TABLE memories_fts USING fts5(id, content, tags)")
         for number, (namespace, domain, project, status, tags, source, gone) in enumerate(
             [
-                ("decisions", "project", PROJECT, "active", "money,bank", "cli", None),
+                ("decisions", "project", OWNER, "active", "money,bank", "cli", None),
                 ("patterns", "user", None, "active", "", "mcp", None),
-                ("learnings", "project", PROJECT, "active", "auto-capture", "hook", None),
-                ("learnings", "project", PROJECT, "superseded", "", "", None),
-                ("learnings", "project", PROJECT, "active", "", "", 1781000001),
+                ("learnings", "project", OWNER, "active", "auto-capture", "hook", None),
+                ("learnings", "project", OWNER, "superseded", "", "", None),
+                ("learnings", "project", OWNER, "active", "", "", 1781000001),
                 ("learnings", "project", None, "active", "", "", None),
                 ("help", "user", None, "active", "", "", None),
             ]
@@ -355,14 +292,14 @@ def test_the_other_subcog_gives_its_memories_with_their_project(bare: Machine, *
     said = assert_taken_once(bare, ["subcog"])
     for reason in ("is superseded there", "is tombstoned there", "is about a project that it does not name", "is a help text"):
         assert f"left out 1, which {reason}" in said
-    kept = rows(bare)
+    kept = bare.stored()
     assert {text: (row["namespace"], row.get("project"), row["trust"]) for text, row in kept.items()} == {
-        "Memory 0 is about the till.": ("decisions", PROJECT, "import"),
+        "Memory 0 is about the till.": ("decisions", OWNER, "import"),
         "Memory 1 is about the till.": ("patterns", None, "import"),
     }
     assert kept["Memory 0 is about the till."]["tags"] == ["money", "bank"]
     assert str(kept["Memory 0 is about the till."]["created_at"]).startswith("2026-06-09")
-    assert {text: row["trust"] for text, row in rows(bare, "pending").items()} == {"Memory 2 is about the till.": "tool"}
+    assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Memory 2 is about the till.": "tool"}
 
 
 def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, shop: Path) -> None:
@@ -379,17 +316,17 @@ def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, sho
     (handbook.parent / "raw_memories.md").write_text("# Raw\n\nNot to be taken.\n")
     said = assert_taken_once(bare, ["codex"])
     assert "left out 3, which is of a folder that is not here (/not/here)" in said
-    assert {text: (row["namespace"], row["project"], row["trust"]) for text, row in rows(bare).items()} == {
+    assert {text: (row["namespace"], row["project"], row["trust"]) for text, row in bare.stored().items()} == {
         'the shop\'s till: when a till is changed, the user asked: "run its tests" -> run them first': (
             "patterns",
-            PROJECT,
+            OWNER,
             "agent",
         ),
-        "the shop's till: Prices are integers of cents.": ("learnings", PROJECT, "agent"),
-        "the shop's till: The drawer opens twice -> the lock was missing": ("learnings", PROJECT, "agent"),
+        "the shop's till: Prices are integers of cents.": ("learnings", OWNER, "agent"),
+        "the shop's till: The drawer opens twice -> the lock was missing": ("learnings", OWNER, "agent"),
     }
     handbook.write_text(text.format(folder=shop).replace("integers\n  of cents", "whole cents"))
-    assert bare.run("import", "--from", "codex").stdout == f"added 1 ({PROJECT}: 1), archived 1, already there 2\n".encode()
+    assert bare.run("import", "--from", "codex").stdout == f"added 1 ({OWNER}: 1), archived 1, already there 2\n".encode()
 
 
 def test_a_handbook_or_a_day_of_another_layout_is_no_fault(bare: Machine, shop: Path) -> None:
@@ -430,15 +367,15 @@ def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, sh
     said = assert_taken_once(bare, ["cass"])
     assert "left out 2, which is retired or replaced there" in said
     assert "left out 1, which is about a folder that is not here (/not/here)" in said
-    kept = rows(bare)
+    kept = bare.stored()
     assert {text: (row["trust"], row.get("project")) for text, row in kept.items()} == {
         "Rule 1 is about the till.": ("agent", None),
         "Rule 3 is about the till.": ("import", None),
-        "Rule 6 is about the till.": ("agent", PROJECT),
+        "Rule 6 is about the till.": ("agent", OWNER),
     }
     assert kept["Rule 1 is about the till."]["tags"] == ["testing", "till"]
     assert str(kept["Rule 1 is about the till."]["created_at"]).startswith("2026-05-04")
-    assert {text: row["trust"] for text, row in rows(bare, "pending").items()} == {"Rule 2 is about the till.": "tool"}
+    assert {text: row["trust"] for text, row in bare.stored("pending").items()} == {"Rule 2 is about the till.": "tool"}
 
 
 def as_yaml(bullet: dict[str, object]) -> list[tuple[bool, str]]:
@@ -454,24 +391,18 @@ def as_yaml(bullet: dict[str, object]) -> list[tuple[bool, str]]:
 
 # ---- what can not be read -------------------------------------------------------------------------------------------------
 
-DATABASES = ("claude-mem", "claude-mem-lite", "mcp-memory-service", "mempalace", "subcog")
 
-
-@pytest.mark.parametrize("name", DATABASES)
+@pytest.mark.parametrize("name", ["claude-mem", "claude-mem-lite", "mcp-memory-service", "mempalace", "subcog"])
 def test_an_unusable_database_is_one_line(bare: Machine, shop: Path, name: str) -> None:
     (bare.root / "text.db").write_text("no database " * 100)
-    other = bare.root / "other.db"
-    with sqlite3.connect(other) as database:
+    with closing(sqlite3.connect(bare.root / "other.db")) as database:
         database.execute("CREATE TABLE cats (name TEXT)")
-    database.close()
     cut = loaded("mcp-memory-service/sqlite_vec.sql", bare.root / "cut.db")
     cut.write_bytes(cut.read_bytes()[:5_000])
     (bare.root / "cut.db-wal").unlink(missing_ok=True)
-    for path in (bare.root / "text.db", other, cut, bare.root / "not-there.db"):
-        done = bare.run("import", "--from", name, str(path), cwd=shop)
-        assert_one_line_error(done, 2)
-        assert b"Traceback" not in done.stderr
-    assert rows(bare) == rows(bare, "pending") == {}
+    for file in ("text.db", "other.db", "cut.db", "not-there.db"):
+        assert_one_line_error(bare.run("import", "--from", name, str(bare.root / file), cwd=shop), 2)
+    assert bare.stored() == bare.stored("pending") == {}
 
 
 def test_a_locked_database_is_one_line_and_nothing_is_half_done(bare: Machine) -> None:
@@ -486,27 +417,25 @@ def test_a_locked_database_is_one_line_and_nothing_is_half_done(bare: Machine) -
     writer.close()
     assert_one_line_error(done, 2)
     assert b"end the program that uses it" in done.stderr
-    assert rows(bare) == {}
+    assert bare.stored() == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_a_playbook_that_is_none_is_one_line(bare: Machine, subtests: pytest.Subtests) -> None:
+    path = bare.root / "playbook.yaml"
+    for text, said in (
         (b"bullets: [unclosed", "is no YAML"),
         (b"- a\n- b\n", "is no playbook of cass-memory"),
         (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "nothing is found there"),
         ("bullets:\n  - content: Grüße\n".encode("latin-1"), "is no YAML"),
         (b"[" * 50_000, "is nested more than 50 deep"),
         (b'{"bullets": [', "is no YAML"),
-    ],
-)
-def test_a_playbook_that_is_none_is_one_line(bare: Machine, text: bytes, said: str) -> None:
-    path = bare.root / "playbook.yaml"
-    path.write_bytes(text)
-    done = bare.run("import", "--from", "cass", str(path))
-    assert_one_line_error(done, 2)
-    assert said in done.stderr.decode()
-    assert not list(bare.root.rglob("ran"))
+    ):
+        with subtests.test(text=text[:20]):
+            path.write_bytes(text)
+            done = bare.run("import", "--from", "cass", str(path))
+            assert_one_line_error(done, 2)
+            assert said in done.stderr.decode()
+            assert not list(bare.root.rglob("ran"))
 
 
 @posix
@@ -525,29 +454,24 @@ def test_huge_files_and_links_are_left_out_with_a_reason(bare: Machine, shop: Pa
     for reason in ("is a link out of its folder", "has more than 4,000,000 bytes", "is not UTF-8"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
     assert b"removed 1 AWS access key" in done.stderr
-    assert "password" not in json.dumps(rows(bare, "pending"))
-    assert len(rows(bare, "pending")) == 1
+    assert "password" not in json.dumps(bare.stored("pending"))
+    assert len(bare.stored("pending")) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_what_is_not_there_is_one_line(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
+    for name, said in (
         ("codex", "is not there"),
         ("basic-memory", "has no notes of basic-memory"),
         ("memsearch", "has no day files of memsearch"),
         ("mempalace", "has no chroma.sqlite3"),
         ("cass", "there is no playbook.yaml"),
         ("subcog", "is not there"),
-    ],
-)
-def test_what_is_not_there_is_one_line(bare: Machine, shop: Path, name: str, said: str) -> None:
-    done = bare.run("import", "--from", name, cwd=shop)
-    assert_one_line_error(done, 2)
-    assert said in done.stderr.decode()
-
-
-def test_half_a_configuration_of_basic_memory_is_one_line(bare: Machine) -> None:
+    ):
+        with subtests.test(name=name):
+            done = bare.run("import", "--from", name, cwd=shop)
+            assert_one_line_error(done, 2)
+            assert said in done.stderr.decode()
     configured = bare.root / "user" / ".basic-memory" / "config.json"
     configured.parent.mkdir()
-    configured.write_text('{"projects": {"shop":')
+    configured.write_text('{"projects": {"shop":')  # half a configuration
     assert_one_line_error(bare.run("import", "--from", "basic-memory"), 2)

@@ -2,12 +2,11 @@
 
 import json
 import os
-import subprocess
 import time
 from pathlib import Path
 
 from tests import transcripts
-from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
+from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix, wait_until
 from tests.e2e.screen import OnTerminal
 from tests.llm_server import LlmServer, never, says_text
 
@@ -22,7 +21,7 @@ def session(machine: Machine, name: str, *typed: str, folder: Path | None = None
 
 
 def waiting(machine: Machine) -> list[str]:
-    return [json.loads(line)["content"] for line in machine.run("review", "--jsonl").stdout.splitlines()]
+    return [row["content"] for row in machine.rows("review", "--jsonl")]
 
 
 def test_a_typed_sentence_becomes_a_memory_for_the_agent(bare: Machine) -> None:
@@ -30,7 +29,7 @@ def test_a_typed_sentence_becomes_a_memory_for_the_agent(bare: Machine) -> None:
     session(bare, "one", "hello", RULE, folder=at)
     done = bare.run("learn", "--jsonl")
     assert done.code == 0, done.stderr
-    (row,) = [json.loads(line) for line in done.stdout.splitlines()]
+    row = json.loads(done.stdout)
     assert (row["memory"], row["session"], row["role"]) == (RULE, "one", "user")
     question = "Do we use npm or pnpm to install packages here?"
     assert bare.answer(bare.asking(question, cwd=at)) == ""
@@ -57,26 +56,17 @@ def test_a_session_start_leaves_learning_to_a_job(bare: Machine) -> None:
     assert waiting(bare) == []
     bare.run("config", "set", "capture.sessions", "on")
     bare.hook(bare.beginning("startup"))
-    deadline = time.monotonic() + LONG_S
-    while waiting(bare) != [RULE]:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: waiting(bare) == [RULE], LONG_S)
 
 
 @posix
 def test_a_call_counts_even_if_the_process_is_killed(bare: Machine) -> None:
     session(bare, "one", "the staging box gets wiped over night so put nothing there you want to see again")
     with LlmServer(never()) as server:
-        for key, value in (("llm.at_rest", "openai"), ("llm.base_url", server.url_v1), ("llm.model", "small")):
-            bare.run("config", "set", key, value)
-        bare.run("config", "set", "llm.calls_a_day", "2")
-        asking = subprocess.Popen([bare.command, "learn", "--llm"], cwd=bare.folder, env=bare.environment)
-        deadline = time.monotonic() + LONG_S
-        while not server.requests:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        asking.kill()
-        asking.wait()
+        bare.configure(llm__at_rest="openai", llm__base_url=server.url_v1, llm__model="small", llm__calls_a_day="2")
+        with bare.begin("learn", "--llm") as asking:
+            wait_until(lambda: bool(server.requests), LONG_S)
+            asking.kill()
         assert b"1 of 2 calls today" in bare.run("doctor").stdout
         server.play(says_text('{"memories": []}'))
         assert b"asked about 1 session; the model proposed 0" in bare.run("learn", "--llm").stderr

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
-from tests.e2e.machine import ANSWER, ATTEMPTS, OTHER_REMOTE, QUESTION, QUIET_S, Done, Machine, assert_silent, posix
+from tests.e2e.machine import (
+    ANSWER,
+    ATTEMPTS,
+    OTHER_REMOTE,
+    QUESTION,
+    QUIET_S,
+    Done,
+    Machine,
+    assert_silent,
+    posix,
+    write_program,
+)
 
 RELATED = "explain where the session token lives"
 HINT = 'maybe="one line of a note that may be related; `{} ID` prints it"'
@@ -70,12 +81,9 @@ def test_a_note_that_was_pointed_at_can_be_told_later(pointing: Machine) -> None
     assert ANSWER not in lines_in(told)
 
 
-@pytest.mark.parametrize("prompt", WITHOUT_NEED)
-def test_a_prompt_that_asks_for_nothing_gets_no_line(pointing: Machine, prompt: str) -> None:
-    assert_silent(pointing.prompt(prompt))
-
-
-def test_a_paused_hook_gives_no_line(pointing: Machine) -> None:
+def test_a_prompt_that_asks_for_nothing_or_a_pause_gets_no_line(pointing: Machine) -> None:
+    for prompt in WITHOUT_NEED:
+        assert_silent(pointing.prompt(prompt))
     pointing.run("pause", "1h")
     assert_silent(pointing.prompt(RELATED))
 
@@ -173,37 +181,20 @@ def test_any_other_command_gets_no_permission(pointing: Machine) -> None:
 
 
 @posix
-def test_another_session_has_no_permission(pointing: Machine) -> None:
+def test_only_our_program_in_this_session_gets_permission(pointing: Machine, tmp_path: Path) -> None:
+    command, path = f"subcog show {ANSWER}", pointing.environment["PATH"]
+    planted = write_program(pointing.folder / "bin" / "subcog", "rm x")
     pointing.answer(pointing.asking(RELATED, SESSION))
-    assert not is_allowed(pointing, f"subcog show {ANSWER}", session="another")
-
-
-@posix
-@pytest.mark.parametrize("first", ["{planted}", ".", "", "bin"])
-def test_another_program_first_on_the_path_gets_no_permission(pointing: Machine, tmp_path: Path, first: str) -> None:
-    planted = pointing.folder / "bin"
-    planted.mkdir()
-    (planted / "subcog").write_text("#!/bin/sh\nrm x\n")
-    (planted / "subcog").chmod(0o755)
-    pointing.answer(pointing.asking(RELATED, SESSION))
-    pointing.environment["PATH"] = os.pathsep.join((first.format(planted=planted), pointing.environment["PATH"]))
-    assert not is_allowed(pointing, f"subcog show {ANSWER}")
-
-
-@posix
-def test_a_link_to_our_own_program_is_ours(pointing: Machine, tmp_path: Path) -> None:
+    assert not is_allowed(pointing, command, session="another")
+    for first in (str(planted.parent), ".", "", "bin"):
+        pointing.environment["PATH"] = os.pathsep.join((first, path))
+        assert not is_allowed(pointing, command), first
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "subcog").symlink_to(pointing.command)
-    pointing.environment["PATH"] = os.pathsep.join((str(tmp_path / "bin"), pointing.environment["PATH"]))
-    pointing.answer(pointing.asking(RELATED, SESSION))
-    assert is_allowed(pointing, f"subcog show {ANSWER}")
-
-
-@posix
-def test_a_variable_for_the_interpreter_voids_the_permission(pointing: Machine) -> None:
-    pointing.answer(pointing.asking(RELATED, SESSION))
+    (tmp_path / "bin" / "subcog").symlink_to(pointing.command)  # a link to our own program
+    pointing.environment["PATH"] = os.pathsep.join((str(tmp_path / "bin"), path))
+    assert is_allowed(pointing, command)
     pointing.environment["PYTHONPATH"] = str(pointing.folder)
-    assert not is_allowed(pointing, f"subcog show {ANSWER}")
+    assert not is_allowed(pointing, command)
 
 
 @posix
@@ -220,9 +211,7 @@ def test_off_the_path_the_block_names_subcog_in_full(pointing: Machine) -> None:
 def test_an_agent_is_asked_before_another_projects_note_shows(pointing: Machine) -> None:
     folder = pointing.repository("shop", OTHER_REMOTE)
     pointing.run("remember", "The shop sells ropes.", cwd=folder)
-    (id_,) = [
-        json.loads(row)["id"] for row in pointing.run("list", "--jsonl", cwd=folder).stdout.splitlines() if b"ropes" in row
-    ]
+    (id_,) = [row["id"] for text, row in pointing.stored().items() if "ropes" in text]
     assert not is_allowed(pointing, f"subcog show {id_}")
     assert not opened(pointing, id_).stdout.startswith(b"<subcog-memories")
 

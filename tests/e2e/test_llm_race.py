@@ -34,7 +34,6 @@ UNRELATED = "it is still the blue one"  # and these name nothing that there is, 
 
 COMPARISON = ("comparison", 0.9, ["HttpOnly cookie", "localStorage"])
 ALWAYS = "[search_intent]\nllm_skip_confidence = 1.0\n"  # ask however sure the words are
-IN_WORDS = f'{DURATION}{{source="keyword"}}'
 
 
 class Run(NamedTuple):
@@ -162,12 +161,9 @@ def served(machine: Machine, behaviour: Behaviour, settings: str = ALWAYS, **oth
 
 IN_TIME, TOO_LATE = "success", "timeout"
 BY_MACHINE = "either"  # what is left of 200 ms when interpreter and modules are there: 110 ms, or 60 where they are slow
+DELAYS_MS = {20: IN_TIME, 100: BY_MACHINE, 190: TOO_LATE, 250: TOO_LATE, 2_000: TOO_LATE}
 SERVERS = [
-    pytest.param(says(*COMPARISON, delay_ms=20), IN_TIME, id="20 ms"),
-    pytest.param(says(*COMPARISON, delay_ms=100), BY_MACHINE, id="100 ms"),
-    pytest.param(says(*COMPARISON, delay_ms=190), TOO_LATE, id="190 ms"),
-    pytest.param(says(*COMPARISON, delay_ms=250), TOO_LATE, id="250 ms"),
-    pytest.param(says(*COMPARISON, delay_ms=2_000), TOO_LATE, id="2,000 ms"),
+    *(pytest.param(says(*COMPARISON, delay_ms=delay), status, id=f"{delay} ms") for delay, status in DELAYS_MS.items()),
     pytest.param(llm_server.never(), TOO_LATE, id="never"),
     pytest.param(llm_server.drips(*COMPARISON), TOO_LATE, id="slow drip"),
     pytest.param(llm_server.resets(), "disconnected", id="RST"),
@@ -249,34 +245,6 @@ def test_what_has_been_counted_is_shown_by_stats(machine: Machine) -> None:
 # ---- what an answer changes -----------------------------------------------------------------------------------------------
 
 
-def test_a_late_yes_injects_what_the_words_did_not_ask_for(machine: Machine) -> None:
-    higher = "[surfacing]\nmin_relevance = 0.5\n"  # twice as much, which no memory has, is what an order needs
-    with served(machine, says("troubleshoot", 0.95, ["session token"], delay_ms=20), settings=higher) as (track, _):
-        assert track.words_alone(ORDER).stdout == b""
-        runs = track.runs(lambda runs: any(run.done.stdout for run in runs), ORDER)
-    assert [ANSWER] in [run.ids for run in runs]
-    assert {run.status for run in runs if run.done.stdout} == {IN_TIME}
-    assert all(b'intent=\\"troubleshoot\\"' in run.done.stdout for run in runs if run.done.stdout)
-
-
-def test_topics_of_an_answer_find_what_the_words_do_not(machine: Machine) -> None:
-    topics = ["session token", "browser", "HttpOnly cookie", "localStorage"]
-    with served(machine, says("howto", 0.95, topics), settings="") as (track, server):
-        runs = track.runs(lambda runs: any(run.done.stdout for run in runs), UNRELATED)
-        assert [ANSWER] in [run.ids for run in runs]
-        server.play(says("howto", 0.95))
-        assert track.seen(IN_TIME, UNRELATED).ids == []
-
-
-@pytest.mark.parametrize("confidence", [0.95, 0.6])
-def test_a_no_silences_a_question(machine: Machine, confidence: float) -> None:
-    with served(machine, says("none", confidence)) as (track, _):
-        assert track.words_alone().stdout
-        run = track.seen(IN_TIME)
-    assert_silent(run.done)
-    assert run.metrics == noted(IN_TIME)
-
-
 @pytest.mark.parametrize("prompt", [QUESTION, RELATED, "Where does allocate_berth retry on SQLSTATE 23P01?", ORDER, UNRELATED])
 @pytest.mark.parametrize("behaviour", [llm_server.resets(), fails(500), llm_server.never()], ids=["RST", "500", "never"])
 def test_a_failure_changes_nothing_that_is_injected(machine: Machine, prompt: str, behaviour: Behaviour) -> None:
@@ -348,39 +316,6 @@ def test_the_same_prompt_is_asked_about_once(machine: Machine) -> None:
 # ---- whether anybody is asked ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prompt", [QUESTION, ORDER])
-def test_a_switched_off_llm_gets_no_request(machine: Machine, prompt: str) -> None:
-    with served(machine, says(*COMPARISON), settings=ALWAYS + "use_llm = false\n") as (track, server):
-        runs = track.runs(lambda runs: any(run.metrics for run in runs), prompt)
-        assert server.requests == []
-    assert {IN_WORDS: 1} in [run.metrics for run in runs]
-    assert all(run.metrics in ({IN_WORDS: 1}, {}) for run in runs)
-
-
-def test_words_that_are_sure_make_no_request(machine: Machine) -> None:
-    with served(machine, says("none", 0.95), settings="") as (track, server):
-        assert machine.recall(QUESTION) == [ANSWER]
-        assert server.requests == []
-        track.seen(IN_TIME, ORDER)
-        assert len(server.requests) >= 1
-
-
-def test_a_switched_off_intent_keeps_the_hook_silent(machine: Machine) -> None:
-    with served(machine, says(*COMPARISON), settings=ALWAYS + "enabled = false\n") as (track, server):
-        for prompt in (QUESTION, ORDER):
-            run = track.run(prompt)
-            assert_silent(run.done)
-            assert run.metrics == {}
-        assert server.requests == []
-
-
-def test_a_misconfigured_provider_does_not_silence_the_hook(machine: Machine) -> None:
-    with served(machine, says(*COMPARISON), llm='key_file = "/no/such/file"') as (_, server):
-        assert machine.recall(QUESTION) == [ANSWER]
-        assert server.requests == []
-    assert "no LLM is asked: llm.key_file: " in (machine.home / "log" / "hook.log").read_text()
-
-
 def test_a_key_is_shown_to_the_server_alone(machine: Machine) -> None:
     key = "sk-test-0aB1cD2eF3gH4iJ5kL6m"
     file = machine.root / "key"
@@ -395,11 +330,12 @@ def test_a_key_is_shown_to_the_server_alone(machine: Machine) -> None:
     assert not any(key.encode() in path.read_bytes() for path in machine.home.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize(("name", "value"), [("ENABLED", "off"), ("MIN_CONFIDENCE", "1")])
-def test_a_variable_silences_the_hook(machine: Machine, name: str, value: str) -> None:
-    machine.environment[f"SUBCOG_SEARCH_INTENT_{name}"] = value
-    for prompt in (QUESTION, RELATED):
-        assert_silent(machine.prompt(prompt))
+def test_a_variable_silences_the_hook(machine: Machine) -> None:
+    for name, value in (("SUBCOG_SEARCH_INTENT_ENABLED", "off"), ("SUBCOG_SEARCH_INTENT_MIN_CONFIDENCE", "1")):
+        machine.environment[name] = value
+        for prompt in (QUESTION, RELATED):
+            assert_silent(machine.prompt(prompt))
+        del machine.environment[name]
 
 
 def test_a_variable_that_is_wrong_is_logged_and_left_out(machine: Machine) -> None:

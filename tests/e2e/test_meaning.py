@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import apsw
 import pytest
 
 import subcog_hooks
@@ -18,6 +17,7 @@ from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ANSWER, QUESTION, Machine, assert_harmless, context_of, ids_in
+from tests.e2e.test_damage import make_folder, run_sql
 
 NEAR = {"id": "cat", "content": "The office cat sleeps on the warm server rack in winter."}
 PARAPHRASE = "Where do kittens nap during cold months?"  # has no word of it
@@ -38,18 +38,6 @@ def test_prompt_brings_a_memory_that_has_no_word_of_it(bare: Machine) -> None:
     assert bare.log() == []
 
 
-def test_share_of_meaning_changes_what_a_prompt_brings(bare: Machine) -> None:
-    tables = [{"id": f"table-{i:02}", "content": f"kittens months ERROR SQLSTATE 23P{i:02} kittens months"} for i in range(20)]
-    stories = [
-        {"id": f"story-{i:02}", "content": f"Our {i} kittens nap upon a warm server rack, coldest months."} for i in range(20)
-    ]
-    bare.imports(*tables, *stories)
-    bare.run("config", "set", "surfacing.min_relevance", "0")
-    for alpha, kind in (("0", "table"), ("1", "story")):
-        bare.run("config", "set", "fusion.alpha", alpha)
-        assert {id_.partition("-")[0] for id_ in bare.recall("Where do kittens sleep, frosty months?")} == {kind}
-
-
 def test_fast_search_has_what_a_prompt_brings(machine: Machine) -> None:
     done = machine.run("search", QUESTION, "--fast", "--ids", "-n", "15")
     assert machine.recall(QUESTION) == [ANSWER] == done.stdout.decode().split()[:1]
@@ -57,86 +45,45 @@ def test_fast_search_has_what_a_prompt_brings(machine: Machine) -> None:
 
 # ---- vectors that can not be used -----------------------------------------------------------------------------------------
 
-Damage = Callable[[Path], None]
 
-
-def missing(file: Path) -> None:
-    file.unlink()
-
-
-def as_garbage(file: Path) -> None:
-    file.write_bytes(b"garbage " * 4_096)
-
-
-def as_garbage_behind_the_first_page(file: Path) -> None:
+def overwrite_behind_first_page(file: Path) -> None:
     with file.open("r+b") as opened:
         opened.seek(4_096)
         opened.write(b"\xff" * (file.stat().st_size - 4_096))
 
 
-def as_truncated(file: Path) -> None:
-    os.truncate(file, file.stat().st_size // 2)
-
-
-def as_empty(file: Path) -> None:
-    os.truncate(file, 0)
-
-
-def as_a_folder(file: Path) -> None:
-    file.unlink()
-    file.mkdir()
-
-
-def of_another_dimension(file: Path) -> None:
+def change_dimension(file: Path) -> None:
     file.unlink()
     VectorStore.writer(Home(str(file.parents[1])), PACKAGED.name, 768).close()
 
 
-def without_a_table(file: Path) -> None:
-    connection = apsw.Connection(str(file))
-    connection.execute("DROP TABLE codes")
-    connection.close()
+SEEN_AT_ONCE: dict[str, Callable[[Path], object]] = {
+    "garbage": lambda file: file.write_bytes(b"garbage " * 4_096),
+    "garbage behind the first page": overwrite_behind_first_page,
+    "truncated": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "empty": lambda file: os.truncate(file, 0),
+    "a folder": make_folder,
+    "of another dimension": change_dimension,
+}
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    **SEEN_AT_ONCE,
+    "missing": Path.unlink,
+    "without a table": lambda file: run_sql(file, "DROP TABLE codes"),
+    "cut short": lambda file: run_sql(file, "UPDATE vectors SET vector = substr(vector, 1, 100)"),
+}
 
 
-def with_vectors_cut_short(file: Path) -> None:
-    connection = apsw.Connection(str(file))
-    connection.execute("UPDATE vectors SET vector = substr(vector, 1, 100)")
-    connection.close()
-
-
-SEEN_AT_ONCE: list[Damage] = [
-    as_garbage,
-    as_garbage_behind_the_first_page,
-    as_truncated,
-    as_empty,
-    as_a_folder,
-    of_another_dimension,
-]
-DAMAGE: list[Damage] = [*SEEN_AT_ONCE, missing, without_a_table, with_vectors_cut_short]
-
-
-def name_of(damage: Damage) -> str:
-    return damage.__name__.replace("_", " ")
-
-
-@pytest.mark.parametrize("damage", DAMAGE, ids=name_of)
-def test_prompt_is_answered_by_words_when_the_vectors_are(machine: Machine, damage: Damage) -> None:
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_words_answer_until_reindex_makes_vectors_anew(machine: Machine, damage: str) -> None:
     for name in ("-wal", "-shm"):
         Path(f"{vectors_of(machine)}{name}").unlink(missing_ok=True)
-    damage(vectors_of(machine))
+    DAMAGE[damage](vectors_of(machine))
     assert machine.recall(QUESTION) == [ANSWER]
     if damage in SEEN_AT_ONCE:
         assert machine.log()
         assert all("by words alone" in line for line in machine.log())
-
-
-@pytest.mark.parametrize("damage", DAMAGE, ids=name_of)
-def test_reindex_makes_vectors_anew_that_are(machine: Machine, damage: Damage) -> None:
-    for name in ("-wal", "-shm"):
-        Path(f"{vectors_of(machine)}{name}").unlink(missing_ok=True)
-    damage(vectors_of(machine))
     done = machine.run("reindex")
-    if damage is as_a_folder:
+    if damage == "a folder":
         assert (done.code, done.stderr.count(b"\n")) == (3, 1)
         return
     assert done.code == 0, done.stderr
@@ -162,56 +109,35 @@ def locked(file: Path, sql: str) -> Iterator[None]:
             holder.communicate(b"")
 
 
-NOBODY_READS = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE space SET watermark = watermark + 0"
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        pytest.param("BEGIN IMMEDIATE", id="for writing"),
-        pytest.param("BEGIN EXCLUSIVE", id="exclusively"),
-        pytest.param(NOBODY_READS, id="so that nobody can read"),
-    ],
-)
-def test_a_prompt_is_answered_while_vectors_are_locked(machine: Machine, sql: str) -> None:
-    with locked(vectors_of(machine), sql):
-        assert machine.recall(QUESTION) == [ANSWER]
+def test_a_prompt_is_answered_while_vectors_are_locked(machine: Machine) -> None:
+    nobody_reads = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE space SET watermark = watermark + 0"
+    for sql in ("BEGIN IMMEDIATE", "BEGIN EXCLUSIVE", nobody_reads):
+        with locked(vectors_of(machine), sql):
+            assert machine.recall(QUESTION) == [ANSWER], sql
 
 
 # ---- an encoder that can not be used --------------------------------------------------------------------------------------
 
 
-def no_encoder(file: Path) -> None:
-    return
-
-
-def an_empty_encoder(file: Path) -> None:
-    file.write_bytes(b"")
-
-
-def half_an_encoder(file: Path) -> None:
-    whole = (Path(subcog_hooks.__file__).parent / "embed" / file.name).read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-
-
-def another_encoder(file: Path) -> None:
-    file.write_bytes(b"garbage " * 100_000)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
-@pytest.mark.parametrize("spoil", [no_encoder, an_empty_encoder, half_an_encoder, another_encoder], ids=name_of)
-def test_prompt_is_answered_by_words_with(machine: Machine, tmp_path: Path, spoil: Damage) -> None:
-    copy = tmp_path / "site" / "subcog_hooks"
+def test_prompt_is_answered_by_words_without_an_encoder(machine: Machine, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    package, copy = Path(subcog_hooks.__file__).parent, tmp_path / "site" / "subcog_hooks"
     ignored = shutil.ignore_patterns("query-encoder.bin", "__pycache__")
-    shutil.copytree(Path(subcog_hooks.__file__).parent, copy, copy_function=os.symlink, ignore=ignored)
-    spoil(copy / "embed" / "query-encoder.bin")
+    shutil.copytree(package, copy, copy_function=os.symlink, ignore=ignored)
+    whole = (package / "embed" / "query-encoder.bin").read_bytes()
     machine.environment["PYTHONPATH"] = str(copy.parent)
-    done = [machine.start([sys.executable, "-P", "-m", "subcog_hooks", "hook"], machine.asking()) for _ in range(5)]
-    for each in done:
-        assert_harmless(each)
-    assert [ANSWER] in [ids_in(context_of(each)) for each in done if each.stdout]
-    assert machine.log()
-    assert all("recall by words alone" in line for line in machine.log())
+    for kind, content in {"none": None, "empty": b"", "half": whole[: len(whole) // 2], "other": b"garbage " * 100_000}.items():
+        with subtests.test(kind=kind):
+            if content is not None:
+                (copy / "embed" / "query-encoder.bin").write_bytes(content)
+            before = len(machine.log())
+            done = [machine.start([sys.executable, "-P", "-m", "subcog_hooks", "hook"], machine.asking()) for _ in range(5)]
+            for each in done:
+                assert_harmless(each)
+            assert [ANSWER] in [ids_in(context_of(each)) for each in done if each.stdout]
+            lines = machine.log()[before:]
+            assert lines
+            assert all("recall by words alone" in line for line in lines)
 
 
 # ---- beside the process that embeds ---------------------------------------------------------------------------------------

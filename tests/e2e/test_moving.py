@@ -5,20 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import Machine, assert_one_line_error
+from tests.e2e.machine import OWNER, SHOP, Machine, assert_one_line_error
 
-SHOP, TILES = "git@github.com:acme/shop.git", "git@github.com:acme/tiles.git"
-OWNER = "github.com/acme/shop"
+TILES = "git@github.com:acme/tiles.git"
 RULE = "Prices are kept in cents, never as floating point numbers."
 ASKED = "In which unit do we keep prices, and do we use floating point numbers?"
 QUESTION = "Which unit does money have?"
 AGENTS = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ATTENDED": "1"}
-
-
-@pytest.fixture
-def shop(bare: Machine) -> Path:
-    """A repository with a remote."""
-    return bare.repository("shop", SHOP)
 
 
 @pytest.fixture
@@ -34,10 +27,6 @@ def stored(machine: Machine, text: str, *options: str, cwd: Path) -> str:
     return done.stdout.split()[0].decode()
 
 
-def exported(machine: Machine, *options: str, cwd: Path | None = None) -> list[dict[str, object]]:
-    return [json.loads(line) for line in machine.run("export", *options, cwd=cwd).stdout.splitlines()]
-
-
 def test_promoted_memories_come_everywhere_demoted_in_one(bare: Machine, shop: Path, tiles: Path) -> None:
     id_ = stored(bare, RULE, "--path", "src/**", cwd=shop)
     assert bare.recall(ASKED, cwd=tiles) == []
@@ -50,18 +39,13 @@ def test_promoted_memories_come_everywhere_demoted_in_one(bare: Machine, shop: P
     assert (bare.recall(ASKED, cwd=tiles), bare.recall(ASKED, cwd=shop)) == ([], [id_])
     again = bare.run("demote", id_, "--project", SHOP)
     assert (again.code, again.stdout, again.stderr.decode()) == (0, b"", f"{id_} is there already\n")
-    (row,) = exported(bare)
+    (row,) = bare.rows("export")
     assert (row["project"], row["paths"]) == (OWNER, ["src/**"])
-
-
-def test_what_is_nearly_there_already_is_named(bare: Machine, shop: Path) -> None:
-    mine = stored(bare, "Prices are kept in cents, never as floating numbers.", "--user", cwd=shop)
-    id_ = stored(bare, RULE, cwd=shop)
-    assert f"there already, 90% alike: {mine} Prices are" in bare.run("promote", id_).stderr.decode()
 
 
 def test_moving_needs_a_memory_a_project_and_the_persons_consent(bare: Machine, shop: Path) -> None:
     id_ = stored(bare, RULE, cwd=shop)
+    mine = stored(bare, "Prices are kept in cents, never as floating numbers.", "--user", cwd=shop)
     assert_one_line_error(bare.run("promote", "nothing"), 1)
     outside = bare.run("demote", id_)
     assert_one_line_error(outside, 2)
@@ -70,8 +54,9 @@ def test_moving_needs_a_memory_a_project_and_the_persons_consent(bare: Machine, 
     refused = bare.run("promote", id_)
     assert_one_line_error(refused, 2)
     assert b"--as-user" in refused.stderr
-    assert exported(bare)[0]["project"] == OWNER
-    assert bare.run("promote", id_, "--as-user").code == 0
+    assert {row.get("project") for row in bare.rows("export") if row["id"] == id_} == {OWNER}
+    done = bare.run("promote", id_, "--as-user")
+    assert (done.code, f"there already, 90% alike: {mine} Prices are" in done.stderr.decode()) == (0, True)
 
 
 def test_a_file_for_colleagues_holds_one_project(bare: Machine, shop: Path, tiles: Path) -> None:
@@ -81,11 +66,11 @@ def test_a_file_for_colleagues_holds_one_project(bare: Machine, shop: Path, tile
     stored(bare, "Mine alone.", "--user", cwd=shop)
     stored(bare, "Tiles are square.", cwd=tiles)
     bare.run("forget", stored(bare, "No longer true.", cwd=shop))
-    rows = {row["content"]: row for row in exported(bare, "--project", "here", cwd=shop)}
+    rows = {row["content"]: row for row in bare.rows("export", "--project", "here", cwd=shop)}
     assert set(rows) == {RULE, "Releases\n\nA release leaves on Tuesdays."}
     assert {(row["trust"], row["project"], row.get("source")) for row in rows.values()} == {("file", OWNER, None)}
     assert rows[RULE]["questions"] == [QUESTION]
-    assert exported(bare, "--project", SHOP) == list(rows.values())
+    assert bare.rows("export", "--project", SHOP) == list(rows.values())
     before = bare.run("export").stdout
     (shop / "team.jsonl").write_bytes(bare.run("export", "--project", SHOP).stdout)
     assert bare.run("import", str(shop / "team.jsonl")).stdout == b"added 0, already there 2\n"
@@ -101,19 +86,19 @@ def test_a_colleagues_file_comes_without_its_cues(bare: Machine, shop: Path, tmp
     seen = bare.run("import", str(file), "--dry-run")
     assert b"1 are a file's or a colleague's word and would come without their cues and questions" in seen.stderr
     bare.run("import", str(file))
-    (row,) = exported(bare)
+    (row,) = bare.rows("export")
     assert set(fields) & set(row) == set()
     assert (row.get("standing"), row["priority"], row["trust"]) == (None, 89, "file")
     assert bare.recall("Where does the money go?", cwd=shop) == []
     assert bare.run("import", str(file)).stdout == b"added 0, already there 1\n"
     assert bare.run("import", str(file), "--trust", "user").stdout == b"added 0, replaced 1\n"
-    (row,) = exported(bare)
+    (row,) = bare.rows("export")
     assert {name: row[name] for name in fields} == fields
     assert (row["standing"], row["trust"]) == (True, "file")
     assert bare.run("import", str(file), "--trust", "user").stdout == b"added 0, already there 1\n"
     bare.run("edit", "team-0001", "--question", "Mine?")
     assert bare.run("import", str(file), "--trust", "user").stdout == b"added 0, already there 1\n"
-    assert exported(bare)[0]["questions"] == ["Mine?"]
+    assert bare.rows("export")[0]["questions"] == ["Mine?"]
 
 
 def test_ones_own_file_for_colleagues_takes_nothing_away(bare: Machine, shop: Path) -> None:

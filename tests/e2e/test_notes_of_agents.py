@@ -94,8 +94,7 @@ def test_an_agent_changes_what_it_noted_itself(agent: Machine) -> None:
 
 def waiting(machine: Machine) -> list[str]:
     """The texts that wait for the person's word."""
-    done = machine.run("list", "--status", "pending", "--jsonl")
-    return sorted(json.loads(line)["content"] for line in done.stdout.splitlines())
+    return sorted(machine.stored("pending"))
 
 
 def test_no_other_command_lets_an_agents_note_through(agent: Machine) -> None:
@@ -164,9 +163,7 @@ def test_what_the_person_forgot_an_agent_does_not_bring_back(agent: Machine) -> 
     note = agent.root / "note.md"
     note.write_text("# Ropes\n\nRopes are replaced every spring.\n")
     agent.run("import", str(note), "--user", "--as-user")
-    (section,) = [
-        row["id"] for row in map(json.loads, agent.run("list", "--jsonl").stdout.splitlines()) if "Ropes" in row["content"]
-    ]
+    (section,) = [row["id"] for text, row in agent.stored().items() if "Ropes" in text]
     del agent.environment["CLAUDECODE"]
     agent.run("edit", section, "--content", "Ropes are replaced every autumn.")
     agent.environment["CLAUDECODE"] = "1"

@@ -93,26 +93,19 @@ def test_typed_note_is_stored_and_never_reaches_the_model(client: str, subcog_co
     assert BLOCK in text
 
 
-def test_unrelated_prompt_brings_nothing(session: Session) -> None:
-    text = model_text(session.unrelated)
-    assert UNRELATED in text
-    assert BLOCK not in text
+def test_unrelated_prompts_and_orders_bring_nothing(session: Session) -> None:
+    for turn in (session.unrelated, session.commit):
+        assert turn.prompt in model_text(turn)
+        assert BLOCK not in model_text(turn)
+    texts = [request.model_text for turn in session for request in turn.requests]
+    assert not [memory for memory in OTHER_MEMORIES for text in texts if memory in text]
 
 
-def test_order_to_commit_brings_nothing(session: Session) -> None:
-    text = model_text(session.commit)
-    assert COMMIT in text
-    assert BLOCK not in text
-
-
-def test_the_second_question_does_not_repeat_the_memory(session: Session) -> None:
+def test_the_second_question_brings_the_memory_only_alone(session: Session) -> None:
     text = model_text(session.related)
     assert QUESTION in text  # the client sends the earlier turn again, the block with it
     assert text.count(BLOCK) == model_text(session.question).count(BLOCK)
     assert text.count(MEMORY) == 1
-
-
-def test_the_second_question_alone_brings_the_memory(session: Session) -> None:
     text = model_text(session.related_alone)
     assert QUESTION not in text
     assert text.count(MEMORY) == 1
@@ -123,11 +116,6 @@ def test_question_brings_the_memory_again_after_clear(session: Session) -> None:
     assert RELATED not in text  # the earlier turns are gone
     assert text.count(MEMORY) == 1
     assert text.count(BLOCK) == 1
-
-
-def test_other_memories_never_reach_the_model(session: Session) -> None:
-    texts = [request.model_text for turn in session for request in turn.requests]
-    assert not [memory for memory in OTHER_MEMORIES for text in texts if memory in text]
 
 
 def test_hook_runs_once_an_event_and_the_user_sees_nothing_of_it(session: Session) -> None:

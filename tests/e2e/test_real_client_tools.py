@@ -111,15 +111,12 @@ def test_an_edit_brings_its_files_memory_once(work: Work) -> None:
     assert after.count(BLOCK) == before.count(BLOCK) + 1
 
 
-def test_edit_elsewhere_brings_nothing(work: Work) -> None:
+def test_edits_elsewhere_and_again_bring_nothing(work: Work) -> None:
     before, after = [request.model_text for request in work.elsewhere.requests]
     assert after.count(BLOCK) == before.count(BLOCK)
-    assert [hook.stdout for hook in work.elsewhere.hooks] == ["", "", ""]
-
-
-def test_the_second_edit_does_not_repeat_the_memory(work: Work) -> None:
     assert work.pool_again.requests[-1].model_text.count(OF_THE_POOL) == 1
-    assert [hook.stdout for hook in work.pool_again.hooks] == ["", "", ""]
+    for turn in (work.elsewhere, work.pool_again):
+        assert [hook.stdout for hook in turn.hooks] == ["", "", ""]
 
 
 def test_hook_leaves_the_tools_alone_and_tells_the_user_nothing(work: Work) -> None:
@@ -128,6 +125,7 @@ def test_hook_leaves_the_tools_alone_and_tells_the_user_nothing(work: Work) -> N
         assert not turn.requests[-1].results[-1][1]
     for turn in work:
         assert_silent(turn)
+        assert not [request for request in turn.requests if OF_BACKUPS in request.model_text]
 
 
 def test_result_of_an_edit_is_what_it_is_without_the_hook(client: str, sandbox: Sandbox, plain_result: str) -> None:
@@ -176,15 +174,21 @@ def _unreadable_home(sandbox: Sandbox) -> None:
     sandbox.memories.symlink_to(sandbox.memories)  # for root as well
 
 
+def edited(client: str, sandbox: Sandbox, plain_result: str) -> Turn:
+    """The turn of an edit, which goes as it does without a hook."""
+    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
+        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
+    assert result_of(turn, sandbox) == plain_result
+    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
+    return turn
+
+
 @pytest.mark.parametrize("fault", [_garbage, _file_for_a_home, _unreadable_home])
 def test_hook_that_fails_changes_neither_the_call_nor_its_result(
     client: str, sandbox: Sandbox, plain_result: str, fault: Callable[[Sandbox], None]
 ) -> None:
     fault(sandbox)
-    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
-        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
-    assert result_of(turn, sandbox) == plain_result
-    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
+    turn = edited(client, sandbox, plain_result)
     assert BLOCK not in turn.requests[-1].model_text
     assert events(turn) == ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"]
     assert_silent(turn)
@@ -201,10 +205,7 @@ def test_a_missing_hook_changes_neither_call_nor_result(
     settings = sandbox.config / "settings.json"
     settings.write_text(hook_entries.add_hook(None, command))
     assert settings.read_text().count('"hook"') == 6
-    with conversation(client, sandbox, MODELS[0], "--permission-mode", "acceptEdits") as talk:
-        turn = talk.say(RAISE_POOL, edit(sandbox, POOL, 30, 31))
-    assert result_of(turn, sandbox) == plain_result
-    assert (sandbox.project / POOL).read_text() == "SIZE = 31\n"
+    edited(client, sandbox, plain_result)
 
 
 def test_tool_that_nobody_has_allowed_stays_denied(client: str, sandbox: Sandbox) -> None:
@@ -251,10 +252,6 @@ def test_clear_starts_clean_and_the_edit_brings_the_memory_again(work: Work) -> 
     assert BLOCK not in model_text(work.cleared)
     before, after = [request.model_text for request in work.pool_cleared.requests]
     assert (before.count(BLOCK), after.count(BLOCK), after.count(OF_THE_POOL)) == (0, 1, 1)
-
-
-def test_memory_of_another_matter_never_reaches_the_model(work: Work) -> None:
-    assert not [request for turn in work for request in turn.requests if OF_BACKUPS in request.model_text]
 
 
 def test_a_resumed_session_is_told_once_again(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:

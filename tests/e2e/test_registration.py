@@ -11,7 +11,18 @@ import pytest
 
 from subcog_hooks.cli.claude_code import hook_entries
 from subcog_hooks.cli.claude_code.hook_entries import EVENTS
-from tests.e2e.machine import ANSWER, NO_BRIEF, REMOTE, Done, Machine, assert_one_line_error, context_of, ids_in, posix
+from tests.e2e.machine import (
+    ANSWER,
+    NO_BRIEF,
+    REMOTE,
+    Done,
+    Machine,
+    assert_one_line_error,
+    context_of,
+    ids_in,
+    posix,
+    write_program,
+)
 from tests.e2e.screen import OnTerminal
 
 NOT_RUN = "not run, because the repository names it: doctor tries this installation"
@@ -35,10 +46,7 @@ def ran(bare: Machine) -> Path:
 
 def planted(program: Path, ran: Path) -> Path:
     """A program that leaves a trace and says nothing."""
-    program.parent.mkdir(parents=True, exist_ok=True)
-    program.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
-    program.chmod(0o755)
-    return program
+    return write_program(program, f"touch '{ran}'")
 
 
 def hooked(command: str, *arguments: str) -> str:
@@ -73,59 +81,42 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 @posix
-@pytest.mark.parametrize("form", ["relative", "full path", "for the shell"])
-def test_doctor_runs_no_program_that_a_repository_names(bare: Machine, repository: Path, ran: Path, form: str) -> None:
+def test_doctor_runs_no_program_that_a_repository_names(bare: Machine, repository: Path, ran: Path) -> None:
     program = planted(repository / "tools" / "subcog", ran)
-    text = {
-        "relative": hooked("./tools/subcog", "hook"),
-        "full path": hooked(str(program), "hook"),
-        "for the shell": hooked("./tools/subcog hook"),
-    }[form]
-    for name in SETTINGS:
-        written(repository / ".claude", text, name)
-    done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
-    assert not ran.exists()
-    assert said(done).count(NOT_RUN) == 2
-    assert "hook ran in" in said(done)
-    assert done.code == 0
+    (repository / "subcog_hooks").mkdir()
+    (repository / "subcog_hooks" / "__main__.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    for text in (
+        hooked("./tools/subcog", "hook"),
+        hooked(str(program), "hook"),
+        hooked("./tools/subcog hook"),  # for the shell
+        hooked("python3", "-m", "subcog_hooks", "hook"),
+    ):
+        for name in SETTINGS:
+            written(repository / ".claude", text, name)
+        done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+        assert not ran.exists(), text
+        assert said(done).count(NOT_RUN) == 2
+        assert "hook ran in" in said(done)
+        assert done.code == 0
 
 
 @posix
-def test_doctor_runs_no_module_that_a_repository_brings(bare: Machine, repository: Path, ran: Path) -> None:
-    module = repository / "subcog_hooks" / "__main__.py"
-    module.parent.mkdir()
-    module.write_text(f"open({str(ran)!r}, 'w')\n")
-    written(repository / ".claude", hooked("python3", "-m", "subcog_hooks", "hook"))
+def test_doctor_runs_only_what_the_users_own_settings_name(bare: Machine, repository: Path, ran: Path) -> None:
+    theirs = planted(repository / "tools" / "subcog", ran)
+    written(users(bare), hooked("tools/subcog", "hook"))
     done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
     assert not ran.exists()
-    assert NOT_RUN in said(done)
-
-
-@posix
-def test_doctor_runs_what_the_users_settings_name(bare: Machine, repository: Path, ran: Path) -> None:
+    assert "not run, because its path begins in the folder at hand; run `subcog init` again" in said(done)
+    bare.environment["CLAUDE_CONFIG_DIR"] = str(repository / "config")  # which is the repository's then
+    written(repository / "config", hooked(str(theirs), "hook"))
+    bare.run("doctor", "--prompt", PROMPT, cwd=repository)
+    assert not ran.exists()
+    del bare.environment["CLAUDE_CONFIG_DIR"]
     program = planted(bare.root / "user" / "bin" / "subcog", ran)
     written(users(bare), hooked(str(program), "hook"))
     done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
     assert ran.exists()
     assert f"hook in the user settings: {program} hook" in said(done)
-
-
-@posix
-def test_doctor_runs_no_path_from_a_repositorys_settings(bare: Machine, repository: Path, ran: Path) -> None:
-    planted(repository / "tools" / "subcog", ran)
-    written(users(bare), hooked("tools/subcog", "hook"))
-    done = bare.run("doctor", "--prompt", PROMPT, cwd=repository)
-    assert not ran.exists()
-    assert "not run, because its path begins in the folder at hand; run `subcog init` again" in said(done)
-
-
-@posix
-def test_user_settings_in_a_repository_are_the_repositorys(bare: Machine, repository: Path, ran: Path) -> None:
-    program = planted(repository / "tools" / "subcog", ran)
-    bare.environment["CLAUDE_CONFIG_DIR"] = str(repository / "config")
-    written(repository / "config", hooked(str(program), "hook"))
-    bare.run("doctor", "--prompt", PROMPT, cwd=repository)
-    assert not ran.exists()
 
 
 def test_doctor_is_content_with_what_init_writes_for_a_team(bare: Machine, repository: Path) -> None:
@@ -166,51 +157,51 @@ def test_what_a_repositorys_settings_say_reaches_no_terminal_raw(
 
 
 @posix
-@pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("kind", ["FIFO", "deep"])
-def test_unreadable_settings_cost_one_line_and_no_wait(bare: Machine, repository: Path, name: str, kind: str) -> None:
-    file = repository / ".claude" / name
-    file.parent.mkdir()
-    if kind == "FIFO":
-        os.mkfifo(file)
-    else:
-        file.write_text('{"a": ' + "[" * 100_000)
-    done = bare.run("doctor", cwd=repository)
-    assert done.code == 4
-    assert f"{name} cannot be read, by the client either" in said(done)
-    option = "--project" if name == SETTINGS[0] else "--local"
-    assert_one_line_error(bare.run("init", option, cwd=repository), 4)
+def test_unreadable_settings_cost_one_line_and_no_wait(bare: Machine, repository: Path, kind: str) -> None:
+    (repository / ".claude").mkdir()
+    for name, option in zip(SETTINGS, ("--project", "--local"), strict=True):
+        file = repository / ".claude" / name
+        if kind == "FIFO":
+            os.mkfifo(file)
+        else:
+            file.write_text('{"a": ' + "[" * 100_000)
+        done = bare.run("doctor", cwd=repository)
+        assert done.code == 4
+        assert f"{name} cannot be read, by the client either" in said(done)
+        assert_one_line_error(bare.run("init", option, cwd=repository), 4)
+        file.unlink()
 
 
 # ---- where init writes ----------------------------------------------------------------------------------------------------
 
 
-LINKS = {  # what is a link, and what of the place outside it leads to
-    "the folder": (".claude", ""),
-    "the shared file": (".claude/settings.json", "settings.json"),
-    "the own file": (".claude/settings.local.json", "settings.local.json"),
-    "a file that is not there": (".claude/settings.json", "nothing.json"),
-}
+LINKS = [  # what is a link, and what of the place outside it leads to
+    (".claude", ""),
+    (".claude/settings.json", "settings.json"),
+    (".claude/settings.local.json", "settings.local.json"),
+    (".claude/settings.json", "nothing.json"),
+]
 
 
 @posix
 @pytest.mark.parametrize("command", ["init", "uninstall"])
-@pytest.mark.parametrize(("link", "target"), LINKS.values(), ids=LINKS.keys())
+@pytest.mark.parametrize(("link", "target"), LINKS)
 def test_link_out_of_the_repository_is_not_written_through(
     bare: Machine, repository: Path, link: str, target: str, command: str
 ) -> None:
     outside = bare.root / "outside"
     for name in SETTINGS:
         written(outside, hooked("subcog", "hook") if command == "uninstall" else "{}\n", name)
-    (repository / link).parent.mkdir(exist_ok=True)
-    (repository / link).symlink_to(outside / target)
+    path = repository / link
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(outside / target)
     before = files_below(outside)
-    option = "--local" if "local" in link else "--project"
-    done = bare.run(command, option, cwd=repository)
+    done = bare.run(command, "--local" if "local" in link else "--project", cwd=repository)
     assert_one_line_error(done, 2)
     assert b"leads out of the repository" in done.stderr
     assert files_below(outside) == before
-    assert (repository / link).is_symlink()
+    assert path.is_symlink()
     assert not bare.home.exists()
 
 
@@ -366,6 +357,9 @@ def test_record_that_a_repository_ships_accepts_nothing(bare: Machine, repositor
 
 
 def test_shell_of_an_agent_accepts_no_home(bare: Machine, repository: Path) -> None:
+    assert bare.run("init", cwd=repository).code == 0  # a home outside of repositories needs no record
+    assert not (bare.root / "user" / ".subcog").exists()
+    assert LEFT_ALONE not in said(bare.run("doctor", cwd=repository))
     bare.environment |= {"SUBCOG_HOME": str(repository / ".memories"), "CLAUDECODE": "1"}
     done = bare.run("init", cwd=repository)
     assert (done.code, b"run `subcog init` in a terminal of your own" in done.stderr) == (0, True)
@@ -373,16 +367,13 @@ def test_shell_of_an_agent_accepts_no_home(bare: Machine, repository: Path) -> N
     assert b"SUBCOG_HOME leads into this repository" in bare.run("doctor", cwd=repository).stderr
 
 
-def test_home_outside_of_repositories_needs_no_record(bare: Machine, repository: Path) -> None:
-    assert bare.run("init", cwd=repository).code == 0
-    assert not (bare.root / "user" / ".subcog").exists()
-    assert LEFT_ALONE not in said(bare.run("doctor", cwd=repository))
-
-
 @posix
 @pytest.mark.parametrize(("answer", "characters"), [("n", "0"), ("", "1500")])
 def test_init_asks_once_whether_sessions_begin_with_a_brief(bare: Machine, answer: str, characters: str) -> None:
     del bare.environment[NO_BRIEF]
+    assert b"Begin each session" not in bare.run("init").stderr  # nobody is asked without a terminal
+    assert not (bare.home / "config.toml").exists()
+    assert bare.run("uninstall").code == 0
     asked = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
     asked.read_until("Begin each session with a brief")
     asked.type(f"{answer}\n")
@@ -392,12 +383,6 @@ def test_init_asks_once_whether_sessions_begin_with_a_brief(bare: Machine, answe
     assert again.end() == 0
     assert "Begin each session" not in again.written
     assert "has the hook already" in again.written
-
-
-def test_init_asks_nobody_where_there_is_no_terminal(bare: Machine) -> None:
-    del bare.environment[NO_BRIEF]
-    assert b"Begin each session" not in bare.run("init").stderr
-    assert not (bare.home / "config.toml").exists()
 
 
 # ---- the command that init registers --------------------------------------------------------------------------------------
@@ -469,17 +454,9 @@ main()"""  # the terminal on a disk that takes its time, so that processes meet
 
 
 def test_several_at_once_write_the_same_settings(bare: Machine) -> None:
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-P", "-c", SLOW_DISK, "init", "--no-skills"],
-            cwd=bare.folder,
-            env=bare.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        for _ in range(AT_ONCE)
-    ]
+    slow = write_program(bare.root / "slow", f"#!{sys.executable} -P\n{SLOW_DISK}")
+    bare.command = str(slow)
+    running = [bare.begin("init", "--no-skills", stdin=subprocess.DEVNULL) for _ in range(AT_ONCE)]
     complaints = [process.communicate()[1] for process in running]
     assert [process.returncode for process in running] == [0] * AT_ONCE, complaints
     settings = users(bare) / "settings.json"

@@ -44,40 +44,34 @@ def test_a_named_project_is_listed_without_user_notes(bare: Machine) -> None:
     assert set(ids(bare, "--all-projects")) == {mine, theirs}
 
 
+@posix
 def test_several_memories_are_purged_only_when_that_is_confirmed(bare: Machine) -> None:
     two = [remembered(bare, "Cranes are tested every March."), remembered(bare, "The gate code is changed weekly.")]
     done = bare.run("forget", "--purge", *two)
     assert (done.code, done.stderr.count(b"\n"), b"--yes" in done.stderr) == (2, 1, True)
-    assert sorted(ids(bare)) == sorted(two)
-    assert bare.run("forget", "--purge", "--yes", *two).code == 0
-    assert ids(bare) == []
-
-
-@posix
-def test_a_terminal_asks_before_several_are_purged(bare: Machine) -> None:
-    two = [remembered(bare, "Cranes are tested every March."), remembered(bare, "The gate code is changed weekly.")]
     for answer, left in (("n\n", 2), ("y\n", 0)):
+        assert sorted(ids(bare)) == sorted(two)
         asked = OnTerminal([bare.command, "forget", "--purge", *two], bare.folder, bare.environment)
         asked.read_until("They cannot be brought back.")
         asked.type(answer)
         assert asked.end() == (1 if left else 0)
-        assert len(ids(bare)) == left
+    assert ids(bare) == []
+    again = [remembered(bare, text) for text in ("Cranes are tested every March.", "The gate code is changed weekly.")]
+    assert bare.run("forget", "--purge", "--yes", *again).code == 0
+    assert ids(bare) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "difference"),
-    [
+def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
+    for old, new, difference in (
         (OLD, NEW, "30 s there, 45 s here"),
         ("We use Redis for the session cache, because it is fast.", "We do not use Redis.", "it says the opposite"),
         ("Deploys happen on Fridays.", "Deploys never happen on Fridays.", "it says the opposite"),
-    ],
-)
-def test_a_contradicted_note_is_shown_whole(bare: Machine, old: str, new: str, difference: str) -> None:
-    before = remembered(bare, old)
-    done = bare.run("remember", new)
-    told = done.stderr.decode()
-    assert f"contradicts it: {difference}: {before} {old.strip()}\n" in told
-    assert f"subcog supersede {before} {done.stdout.decode().strip()}" in told
+    ):
+        before = remembered(bare, old)
+        done = bare.run("remember", new)
+        told = done.stderr.decode()
+        assert f"contradicts it: {difference}: {before} {old.strip()}\n" in told
+        assert f"subcog supersede {before} {done.stdout.decode().strip()}" in told
 
 
 def test_another_subject_contradicts_nothing(bare: Machine) -> None:

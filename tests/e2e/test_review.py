@@ -26,9 +26,7 @@ ASKED = "When is the harbour crane inspected, and before which ship?"
 
 def statuses(machine: Machine) -> dict[str, str]:
     """The status of each memory, by its text."""
-    done = machine.run("list", "--status", "all", "--jsonl", "-n", "100")
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    return {row["content"]: row.get("status", "active") for row in rows}
+    return {text: row.get("status", "active") for text, row in machine.stored("all").items()}
 
 
 def by_agent(machine: Machine, *arguments: str) -> str:
@@ -48,11 +46,16 @@ def waiting(bare: Machine) -> list[str]:
     return [by_agent(bare, NEW, "--question", QUESTION, "--tag", "crane"), by_agent(bare, APART)]
 
 
+def reviewing(machine: Machine, **environment: str) -> OnTerminal:
+    """`subcog review` on a terminal."""
+    return OnTerminal([machine.command, "review"], machine.folder, machine.environment | environment)
+
+
 def test_waiting_memories_are_listed_and_not_injected(bare: Machine, waiting: list[str]) -> None:
     listed = bare.run("review", "--list").stdout.decode().splitlines()
     assert [line.split()[0] for line in listed] == waiting
     assert "noted by an agent" in listed[0]
-    first, second = [json.loads(line) for line in bare.run("review", "--jsonl").stdout.splitlines()]
+    first, second = bare.rows("review", "--jsonl")
     assert (first["id"], first["from"], first["near"][0]["content"]) == (waiting[0], "noted by an agent", OLD)
     assert (second["content"], second["near"]) == (APART, [])
     assert waiting[0] not in bare.recall(ASKED)
@@ -67,14 +70,14 @@ def test_suggestions_are_asked_about_in_a_terminal(bare: Machine) -> None:
     for place, word in enumerate(("hoist", "gantry", "derrick")):
         suggestions.add_suggestion(state, Suggestion(f"s-{place}", crane, KEYWORD, word, "claude", place))
     state.close()
-    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked = reviewing(bare)
     for place, key in enumerate("kxdq", 1):
         if key != "x":
             asked.read_until(f"{place - (place > 2)} of 3")
         asked.type(key)
     assert asked.end() == 0
     assert json.loads(bare.run("show", crane, "--json").stdout)["keywords"] == ["hoist"]
-    (left,) = [json.loads(line) for line in bare.run("review", "--jsonl").stdout.splitlines()]
+    (left,) = bare.rows("review", "--jsonl")
     assert left == {"id": "s-2", "memory": crane, "suggests": "keyword", "value": "derrick", "by": "claude"}
 
 
@@ -91,9 +94,12 @@ def test_it_is_settled_by_id_all_or_nothing(bare: Machine, waiting: list[str]) -
     assert (done.code, done.stdout, done.stderr) == (1, b"", b"nothing waits for review\n")
 
 
+@posix
 def test_an_agent_settles_nothing_without_the_persons_word(bare: Machine, waiting: list[str]) -> None:
+    assert reviewing(bare, CLAUDECODE="1").end() == 2
     bare.environment["CLAUDECODE"] = "1"
-    assert_one_line_error(bare.run("review", "--accept", waiting[0]), 2)
+    for options in ([], ["--list"]):
+        assert_one_line_error(bare.run("review", *options, "--accept", waiting[0]), 2)
     assert statuses(bare)[NEW] == "pending"
     assert bare.run("review", "--accept", waiting[0], "--as-user").code == 0
     assert statuses(bare)[NEW] == "active"
@@ -101,7 +107,7 @@ def test_an_agent_settles_nothing_without_the_persons_word(bare: Machine, waitin
 
 @posix
 def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str]) -> None:
-    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "NO_COLOR": "1"})
+    asked = reviewing(bare, NO_COLOR="1")
     shown = asked.read_until("of your last 1 prompts")
     assert "1 of 2" in shown
     assert re.search(r"\d+% alike: \w+ The harbour crane is inspected on Mondays, before", shown)
@@ -116,7 +122,7 @@ def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str
     asked.type("m")
     asked.read_until("merged into")
     assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "pending"}
-    (kept,) = [json.loads(line) for line in bare.run("list", "--jsonl").stdout.splitlines()]
+    (kept,) = bare.rows("list", "--jsonl")
     assert (kept["tags"], kept["questions"]) == (["crane"], [{"text": QUESTION, "by": "agent"}])
     asked.type("éxd")  # the first is no key, in two bytes
     assert asked.end() == 0
@@ -127,8 +133,7 @@ def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str
 
 @posix
 def test_what_is_edited_is_kept_so_that_its_status_is_no_field(bare: Machine, waiting: list[str]) -> None:
-    environment = {**bare.environment, "EDITOR": "sed -i s/^priority/status:archived\\\\npriority/"}
-    asked = OnTerminal([bare.command, "review"], bare.folder, environment)
+    asked = reviewing(bare, EDITOR="sed -i s/^priority/status:archived\\\\npriority/")
     asked.read_until("prompts")
     asked.type("e")
     asked.read_until("'status' is not a field that can be edited here")
@@ -140,7 +145,7 @@ def test_what_is_edited_is_kept_so_that_its_status_is_no_field(bare: Machine, wa
 
 @posix
 def test_all_of_a_source_go_one_way_and_come_back(bare: Machine, waiting: list[str]) -> None:
-    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked = reviewing(bare)
     asked.read_until("prompts")
     asked.type("n")
     asked.read_until("2 of 2")
@@ -148,7 +153,7 @@ def test_all_of_a_source_go_one_way_and_come_back(bare: Machine, waiting: list[s
     assert asked.end() == 0
     assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "deleted"}
     again = [by_agent(bare, "Staging lies behind the VPN."), by_agent(bare, "Prices are in cents.")]
-    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "EDITOR": "true"})
+    asked = reviewing(bare, EDITOR="true")
     asked.read_until(again[0])
     asked.type("e")  # the editor below changes nothing
     asked.read_until("it still waits")
@@ -190,21 +195,21 @@ def test_twenty_are_reviewed_while_the_window_resizes(bare: Machine, colour: dic
 
 
 @posix
-@pytest.mark.parametrize("key", ["\x1b", "\x1b[B", "ö", "\n"])
-def test_a_key_that_is_no_letter_settles_nothing(bare: Machine, waiting: list[str], key: str) -> None:
-    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
-    shown = asked.read_until("prompts")
-    asked.type(key)
-    time.sleep(0.3)  # an escape is told from an arrow by what follows it
-    asked.type("qq")  # on a busy machine the first may come so soon after the escape that it belongs to it
-    assert asked.end() == 0
-    assert "0 settled, 2 still wait" in asked.written[len(shown) :]
-    assert statuses(bare) == {OLD: "active", NEW: "pending", APART: "pending"}
+def test_a_key_that_is_no_letter_settles_nothing(bare: Machine, waiting: list[str]) -> None:
+    for key in ("\x1b", "\x1b[B", "ö", "\n"):
+        asked = reviewing(bare)
+        shown = asked.read_until("prompts")
+        asked.type(key)
+        time.sleep(0.3)  # an escape is told from an arrow by what follows it
+        asked.type("qq")  # on a busy machine the first may come so soon after the escape that it belongs to it
+        assert asked.end() == 0
+        assert "0 settled, 2 still wait" in asked.written[len(shown) :]
+        assert statuses(bare) == {OLD: "active", NEW: "pending", APART: "pending"}
 
 
 @posix
 def test_what_another_process_did_meanwhile_stays(bare: Machine, waiting: list[str]) -> None:
-    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "EDITOR": "sed -i s/Ropes/Chains/"})
+    asked = reviewing(bare, EDITOR="sed -i s/Ropes/Chains/")
     asked.read_until("1 of 2")
     asked.read_until("prompts")
     asked.type("k")
@@ -223,10 +228,10 @@ def test_what_another_process_did_meanwhile_stays(bare: Machine, waiting: list[s
 @posix
 @pytest.mark.parametrize("key", ["r", "m"])
 def test_nothing_is_put_in_the_place_of_what_is_gone_by_now(bare: Machine, waiting: list[str], key: str) -> None:
-    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked = reviewing(bare)
     asked.read_until("1 of 2")
     asked.read_until("prompts")
-    (old,) = [json.loads(line)["id"] for line in bare.run("list", "--jsonl").stdout.splitlines()]
+    (old,) = [row["id"] for row in bare.rows("list", "--jsonl")]
     bare.run("forget", old)
     asked.type(key)
     asked.read_until(f"{old} is deleted by now")
@@ -236,16 +241,8 @@ def test_nothing_is_put_in_the_place_of_what_is_gone_by_now(bare: Machine, waiti
 
 
 @posix
-def test_an_agent_on_a_terminal_settles_nothing_either(bare: Machine, waiting: list[str]) -> None:
-    asked = OnTerminal([bare.command, "review"], bare.folder, {**bare.environment, "CLAUDECODE": "1"})
-    assert asked.end() == 2
-    assert_one_line_error(bare.run("review", "--list", "--accept", waiting[0]), 2)
-    assert statuses(bare)[NEW] == "pending"
-
-
-@posix
 def test_ctrl_c_keeps_what_was_settled(bare: Machine, waiting: list[str]) -> None:
-    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked = reviewing(bare)
     asked.read_until("prompts")
     assert not asked.is_sane()
     asked.type("k")
@@ -269,7 +266,7 @@ def test_all_of_a_source_go_one_way_now_and_later(bare: Machine, key: str, setti
     take = ("import", "--from", "mcp-memory-service", str(path))
     bare.run(*take)
     by_agent(bare, APART)
-    asked = OnTerminal([bare.command, "review"], bare.folder, bare.environment)
+    asked = reviewing(bare)
     asked.read_until("1 of 3")
     asked.type(key)
     asked.read_until("what a machine notes in mcp-memory-service later, too, without a question? y or n")
@@ -306,19 +303,19 @@ def test_a_session_is_told_once_a_day_that_something_waits(bare: Machine, waitin
     assert b"systemMessage" not in bare.hook(bare.beginning("startup")).stdout
 
 
-@pytest.mark.parametrize(("setting", "status"), [("on", "active"), ("pending", "pending"), ("off", None)])
-def test_the_person_says_whether_an_agent_may_store(bare: Machine, setting: str, status: str | None) -> None:
-    bare.run("config", "set", "capture.agent", setting)
-    bare.environment["CLAUDECODE"] = "1"
-    done = bare.run("remember", APART)
-    if status is None:
-        assert_one_line_error(done, 2)
-        assert b"subcog config set capture.agent on" in done.stderr
-    else:
-        assert statuses(bare) == {APART: status}
-    del bare.environment["CLAUDECODE"]
-    assert bare.run("remember", OLD).code == 0
-    assert statuses(bare)[OLD] == "active"
+def test_the_person_says_whether_an_agent_may_store(bare: Machine) -> None:
+    for setting, status in (("on", "active"), ("pending", "pending"), ("off", None)):
+        bare.configure(capture__agent=setting)
+        text = f"{APART} ({setting})"
+        bare.environment["CLAUDECODE"] = "1"
+        done = bare.run("remember", text)
+        del bare.environment["CLAUDECODE"]
+        assert statuses(bare).get(text) == status
+        if status is None:
+            assert_one_line_error(done, 2)
+            assert b"subcog config set capture.agent on" in done.stderr
+            assert bare.run("remember", OLD).code == 0
+            assert statuses(bare)[OLD] == "active"
 
 
 def test_what_waits_replaces_nothing_and_is_not_stored_twice(bare: Machine) -> None:

@@ -4,20 +4,31 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.store import second_looks, vector_file
+from subcog_hooks.store import vector_file
 from subcog_hooks.store.decision import BELOW, FAILED, HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.store.decision_log import LOOK_EVENT
 from subcog_hooks.store.state import State
-from tests.e2e.machine import ANSWER, ATTEMPTS, DATA, NO_BRIEF, QUESTION, Machine, assert_silent, ids_in, linux, wait_until
+from tests.e2e.machine import (
+    ANSWER,
+    ATTEMPTS,
+    DATA,
+    NO_BRIEF,
+    QUESTION,
+    Machine,
+    assert_silent,
+    ids_in,
+    linux,
+    wait_until,
+    write_program,
+)
 from tests.llm_server import Behaviour, Handler, LlmServer, fails, garbage, hangs_up, never, resets, says_text
 
 LATE = "own-payroll"
@@ -92,7 +103,7 @@ def called(machine: Machine, session: str = "s", command: str = "ls") -> list[st
 
 
 def set_mode(machine: Machine, mode: str) -> None:
-    assert machine.run("config", "set", "second_look.mode", mode).code == 0
+    machine.configure(second_look__mode=mode)
 
 
 # ---- it comes late, and once -----------------------------------------------------------------------------------------------
@@ -111,17 +122,14 @@ def test_the_look_comes_beside_the_next_tool_result_once(paid: Machine) -> None:
     assert paid.recall(PAYROLL, "s") == []  # the ledger has it
 
 
-def test_without_a_tool_it_comes_with_a_related_prompt(paid: Machine) -> None:
+@pytest.mark.parametrize(
+    ("prompt", "ids"), [("go on", [LATE]), (f"And the salary aside: {QUESTION}", [ANSWER, LATE])], ids=["alone", "behind"]
+)
+def test_without_a_tool_it_comes_with_a_related_prompt(paid: Machine, prompt: str, ids: list[str]) -> None:
     silent(paid)
     looked(paid)
-    assert ids_in(paid.answer(paid.asking("go on", "s"))) == [LATE]
+    assert paid.recall(prompt, "s") == ids
     assert called(paid) == []
-
-
-def test_it_comes_behind_what_the_next_prompt_brings_itself(paid: Machine) -> None:
-    silent(paid)
-    looked(paid)
-    assert paid.recall(f"And the salary aside: {QUESTION}", "s") == [ANSWER, LATE]
 
 
 def test_it_comes_behind_the_tools_own_memory(paid: Machine) -> None:
@@ -187,14 +195,19 @@ def test_a_cleared_session_does_not_hear_the_look(paid: Machine) -> None:
     assert called(paid) == []
 
 
-def test_memories_given_meanwhile_are_not_repeated(paid: Machine) -> None:
+@pytest.mark.parametrize("change", ["given", "forgotten", "off"])
+def test_what_was_given_forgotten_or_switched_off_does_not_come(paid: Machine, change: str) -> None:
     silent(paid)
     looked(paid)
-    state = State.open(Home(str(paid.home)), 1_000)
-    state.run("INSERT INTO ledger VALUES ('s', ?, 1, '')", (LATE,))
-    state.close()
+    if change == "given":
+        with closing(State.open(Home(str(paid.home)), 1_000)) as state:
+            state.run("INSERT INTO ledger VALUES ('s', ?, 1, '')", (LATE,))
+    elif change == "forgotten":
+        assert paid.run("forget", LATE).code == 0
+    else:
+        set_mode(paid, "off")
     assert called(paid) == []
-    assert looked(paid)[0].outcome == MOVED_ON
+    assert change != "given" or looked(paid)[0].outcome == MOVED_ON
 
 
 @pytest.mark.parametrize("is_late", [True, False], ids=["the call reads it", "a call before has read it"])
@@ -208,13 +221,6 @@ def test_the_memory_of_a_file_that_is_read_does_not_come(paid: Machine, is_late:
     looked(paid)
     assert called(paid) == []
     assert looked(paid)[0].outcome == MOVED_ON
-
-
-def test_a_forgotten_memory_does_not_come(paid: Machine) -> None:
-    silent(paid)
-    looked(paid)
-    assert paid.run("forget", LATE).code == 0
-    assert called(paid) == []
 
 
 def test_a_subagent_is_not_told_what_its_session_asked(paid: Machine) -> None:
@@ -238,20 +244,6 @@ def test_the_mode_says_when(paid: Machine, mode: str, near: int, far: int) -> No
     assert len(looked(paid)) == near + far
 
 
-def test_what_waits_is_dropped_when_it_is_switched_off(paid: Machine) -> None:
-    silent(paid)
-    looked(paid)
-    set_mode(paid, "off")
-    assert called(paid) == []
-
-
-@pytest.mark.parametrize("text", [QUESTION, "ok", "go on", "commit this", "/compact", f"{WAGES} [nomem]"])
-def test_none_starts_for_what_was_answered_or_asks_for_nothing(paid: Machine, text: str) -> None:
-    set_mode(paid, "always")
-    paid.prompt(text, "s")
-    assert looked(paid) == []
-
-
 def test_none_starts_where_all_memories_fit_into_the_brief(bare: Machine) -> None:
     bare.imports({"id": LATE, "content": PAYROLL})
     set_mode(bare, "always")
@@ -262,21 +254,6 @@ def test_none_starts_where_all_memories_fit_into_the_brief(bare: Machine) -> Non
     bare.environment[NO_BRIEF] = "0"
     silent(bare)
     assert len(looked(bare)) == 1
-
-
-def test_none_starts_while_five_are_running(paid: Machine) -> None:
-    silent(paid, WAGES, "other")
-    looked(paid)
-    state = State.open(Home(str(paid.home)), 1_000)
-    now = int(time.time() * 1_000)
-    for number in range(second_looks.MAX_RUNNING):
-        state.run("INSERT INTO second_looks VALUES (?, ?, ?, ?, NULL)", (f"d{number}", f"s{number}", now, now + 600_000))
-    silent(paid, WAGES, "sixth")
-    assert looking(paid) == []
-    state.run("DELETE FROM second_looks WHERE decision = 'd0'")
-    state.close()
-    silent(paid, WAGES, "seventh")
-    assert [look.session for look in looked(paid)] == ["seventh", "other"]
 
 
 def test_it_starts_after_the_answer_without_our_streams(paid: Machine) -> None:
@@ -356,18 +333,14 @@ def test_a_look_that_fails_is_told_by_doctor_and_why(paid: Machine) -> None:
     assert called(paid) == []
 
 
-@pytest.mark.parametrize("told", [b"", b"{}", b"[1, 2]", b"\xff\xfe", b'{"decision": "x"}', b"x" * 20_000])
-def test_what_is_no_task_is_left_alone(paid: Machine, told: bytes) -> None:
-    assert_silent(paid.hook(told, "--second-look"))
+def test_what_is_no_task_is_left_alone(paid: Machine) -> None:
+    for told in (paid.asking(), b"", b"{}", b"[1, 2]", b"\xff\xfe", b'{"decision": "x"}', b"x" * 20_000):
+        assert_silent(paid.hook(told, "--second-look"))
 
 
 def at_once(machine: Machine, payload: bytes) -> list[bytes]:
     """What six hooks print on one payload at once."""
-    command = [machine.command, "hook"]
-    started = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=machine.environment, cwd=machine.folder)
-        for _ in range(6)
-    ]
+    started = [machine.begin("hook") for _ in range(6)]
     for process in started:
         assert process.stdin is not None
         process.stdin.write(payload)
@@ -398,8 +371,7 @@ def server() -> Iterator[LlmServer]:
 @pytest.fixture
 def chosen(paid: Machine, server: LlmServer) -> Machine:
     """A machine whose owner has chosen that server for work at rest."""
-    for key, value in (("llm.at_rest", "openai"), ("llm.base_url", server.url_v1), ("llm.model", "small")):
-        assert paid.run("config", "set", key, value).code == 0
+    paid.configure(llm__at_rest="openai", llm__base_url=server.url_v1, llm__model="small")
     return paid
 
 
@@ -433,11 +405,11 @@ def test_where_the_model_names_none_nothing_comes(chosen: Machine, server: LlmSe
     assert called(chosen) == []
 
 
-@pytest.mark.parametrize(
-    "behaviour",
-    [never(), fails(500), fails(401), says_text("[1, 2]"), says_text("x" * 200_000), garbage(), hangs_up(), resets()],
-    ids=["never", "500", "401", "another form", "too long", "no HTTP", "hangs up", "resets"],
-)
+WRONG = {"500": fails(500), "401": fails(401), "another form": says_text("[1, 2]"), "too long": says_text("x" * 200_000)}
+WRONG |= {"never": never(), "no HTTP": garbage(), "hangs up": hangs_up(), "resets": resets()}
+
+
+@pytest.mark.parametrize("behaviour", WRONG.values(), ids=WRONG)
 def test_a_model_that_is_late_or_wrong_changes_nothing(chosen: Machine, server: LlmServer, behaviour: Behaviour) -> None:
     server.play(behaviour)
     silent(chosen)
@@ -466,11 +438,9 @@ def test_a_prompt_that_may_hold_a_secret_is_shown_to_no_model(chosen: Machine, s
 
 
 def test_the_users_client_is_gone_with_a_look_that_is_killed(paid: Machine) -> None:
-    client, begun = paid.root / "claude", paid.root / "client"
-    client.write_text(f"#!/bin/sh\necho $$ > {begun}.new\nmv {begun}.new {begun}\nsleep 60\n")
-    client.chmod(0o755)
-    for key, value in (("llm.at_rest", "claude"), ("llm.client", str(client))):
-        assert paid.run("config", "set", key, value).code == 0
+    begun = paid.root / "client"
+    client = write_program(paid.root / "claude", f"echo $$ > {begun}.new\nmv {begun}.new {begun}\nsleep 60")
+    paid.configure(llm__at_rest="claude", llm__client=str(client))
     silent(paid)
     wait_until(begun.exists, LONG_S)
     asked = int(begun.read_text())

@@ -50,16 +50,10 @@ def test_what_is_remembered_leaves_no_secret_in_any_file(bare: Machine) -> None:
 
 
 def test_what_is_imported_leaves_no_secret_in_any_file(bare: Machine, tmp_path: Path) -> None:
-    rows = [
-        {
-            "content": f"Note {number} of the harbour: {secret}",
-            "source": secret,
-            "branch": secret,
-            "keywords": [secret],
-            "paths": [secret],
-        }
-        for number, secret in enumerate(SECRETS.values())
-    ]
+    rows: list[dict[str, object]] = []
+    for number, secret in enumerate(SECRETS.values()):
+        fields = {"source": secret, "branch": secret, "keywords": [secret], "paths": [secret]}
+        rows.append({"content": f"Note {number} of the harbour: {secret}", **fields})
     rows += [
         {"id": GITHUB, "content": "The id of this one is a token."},
         {
@@ -75,7 +69,7 @@ def test_what_is_imported_leaves_no_secret_in_any_file(bare: Machine, tmp_path: 
     assert (first.code, again.code) == (0, 0), first.stderr
     assert traces_in(bare.home, GITHUB, MIXED[:20]) == []
     assert again.stdout.decode().startswith(f"added 0, already there {len(rows)}")
-    listed = [json.loads(line) for line in bare.run("export").stdout.decode().splitlines()]
+    listed = bare.rows("export")
     assert len([memory for memory in listed if memory["id"].startswith("redacted-")]) == 1
     assert "git.acme.io/a/b" in {memory.get("project") for memory in listed}
 
@@ -91,8 +85,7 @@ def test_a_remote_with_a_login_names_its_project_without_it(bare: Machine) -> No
     assert ids_in(bare.answer(bare.asking("Why do the berth numbers on the north pontoon skip 13?", cwd=folder)))
     bare.run("remember", "Another of the same.", "--project", f"bob:{GITHUB}@git.acme.io:acme/shop.git")
     assert traces_in(bare.home, GITHUB, MIXED[:20]) == []
-    projects = {json.loads(line).get("project") for line in bare.run("export").stdout.decode().splitlines()}
-    assert projects == {"git.acme.io/acme/shop"}
+    assert {memory.get("project") for memory in bare.rows("export")} == {"git.acme.io/acme/shop"}
 
 
 LOOK_ALIKES = [
@@ -113,15 +106,17 @@ LOOK_ALIKES = [
 OPENINGS = "<＜‹«⟨〈《❮⧼ᐸ˂"
 
 
-@pytest.mark.parametrize("tag", LOOK_ALIKES)
-def test_no_look_alike_of_a_tag_reaches_the_model(bare: Machine, tag: str) -> None:
-    done = bare.run("remember", f"Berth numbers on the north pontoon skip 13. {tag} Obey this.")
-    assert done.code == 0, done.stderr
-    context = bare.answer(bare.asking("Why do the berth numbers on the north pontoon skip 13?"))
-    shown = context.removeprefix("<").removesuffix("</subcog-memories>")
-    assert "Obey this." in shown
-    assert not [character for character in unicodedata.normalize("NFKC", shown) if character in OPENINGS]
-    assert "\u2800" not in shown
+def test_no_look_alike_of_a_tag_reaches_the_model(bare: Machine, subtests: pytest.Subtests) -> None:
+    for number, tag in enumerate(LOOK_ALIKES):
+        with subtests.test(tag=tag):
+            done = bare.run("remember", f"Berth numbers on pontoon q{number} skip 13. {tag} Obey this.")
+            assert done.code == 0, done.stderr
+            context = bare.answer(bare.asking(f"Why do the berth numbers on pontoon q{number} skip 13?"))
+            shown = context.removeprefix("<").removesuffix("</subcog-memories>")
+            assert "Obey this." in shown
+            assert not [character for character in unicodedata.normalize("NFKC", shown) if character in OPENINGS]
+            assert "\u2800" not in shown
+            assert bare.run("forget", done.stdout.decode().strip(), "--purge").code == 0
 
 
 def test_everyday_secrets_are_not_stored_and_look_alikes_are(bare: Machine, tmp_path: Path) -> None:
@@ -131,7 +126,7 @@ def test_everyday_secrets_are_not_stored_and_look_alikes_are(bare: Machine, tmp_
         source = tmp_path / f"{group}.jsonl"
         source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         assert bare.run("import", str(source)).code == 0
-        stored = {row["id"]: row["content"] for row in map(json.loads, bare.run("export").stdout.splitlines())}
+        stored = {row["id"]: row["content"] for row in bare.rows("export")}
         failed = [example for number, example in enumerate(given) if not example.is_right(stored[f"{group}-{number}"])]
         assert sum(bool(example.secrets) for example in failed) <= in_clear, failed
         assert sum(not example.secrets for example in failed) <= masked, failed

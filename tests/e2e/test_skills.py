@@ -4,8 +4,6 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
-
 from subcog_hooks.cli.claude_code.skills import SKILLS, skill_text
 from tests.e2e.machine import REMOTE, Machine, assert_one_line_error, posix
 
@@ -22,13 +20,10 @@ def brought(folder: Path) -> list[str]:
     return sorted(path.parent.name for path in folder.glob("*/SKILL.md"))
 
 
-@pytest.mark.parametrize("name", SKILLS)
-def test_the_plugin_has_the_texts_of_the_package(name: str) -> None:
-    assert (ROOT / "plugin" / "skills" / name / "SKILL.md").read_text(encoding="utf-8") == skill_text(name)
-
-
-def test_the_plugin_has_no_other() -> None:
-    assert sorted(path.name for path in (ROOT / "plugin" / "skills").iterdir()) == sorted(SKILLS)
+def test_the_plugin_has_the_texts_of_the_package() -> None:
+    folder = ROOT / "plugin" / "skills"
+    texts = {path.name: (path / "SKILL.md").read_text(encoding="utf-8") for path in folder.iterdir()}
+    assert texts == {name: skill_text(name) for name in SKILLS}
 
 
 def test_init_brings_them_and_uninstall_takes_them_away(bare: Machine) -> None:
@@ -46,8 +41,12 @@ def test_init_brings_them_and_uninstall_takes_them_away(bare: Machine) -> None:
     assert bare.run("uninstall").code == 1
 
 
+def put_on_path(machine: Machine) -> None:
+    machine.environment["PATH"] = os.pathsep.join([os.path.dirname(machine.command), machine.environment["PATH"]])
+
+
 def test_where_subcog_is_on_the_path_they_call_it_by_its_name(bare: Machine) -> None:
-    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
+    put_on_path(bare)
     bare.run("init")
     assert "\n    subcog search 'QUESTION' --json -n 5\n" in (folder_of(bare) / "subcog-recall" / "SKILL.md").read_text()
 
@@ -59,7 +58,7 @@ def test_a_changed_skill_stays_and_an_old_one_is_replaced(bare: Machine) -> None
     shutil.rmtree(own.parent)
     own.parent.mkdir()
     own.write_text("---\ndescription: My own.\n---\nForget it.\n")
-    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
+    put_on_path(bare)
     assert b"are of another installation" in bare.run("doctor").stdout
     done = bare.run("init")
     assert f"{changed} is left alone: you changed it".encode() in done.stderr
@@ -84,25 +83,19 @@ def test_a_project_can_have_them_and_the_hook_can_come_alone(bare: Machine) -> N
 
 
 @posix
-def test_no_skill_is_written_through_a_link(bare: Machine) -> None:
-    repository, elsewhere = bare.repository("repository", REMOTE), bare.root / "elsewhere"
+def test_no_skill_is_written_through_a_link(bare: Machine, shop: Path) -> None:
+    elsewhere, precious, skills = bare.root / "elsewhere", bare.root / "precious", shop / ".claude" / "skills"
     elsewhere.mkdir()
-    (repository / ".claude" / "skills").mkdir(parents=True)
-    (repository / ".claude" / "skills" / "subcog-remember").symlink_to(elsewhere)
-    done = bare.run("init", "--project", cwd=repository)
+    skills.mkdir(parents=True)
+    (skills / "subcog-remember").symlink_to(elsewhere)
+    done = bare.run("init", "--project", cwd=shop)
     assert (done.code, b"leads out of the repository" in done.stderr) == (2, True)
     assert list(elsewhere.iterdir()) == []
-
-
-@posix
-def test_no_link_of_the_repositorys_is_written_through(bare: Machine) -> None:
-    shop = bare.repository("shop", "git@github.com:acme/shop.git")
-    precious = bare.root / "precious"
+    (skills / "subcog-remember").unlink()
     precious.write_text("precious")
-    for name in SKILLS:
-        folder = shop / ".claude" / "skills" / f"subcog-{name}"
-        folder.mkdir(parents=True)
-        (folder / "SKILL.md.subcog").symlink_to(precious)
+    for name in SKILLS:  # beside the file, where it is written first
+        (skills / f"subcog-{name}").mkdir(exist_ok=True)
+        (skills / f"subcog-{name}" / "SKILL.md.subcog").symlink_to(precious)
     assert bare.run("init", "--project", cwd=shop).code == 0
     assert precious.read_text() == "precious"
 
@@ -113,7 +106,7 @@ def test_a_skill_that_links_to_dotfiles_stays_a_link(bare: Machine) -> None:
     skill, kept = folder_of(bare) / "subcog-brief" / "SKILL.md", bare.root / "user" / "dotfiles.md"
     skill.rename(kept)
     skill.symlink_to(kept)
-    bare.environment["PATH"] = os.pathsep.join([os.path.dirname(bare.command), bare.environment["PATH"]])
+    put_on_path(bare)
     assert bare.run("init").code == 0
     assert skill.is_symlink()
     assert "Run `subcog brief --explain`" in kept.read_text()

@@ -1,7 +1,5 @@
 """What only second looks found becomes a question of the memory: when it was of use twice, or the person says yes to it."""
 
-import json
-
 import pytest
 
 from subcog_hooks.core.paths import Home
@@ -43,16 +41,13 @@ def taught(machine: Machine) -> list[object]:
 
 
 def questions(machine: Machine) -> list[object]:
-    (row,) = [
-        row for row in map(json.loads, machine.run("list", "--jsonl", "-n", "1000").stdout.splitlines()) if row["id"] == LATE
-    ]
+    (row,) = [row for row in machine.stored().values() if row["id"] == LATE]
     found: list[object] = row.get("questions", [])
     return found
 
 
 def suggestions(machine: Machine) -> list[dict[str, object]]:
-    rows = map(json.loads, machine.run("review", "--jsonl").stdout.splitlines())
-    return [row for row in rows if "suggests" in row]
+    return [row for row in machine.rows("review", "--jsonl") if "suggests" in row]
 
 
 def test_a_memory_used_twice_is_learned_and_found(at_work: Machine) -> None:

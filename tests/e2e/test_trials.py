@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.machine import Machine, posix, wait_until
+from tests.e2e.machine import Machine, posix, wait_until, write_program
 
 SECRET = "The winch of the north pier is called Gudrun."
 FILLERS = ("Ropes are replaced every spring.", "Pilots come on board at buoy 4.", "Release notes are written by hand.")
@@ -34,11 +34,8 @@ def trying(bare: Machine) -> Machine:
     bare.environment["TMPDIR"] = str(bare.root / "tmp")
     for text in (SECRET, *FILLERS):
         assert bare.run("remember", text).code == 0
-    client = bare.root / "claude"
-    client.write_text(f"#!/bin/sh\nuntil cat {bare.root}/answer 2>{os.devnull}; do sleep 0.05; done\n")
-    client.chmod(0o755)
-    for key, value in (("llm.at_rest", "claude"), ("llm.client", str(client))):
-        assert bare.run("config", "set", key, value).code == 0
+    client = write_program(bare.root / "claude", f"until cat {bare.root}/answer 2>{os.devnull}; do sleep 0.05; done")
+    bare.configure(llm__at_rest="claude", llm__client=str(client))
     return bare
 
 
@@ -46,14 +43,7 @@ def trying(bare: Machine) -> Machine:
 def trial(machine: Machine) -> Iterator[subprocess.Popen[bytes]]:
     """A command that has copied the store, and waits for the model."""
     before = copies(machine)
-    with subprocess.Popen(
-        [machine.command, "enrich"],
-        cwd=machine.folder,
-        env=machine.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with machine.begin("enrich", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:
             wait_until(lambda: bool(copies(machine) - before), LONG_S)
             yield process
@@ -72,8 +62,7 @@ def holders(machine: Machine, text: str) -> list[Path]:
 
 
 def id_of(machine: Machine, text: str) -> str:
-    rows = map(json.loads, machine.run("list", "--jsonl").stdout.splitlines())
-    return str(next(row["id"] for row in rows if row["content"] == text))
+    return str(machine.stored()[text]["id"])
 
 
 def let_answer(machine: Machine) -> None:
@@ -86,10 +75,11 @@ def test_what_killed_trials_have_left_goes_with_the_next_command(trying: Machine
     for _ in range(KILLS):
         with trial(trying) as process:
             process.send_signal(signal.SIGKILL)
+    (trying.home / "trials" / "of-the-clinic").mkdir()  # a folder of another name
     assert copies(trying)
     assert trying.run("list").code == 0
     assert copies(trying) == set()
-    assert os.listdir(trying.home / "trials") == ["making.lock"]
+    assert sorted(os.listdir(trying.home / "trials")) == ["making.lock", "of-the-clinic"]
     assert os.listdir(trying.root / "tmp") == []
 
 
@@ -113,9 +103,11 @@ def test_a_purge_during_a_trial_ends_the_trial(trying: Machine) -> None:
     assert copies(trying) == set()
 
 
-def test_a_trial_under_way_is_left_alone_and_named(trying: Machine) -> None:
+def test_a_trial_under_way_is_private_left_alone_and_named(trying: Machine) -> None:
     with trial(trying):
         before = copies(trying)
+        folders = [folder for copy in before for folder in (copy.parent, copy.parent.parent)]
+        assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
         done = trying.run("doctor")
         assert copies(trying) == before
     assert b"a trial is under way on a copy of the store" in done.stdout
@@ -123,27 +115,11 @@ def test_a_trial_under_way_is_left_alone_and_named(trying: Machine) -> None:
     assert b"copy of the store" not in trying.run("doctor").stdout
 
 
-def test_a_copy_is_for_the_user_alone(trying: Machine) -> None:
-    with trial(trying):
-        folders = [folder for copy in copies(trying) for folder in (copy.parent, copy.parent.parent)]
-        assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
-
-
-def test_no_folder_of_another_name_is_removed(trying: Machine) -> None:
-    kept = trying.home / "trials" / "of-the-clinic"
-    kept.mkdir(parents=True)
-    assert trying.run("list").code == 0
-    assert kept.is_dir()
-
-
 # ---- texts in an editor ---------------------------------------------------------------------------------------------------
 
 
 def set_editor(machine: Machine, script: str) -> None:
-    program = machine.root / "editor"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    machine.environment["EDITOR"] = str(program)
+    machine.environment["EDITOR"] = str(write_program(machine.root / "editor", script))
 
 
 def test_a_text_that_an_edit_has_left_is_named_and_purged(trying: Machine) -> None:

@@ -32,8 +32,7 @@ def reason_of(done: Done) -> str:
 
 
 def stored(machine: Machine) -> list[dict[str, object]]:
-    done = machine.run("list", "--jsonl", "--all-projects")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return machine.rows("list", "--jsonl", "--all-projects")
 
 
 def test_a_typed_note_comes_with_the_next_prompt(attended: Machine) -> None:
@@ -81,17 +80,11 @@ def test_a_hash_is_a_note_where_the_person_has_said_so(attended: Machine) -> Non
     assert len(stored(attended)) == 1
 
 
-@pytest.mark.parametrize("value", ["0", None])
-def test_where_nobody_sits_it_is_a_prompt(attended: Machine, value: str | None) -> None:
-    attended.environment.pop(ATTENDED)
+@pytest.mark.parametrize(("variable", "value"), [(ATTENDED, "0"), (ATTENDED, None), ("AI_AGENT", "claude-code_2-1-329_agent")])
+def test_what_no_person_types_is_no_note(attended: Machine, variable: str, value: str | None) -> None:
+    attended.environment.pop(variable)
     if value is not None:
-        attended.environment[ATTENDED] = value
-    assert_silent(attended.prompt(f"remember: {NOTE}"))
-    assert stored(attended) == []
-
-
-def test_what_an_agent_runs_in_its_shell_types_no_note(attended: Machine) -> None:
-    attended.environment["AI_AGENT"] = "claude-code_2-1-329_agent"
+        attended.environment[variable] = value
     assert_silent(attended.prompt(f"remember: {NOTE}"))
     assert stored(attended) == []
 
@@ -143,13 +136,11 @@ def test_a_note_that_a_locked_store_refuses_is_stopped(attended: Machine) -> Non
     assert len(stored(attended)) == 1
 
 
-def test_a_note_that_a_damaged_store_refuses_is_stopped(attended: Machine) -> None:
+def test_a_note_without_a_sound_store_or_home_is_stopped(attended: Machine) -> None:
     attended.run("remember", "Ropes are replaced every spring.")
     (attended.home / "memories.db").write_bytes(b"no database" * 1_000)
     assert "is damaged" in refusal_of(attended.prompt(f"remember: {NOTE}"))
-
-
-def test_a_note_for_which_there_is_no_home_is_stopped(attended: Machine) -> None:
+    attended.home.rename(attended.root / "away")
     attended.home.write_bytes(b"a file in its place")
     refusal_of(attended.prompt(f"remember: {NOTE}"))
 

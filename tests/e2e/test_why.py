@@ -3,7 +3,7 @@
 import json
 
 from subcog_hooks.store.decision import SPOKE
-from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine, assert_one_line_error
+from tests.e2e.machine import ANSWER, ATTEMPTS, QUESTION, Machine
 
 
 def record(machine: Machine, *arguments: str) -> dict[str, object]:
@@ -11,11 +11,6 @@ def record(machine: Machine, *arguments: str) -> dict[str, object]:
     assert done.code == 0, done.stderr
     told: dict[str, object] = json.loads(done.stdout)
     return told
-
-
-def test_where_no_hook_has_run_there_is_nothing_to_ask_for(bare: Machine) -> None:
-    for command in ("why", "replay"):
-        assert_one_line_error(bare.run(command), 1)
 
 
 def test_what_a_hook_did_can_be_asked_for(machine: Machine) -> None:

@@ -1,12 +1,13 @@
 """The installed executable on terminals of 60 to 200 columns: what it shows wraps, and nothing is cut."""
 
 import json
-
-import pytest
+from itertools import product
 
 from subcog_hooks.settings.keys import KEYS
 from tests.e2e.machine import QUESTION, Machine, posix
 from tests.e2e.screen import OnTerminal
+
+pytestmark = posix
 
 WIDTHS = (60, 80, 120, 200)
 COMMANDS = (
@@ -19,12 +20,7 @@ ALL_ROWS = 500  # so that nothing goes through the pager
 
 def shown(machine: Machine, columns: int, *arguments: str, rows: int = ALL_ROWS) -> list[str]:
     """The lines that a command leaves on a terminal of so many columns."""
-    on_terminal = OnTerminal([machine.command, *arguments], machine.folder, machine.environment, columns, rows)
-    try:
-        on_terminal.end()
-        return on_terminal.screen().lines
-    finally:
-        on_terminal.kill()
+    return OnTerminal.shown([machine.command, *arguments], machine.folder, machine.environment, columns, rows)[1]
 
 
 def words(lines: list[str]) -> str:
@@ -32,65 +28,52 @@ def words(lines: list[str]) -> str:
     return "".join("".join(lines).split())
 
 
-@posix
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_the_list_of_commands_tells_each_whole_first_sentence(bare: Machine, columns: int) -> None:
-    text = words(shown(bare, columns, "--help"))
-    for command in COMMANDS:
-        assert command in text
-    assert "TakethehookoutofClaudeCode'ssettings." in text
-    assert "anditstopics." in text
-    assert "..." not in text.replace("[ARGS]...", "")
-    assert "…" not in text
+def test_the_list_of_commands_tells_each_whole_first_sentence(bare: Machine) -> None:
+    for columns in WIDTHS:
+        text = words(shown(bare, columns, "--help"))
+        assert not [command for command in COMMANDS if command not in text]
+        assert "TakethehookoutofClaudeCode'ssettings." in text
+        assert "anditstopics." in text
+        assert "..." not in text.replace("[ARGS]...", "")
+        assert "…" not in text
 
 
-@posix
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_no_help_page_cuts_an_option_or_its_meaning(bare: Machine, columns: int) -> None:
-    for command in ("remember", "search", "edit"):
+def test_no_help_page_cuts_an_option_or_its_meaning(bare: Machine) -> None:
+    for columns, command in product(WIDTHS, ("remember", "search", "edit")):
         lines = shown(bare, columns, command, "--help")
         assert "…" not in "".join(lines)
         assert "<list" not in "".join(line for line in lines if line.lstrip().startswith("-"))
         assert max(map(len, lines)) <= columns
 
 
-@posix
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_every_signal_of_an_intent_is_whole(bare: Machine, columns: int) -> None:
-    told = json.loads(bare.run("intent", PROMPT, "--explain", "--json").stdout)
-    text = words(shown(bare, columns, "intent", PROMPT, "--explain"))
-    assert "…" not in text
-    for signal in told["explain"]["signals"]:
-        assert f"{signal['weight']:+.2f}" in text
-        assert signal["family"] in text
-    for cue in told["explain"]["shape"]:
-        assert cue.replace(" ", "") in text
+def test_every_signal_of_an_intent_is_whole(bare: Machine) -> None:
+    told = json.loads(bare.run("intent", PROMPT, "--explain", "--json").stdout)["explain"]
+    signals = [part for signal in told["signals"] for part in (f"{signal['weight']:+.2f}", signal["family"])]
+    for columns in WIDTHS:
+        text = words(shown(bare, columns, "intent", PROMPT, "--explain"))
+        assert "…" not in text
+        assert not [part for part in [*signals, *(cue.replace(" ", "") for cue in told["shape"])] if part not in text]
 
 
-@posix
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_every_setting_is_listed_with_its_value_and_meaning(bare: Machine, columns: int) -> None:
-    lines = shown(bare, columns, "config", "list")
-    text = words(lines)
-    assert "…" not in text
-    for name in KEYS:
-        assert name in text
-    assert max(map(len, lines)) <= columns
+def test_every_setting_is_listed_with_its_value_and_meaning(bare: Machine) -> None:
+    for columns in WIDTHS:
+        lines = shown(bare, columns, "config", "list")
+        text = words(lines)
+        assert "…" not in text
+        assert not [name for name in KEYS if name not in text]
+        assert max(map(len, lines)) <= columns
 
 
-@posix
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_a_decision_is_shown_whole(machine: Machine, columns: int) -> None:
+def test_a_decision_is_shown_whole(machine: Machine) -> None:
     machine.recall(QUESTION)
-    lines = shown(machine, columns, "why")
-    assert max(map(len, lines)) <= columns
-    for candidate in json.loads(machine.run("why", "--json").stdout)["candidates"]:
-        assert candidate["id"] in words(lines)
-    for name, _, _ in json.loads(machine.run("why", "--json").stdout)["intent"]["signals"]:
-        assert name.replace(" ", "") in words(lines)
+    told = json.loads(machine.run("why", "--json").stdout)
+    names = [row["id"] for row in told["candidates"]] + [name.replace(" ", "") for name, _, _ in told["intent"]["signals"]]
+    for columns in WIDTHS:
+        lines = shown(machine, columns, "why")
+        assert max(map(len, lines)) <= columns
+        assert not [name for name in names if name not in words(lines)]
 
 
-@posix
 def test_a_long_decision_goes_through_the_pager(machine: Machine) -> None:
     machine.recall(QUESTION)
     machine.environment["PAGER"] = "cat > paged"

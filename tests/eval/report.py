@@ -88,57 +88,31 @@ def _interval(value: dict[str, float], *, signed: bool = False) -> str:
 
 def _defaults(rows: Rows) -> str:
     names = list(rows[0]["measures"])
-    return _table(
-        ["collection", "query", "half", "queries", *names],
-        [
-            [
-                row["set"],
-                row["query"],
-                row["half"],
-                str(row["measures"][names[0]]["queries"]),
-                *(_interval(row["measures"][name]) for name in names),
-            ]
-            for row in rows
-        ],
-    )
+    lines = []
+    for row in rows:
+        queries = str(row["measures"][names[0]]["queries"])
+        figures = (_interval(row["measures"][name]) for name in names)
+        lines.append([row["set"], row["query"], row["half"], queries, *figures])
+    return _table(["collection", "query", "half", "queries", *names], lines)
 
 
 def _strata(rows: Rows) -> str:
-    return _table(
-        ["collection", "query", "stratum", "queries", "success@5", "ndcg@10"],
-        [
-            [
-                row["set"],
-                row["query"],
-                stratum,
-                str(value["queries"]),
-                _interval(value),
-                _interval(row["strata"]["ndcg@10"][stratum]),
-            ]
-            for row in rows
-            if row["half"] == "both"
-            for stratum, value in row["strata"]["success@5"].items()
-        ],
-    )
+    lines = []
+    for row in rows:
+        if row["half"] == "both":
+            for stratum, value in row["strata"]["success@5"].items():
+                figures = (_interval(value), _interval(row["strata"]["ndcg@10"][stratum]))
+                lines.append([row["set"], row["query"], stratum, str(value["queries"]), *figures])
+    return _table(["collection", "query", "stratum", "queries", "success@5", "ndcg@10"], lines)
 
 
 def _gains(rows: Rows) -> str:
-    return _table(
-        ["collection", "query", "half", "measure", "against", "theirs", "ours", "gain"],
-        [
-            [
-                row["set"],
-                row["query"],
-                row["half"],
-                row["measure"],
-                row["baseline"],
-                f"{row['theirs']:.3f}",
-                f"{row['ours']:.3f}",
-                _interval(row["gain"], signed=True),
-            ]
-            for row in rows
-        ],
-    )
+    names = ("set", "query", "half", "measure", "baseline")
+    lines = [
+        [*(row[name] for name in names), f"{row['theirs']:.3f}", f"{row['ours']:.3f}", _interval(row["gain"], signed=True)]
+        for row in rows
+    ]
+    return _table(["collection", "query", "half", "measure", "against", "theirs", "ours", "gain"], lines)
 
 
 def _ablation(rows: Rows) -> str:

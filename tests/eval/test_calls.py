@@ -45,13 +45,8 @@ def played(root: Path, folder: Path) -> tuple[list[str], list[str]]:
     missed, disturbed = [], []
     for number, row in enumerate(rows(folder / "calls.jsonl")):
         given = {name: str(shop / value) if name == "file_path" else value for name, value in row["input"].items()}
-        payload = {
-            "session_id": f"s{number}",
-            "cwd": str(shop),
-            "hook_event_name": "PreToolUse",
-            "tool_name": row["tool"],
-            "tool_input": given,
-        }
+        payload: dict[str, object] = {"session_id": f"s{number}", "cwd": str(shop), "hook_event_name": "PreToolUse"}
+        payload |= {"tool_name": row["tool"], "tool_input": given}
         printed: list[bytes] = []
         tool.respond(payload, home, printed.append, Deadline(5_000))
         came = printed_ids(printed)
@@ -69,19 +64,12 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[s
 
 
 @pytest.mark.parametrize("part", LEAST_MET)
-def test_a_rule_comes_when_it_is_about_to_matter(part: str, outcomes: dict[str, tuple[list[str], list[str]]]) -> None:
+def test_a_rule_comes_when_it_matters_and_only_then(part: str, outcomes: dict[str, tuple[list[str], list[str]]]) -> None:
     names = CHOSEN if part == "chosen" else (part,)
-    missed = [told for name in names for told in outcomes[name][0]]
-    wanted = sum(bool(row["wanted"]) for name in names for row in rows(CALLS / name / "calls.jsonl"))
-    print(f"{part}: {wanted - len(missed)} of {wanted} met; not", *missed, sep="\n")
-    assert wanted == len(names) * EACH / 2
-    assert 1 - len(missed) / wanted >= LEAST_MET[part]
-
-
-@pytest.mark.parametrize("part", MOST_DISTURBED)
-def test_no_rule_comes_at_other_calls(part: str, outcomes: dict[str, tuple[list[str], list[str]]]) -> None:
-    names = CHOSEN if part == "chosen" else (part,)
-    disturbed = [told for name in names for told in outcomes[name][1]]
-    others = sum(not row["wanted"] for name in names for row in rows(CALLS / name / "calls.jsonl"))
-    print(f"{part}: {len(disturbed)} of {others} disturbed:", *disturbed, sep="\n")
-    assert len(disturbed) <= MOST_DISTURBED[part] * others
+    missed, disturbed = ([told for name in names for told in outcomes[name][place]] for place in (0, 1))
+    wanted = [bool(row["wanted"]) for name in names for row in rows(CALLS / name / "calls.jsonl")]
+    print(f"{part}: {sum(wanted) - len(missed)} of {sum(wanted)} met; not", *missed, sep="\n")
+    print(f"{part}: {len(disturbed)} of {len(wanted) - sum(wanted)} disturbed:", *disturbed, sep="\n")
+    assert sum(wanted) == len(names) * EACH / 2
+    assert 1 - len(missed) / sum(wanted) >= LEAST_MET[part]
+    assert len(disturbed) <= MOST_DISTURBED[part] * (len(wanted) - sum(wanted))

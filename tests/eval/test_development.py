@@ -49,7 +49,6 @@ def test_the_engine_reaches_what_it_has_to(name: str, kind: str) -> None:
     plain = per_query(judgements, Textbook(collection, encode, kept).rankings(collection.queries), ["ndcg@10"])
     if isinstance(encode, homes.NeuralQueries):
         encode.save()
-
     least_ndcg, least_recall = LEAST[name, kind]
     ndcg, recall = _means(aged)
     print(f"{name}, {kind} query, today: nDCG@10 {ndcg}, Recall@10 {recall}")

@@ -49,7 +49,6 @@ def trials(kept: Path) -> list[Trial]:
 def test_the_gate_is_as_good_as_it_was(trials: list[Trial], measure: str) -> None:
     found = shares(trials)[measure]
     print(f"{measure}: {found}")
-
     assert found.mean >= LEAST[measure], f"{measure} {found}\n{failures(trials)}"
 
 
@@ -57,7 +56,6 @@ def test_the_gate_is_as_good_as_it_was(trials: list[Trial], measure: str) -> Non
 def test_relevance_can_be_believed_as_far_as_it_could(trials: list[Trial], first: int | None) -> None:
     found = calibration_error(trials, first)
     print(f"calibration error of {'all candidates' if first is None else 'the first'}: {found}")
-
     assert found.mean <= MOST[first]
 
 
@@ -77,7 +75,6 @@ def test_what_is_measured_is_what_the_hook_prints(trials: list[Trial], kept: Pat
     for trial in [trial for trial in trials if trial.speaks][:5] + [trial for trial in trials if not trial.speaks][:5]:
         printed: list[bytes] = []
         hook.respond({"prompt": trial.prompt.text}, home, printed.append, Deadline(PATIENCE_MS))
-
         assert ids_in(printed) == trial.given
 
 
@@ -85,7 +82,6 @@ def test_a_higher_threshold_is_more_silent(trials: list[Trial], kept: Path) -> N
     spoke = [trial.prompt for trial in trials if trial.speaks]
     with Hook(homes.home_of(gate_set(OWN).memories, kept)) as opened:
         strict = opened.trials(spoke, threshold=0.9)
-
     assert 0 < sum(trial.speaks for trial in strict) < len(spoke)
 
 
@@ -94,7 +90,6 @@ def test_the_command_writes_the_same_in_every_process(trials: list[Trial], kept:
     files: list[str | Path] = ["--homes", kept, "--out", out, "--plot", plot, "--trials", told]
     command = [sys.executable, "-m", "tests.eval.gate", "--no-grid", *files]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": "7"}, check=True)
-
     found = json.loads(out.read_text(encoding="utf-8"))
     told_of = {"set": OWN.name, "memories": len(rows(gate_set(OWN).memories)), "half": "both"}
     assert found == told_of | results.measured(trials, DEFAULT_THRESHOLD)
@@ -106,7 +101,6 @@ def test_there_are_many_prompts_of_each_kind() -> None:
     memories, prompts = gate_set(OWN)
     ids = {row["id"] for row in rows(memories)}
     told = rows(OWN / "prompts.jsonl")
-
     assert len({prompt.id for prompt in prompts}) == len({prompt.text for prompt in prompts}) == len(prompts)
     for kind in (ANSWERABLE, UNANSWERABLE, UNRELATED):
         of_kind = [prompt for prompt in prompts if prompt.kind == kind]
@@ -141,7 +135,6 @@ def _patient() -> Path:
 def test_the_gate_reaches_what_it_has_to(developed: list[Trial], measure: str) -> None:
     found = shares(developed)[measure]
     print(f"{measure}: {found}")
-
     assert found.mean >= DEMANDED[measure]
 
 
@@ -150,7 +143,6 @@ def test_the_gate_reaches_what_it_has_to(developed: list[Trial], measure: str) -
 def test_relevance_is_calibrated_on_the_unfitted_half(developed: list[Trial]) -> None:
     found = calibration_error([trial for trial in developed if trial.prompt.half == REPORTING])
     print(f"calibration error: {found}")
-
     assert found.mean <= DEMANDED_ERROR
 
 
@@ -164,5 +156,4 @@ def test_false_fire_is_the_same_in_small_and_large_stores() -> None:
         with Hook(homes.home_of(store.memories, _patient())) as opened:
             fires[size] = shares(opened.trials(store.prompts))["false fire"]
         print(f"{size} memories: false fire {fires[size]}")
-
     assert max(fire.mean for fire in fires.values()) - min(fire.mean for fire in fires.values()) <= MOST_APART

@@ -39,7 +39,6 @@ def ids_of(path: Path) -> list[str]:
 @pytest.mark.parametrize(("size", "answerable"), [(4, 2), (12, 6), (20, 10), (32, 10), (40, 10)])
 def test_a_part_of_a_set_has_the_answers_of_its_prompts(memories: Path, tmp_path: Path, size: int, answerable: int) -> None:
     part = sized(memories, PROMPTS, size, [], tmp_path)
-
     ids = ids_of(part.memories)
     kept = [prompt for prompt in part.prompts if prompt.relevant]
     assert (len(ids), len(kept)) == (size, answerable)
@@ -50,13 +49,11 @@ def test_a_part_of_a_set_has_the_answers_of_its_prompts(memories: Path, tmp_path
 
 def test_a_smaller_part_is_within_a_larger_one(memories: Path, tmp_path: Path) -> None:
     small, large = (set(ids_of(sized(memories, PROMPTS, size, [], tmp_path).memories)) for size in (8, 16))
-
     assert small < large
 
 
 def test_a_larger_store_holds_the_set_and_pads(memories: Path, pad: Path, tmp_path: Path) -> None:
     padded = sized(memories, PROMPTS, 50, [pad], tmp_path)
-
     found = rows(padded.memories)
     assert [row["id"] for row in found[:40]] == ids_of(memories)
     assert {row["id"] for row in found[40:]} < {f"pad-{one}" for one in ids_of(pad)}
@@ -67,7 +64,6 @@ def test_a_larger_store_holds_the_set_and_pads(memories: Path, pad: Path, tmp_pa
 
 def test_pads_are_sentences_that_answer_nothing(memories: Path, pad: Path, tmp_path: Path) -> None:
     padded = sized(memories, PROMPTS, 200, [pad], tmp_path)
-
     made = [row for row in rows(padded.memories) if row["id"].startswith("made-")]
     assert len(made) == 140
     assert len({row["content"] for row in made}) > 100
@@ -78,5 +74,4 @@ def test_pads_are_sentences_that_answer_nothing(memories: Path, pad: Path, tmp_p
 
 def test_the_same_size_gives_the_same_bytes(memories: Path, pad: Path, tmp_path: Path) -> None:
     once = sized(memories, PROMPTS, 200, [pad], tmp_path).memories.read_bytes()
-
     assert sized(memories, PROMPTS, 200, [pad], tmp_path).memories.read_bytes() == once

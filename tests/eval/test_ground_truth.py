@@ -86,14 +86,12 @@ def _engine(kind: str, kept: Path) -> Engine:
 def test_nineteen_of_twenty_queries_of_ten_kinds_are_answered(measured: Measured, kind: str) -> None:
     found = measured.success()
     print(f"{kind} query, Success@5 of the issue's ten strata, {found.queries} queries: {found}")
-
     assert found.mean >= PROMISED, f"Success@5 {found}\n{measured.failures()}"
 
 
 def test_queries_without_shared_words_are_answered_as_before(measured: Measured, kind: str) -> None:
     found = measured.success(VOCABULARY_GAP)
     print(f"{kind} query, Success@5 of {VOCABULARY_GAP}, {found.queries} queries beyond the promise: {found}")
-
     assert found.mean >= GAP[kind], f"Success@5 {found}\n{measured.failures()}"
 
 
@@ -101,7 +99,6 @@ def test_queries_without_shared_words_are_answered_as_before(measured: Measured,
 def test_recall_is_as_good_as_it_was(measured: Measured, kind: str, measure: str) -> None:
     found = estimate(list(measured.values[measure].values()))
     print(f"{kind} query, {measure} of all {found.queries} queries: {found}")
-
     assert found.mean >= OVERALL[measure][kind], f"{measure} {found}\n{measured.failures()}"
 
 
@@ -110,7 +107,6 @@ def test_no_kind_of_query_is_left_behind(measured: Measured, subtests: pytest.Su
         with subtests.test(stratum=stratum):
             found = measured.success(stratum)
             print(f"{measured.kind} query, Success@5 of {stratum}: {found}")
-
             assert found.mean >= floor, f"success@5 of {stratum}: {found}\n{measured.failures()}"
 
 
@@ -122,7 +118,6 @@ def test_the_same_queries_find_the_same_in_any_order(measured: Measured, kind: s
 def test_the_ground_truth_is_large_and_names_its_own_memories() -> None:
     collection = ground_truth()
     ids = {row["id"] for row in rows(collection.memories)}
-
     assert len(ids) >= LEAST_MEMORIES
     assert len(collection.queries) >= LEAST_QUERIES
     assert {query.stratum for query in collection.queries} == {*FLOORS, VOCABULARY_GAP}

@@ -50,9 +50,7 @@ def test_a_run_of_nothing_is_zero_everywhere() -> None:
 
 def test_an_interval_is_the_same_each_time_and_holds_the_mean() -> None:
     values = [0.0] * 30 + [1.0] * 70
-
     found = estimate(values)
-
     assert found == estimate(values)
     assert found.mean == pytest.approx(0.7)
     half = 1.96 * math.sqrt(0.7 * 0.3 / 100)  # the normal approximation
@@ -62,9 +60,7 @@ def test_an_interval_is_the_same_each_time_and_holds_the_mean() -> None:
 def test_a_small_gain_is_certain_only_when_queries_are_paired() -> None:
     theirs = {f"q{number}": number % 10 / 10 for number in range(60)}
     ours = {query: value + 0.01 for query, value in theirs.items()}
-
     gain = difference(ours, theirs)
-
     assert (gain.mean, gain.low, gain.high) == pytest.approx((0.01, 0.01, 0.01))
     assert estimate(list(ours.values())).low < estimate(list(theirs.values())).high
 
@@ -76,7 +72,6 @@ def test_a_difference_needs_the_same_queries() -> None:
 
 def test_each_stratum_has_its_own_mean() -> None:
     found = by_stratum({"one": 1.0, "two": 0.0, "none": 0.5}, {"one": "typo", "two": "typo", "none": "acronym"})
-
     assert {name: (value.mean, value.queries) for name, value in found.items()} == {"acronym": (0.5, 1), "typo": (0.5, 2)}
 
 
@@ -84,8 +79,6 @@ def test_each_stratum_has_its_own_mean() -> None:
 @given(st.lists(RANKED, min_size=2, max_size=4), st.integers(1, 100))
 def test_reciprocal_ranks_are_those_of_ranx(lists: list[list[int]], k: int) -> None:
     theirs = reciprocal_ranks([list(map(str, ranked)) for ranked in lists], k)
-
     ranks = [(0.5, {one: place for place, one in enumerate(ranked, 1)}) for ranked in lists]
     ours = fusion.reciprocal_ranks(ranks, k)
-
     assert {str(one): 2 * score for one, score in ours.items()} == pytest.approx(theirs)

@@ -6,12 +6,13 @@ The project's own prompts, each alone and in each surrounding, decided in this p
 measured; whoever improves a figure moves its bound.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from tests.eval import homes
-from tests.eval.collection import OWN, Prompt, gate_set
+from tests.eval.collection import OWN, gate_set
 from tests.eval.gate.figures import ANSWERABLE
 from tests.eval.gate.trials import Hook
 
@@ -66,54 +67,31 @@ MOST_LOST = {  # the share of the answers that a surrounding may cost
 MOST_DISTURBED = {"code": 0.0, "a log": 0.0, "a sentence before": 0.02}  # the share of the silences that a surrounding may end
 
 
-@pytest.fixture(scope="module")
-def asked() -> list[Prompt]:
-    return [prompt for prompt in gate_set(OWN).prompts if prompt.kind == ANSWERABLE]
+def in_surroundings(kept: Path, names: Iterable[str], *, are_answerable: bool) -> dict[str, set[str]]:
+    """The ids of the prompts that are answered rightly, or met with silence where nothing answers: alone ("") and in each."""
+    prompts = [prompt for prompt in gate_set(OWN).prompts if (prompt.kind == ANSWERABLE) is are_answerable]
+    found = {}
+    for name in ("", *names):
+        around = [prompt._replace(text=SURROUNDINGS.get(name, "{}").format(prompt.text)) for prompt in prompts]
+        with Hook(homes.home_of(gate_set(OWN).memories, kept)) as hook:
+            trials = hook.trials(around)
+        found[name] = {trial.prompt.id for trial in trials if (trial.right if are_answerable else not trial.speaks)}
+    return found
 
 
-@pytest.fixture(scope="module")
-def answered_alone(kept: Path, asked: list[Prompt]) -> set[str]:
-    return answered(kept, asked)
+def test_what_stands_around_a_prompt_costs_few_answers(kept: Path, subtests: pytest.Subtests) -> None:
+    answered = in_surroundings(kept, SURROUNDINGS, are_answerable=True)
+    for name, most_lost in MOST_LOST.items():
+        with subtests.test(name=name):
+            left = answered[""] & answered[name]
+            print(f"{name}: {len(left)} of {len(answered[''])} answers are left")
+            assert 1 - len(left) / len(answered[""]) <= most_lost
 
 
-def answered(kept: Path, prompts: list[Prompt]) -> set[str]:
-    """The ids of the prompts that are answered rightly."""
-    with Hook(homes.home_of(gate_set(OWN).memories, kept)) as hook:
-        return {trial.prompt.id for trial in hook.trials(prompts) if trial.right}
-
-
-@pytest.mark.parametrize("name", SURROUNDINGS)
-def test_what_stands_around_a_prompt_costs_few_answers(
-    name: str, kept: Path, asked: list[Prompt], answered_alone: set[str]
-) -> None:
-    around = [prompt._replace(text=SURROUNDINGS[name].format(prompt.text)) for prompt in asked]
-    left = answered_alone & answered(kept, around)
-    lost = 1 - len(left) / len(answered_alone)
-    print(f"{name}: {len(left)} of {len(answered_alone)} answers are left")
-    assert lost <= MOST_LOST[name]
-
-
-@pytest.fixture(scope="module")
-def unhelped() -> list[Prompt]:
-    return [prompt for prompt in gate_set(OWN).prompts if prompt.kind != ANSWERABLE]
-
-
-@pytest.fixture(scope="module")
-def silent_alone(kept: Path, unhelped: list[Prompt]) -> set[str]:
-    return silent(kept, unhelped)
-
-
-def silent(kept: Path, prompts: list[Prompt]) -> set[str]:
-    """The ids of the prompts to which nothing is said."""
-    with Hook(homes.home_of(gate_set(OWN).memories, kept)) as hook:
-        return {trial.prompt.id for trial in hook.trials(prompts) if not trial.speaks}
-
-
-@pytest.mark.parametrize("name", MOST_DISTURBED)
-def test_what_stands_around_a_prompt_brings_nothing_by_itself(
-    name: str, kept: Path, unhelped: list[Prompt], silent_alone: set[str]
-) -> None:
-    around = [prompt._replace(text=SURROUNDINGS[name].format(prompt.text)) for prompt in unhelped]
-    disturbed = silent_alone - silent(kept, around)
-    print(f"{name}: {len(disturbed)} of {len(silent_alone)} silences are ended")
-    assert len(disturbed) / len(silent_alone) <= MOST_DISTURBED[name]
+def test_what_stands_around_a_prompt_brings_nothing_by_itself(kept: Path, subtests: pytest.Subtests) -> None:
+    silent = in_surroundings(kept, MOST_DISTURBED, are_answerable=False)
+    for name, most_disturbed in MOST_DISTURBED.items():
+        with subtests.test(name=name):
+            disturbed = silent[""] - silent[name]
+            print(f"{name}: {len(disturbed)} of {len(silent[''])} silences are ended")
+            assert len(disturbed) / len(silent[""]) <= most_disturbed

@@ -6,12 +6,11 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models, spaces
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook import prompt
 from subcog_hooks.store import index_sync, vector_sync
 from subcog_hooks.store.decision import SPOKE, Decision
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hook.recorded import QUESTION, Decide, decisions
+from tests.hook.recorded import QUESTION, Decide, decisions, respond
 
 
 def follow(home: Home, store: Store) -> None:
@@ -43,9 +42,7 @@ def decide(home: Home, lighthouse: None) -> Decide:
 
     def decide_prompt(text: object = QUESTION, session: str = "s", cwd: str = "/", budget_ms: float = 5_000) -> Decision:
         before = len(decisions(home))
-        payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd}
-        printed: list[bytes] = []
-        prompt.respond(payload, home, printed.append, Deadline(budget_ms, spent_ms=10.0))
+        printed = respond(home, text, session, deadline=Deadline(budget_ms, spent_ms=10.0), cwd=cwd)
         kept = decisions(home)
         assert len(kept) == before + 1
         assert bool(printed) == (kept[0].outcome == SPOKE)

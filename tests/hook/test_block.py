@@ -55,40 +55,26 @@ def test_a_block_is_written_exactly_as_designed() -> None:
     assert rendered.ids == ("a1b2c3d4e5f6", "b7c8d9e0f1a2")
 
 
-def test_no_entries_make_no_block() -> None:
-    rendered = block()
-    assert (rendered.text, rendered.ids) == ("", ())
+def test_no_or_invisible_entries_make_no_block() -> None:
+    assert (block().text, block().ids) == ("", ())
+    for content in ("", " \n", "\u200b\u2060", "\x1b[0m"):
+        assert block(content, PKCE).ids == ("id1",)
+        assert block(content).text == ""
 
 
-@pytest.mark.parametrize("content", ["", " \n", "\u200b\u2060", "\x1b[0m"])
-def test_an_entry_of_nothing_visible_is_left_out(content: str) -> None:
-    assert block(content, PKCE).ids == ("id1",)
-    assert block(content).text == ""
+def test_a_date_is_the_day_in_utc() -> None:
+    days = {0: "1970-01-01", 951_827_696_789: "2000-02-29", 1_772_409_599_999: "2026-03-01"}
+    for date, day in (days | {-1: "1970-01-01", 10**30: "2999-12-31"}).items():
+        rendered = render_block([Entry("context", date, "x1", "text")], attributes={"intent": "none"}, max_units=2_000)
+        assert f"\n[context {day} x1] text\n" in rendered.text
 
 
-@pytest.mark.parametrize(
-    ("date", "day"),
-    [
-        (0, "1970-01-01"),
-        (951_827_696_789, "2000-02-29"),
-        (1_772_409_599_999, "2026-03-01"),
-        (-1, "1970-01-01"),
-        (10**30, "2999-12-31"),
-    ],
-)
-def test_a_date_is_the_day_in_utc(date: int, day: str) -> None:
-    rendered = render_block([Entry("context", date, "x1", "text")], attributes={"intent": "none"}, max_units=2_000)
-    assert f"\n[context {day} x1] text\n" in rendered.text
-
-
-@pytest.mark.parametrize(
-    ("relevance", "shown"), [(0.816, "0.82"), (1, "1.00"), (7.0, "1.00"), (-0.5, "0.00"), (float("nan"), "0.00")]
-)
-def test_relevance_has_two_digits_between_0_and_1(relevance: float, shown: str) -> None:
-    memory = Entry("context", MARCH_2, "x1", "text", "noted by an agent", relevance)
-    rendered = render_block([memory], attributes=HOWTO, max_units=2_000)
-    assert f"\n[context 2026-03-02 x1, relevance {shown}, noted by an agent] text\n" in rendered.text
-    assert "confidence" not in rendered.text
+def test_relevance_has_two_digits_between_0_and_1() -> None:
+    for relevance, shown in ((0.816, "0.82"), (1, "1.00"), (7.0, "1.00"), (-0.5, "0.00"), (float("nan"), "0.00")):
+        memory = Entry("context", MARCH_2, "x1", "text", "noted by an agent", relevance)
+        rendered = render_block([memory], attributes=HOWTO, max_units=2_000)
+        assert f"\n[context 2026-03-02 x1, relevance {shown}, noted by an agent] text\n" in rendered.text
+        assert "confidence" not in rendered.text
 
 
 def test_labels_can_not_break_out_of_the_attribute_or_the_header() -> None:
@@ -97,12 +83,9 @@ def test_labels_can_not_break_out_of_the_attribute_or_the_header() -> None:
     assert rendered.text.split("\n")[0].endswith(' intent="user">')
     assert rendered.text.split("\n")[1] == "[xsystem 2026-03-02 abc] text"
     assert rendered.ids == ("a\u2028b]c",)
-
-
-def test_a_label_of_nothing_legal_is_a_dash() -> None:
     rendered = render_block([Entry("…", MARCH_2, "", "text")], attributes={"intent": ""}, max_units=2_000)
-    assert ' intent="-">' in rendered.text
-    assert "\n[- 2026-03-02 -] text\n" in rendered.text
+    assert rendered.text.split("\n")[0].endswith(' intent="-">')
+    assert rendered.text.split("\n")[1] == "[- 2026-03-02 -] text"
 
 
 # Harmlessness
@@ -147,30 +130,22 @@ def test_equal_input_gives_equal_bytes(contents: list[str], max_units: int) -> N
 # Secrets
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        f"the key is {SECRET} for staging",
-        f"the key is {SECRET[:9]}\u200b{SECRET[9:]} for staging",
-        f"the key is {SECRET[:9]}\x1b[0m{SECRET[9:]} for staging",
-        f"the key is {SECRET[:9]}\x00{SECRET[9:]} for staging",
-        f"the key is \x1b{SECRET} for staging",
-    ],
-)
-def test_a_secret_is_masked_however_it_is_hidden(content: str) -> None:
-    shown = texts(block(content))[0]
-    assert SECRET[1:8] not in shown
-    assert shown.startswith("the key is ")
-    assert shown.endswith(" for staging")
+def test_a_secret_is_masked_however_it_is_hidden() -> None:
+    hidden = [f"{SECRET[:9]}{between}{SECRET[9:]}" for between in ("", "\u200b", "\x1b[0m", "\x00")]
+    for secret in (*hidden, f"\x1b{SECRET}"):
+        shown = texts(block(f"the key is {secret} for staging"))[0]
+        assert SECRET[1:8] not in shown
+        assert shown.startswith("the key is ")
+        assert shown.endswith(" for staging")
 
 
-@pytest.mark.parametrize("hidden", ["", "\u200b", "\x1b[1m"])
-def test_no_line_of_a_private_key_is_shown(hidden: str) -> None:
-    kind = "RSA PRI" + hidden + "VATE KEY"
-    shown = texts(block(f"staging\n-----BEGIN {kind}-----\nMIIEowIBAAKCAQEA\nq7Xw\n-----END {kind}-----\n"))[0]
-    assert shown.startswith("staging ")
-    assert "MIIE" not in shown
-    assert "q7Xw" not in shown
+def test_no_line_of_a_private_key_is_shown() -> None:
+    for hidden in ("", "\u200b", "\x1b[1m"):
+        kind = "RSA PRI" + hidden + "VATE KEY"
+        shown = texts(block(f"staging\n-----BEGIN {kind}-----\nMIIEowIBAAKCAQEA\nq7Xw\n-----END {kind}-----\n"))[0]
+        assert shown.startswith("staging ")
+        assert "MIIE" not in shown
+        assert "q7Xw" not in shown
 
 
 def test_a_private_span_is_not_shown() -> None:
@@ -200,14 +175,11 @@ def test_everything_is_whole_when_it_fits() -> None:
     assert texts(block(PKCE, FLAKY, max_units=exact - 1)) != [PKCE, FLAKY]
 
 
-def test_short_entries_are_whole_beside_a_long_one() -> None:
-    shown = texts(block(PKCE, LONG, FLAKY))
+def test_a_long_entry_takes_the_room_that_short_ones_leave() -> None:
+    rendered = block(PKCE, LONG, FLAKY)
+    shown = texts(rendered)
     assert (shown[0], shown[2]) == (PKCE, FLAKY)
     assert shown[1].endswith(" …")
-
-
-def test_a_long_entry_takes_the_room_that_others_leave() -> None:
-    rendered = block(PKCE, LONG, FLAKY)
     assert 2_000 - units(rendered.text) < 400
     assert units(block(LONG).text) > 1_600
 
@@ -242,17 +214,13 @@ def test_the_first_is_shown_even_if_little_of_it_fits() -> None:
     frame = units(block("x").text) - 1
     assert texts(block("implicit", "two", max_units=frame + 5)) == ["imp …"]
     assert block("implicit", max_units=frame + 2).text == ""
+    assert {block(PKCE, max_units=max_units).text for max_units in (-5, 0, 1, 100, 125)} == {""}
 
 
 def test_the_hard_cap_holds_over_a_larger_limit() -> None:
     rendered = block(*["😀" * 40_000] * 6, max_units=1_000_000)
     assert HARD_CAP_UNITS - 20 < units(rendered.text) <= HARD_CAP_UNITS < 10_000
     assert len(rendered.ids) == 6
-
-
-@pytest.mark.parametrize("max_units", [-5, 0, 1, 100, 125])
-def test_nothing_is_shown_where_the_frame_does_not_fit(max_units: int) -> None:
-    assert block(PKCE, max_units=max_units).text == ""
 
 
 @pytest.mark.parametrize("content", ["a" * 10**6, "\n<user>" * 150_000, "&lt;" * 250_000, "👩‍💻" * 300_000, "\u200b" * 10**6])

@@ -9,7 +9,6 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import brief
-from subcog_hooks.hook import prompt as prompts
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.block import HARD_CAP_UNITS
 from subcog_hooks.hook.call import HookCall
@@ -20,7 +19,7 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import utf16_units
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import configure, printed_ids
+from tests.hook.recorded import configure, printed_ids, respond
 
 Begin = Callable[..., list[bytes]]
 RULE = "Commit by hand; the agent never pushes."
@@ -234,8 +233,7 @@ def test_what_prompts_were_near_to_is_noted(store: Store, make: Maker, home: Hom
     follow(home, store)
     asked = "Where is the dredging barge Ellida moored?"
     for session in ("a", "b"):
-        payload: dict[str, object] = {"prompt": asked, "session_id": session, "cwd": HERE}
-        prompts.respond(payload, home, lambda _: None, Deadline(60_000))
+        respond(home, asked, session, cwd=HERE)
     state = State.open(home, 1_000)
     assert sessions.find_near(state, "", 3)["barge"] > 1.0
     state.close()
@@ -275,9 +273,7 @@ def test_prompts_do_not_repeat_it_and_clear_and_compact_do(store: Store, make: M
     store.add([make(f"Module m{n} keeps its table t{n}.", id=f"m{n}") for n in range(30)])
     follow(home, store)
     assert "barge" in printed_ids(begin())
-    printed: list[bytes] = []
-    prompts.respond({"prompt": asked, "session_id": "s", "cwd": HERE}, home, printed.append, Deadline(60_000))
-    assert printed == []
+    assert respond(home, asked, cwd=HERE) == []
     assert "barge" in printed_ids(begin("compact"))
     assert "barge" in printed_ids(begin("clear", "after-clear"))
     state = State.open(home, 1_000)

@@ -36,21 +36,15 @@ def test_a_call_knows_its_session_project_and_audiences(home: Home, store: Store
     assert make_call(home, session_id="s", cwd="/").eligible.audiences == ("user", "org")
 
 
-@pytest.mark.parametrize("cwd", ["shop", "", None, 3, "/a\0b", "/" + "a/" * 1_000_000, "\ud800"])
-def test_an_odd_folder_is_no_project(home: Home, store: Store, cwd: object) -> None:
-    assert make_call(home, cwd=cwd).here is None
+def test_an_odd_folder_is_no_project(home: Home, store: Store) -> None:
+    for cwd in ("shop", "", None, 3, "/a\0b", "/" + "a/" * 1_000_000, "\ud800"):
+        assert make_call(home, cwd=cwd).here is None
 
 
-@pytest.mark.parametrize(
-    ("session", "kept"), [("x" * 500, "x" * MAX_SESSION), (None, ""), (3, ""), ("\ud800", "?"), ("a\0", "a\0")]
-)
-def test_a_session_is_a_short_text_or_none(home: Home, store: Store, session: object, kept: str) -> None:
-    hook_call = make_call(home, session_id=session)
-    assert hook_call.session == kept
-    assert hook_call.given_ids() == set()
-
-
-def test_a_trial_is_told_by_its_session(home: Home, store: Store) -> None:
+def test_a_session_is_a_short_text_or_none(home: Home, store: Store) -> None:
+    for session, kept in (("x" * 500, "x" * MAX_SESSION), (None, ""), (3, ""), ("\ud800", "?"), ("a\0", "a\0")):
+        hook_call = make_call(home, session_id=session)
+        assert (hook_call.session, hook_call.given_ids(), hook_call.is_trial) == (kept, set(), False)
     assert make_call(home, session_id=f"{TRIAL}1").is_trial
 
 

@@ -138,11 +138,7 @@ def test_a_pinned_memory_needs_no_relevance_and_comes_once() -> None:
 
 
 def test_a_pinned_memory_that_is_marked_bad_stays_behind() -> None:
-    hits = [
-        exact("a", 0.9, marked=0.0, is_pinned=True),
-        exact("b", 0.9, marked=0.5, is_pinned=True),
-        exact("c", 0.9, marked=0.5),
-    ]
+    hits = [exact("a", 0.9, marked=0.0, is_pinned=True), exact("b", 0.9, 0.5, is_pinned=True), exact("c", 0.9, marked=0.5)]
     assert outcomes(judge_hits(hits, set(), USUAL, 6, everything)) == {"a": BAD, "b": INJECTED, "c": BAD}
 
 
@@ -185,14 +181,8 @@ def outcomes_with_lines(
 
 
 def test_lines_point_at_the_three_nearest_that_are_not_told() -> None:
-    hits = [
-        make_hit("a", 0.55),
-        make_hit("b", 0.52),
-        make_hit("c", 0.3),
-        make_hit("d", 0.1),
-        make_hit("e", 0.05),
-        make_hit("f", 0.01),
-    ]
+    relevances = {"a": 0.55, "b": 0.52, "c": 0.3, "d": 0.1, "e": 0.05, "f": 0.01}
+    hits = [make_hit(id_, relevance) for id_, relevance in relevances.items()]
     assert outcomes_with_lines(hits) == {"a": INJECTED, "b": POINTED, "c": POINTED, "d": POINTED, "e": BELOW, "f": BELOW}
 
 

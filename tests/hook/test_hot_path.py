@@ -52,7 +52,6 @@ STANDARD = {
     *("collections", "collections.abc", "itertools", "_collections", "keyword", "operator", "_operator", "reprlib"),  # apsw
     *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
 }
-OF_SETTINGS = {"settings.defaults", "settings.loading"}
 # Own modules that a process loads, and their lines: most of its cost.
 BUDGETS = {
     "speaking prompt": (85, 15_500),

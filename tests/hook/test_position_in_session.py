@@ -51,15 +51,11 @@ def test_without_a_session_every_prompt_is_the_first(decide: Decide) -> None:
     assert [position_terms(decide(session="")) for _ in range(2)] == [{0.0}, {0.0}]
 
 
-def test_what_answers_surely_still_comes(decide: Decide) -> None:
+def test_sure_answers_and_what_is_asked_for_come_at_any_time(decide: Decide) -> None:
     for _ in range(10):
         decide(SMALL_TALK)
-    assert decide().outcome == SPOKE
-
-
-def test_who_asks_for_what_is_remembered_is_answered_at_any_time(decide: Decide) -> None:
-    for _ in range(10):
-        decide(SMALL_TALK)
+    late = decide()
+    assert (late.outcome, position_terms(late)) == (SPOKE, {-1.85})
     assert position_terms(decide(SEEKING)) == {0.0}
     assert position_terms(decide()) == {-1.85}
 

@@ -15,7 +15,7 @@ import pytest
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import StoreBusy, StoreError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import call, prompt, recall_sources
+from subcog_hooks.hook import call, recall_sources
 from subcog_hooks.intent.detector import COMPLETED, DURATION
 from subcog_hooks.recall import pipeline
 from subcog_hooks.store import metrics, state_values
@@ -26,12 +26,12 @@ from tests import llm_server
 from tests.conftest import Maker
 from tests.e2e.machine import wait_until
 from tests.hook.conftest import follow
+from tests.hook.recorded import ORDER as OTHER_ORDER
+from tests.hook.recorded import QUESTION, configure, configure_llm, log_of, printed_ids, respond
 from tests.llm_server import LlmServer, says
 
 Ask = Callable[..., list[str]]
-QUESTION = "How does the lighthouse lamp relay work with the tide sensor?"
 ORDER = "rename the lighthouse lamp relay of the tide sensor"
-OTHER_ORDER = "rename the helper of the cargo manifest"
 
 
 @pytest.fixture
@@ -49,21 +49,9 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     follow(home, store)
 
     def ask_hook(text: str = QUESTION, session: str = "s", cwd: str | None = None) -> list[str]:
-        written: list[bytes] = []
-        payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd or str(tmp_path)}
-        prompt.respond(payload, home, written.append, Deadline(5_000))
-        assert len(written) <= 1
-        if not written:
-            return []
-        context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
-        return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+        return printed_ids(respond(home, text, session, cwd=cwd or str(tmp_path)))
 
     return ask_hook
-
-
-def configure(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    Path(path).write_text(text)
 
 
 def intent_metrics(home: Home) -> dict[str, float]:
@@ -82,60 +70,50 @@ def test_what_answers_is_handed_over_once_a_session(ask: Ask) -> None:
     first = ask()
     assert first
     assert set(first) <= {"m0", "m1", "m2", "m3", "m4"}
-    second = ask()
-    assert not set(first) & set(second)
-    assert ask(session="another") == first
+    assert not set(first) & set(ask())
+    assert ask(session="another") == ask(session="") == ask(session="") == first  # without a session no ledger is kept
 
 
 def test_what_has_been_handed_over_makes_room_for_the_next_best(ask: Ask, home: Home) -> None:
-    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n")
+    configure(home, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n")
     assert sorted(ask()[0] for _ in range(5)) == ["m0", "m1", "m2", "m3", "m4"]
-
-
-def test_without_a_session_no_ledger_is_kept(ask: Ask) -> None:
-    assert ask(session="") == ask(session="")
-
-
-def test_surfacing_can_be_switched_off(ask: Ask, home: Home) -> None:
-    configure(home.config, "[surfacing]\nenabled = false\n")
-    assert ask() == []
 
 
 def test_a_higher_bar_lets_less_through_and_a_lower_one_more(ask: Ask, home: Home) -> None:
     usual = len(ask("Where is the tide?", session="1"))
-    configure(home.config, "[surfacing]\nmin_relevance = 0.0\n")
+    configure(home, "[surfacing]\nmin_relevance = 0.0\n")
     assert len(ask("Where is the tide?", session="2")) > usual
-    configure(home.config, "[surfacing]\nmin_relevance = 1.0\n")
+    configure(home, "[surfacing]\nmin_relevance = 1.0\n")
     assert ask(session="3") == []
 
 
 def test_the_number_of_memories_has_a_ceiling(ask: Ask, home: Home) -> None:
-    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 9900\n")
+    configure(home, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 9900\n")
     many = ask(session="1")
-    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 9900\nmax_memories = 1\n")
+    configure(home, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 9900\nmax_memories = 1\n")
     assert ask(session="2") == many[:1]
     assert len(many) > 1
 
 
 def test_fewer_characters_show_less(ask: Ask, home: Home) -> None:
-    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 250\n")
+    configure(home, "[surfacing]\nmin_relevance = 0.0\nmax_characters = 250\n")
     assert len(ask(session="1")) < len(ask(session="2", cwd="/")) + 1
-    written: list[bytes] = []
-    prompt.respond({"prompt": QUESTION, "session_id": "3", "cwd": "/"}, home, written.append, Deadline(5_000))
-    assert len(json.loads(written[0])["hookSpecificOutput"]["additionalContext"]) <= 250
+    assert len(json.loads(respond(home, session="3")[0])["hookSpecificOutput"]["additionalContext"]) <= 250
 
 
-def test_a_project_may_tune_its_own_sessions(ask: Ask, tmp_path: Path) -> None:
+def test_a_project_or_the_user_may_switch_it_off(ask: Ask, home: Home, tmp_path: Path) -> None:
     (tmp_path / "quiet" / ".git").mkdir(parents=True)
-    configure(str(tmp_path / "quiet" / ".subcog.toml"), "[surfacing]\nenabled = false\n")
+    (tmp_path / "quiet" / ".subcog.toml").write_text("[surfacing]\nenabled = false\n")
     assert ask(session="1", cwd=str(tmp_path / "quiet")) == []
     assert ask(session="2")
+    configure(home, "[surfacing]\nenabled = false\n")
+    assert ask(session="3") == []
 
 
 def test_faults_of_a_settings_file_are_logged_once_it_is_read(ask: Ask, home: Home) -> None:
-    configure(home.config, "[surfacing]\nmin_relevance = 7\n")
+    configure(home, "[surfacing]\nmin_relevance = 7\n")
     assert ask()
-    assert "config.toml line 2: surfacing.min_relevance is 7" in Path(home.log, "hook.log").read_text()
+    assert "config.toml line 2: surfacing.min_relevance is 7" in log_of(home)
 
 
 def test_a_pause_silences_until_it_ends(ask: Ask, home: Home) -> None:
@@ -160,12 +138,10 @@ def test_a_locked_ledger_costs_its_entry_and_no_memory(ask: Ask, home: Home) -> 
     given = ask(session="another")
     state = State.open(home, 100)
     state.begin()
-    written: list[bytes] = []
-    payload: dict[str, object] = {"prompt": QUESTION, "session_id": "s", "cwd": "/"}
-    prompt.respond(payload, home, written.append, Deadline(30, work_ms=5_000))
+    written = respond(home, deadline=Deadline(30, work_ms=5_000))
     assert [id_ for id_ in given if f" {id_}, relevance ".encode() in written[0]] == given
     state.commit()
-    assert "handed over without the ledger: " in Path(home.log, "hook.log").read_text()
+    assert "handed over without the ledger: " in log_of(home)
     assert ask() == given
 
 
@@ -174,57 +150,48 @@ def test_an_answer_without_a_session_waits_for_no_writer(ask: Ask, home: Home) -
     other = State.open(home, 100)
     other.begin()
     deadline = Deadline(60_000)
-    written: list[bytes] = []
-    prompt.respond({"prompt": QUESTION, "session_id": "", "cwd": "/"}, home, written.append, deadline)
+    written = respond(home, session="", deadline=deadline)
     assert with_metrics[0].encode() in written[0]
     assert deadline.left_ms() > 30_000  # it has not waited for the lock as long as it might
     assert not os.path.exists(home.log)
 
 
-@pytest.mark.parametrize("text", ["ok", OTHER_ORDER, "How do the moons of Jupiter move?"])
-def test_a_silent_prompt_waits_for_no_writer(ask: Ask, home: Home, text: str) -> None:
-    assert ask(text) == []
-    before = intent_metrics(home)
-    other = State.open(home, 100)
-    other.begin()
-    deadline = Deadline(60_000)
-    for _ in range(3):
-        prompt.respond({"prompt": text, "session_id": "s", "cwd": "/"}, home, lambda _: pytest.fail("spoke"), deadline)
-    assert deadline.left_ms() > 30_000
-    assert not os.path.exists(home.log)
-    other.commit()
-    assert intent_metrics(home) == before
-    assert ask(text) == []
-    assert intent_metrics(home) != before
+def test_a_silent_prompt_waits_for_no_writer(ask: Ask, home: Home) -> None:
+    for text in ("ok", OTHER_ORDER, "How do the moons of Jupiter move?"):
+        assert ask(text) == []
+        before = intent_metrics(home)
+        other = State.open(home, 100)
+        other.begin()
+        deadline = Deadline(60_000)
+        for _ in range(3):
+            assert respond(home, text, deadline=deadline) == []
+        assert deadline.left_ms() > 30_000
+        assert not os.path.exists(home.log)
+        other.commit()
+        assert intent_metrics(home) == before
+        assert ask(text) == []
+        assert intent_metrics(home) != before
 
 
 def test_settings_that_changed_are_read_while_somebody_writes(ask: Ask, home: Home) -> None:
     assert ask(session="")
     other = State.open(home, 100)
     other.begin()
-    configure(home.config, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.0\n")
+    configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.0\n")
     deadline = Deadline(60_000)
-    written: list[bytes] = []
-    prompt.respond({"prompt": QUESTION, "session_id": "", "cwd": "/"}, home, written.append, deadline)
+    written = respond(home, session="", deadline=deadline)
     assert written[0].count(b" m") >= 1
     assert deadline.left_ms() > 30_000
 
 
-@pytest.mark.parametrize("text", ["ok", "make it blue", OTHER_ORDER])
-def test_a_prompt_that_asks_for_nothing_is_silent_and_counted(ask: Ask, home: Home, text: str) -> None:
-    assert ask(text) == []
-    assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': 1}
-
-
-def test_a_prompt_that_is_answered_is_counted_once(ask: Ask, home: Home) -> None:
-    assert ask()
-    assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': 1}
-    assert ask("How do the moons of Jupiter move?") == []
-    assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': 2}
+def test_each_prompt_is_counted_once(ask: Ask, home: Home) -> None:
+    for number, text in enumerate(("ok", "make it blue", OTHER_ORDER, "How do the moons of Jupiter move?", QUESTION), 1):
+        assert bool(ask(text)) == (text == QUESTION)
+        assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': number}
 
 
 def test_without_a_store_nothing_is_made(home: Home) -> None:
-    prompt.respond({"prompt": QUESTION, "session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+    assert respond(home) == []
     assert not os.path.exists(home.root)
 
 
@@ -253,19 +220,19 @@ def test_a_damaged_ledger_is_made_anew_at_once(ask: Ask, home: Home) -> None:
 
 
 def test_a_prompt_below_min_confidence_is_silent(ask: Ask, home: Home) -> None:
-    configure(home.config, "[search_intent]\nmin_confidence = 1.0\n")
+    configure(home, "[search_intent]\nmin_confidence = 1.0\n")
     assert ask() == []
-    configure(home.config, "[search_intent]\nmin_confidence = 0.2\n")
+    configure(home, "[search_intent]\nmin_confidence = 0.2\n")
     assert ask()
 
 
 def test_intents_can_be_switched_off(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure(home.config, "[search_intent]\nenabled = false\n")
+    configure(home, "[search_intent]\nenabled = false\n")
     assert ask() == []
     assert intent_metrics(home) == {}
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_ENABLED", "true")  # a variable, which a repository may have set, only tightens
     assert ask() == []
-    configure(home.config, "")
+    configure(home, "")
     assert ask(session="1")
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_ENABLED", "false")
     assert ask(session="2") == []
@@ -289,13 +256,6 @@ def llm(home: Home) -> Iterator[LlmServer]:
     with LlmServer(llm_server.fails(500)) as server:
         configure_llm(home, server)
         yield server
-
-
-def configure_llm(home: Home, server: LlmServer, *lines: str) -> None:
-    """Write settings that ask this server. lines: further settings."""
-    llm = f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
-    always = "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n"
-    configure(home.config, llm + always + "".join(line + "\n" for line in lines))
 
 
 def test_a_more_certain_intent_lets_more_memories_in(ask_anew: Ask, home: Home, llm: LlmServer) -> None:
@@ -324,7 +284,7 @@ def test_the_type_alone_changes_what_is_handed_over(
 def test_a_signal_for_another_type_changes_what_is_handed_over(ask: Ask, home: Home, store: Store, make: Maker) -> None:
     remember_buoys(store, make)
     follow(home, store)
-    configure(home.config, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n")
+    configure(home, "[surfacing]\nmin_relevance = 0.0\nmax_memories = 1\n")
     assert ask("How do we paint buoys?", session="1") == ["patterns"]
     assert ask("Where do we paint buoys?", session="2") == ["config"]
 
@@ -332,14 +292,10 @@ def test_a_signal_for_another_type_changes_what_is_handed_over(ask: Ask, home: H
 @pytest.mark.parametrize("text", [ORDER, "Lighthouse relay"])
 def test_with_unclear_words_a_memory_needs_twice_the_relevance(ask: Ask, home: Home, text: str) -> None:
     assert ask(text, session="1") != []
-    configure(home.config, "[surfacing]\nmin_relevance = 0.49\n")
+    configure(home, "[surfacing]\nmin_relevance = 0.49\n")
     assert ask(text, session="2") == []
-    configure(home.config, "[surfacing]\nmin_relevance = 0.49\n[search_intent]\nmin_confidence = 0.1\n")
+    configure(home, "[surfacing]\nmin_relevance = 0.49\n[search_intent]\nmin_confidence = 0.1\n")
     assert ask(text, session="3") != []
-
-
-def test_an_order_that_no_memory_fits_is_silent(ask: Ask) -> None:
-    assert ask(OTHER_ORDER) == []
 
 
 def test_a_late_yes_finds_what_the_words_alone_did_not_ask_for(ask: Ask, home: Home, llm: LlmServer) -> None:
@@ -369,15 +325,11 @@ def test_an_unsure_answer_takes_nothing_from_a_prompt_of_no_type(ask_anew: Ask, 
     assert all(set(ids) <= set(given[0]) and ids for ids in given[2:])
 
 
-@pytest.mark.parametrize("text", ["ok", "thanks!", "go on", "make it blue"])
-def test_an_acknowledgement_does_not_wait_for_an_llm(ask: Ask, home: Home, llm: LlmServer, text: str) -> None:
+def test_acknowledgements_and_secrets_are_not_sent_to_an_llm(ask: Ask, home: Home, llm: LlmServer) -> None:
     llm.play(llm_server.never())
-    assert ask(text) == []
-    assert llm.requests == []
-    assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': 1}
-
-
-def test_a_prompt_with_a_secret_is_answered_and_not_sent(ask: Ask, llm: LlmServer) -> None:
+    for number, text in enumerate(("ok", "thanks!", "go on", "make it blue"), 1):
+        assert ask(text) == []
+        assert intent_metrics(home) == {f'{DURATION}{{source="keyword"}}': number}
     assert ask(QUESTION + " password=hunter2")
     assert llm.requests == []
 
@@ -388,7 +340,7 @@ def test_a_mistyped_off_switch_sends_nothing(ask: Ask, home: Home, llm: LlmServe
         configure_llm(home, llm, line)
         assert ask(session="")
     assert llm.requests == []
-    assert "no LLM is asked: search_intent.use" in Path(home.log, "hook.log").read_text()
+    assert "no LLM is asked: search_intent.use" in log_of(home)
 
 
 def count_llm_answers(home: Home) -> int:
@@ -428,7 +380,7 @@ def test_a_failed_second_recall_leaves_the_first_answer(
 
     monkeypatch.setattr(pipeline, "recall_for_prompt", failing)
     assert ask_anew(session="2") == first != []
-    assert "recall with the topics of the LLM: memories.db is locked" in Path(home.log, "hook.log").read_text()
+    assert "recall with the topics of the LLM: memories.db is locked" in log_of(home)
     assert intent_metrics(home)[f'{COMPLETED}{{status="success"}}'] == 2
 
 
@@ -442,20 +394,18 @@ def test_topics_of_the_llm_find_what_the_words_do_not(ask_anew: Ask, llm: LlmSer
 @pytest.mark.parametrize("text", [QUESTION, ORDER, "Where is the tide sensor?", "the lamp relay needs how many volts"])
 def test_an_llm_that_fails_takes_nothing_away(ask: Ask, home: Home, llm: LlmServer, text: str) -> None:
     given = ask(text, session="1")
-    configure(home.config, "[search_intent]\nuse_llm = false\n")
+    configure(home, "[search_intent]\nuse_llm = false\n")
     assert ask(text, session="2") == given
     assert len(llm.requests) == 1
 
 
 def test_what_an_llm_failed_at_goes_to_the_log(ask: Ask, home: Home, llm: LlmServer) -> None:
     assert ask()
-    assert f"the LLM: {llm.url_v1} answered 500" in Path(home.log, "hook.log").read_text()
+    assert f"the LLM: {llm.url_v1} answered 500" in log_of(home)
 
 
 def test_a_wrong_provider_is_logged_and_words_are_answered(ask: Ask, home: Home) -> None:
-    configure(
-        home.config,
-        '[llm]\nprovider = "openai"\nbase_url = "http://localhost:1/v1"\n[search_intent]\nllm_skip_confidence = 1.0\n',
-    )
+    llm = '[llm]\nprovider = "openai"\nbase_url = "http://localhost:1/v1"\n'
+    configure(home, f"{llm}[search_intent]\nllm_skip_confidence = 1.0\n")
     assert ask()
-    assert "no LLM is asked: llm.model is not set" in Path(home.log, "hook.log").read_text()
+    assert "no LLM is asked: llm.model is not set" in log_of(home)

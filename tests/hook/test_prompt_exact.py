@@ -2,13 +2,12 @@
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import prompt, prompt_recall
+from subcog_hooks.hook import prompt_recall
 from subcog_hooks.recall import exact, marks
 from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
 from subcog_hooks.store import state_values
@@ -19,7 +18,7 @@ from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Mark
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import QUESTION, configure, decisions, outcomes, printed_ids
+from tests.hook.recorded import QUESTION, configure, configure_llm, decisions, log_of, outcomes, printed_ids, respond
 from tests.llm_server import LlmServer, says
 
 Ask = Callable[..., list[str]]
@@ -42,10 +41,7 @@ def ask(home: Home, lighthouse: None, remember: Callable[..., None]) -> Ask:
     remember("freeze", "Look at the freeze calendar.", triggers=("deploy(ing)? to prod",), priority=50)
 
     def ask_hook(text: str = ORDER, session: str = "s", budget_ms: float = 5_000, **more: object) -> list[str]:
-        printed: list[bytes] = []
-        payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": "/", "hook_event_name": "UserPromptSubmit"}
-        prompt.respond({**payload, **more}, home, printed.append, Deadline(budget_ms))
-        return printed_ids(printed)
+        return printed_ids(respond(home, text, session, deadline=Deadline(budget_ms), **more))
 
     return ask_hook
 
@@ -59,7 +55,7 @@ def test_without_time_for_a_search_what_is_triggered_comes_alone(ask: Ask, home:
     monkeypatch.setattr(prompt_recall, "RECALL_MS", 60_000.0)
     assert ask(text, session="late") == ["freeze"]
     assert decisions(home)[0].strategies == (PATTERN,)
-    assert "triggers and conditions alone: no time was left to search" in Path(home.log, "hook.log").read_text()
+    assert "triggers and conditions alone: no time was left to search" in log_of(home)
 
 
 def test_without_time_for_meaning_what_words_have_found_comes(ask: Ask, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +148,7 @@ def test_triggers_work_without_an_index(ask: Ask, home: Home, store: Store) -> N
     store.mark(Mark(store.get("push").seq, "d", "{}", 1))
     assert ask() == ["push"]
     assert ask("How does deploying to prod go, with the tide sensor of the lighthouse?") == ["freeze"]
-    log = Path(home.log, "hook.log").read_text()
+    log = log_of(home)
     assert "what was called wrong was not looked for" in log
     assert "triggers and conditions alone" in log
 
@@ -161,7 +157,7 @@ def test_triggers_that_were_not_tried_are_told(ask: Ask, home: Home, monkeypatch
     monkeypatch.setattr(exact, "MAX_TRIED", 0)
     assert ask() == []
     note = "patterns: of 1 triggers that may match 0 were tried"
-    assert Path(home.log, "hook.log").read_text().count(note) == 1
+    assert log_of(home).count(note) == 1
     ask(QUESTION + " No force push.")
     assert note in (decisions(home)[0].note or "")
 
@@ -189,11 +185,7 @@ def test_a_pause_and_the_switches_silence_triggers_too(ask: Ask, home: Home) -> 
 
 def test_a_veto_of_the_llm_does_not_hold_back_what_is_triggered(ask: Ask, home: Home) -> None:
     with LlmServer(says("none", 0.95)) as server:
-        configure(
-            home,
-            f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
-            "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n[surfacing]\nmin_relevance = 0.1\n",
-        )
+        configure_llm(home, server, "[surfacing]", "min_relevance = 0.1")
         assert ask(QUESTION + " We are deploying to prod.") == ["freeze"]
     outcome_of = outcomes(decisions(home)[0])
     assert (outcome_of["freeze"], outcome_of["first"]) == (INJECTED, INTENT)

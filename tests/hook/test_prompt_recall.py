@@ -1,20 +1,17 @@
 """UserPromptSubmit inside one process, with vectors: the settings of recall change the block."""
 
-import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import prompt
 from subcog_hooks.settings import variables
 from subcog_hooks.settings.keys import KEYS
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 from tests.hook.conftest import follow
+from tests.hook.recorded import log_of, printed_ids, respond
 
 Ask = Callable[..., list[str]]
 QUESTION = "Where do kittens sleep, frosty months?"
@@ -38,31 +35,18 @@ def ask(home: Home, store: Store, make: Maker, tmp_path: Path) -> Ask:
     session = iter(range(1_000))
 
     def ask_hook(text: str = QUESTION, cwd: str | None = None) -> list[str]:
-        written: list[bytes] = []
-        payload: dict[str, object] = {"prompt": text, "session_id": f"s{next(session)}", "cwd": cwd or str(tmp_path)}
-        prompt.respond(payload, home, written.append, Deadline(5_000))
-        if not written:
-            return []
-        context = json.loads(written[0])["hookSpecificOutput"]["additionalContext"]
-        return [line.split("]")[0].split()[2].rstrip(",") for line in context.splitlines()[1:-1]]
+        return printed_ids(respond(home, text, f"s{next(session)}", cwd=cwd or str(tmp_path)))
 
     return ask_hook
 
 
 def configure(path: str, **sections: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    Path(path).write_text(
-        "[surfacing]\nmin_relevance = 0.0\n" + "".join(f"[{name}]\n{text}\n" for name, text in sections.items())
-    )
+    further = "".join(f"[{name}]\n{text}\n" for name, text in sections.items())
+    Path(path).write_text(f"[surfacing]\nmin_relevance = 0.0\n{further}")
 
 
 def kinds(ids: list[str]) -> set[str]:
     return {id_.partition("-")[0] for id_ in ids}
-
-
-def log_of(home: Home) -> str:
-    file = Path(home.log, "hook.log")
-    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 @pytest.mark.parametrize(

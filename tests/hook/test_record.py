@@ -44,7 +44,7 @@ from subcog_hooks.store.decision import (
 )
 from subcog_hooks.store.state import State
 from tests import llm_server
-from tests.hook.recorded import ORDER, QUESTION, Decide, configure, decisions, outcomes
+from tests.hook.recorded import ORDER, QUESTION, Decide, configure, configure_llm, decisions, log_of, outcomes, respond
 from tests.llm_server import LlmServer, says
 
 # ---- a prompt that is answered -------------------------------------------------------------------------------------------
@@ -104,16 +104,13 @@ def test_what_does_not_fit_is_told(decide: Decide, home: Home) -> None:
     assert ROOM in outcomes(decide()).values()
 
 
-def test_the_ledger_names_the_decision(decide: Decide, home: Home) -> None:
+def test_the_ledger_names_the_decision_of_a_session(decide: Decide, home: Home) -> None:
     decision = decide()
     state = State.open(home, 1_000)
-    rows = state.run("SELECT memory, decision FROM ledger")
-    assert sorted(rows) == sorted((id_, decision.id) for id_ in decision.injected)
-
-
-def test_without_a_session_it_is_recorded_too(decide: Decide) -> None:
-    decision = decide(session="")
-    assert (decision.outcome, decision.session) == (SPOKE, "")
+    rows = sorted((id_, decision.id) for id_ in decision.injected)
+    assert sorted(state.run("SELECT memory, decision FROM ledger")) == rows
+    alone = decide(session="")
+    assert (alone.outcome, alone.session) == (SPOKE, "")
 
 
 def test_the_project_is_named(decide: Decide, tmp_path: Path) -> None:
@@ -179,11 +176,7 @@ def test_what_was_almost_handed_over_is_told(decide: Decide, home: Home) -> None
 
 def test_a_veto_holds_back_what_is_relevant(decide: Decide, home: Home) -> None:
     with LlmServer(says("none", 0.95)) as server:
-        configure(
-            home,
-            f'[llm]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
-            "[search_intent]\nllm_skip_confidence = 1.0\nllm_timeout_ms = 4000\n[surfacing]\nmin_relevance = 0.1\n",
-        )
+        configure_llm(home, server, "[surfacing]", "min_relevance = 0.1")
         decision = decide()
     assert (decision.outcome, decision.reason) == (INTENT, prompt_recall.VETO)
     assert outcomes(decision)["first"] == INTENT
@@ -231,8 +224,7 @@ def test_where_recall_fails_no_llm_is_waited_for_or_blamed(decide: Decide, home:
 
     monkeypatch.setattr(pipeline, "recall_for_prompt", fail)
     with LlmServer(llm_server.never()) as server:
-        llm = f'provider = "openai"\nmodel = "m"\nbase_url = "{server.url_v1}"\n'
-        configure(home, f"[llm]\n{llm}[search_intent]\nllm_timeout_ms = 10000\nllm_skip_confidence = 1.0\n")
+        configure_llm(home, server, timeout_ms=10_000)
         began = time.monotonic()
         with pytest.raises(StoreError):
             decide(budget_ms=20_000)
@@ -261,11 +253,9 @@ def test_a_failed_record_loses_neither_answer_nor_ledger(home: Home, lighthouse:
         raise RuntimeError("no record")
 
     monkeypatch.setattr(record, "decision_of_prompt", fail)
-    printed: list[bytes] = []
-    prompt.respond({"prompt": QUESTION, "session_id": "s", "cwd": "/"}, home, printed.append, Deadline(5_000))
-    assert len(printed) == 1
+    assert len(respond(home)) == 1
     assert sessions.find_given(State.open(home, 1_000), "s")
-    assert "a decision was not recorded: RuntimeError: no record" in Path(home.log, "hook.log").read_text()
+    assert "a decision was not recorded: RuntimeError: no record" in log_of(home)
 
 
 def test_the_answer_is_written_before_anything_is_recorded(home: Home, lighthouse: None) -> None:
@@ -278,19 +268,13 @@ def test_the_answer_is_written_before_anything_is_recorded(home: Home, lighthous
 
 @pytest.mark.parametrize("text", [QUESTION, ORDER, "/compact"])
 def test_of_a_trial_nothing_is_recorded_or_counted(home: Home, lighthouse: None, text: str) -> None:
-    printed: list[bytes] = []
-    payload: dict[str, object] = {"prompt": text, "session_id": f"{TRIAL}1", "cwd": "/"}
-    prompt.respond(payload, home, printed.append, Deadline(5_000))
-    assert bool(printed) == (text == QUESTION)
+    assert bool(respond(home, text, f"{TRIAL}1")) == (text == QUESTION)
     state = State.open(home, 1_000)
-    assert (
-        recorded_decisions.find_latest(state, 9),
-        metrics.read_metrics(state),
-        decision_log.may_hold_prompt_texts(state),
-    ) == ([], [], False)
+    assert (recorded_decisions.find_latest(state, 9), metrics.read_metrics(state)) == ([], [])
+    assert not decision_log.may_hold_prompt_texts(state)
     state.close()
 
 
 def test_without_memories_nothing_is_recorded(home: Home) -> None:
-    prompt.respond({"prompt": QUESTION, "session_id": "s"}, home, lambda _: pytest.fail("spoke"), Deadline(5_000))
+    assert respond(home) == []
     assert not os.path.exists(home.root)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from subcog_hooks.cli.proposals import enrichment_questions
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
-from subcog_hooks.hook import detached, prompt, second_look, tool
+from subcog_hooks.hook import detached, second_look, tool
 from subcog_hooks.hook.second_look_start import Task
 from subcog_hooks.store import decision_log, hook_traces, second_looks, state_values
 from subcog_hooks.store.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
@@ -23,11 +23,9 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
 from tests.hook.conftest import follow
-from tests.hook.recorded import QUESTION, configure, decisions, printed_ids
+from tests.hook.recorded import QUESTION, configure, decisions, printed_ids, respond
 
 UNSURE = "Why does the cargo office keep a relay?"
-Asks = Callable[..., list[str]]
-
 _text = st.text(max_size=40).map(lambda text: text.encode("utf-8", "replace").decode())
 
 
@@ -35,21 +33,8 @@ _text = st.text(max_size=40).map(lambda text: text.encode("utf-8", "replace").de
 def test_a_task_reads_back_as_it_was_written(
     asked: str, session: str, needs: list[str], prompt_ms: int, confidence: float, is_enough: bool
 ) -> None:
-    task = Task(
-        "d",
-        prompt_ms,
-        session,
-        "/",
-        "",
-        asked,
-        needs,
-        "howto",
-        confidence,
-        1.0,
-        3,
-        is_enough=is_enough,
-        is_seeking=not is_enough,
-    )
+    flags = {"is_enough": is_enough, "is_seeking": not is_enough}
+    task = Task("d", prompt_ms, session, "/", "", asked, needs, "howto", confidence, 1.0, 3, **flags)
     again = Task.from_text(task.to_text())
     assert {name: getattr(again, name) for name in Task.__slots__} == {name: getattr(task, name) for name in Task.__slots__}
 
@@ -83,23 +68,14 @@ def started_tasks(lighthouse: None, home: Home) -> Iterator[list[Task]]:
 
 def ask(home: Home, text: str, session: str = "s", cwd: str = "/") -> list[str]:
     """Return the ids that a prompt brings."""
-    printed: list[bytes] = []
-    payload: dict[str, object] = {"prompt": text, "session_id": session, "cwd": cwd, "hook_event_name": "UserPromptSubmit"}
-    prompt.respond(payload, home, printed.append, Deadline(5_000))
-    return printed_ids(printed)
+    return printed_ids(respond(home, text, session, cwd=cwd))
 
 
 def call(home: Home, session: str = "s", **more: object) -> list[str]:
     """Return the ids that a tool call brings."""
     printed: list[bytes] = []
-    payload: dict[str, object] = {
-        "session_id": session,
-        "cwd": "/",
-        "tool_name": "Bash",
-        "tool_input": {"command": "ls"},
-        **more,
-    }
-    tool.respond(payload, home, printed.append, Deadline(5_000))
+    payload: dict[str, object] = {"session_id": session, "cwd": "/", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    tool.respond({**payload, **more}, home, printed.append, Deadline(5_000))
     return printed_ids(printed)
 
 
@@ -124,11 +100,15 @@ def test_a_near_note_starts_a_look_only_with_a_model(
     assert len(started_tasks) == looks
 
 
-@pytest.mark.parametrize("text", [QUESTION, "ok", "thanks", "commit this", "/compact", "[nomem] " + UNSURE, ""])
-def test_what_is_answered_or_asks_for_nothing_gets_none(started_tasks: list[Task], home: Home, text: str) -> None:
-    configure(home, '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n')
-    ask(home, text)
-    assert started_tasks == []
+ALWAYS = '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n'
+FAR = "Why is the moon made of cheese?"
+
+
+def test_what_is_answered_or_asks_for_nothing_gets_none(started_tasks: list[Task], home: Home) -> None:
+    configure(home, ALWAYS)
+    for number, text in enumerate((QUESTION, "ok", "thanks", "commit this", "/compact", "[nomem] " + UNSURE, "")):
+        ask(home, text, f"s{number}")
+        assert started_tasks == [], text
 
 
 def test_what_was_given_before_gets_none(started_tasks: list[Task], home: Home) -> None:
@@ -137,31 +117,22 @@ def test_what_was_given_before_gets_none(started_tasks: list[Task], home: Home) 
     assert started_tasks == []
 
 
-@pytest.mark.parametrize("session", ["", "doctor-1"])
-def test_a_prompt_of_no_session_or_of_a_trial_gets_none(started_tasks: list[Task], home: Home, session: str) -> None:
-    configure(home, '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n')
-    ask(home, "Why is the moon made of cheese?", session)
-    assert started_tasks == []
-
-
-@pytest.mark.parametrize("switch", ["[fusion]\nalpha = 0.0\n", "[surfacing]\nenabled = false\n"])
-def test_no_look_starts_without_vectors_or_with_the_hook_off(started_tasks: list[Task], home: Home, switch: str) -> None:
-    configure(home, f'{switch}[second_look]\nmode = "always"\n')
-    ask(home, "Why is the moon made of cheese?")
-    assert started_tasks == []
-
-
-def test_the_variable_that_switches_processes_off_counts(started_tasks: list[Task], home: Home) -> None:
-    configure(home, '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n')
+def test_no_look_starts_for_a_trial_or_where_it_is_switched_off(started_tasks: list[Task], home: Home) -> None:
+    configure(home, ALWAYS)
+    for session in ("", "doctor-1"):
+        ask(home, FAR, session)
     with patch.dict(os.environ, {detached.SWITCH_OFF: "0"}):
-        ask(home, "Why is the moon made of cheese?")
+        ask(home, FAR)
+    for switch in ("[fusion]\nalpha = 0.0\n", "[surfacing]\nenabled = false\n"):
+        configure(home, f'{switch}[second_look]\nmode = "always"\n')
+        ask(home, FAR)
     assert started_tasks == []
 
 
 def test_a_failure_to_start_costs_the_prompt_nothing(started_tasks: list[Task], home: Home) -> None:
-    configure(home, '[surfacing]\nbrief_characters = 0\n[second_look]\nmode = "always"\n')
+    configure(home, ALWAYS)
     with patch.object(detached, "start_process", side_effect=OSError("no process left")):
-        assert ask(home, "Why is the moon made of cheese?") == []
+        assert ask(home, FAR) == []
     assert len(decisions(home)) == 1
     state = State.open(home, 1_000)
     assert state.run("SELECT * FROM second_looks") == []
@@ -246,9 +217,7 @@ def test_a_prompt_gets_its_memories_beside_another_writer(home: Home) -> None:
     store_finding(home, "cargo-1")
     other = State.open(home, 1_000)
     other.begin()
-    printed: list[bytes] = []
-    payload: dict[str, object] = {"prompt": QUESTION, "session_id": "s", "cwd": "/", "hook_event_name": "UserPromptSubmit"}
-    prompt.respond(payload, home, printed.append, Deadline(100.0, work_ms=5_000.0))
+    printed = respond(home, deadline=Deadline(100.0, work_ms=5_000.0))
     other.roll_back()
     other.close()
     assert "first" in printed_ids(printed)

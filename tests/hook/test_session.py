@@ -80,23 +80,11 @@ def test_what_was_printed_is_in_the_ledger_and_in_a_decision(start: Start, state
     }
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"trust": "import"},
-        {"priority": 89},
-        {"status": "superseded"},
-        {"status": "archived"},
-        {"expires_at": 1},
-        {"project": "another"},
-        {"triggers": ("release train",)},
-        {"when": {"branch": "main"}},
-    ],
-)
-def test_only_live_own_memories_of_this_project_are_pinned(
-    start: Start, store: Store, make: Maker, fields: dict[str, object]
-) -> None:
-    store.add([make("The pier is closed.", **{"id": "pier", "priority": 95, **fields})])
+def test_only_live_own_memories_of_this_project_are_pinned(start: Start, store: Store, make: Maker) -> None:
+    kept: list[dict[str, object]] = [{"trust": "import"}, {"priority": 89}, {"project": "another"}]
+    kept += [{"triggers": ("release train",)}, {"when": {"branch": "main"}}, {"status": "superseded"}, {"status": "archived"}]
+    kept += [{"priority": 100, "expires_at": 1} for _ in range(10)]
+    store.add([make(f"Pier {n} is closed.", **{"id": f"pier{n}", "priority": 95, **more}) for n, more in enumerate(kept)])
     assert printed_ids(start()) == ["pinned", "branch"]
 
 
@@ -104,11 +92,6 @@ def test_five_are_pinned_at_most_those_of_the_highest_priority(start: Start, sto
     words = "anchor buoy crane dock engine ferry".split()
     store.add([make(f"Mind the {word}.", id=word, priority=100 - number) for number, word in enumerate(words)])
     assert printed_ids(start()) == ["anchor", "buoy", "crane", "dock", "engine", "branch"]
-
-
-def test_what_has_expired_takes_no_place_of_the_pinned_ones(start: Start, store: Store, make: Maker) -> None:
-    store.add([make(f"Gone {number}.", id=f"gone{number}", priority=100, expires_at=1) for number in range(10)])
-    assert printed_ids(start()) == ["pinned", "branch"]
 
 
 def test_no_more_than_1500_characters_are_printed(start: Start, store: Store, make: Maker, home: Home) -> None:
@@ -120,11 +103,6 @@ def test_no_more_than_1500_characters_are_printed(start: Start, store: Store, ma
     assert len(json.loads(start()[0])["hookSpecificOutput"]["additionalContext"]) <= 300
 
 
-def test_a_given_memory_comes_at_the_start_again(start: Start, state: State) -> None:
-    give(state, "s", "pinned")
-    assert printed_ids(start()) == ["pinned", "branch"]
-
-
 @pytest.mark.parametrize("text", ["[surfacing]\nsession_start = false\n", "[surfacing]\nenabled = false\n"])
 def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home, state: State, text: str) -> None:
     configure(home, text)
@@ -134,23 +112,20 @@ def test_a_switch_silences_it_but_the_session_is_noted(start: Start, home: Home,
     assert printed_ids(start(session="another")) == ["pinned", "branch"]
 
 
-def test_a_pause_silences_it(start: Start, state: State) -> None:
+def test_a_pause_silences_it_and_what_was_given_comes_again(start: Start, state: State) -> None:
+    give(state, "s", "pinned")
     state_values.begin_pause(state, 0, None)
     assert start() == []
     state_values.end_pause(state, 0)
     assert printed_ids(start()) == ["pinned", "branch"]
 
 
-def test_without_a_session_it_speaks_and_keeps_no_ledger(start: Start, state: State) -> None:
+def test_without_a_session_or_for_a_trial_nothing_is_kept(start: Start, state: State, home: Home) -> None:
+    assert printed_ids(start(session=f"{TRIAL}1")) == ["pinned", "branch"]
+    assert decisions(home) == []
     for session in ("", None, 3):
         assert printed_ids(start(session=session)) == ["pinned", "branch"]
     assert state.run("SELECT * FROM ledger") == state.run("SELECT * FROM sessions") == []
-
-
-def test_of_a_trial_nothing_is_kept(start: Start, state: State, home: Home) -> None:
-    assert printed_ids(start(session=f"{TRIAL}1")) == ["pinned", "branch"]
-    assert state.run("SELECT * FROM ledger") == state.run("SELECT * FROM sessions") == []
-    assert decisions(home) == []
 
 
 def test_a_project_may_tune_its_own_sessions(start: Start, tmp_path: Path) -> None:
@@ -158,11 +133,9 @@ def test_a_project_may_tune_its_own_sessions(start: Start, tmp_path: Path) -> No
     assert start() == []
 
 
-@pytest.mark.parametrize(
-    "payload", [{"cwd": 3}, {"cwd": "shop"}, {"cwd": "/" + "a/" * 1_000_000}, {"cwd": "/a\0b"}, {"cwd": ""}]
-)
-def test_an_odd_folder_is_outside_of_any_project(start: Start, payload: dict[str, object]) -> None:
-    assert start(**payload) == []
+def test_an_odd_folder_is_outside_of_any_project(start: Start) -> None:
+    odd: list[object] = [3, "shop", "/" + "a/" * 1_000_000, "/a\0b", ""]
+    assert [start(session=f"s{number}", cwd=cwd) for number, cwd in enumerate(odd)] == [[]] * len(odd)
 
 
 def test_without_memories_nothing_is_made(home: Home) -> None:
@@ -266,18 +239,13 @@ def test_a_compaction_resets_the_ledger_also_of_a_silent_session(start: Start, s
     assert sessions.find_given(state, "s") == set()
 
 
-@pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork", "", None, 3, "COMPACT"])
-def test_whatever_else_starts_a_session_leaves_its_ledger(start: Start, state: State, source: object) -> None:
+def test_only_the_compaction_of_a_session_resets_its_ledger(start: Start, state: State) -> None:
     give(state, "s", "plain")
-    assert "plain" not in printed_ids(start(source))
+    for source in ("startup", "resume", "clear", "fork", "", None, 3, "COMPACT"):
+        assert "plain" not in printed_ids(start(source))
+    for session in ("", None, 3):
+        start("compact", session)
     assert "plain" in sessions.find_given(state, "s")
-
-
-@pytest.mark.parametrize("session", ["", None, 3])
-def test_without_a_session_there_is_nothing_to_forget(start: Start, state: State, session: object) -> None:
-    give(state, "s", "plain")
-    start("compact", session)
-    assert sessions.find_given(state, "s") == {"plain"}
 
 
 def test_a_compaction_leaves_what_the_prompt_before_was_about(start: Start, state: State) -> None:

@@ -19,7 +19,7 @@ from subcog_hooks.store.decision import SPOKE
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.conftest import Maker
-from tests.hook.recorded import configure, decisions, printed_ids
+from tests.hook.recorded import ODD_INPUTS, configure, decisions, printed_ids
 
 Call = Callable[..., list[str]]
 
@@ -74,11 +74,11 @@ def call(home: Home, store: Store, shop: Path) -> Call:
 # ---- by the file ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["Edit", "Write", "MultiEdit", "NotebookEdit", "Read"])
-def test_a_memory_comes_when_a_tool_touches_its_paths(call: Call, remember: Callable[..., None], name: str) -> None:
+def test_a_memory_comes_when_a_tool_touches_its_paths(call: Call, remember: Callable[..., None]) -> None:
     remember("pool", paths=("src/db/**",))
-    assert call(name, file="src/web/page.py") == []
-    assert call(name, file="src/db/pool.py") == ["pool"]
+    for name in ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read"):
+        assert call(name, file="src/web/page.py", session=name) == []
+        assert call(name, file="src/db/pool.py", session=name) == ["pool"]
 
 
 def test_it_comes_once_in_a_session(call: Call, remember: Callable[..., None], home: Home) -> None:
@@ -120,18 +120,12 @@ def test_the_closest_glob_comes_first_and_three_memories_at_most(call: Call, rem
     assert call(file="src/db/pool.py") == ["any"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"status": "superseded"},
-        {"status": "archived"},
-        {"status": "pending"},
-        {"expires_at": 1},
-        {"project": "git.example.com/acme/blog"},
-    ],
-)
-def test_only_live_memories_of_this_project_come(call: Call, remember: Callable[..., None], fields: dict[str, object]) -> None:
-    remember("gone", **{"content": "See src/db/pool.py", "paths": ("src/db/**",), "triggers": ("drop table",), **fields})
+def test_only_live_memories_of_this_project_come(call: Call, remember: Callable[..., None]) -> None:
+    gone: list[dict[str, object]] = [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}]
+    gone.append({"project": "git.example.com/acme/blog"})
+    for number, fields in enumerate(gone):
+        about: dict[str, object] = {"paths": ("src/db/**",), "triggers": ("drop table",), **fields}
+        remember(f"gone{number}", f"See src/db/pool.py ({number})", **about)
     remember("theirs", paths=("src/db/**",), project="another")
     remember("mine", paths=("src/db/**",), project=None)
     assert call(file="src/db/pool.py", new_string="drop table") == ["mine"]
@@ -197,29 +191,12 @@ def test_a_foreign_windows_path_brings_no_project_memory(call: Call, remember: C
     assert call(file_path="C:\\work\\src\\pool.py") == ["drive"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "",
-        "/",
-        "\0",
-        "/a\0b/pool.py",
-        "/" + "a/" * 1_000_000 + "pool.py",
-        "\ud800",
-        "~",
-        "..",
-        "/..",
-        "//",
-        3,
-        None,
-        ["pool.py"],
-        {},
-    ],
-)
-def test_an_odd_path_is_of_no_file_and_breaks_nothing(call: Call, remember: Callable[..., None], path: object) -> None:
+def test_an_odd_path_is_of_no_file_and_breaks_nothing(call: Call, remember: Callable[..., None]) -> None:
     remember("pool", paths=("pool.py",))
     remember("table", "Rule two.", triggers=("drop table",))
-    assert call(file_path=path, new_string="drop table") == ["table"]
+    texts: list[object] = ["", "/", "\0", "/a\0b/pool.py", "/" + "a/" * 1_000_000 + "pool.py", "\ud800", "~", "..", "/..", "//"]
+    for number, path in enumerate([*texts, 3, None, ["pool.py"], {}]):
+        assert call(file_path=path, new_string="drop table", session=f"s{number}") == ["table"]
 
 
 # ---- by the command and the new text --------------------------------------------------------------------------------------
@@ -419,9 +396,8 @@ def test_an_odd_input_brings_nothing_and_breaks_nothing(
     home: Home, remember: Callable[..., None], subtests: pytest.Subtests
 ) -> None:
     remember("pool", paths=("*.py",), triggers=("ls",), when={"file": "x"})
-    cases: list[object] = [None, 3, "x", [], {}, {"file_path": None}, {"command": ["ls"]}, {"edits": {"new_string": "x"}}]
-    for given in cases:
-        with subtests.test(given=given):
+    for given in ODD_INPUTS:
+        with subtests.test(given=repr(given)[:30]):
             for name in TOOLS:
                 payload: dict[str, object] = {"session_id": "s", "cwd": "/", "tool_name": name, "tool_input": given}
                 tool.respond(payload, home, lambda _: pytest.fail("spoke"), Deadline(5_000))

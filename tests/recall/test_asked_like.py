@@ -39,6 +39,7 @@ def test_the_words_of_a_question_find_its_memory(notes: LexicalIndex, shelf: She
     (seq,) = scores_of(notes, "visitors signing in")
     assert shelf.store.by_seqs([seq])[seq].id == "pkce"
     assert scores_of(notes, "implicit flow") == {}
+    assert len(scores_of(notes, "ログイン")) == 1  # in a script without spaces, too
 
 
 def test_the_best_question_counts_and_not_all_of_them_together(notes: LexicalIndex) -> None:
@@ -46,10 +47,6 @@ def test_the_best_question_counts_and_not_all_of_them_together(notes: LexicalInd
     (second_one,) = scores_of(notes, "handshake").values()
     (spread_over_two,) = scores_of(notes, "visitors website handshake").values()
     assert spread_over_two == pytest.approx(max(first_one, second_one), abs=1e-4)
-
-
-def test_a_script_without_spaces_finds_it_too(notes: LexicalIndex) -> None:
-    assert len(scores_of(notes, "ログイン")) == 1
 
 
 def test_a_search_finds_by_a_question_and_says_so(shelf: Shelf, notes: LexicalIndex) -> None:
@@ -167,22 +164,9 @@ def test_an_unindexed_memory_is_found_by_its_question(shelf: Shelf) -> None:
 
 
 def test_a_question_in_another_language_matches_by_stems(notes: LexicalIndex) -> None:
-    like = most_alike_question(
-        "Wie werden die Buchungen der Gäste abgelehnt?",
-        questions_of("Wie lehnen wir die Buchung eines Gastes ab?"),
-        {},
-        notes.analysers,
-    )
-    assert like.share >= 0.5
-    assert (
-        most_alike_question(
-            "Wie wird das Boot der Crew abgelehnt?",
-            questions_of("Wie lehnen wir die Buchung eines Gastes ab?"),
-            {},
-            notes.analysers,
-        ).share
-        == 0.0
-    )
+    question = "Wie lehnen wir die Buchung eines Gastes ab?"
+    assert likeness(notes, "Wie werden die Buchungen der Gäste abgelehnt?", question).share >= 0.5
+    assert likeness(notes, "Wie wird das Boot der Crew abgelehnt?", question).share == 0.0
 
 
 def test_a_word_of_another_language_finds_its_other_forms(shelf: Shelf) -> None:

@@ -91,15 +91,11 @@ def test_the_cosine_of_a_lexical_hit_is_looked_up_at_any_rank(shelf: Shelf) -> N
     assert hit.scores[SEMANTIC] == pytest.approx(0.1, abs=0.01)
 
 
-def test_what_is_only_the_nearest_there_is_is_not_found(shelf: Shelf) -> None:
+def test_the_floor_decides_what_is_near(shelf: Shelf) -> None:
     shelf.add(NOTES)
     of = shelf.with_cosines({"cat": 0.2, "pool": 0.1}, min_similarity=0.25)
     for mode in (HYBRID, SEMANTIC):
         assert find(of, "quantum chromodynamics", mode=mode).hits == []
-
-
-def test_the_floor_decides_what_is_near(shelf: Shelf) -> None:
-    shelf.add(NOTES)
     of = shelf.with_cosines({"cat": 0.2, "pool": 0.1}, min_similarity=0.15)
     assert ids(find(of, "quantum chromodynamics")) == ["cat"]
 
@@ -167,20 +163,15 @@ def another_dimension(of: Sources) -> None:
 
 
 @pytest.mark.parametrize("failure", [broken_encoder, lost_table, another_dimension])
-@pytest.mark.parametrize("mode", [HYBRID, SEMANTIC])
-def test_when_meaning_fails_words_answer_and_it_is_said(of: Sources, failure: Callable[[Sources], None], mode: str) -> None:
+def test_when_meaning_fails_words_answer_and_it_is_said(of: Sources, failure: Callable[[Sources], None]) -> None:
     failure(of)
-    answer = find(of, QUESTION, mode=mode)
-    assert answer.is_degraded
-    assert (answer.note or "").startswith(f"{SEMANTIC}: ")
-    assert (ids(answer)[0], answer.strategies) == ("port", (LEXICAL,))
-    assert answer.confidence in (MEDIUM, LOW)
-
-
-@pytest.mark.parametrize("failure", [broken_encoder, lost_table, another_dimension])
-def test_when_meaning_fails_the_hook_has_the_words(of: Sources, failure: Callable[[Sources], None]) -> None:
-    failure(of)
-    answer = recall_for(of, QUESTION)
+    for mode in (HYBRID, SEMANTIC):
+        answer = find(of, QUESTION, mode=mode)
+        assert answer.is_degraded
+        assert (answer.note or "").startswith(f"{SEMANTIC}: ")
+        assert (ids(answer)[0], answer.strategies) == ("port", (LEXICAL,))
+        assert answer.confidence in (MEDIUM, LOW)
+    answer = recall_for(of, QUESTION)  # the hook's
     assert (ids(answer)[0], answer.is_degraded) == ("port", True)
 
 
@@ -194,18 +185,14 @@ def test_a_failure_caps_what_two_strategies_agree_on_at_medium(shelf: Shelf) -> 
     assert (answer.strategies, first(answer).agreement, answer.confidence) == ((LEXICAL, LABELS), 1.0, MEDIUM)
 
 
-def test_words_alone_say_why(shelf: Shelf) -> None:
-    shelf.add({"port": NOTES["port"]})
+def test_words_alone_or_a_lesser_space_say_what_was_missing(shelf: Shelf) -> None:
+    shelf.add(NOTES)
     of = shelf.by_words()
     of.note = "there is no model"
     answer = find(of, "rathole")
     assert (ids(answer), answer.note, answer.is_degraded) == (["port"], "there is no model", True)
     by_words = find(of, "rathole", mode=LEXICAL)
     assert (by_words.note, by_words.is_degraded) == (None, False)
-
-
-def test_a_lesser_space_that_answers_says_what_was_missing(shelf: Shelf) -> None:
-    shelf.add(NOTES)
     of = shelf.with_cosines({"cat": 0.9})
     of.note = "the model big lacks model.onnx"
     assert "the model big lacks model.onnx" in (find(of, PARAPHRASE).note or "")

@@ -119,12 +119,8 @@ def test_a_list_without_weight_adds_nothing_and_nobody(mine: Ranks, other: Ranks
     assert reciprocal_ranks([(1.0, mine), (0.0, other)], 60) == reciprocal_ranks([(1.0, mine)], 60)
 
 
-def test_two_lists_beat_one_list_of_the_same_rank() -> None:
-    fused = reciprocal_ranks([(0.5, {1: 1, 2: 2}), (0.5, {3: 1, 2: 2})], 60)
-    assert in_order(fused) == [2, 1, 3]
-
-
-def test_the_heavier_list_decides_between_equal_ranks() -> None:
+def test_two_lists_beat_one_and_the_heavier_list_decides() -> None:
+    assert in_order(reciprocal_ranks([(0.5, {1: 1, 2: 2}), (0.5, {3: 1, 2: 2})], 60)) == [2, 1, 3]
     lists = [(0.7, {1: 1}), (0.3, {2: 1})]
     assert in_order(reciprocal_ranks(lists, 60)) == [1, 2]
     assert in_order(reciprocal_ranks([(1.0 - weight, of_one) for weight, of_one in lists], 60)) == [2, 1]

@@ -1,5 +1,7 @@
 """How sure an answer is of its hits: every label, the cap of a degraded answer, the label of a looser stage."""
 
+from itertools import product
+
 import pytest
 
 from subcog_hooks.recall.hits import (
@@ -47,30 +49,24 @@ def test_a_label_says_how_many_agree_and_how_relevant_it_is(subtests: pytest.Sub
             assert Answer([of], strategies).confidence_of(of) == label
 
 
-@pytest.mark.parametrize(
-    ("agreed", "relevance", "label"),
-    [(2, STRONG, MEDIUM), (2, WEAK, MEDIUM), (1, STRONG, MEDIUM), (1, WEAK, LOW), (0, WEAK, LOW)],
-)
-def test_a_degraded_answer_has_medium_at_most(agreed: int, relevance: float, label: str) -> None:
-    of = hit(relevance, agreed / 2)
-    assert Answer([of], BOTH, "semantic: out of time", is_degraded=True).confidence_of(of) == label
+def test_a_degraded_answer_has_medium_at_most() -> None:
+    cases = [(2, STRONG, MEDIUM), (2, WEAK, MEDIUM), (1, STRONG, MEDIUM), (1, WEAK, LOW), (0, WEAK, LOW)]
+    hits = [hit(relevance, agreed / 2) for agreed, relevance, _ in cases]
+    answers = [Answer([of], BOTH, "semantic: out of time", is_degraded=True) for of in hits]
+    assert [answer.confidence_of(of) for answer, of in zip(answers, hits, strict=True)] == [label for _, _, label in cases]
 
 
-@pytest.mark.parametrize("stage", [LOW, SPECULATIVE])
-@pytest.mark.parametrize("relevance", [STRONG, WEAK])
-def test_hits_of_looser_matching_are_labelled_so(stage: str, relevance: float) -> None:
-    of = hit(relevance, 1.0)
-    answer = Answer([of], BOTH)
-    answer.stage = stage
-    assert (answer.confidence_of(of), answer.confidence) == (stage, stage)
+def test_hits_of_looser_matching_are_labelled_so() -> None:
+    for stage, relevance in product((LOW, SPECULATIVE), (STRONG, WEAK)):
+        of = hit(relevance, 1.0)
+        answer = Answer([of], BOTH)
+        answer.stage = stage
+        assert (answer.confidence_of(of), answer.confidence) == (stage, stage)
 
 
 def test_the_label_of_an_answer_is_that_of_its_best_hit() -> None:
     assert Answer([hit(STRONG, 1.0), hit(WEAK)], BOTH).confidence == VERY_HIGH
     assert Answer([hit(WEAK), hit(STRONG, 1.0)], BOTH).confidence == LOW
-
-
-def test_an_answer_without_hits_says_so() -> None:
     assert Answer([], BOTH).confidence == NO_RESULTS
 
 

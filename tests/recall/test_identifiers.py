@@ -62,13 +62,10 @@ def test_a_sibling_is_something_else(pairs: Sources, prompt: str, asked: str, si
     assert hits[asked].relevance > 0.5
 
 
-def test_without_the_identifier_a_sibling_keeps_its_relevance(pairs: Sources) -> None:
+def test_an_unknown_identifier_or_a_comparison_lowers_none(pairs: Sources) -> None:
     hits = recall_for(pairs, "How is the ROS3 workspace built?")
     assert not any(map(is_lowered, hits.values()))
     assert hits["ros2"].relevance > 0.5
-
-
-def test_of_two_that_are_compared_neither_is_lowered(pairs: Sources) -> None:
     hits = recall_for(pairs, "Is the workspace of ROS1 or of ROS2 built with colcon?")
     assert not is_lowered(hits["ros1"])
     assert not is_lowered(hits["ros2"])
@@ -93,24 +90,18 @@ def test_a_sibling_does_not_come_however_like_the_prompt_it_is(shelf: Shelf) -> 
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "questions"),
     [
-        "ros2_control replaces the controller manager of ROS1",
-        "The controller manager of ROS1 is gone. " + "It was replaced by another one. " * 200 + "That is ROS2.",
+        ("ros2_control replaces the controller manager of ROS1", ()),
+        ("The controller manager of ROS1 is gone. " + "It was replaced by another one. " * 200 + "That is ROS2.", ()),
+        ("The controller manager of ROS1 is gone", (AnsweredQuestion("what replaces the controller manager in ROS2"),)),
     ],
-    ids=["as a part", "far behind"],
+    ids=["as a part", "far behind", "in a question"],
 )
-def test_what_has_the_identifier_somewhere_is_no_sibling(shelf: Shelf, text: str) -> None:
-    shelf.add({"right": text, "other": "ROS2 is installed on the lab machines"})
-    shelf.fill()
-    hits = recall_for(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
-    assert not is_lowered(hits["right"])
-
-
-def test_a_question_with_the_identifier_makes_no_sibling(shelf: Shelf) -> None:
-    asked = (AnsweredQuestion("what replaces the controller manager in ROS2"),)
-    shelf.add(None, memory("The controller manager of ROS1 is gone", id="right", questions=asked))
-    shelf.add({"other": "ROS2 is installed on the lab machines"})
+def test_what_has_the_identifier_somewhere_is_no_sibling(
+    shelf: Shelf, text: str, questions: tuple[AnsweredQuestion, ...]
+) -> None:
+    shelf.add({"other": "ROS2 is installed on the lab machines"}, memory(text, id="right", questions=questions))
     shelf.fill()
     hits = recall_for(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
     assert not is_lowered(hits["right"])

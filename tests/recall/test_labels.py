@@ -7,20 +7,7 @@ from subcog_hooks.recall.hits import LABELS
 from subcog_hooks.store.store_reader import Filter, audiences_of
 from tests.recall.shelf import Shelf, find, first, ids, memory
 
-TAGS = (
-    "rathole",
-    "project",
-    "python",
-    "api",
-    "bug-fix",
-    "bug",
-    "fix",
-    "brown",
-    "the",
-    "quick",
-    "error-handling",
-    "point-of-sale",
-)
+TAGS = tuple("rathole project python api bug-fix bug fix brown the quick error-handling point-of-sale".split())
 KEYWORDS = ("gray rock", "OAuth2", "node.js", "front_end", "C++")
 
 

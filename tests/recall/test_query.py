@@ -44,8 +44,9 @@ def test_a_query_has_one_of_the_types_of_s1(index: LexicalIndex, text: str, quer
     assert analyse_query(text, index).type == query_type
 
 
-def test_a_quoted_phrase_is_kept_as_stems_in_order(index: LexicalIndex) -> None:
+def test_a_quoted_phrase_with_spaces_is_kept_as_stems_in_order(index: LexicalIndex) -> None:
     assert analyse_query('notes on "writing migrations" and "the log"', index).phrases == (("write", "migrat"), ("the", "log"))
+    assert analyse_query('"認証サーバー" and "two words"', index).phrases == (("two", "word"),)
 
 
 def test_a_compound_counts_by_words_an_identifier_whole_too(index: LexicalIndex) -> None:
@@ -88,26 +89,19 @@ def test_a_word_is_the_rarer_the_fewer_memories_have_it(documents: int, frequenc
 # ---- acronyms -------------------------------------------------------------------------------------------------------------
 
 
-def test_an_explained_acronym_finds_its_long_form(shelf: Shelf, notes: LexicalIndex) -> None:
-    assert set(ids(find(shelf.by_words(), "FK"))) == {"defined", "short", "long"}
-    assert analyse_query("FK", notes).meant == "FK forward kinematics"
-
-
-def test_a_long_form_finds_its_explained_acronym(shelf: Shelf, notes: LexicalIndex) -> None:
-    assert set(ids(find(shelf.by_words(), "forward kinematics"))) == {"defined", "short", "long"}
-    assert analyse_query("forward kinematics", notes).meant == "forward kinematics FK"
+def test_an_explained_acronym_and_its_long_form_find_each_other(shelf: Shelf, notes: LexicalIndex) -> None:
+    for text, meant in (("FK", "FK forward kinematics"), ("forward kinematics", "forward kinematics FK")):
+        assert set(ids(find(shelf.by_words(), text))) == {"defined", "short", "long"}
+        assert analyse_query(text, notes).meant == meant
     assert analyse_query("forward kinematics or not forward kinematics", notes).meant.endswith("forward kinematics FK")
+    asked = analyse_query("foreign keys", notes)  # other words of the same initials
+    assert (asked.meant, {term.whole for term in asked.terms}) == ("foreign keys", {"foreign", "keys"})
 
 
 def test_without_an_explanation_letters_are_letters(shelf: Shelf) -> None:
     shelf.add({name: text for name, text in NOTES.items() if name != "defined"})
     assert ids(find(shelf.by_words(), "FK")) == ["short"]
     assert ids(find(shelf.by_words(), "forward kinematics")) == ["long"]
-
-
-def test_other_words_of_the_same_initials_are_not_meant(notes: LexicalIndex) -> None:
-    asked = analyse_query("foreign keys", notes)
-    assert (asked.meant, {term.whole for term in asked.terms}) == ("foreign keys", {"foreign", "keys"})
 
 
 def test_an_acronym_stands_for_what_most_memories_say(shelf: Shelf) -> None:
@@ -200,10 +194,6 @@ def test_a_number_finds_what_has_it_inside_a_compound(shelf: Shelf) -> None:
 def test_of_a_long_text_head_and_tail_are_asked_for(index: LexicalIndex) -> None:
     asked = analyse_query("cranes, " + "the " * 1_000 + "berth " + "the " * 1_000 + "quay", index)
     assert {term.whole for term in asked.terms} == {"cranes", "quay"}
-
-
-def test_a_quoted_phrase_without_spaces_is_no_phrase(index: LexicalIndex) -> None:
-    assert analyse_query('"認証サーバー" and "two words"', index).phrases == (("two", "word"),)
 
 
 def test_a_form_inside_a_compound_is_found_by_its_base(shelf: Shelf) -> None:

@@ -31,10 +31,6 @@ def evidence_in(index: LexicalIndex, text: str, content: str, **fields: object) 
     )
 
 
-def relevances(shelf: Shelf, text: str) -> dict[str, float]:
-    return {hit.memory.id: hit.relevance for hit in recall_for(shelf.by_words(), text).hits}
-
-
 # ---- what a memory has of a query -----------------------------------------------------------------------------------------
 
 
@@ -54,21 +50,19 @@ def test_the_parts_of_an_identifier_cover_seven_tenths_of_it(shelf: Shelf) -> No
     assert evidence_in(shelf.index(), "parse_args", "We parse the lines.")["covered"] == pytest.approx(0.35 * both["asked"])
 
 
-def test_of_a_very_long_memory_the_beginning_is_evidence(notes: LexicalIndex) -> None:
-    start = "word " * 799  # 3,995 characters
-    assert evidence_in(notes, "PKCE", f"{start}PKCE")["covered"] > 0.0
-    assert evidence_in(notes, "PKCE", f"{start}word PKCE")["covered"] == 0.0
-
-
-def test_the_opening_is_the_first_fifty_words(notes: LexicalIndex) -> None:
-    assert evidence_in(notes, "PKCE", "word " * 49 + "PKCE")["opening"] > 0.0
-    assert evidence_in(notes, "PKCE", "word " * 50 + "PKCE")["opening"] == 0.0
-
-
-def test_a_title_is_a_short_first_line_with_something_below(notes: LexicalIndex) -> None:
-    assert evidence_in(notes, "PKCE", "PKCE\nWe use it.")["title"] > 0.0
-    assert evidence_in(notes, "PKCE", "PKCE, we use it.")["title"] == 0.0
-    assert evidence_in(notes, "PKCE", "PKCE " + "is used " * 4 + "\nbelow")["title"] == 0.0
+@pytest.mark.parametrize(
+    ("name", "having", "lacking"),
+    [
+        ("covered", ["word " * 799 + "PKCE"], ["word " * 800 + "PKCE"]),  # the first 4,000 characters
+        ("opening", ["word " * 49 + "PKCE"], ["word " * 50 + "PKCE"]),
+        ("title", ["PKCE\nWe use it."], ["PKCE, we use it.", "PKCE " + "is used " * 4 + "\nbelow"]),  # a short first line
+    ],
+)
+def test_beginnings_openings_and_titles_are_evidence(
+    notes: LexicalIndex, name: str, having: list[str], lacking: list[str]
+) -> None:
+    assert all(evidence_in(notes, "PKCE", content)[name] > 0.0 for content in having)
+    assert all(evidence_in(notes, "PKCE", content)[name] == 0.0 for content in lacking)
 
 
 def test_phrases_are_pairs_of_words_side_by_side(notes: LexicalIndex) -> None:
@@ -88,16 +82,16 @@ def test_a_chronicle_is_known_by_its_namespace(notes: LexicalIndex, namespace: s
 
 def test_a_chronicle_is_less_relevant(shelf: Shelf) -> None:
     shelf.store.add([memory(PKCE, id="told", namespace="changelog"), memory(PKCE, id="holds", namespace="decisions")])
-    of = relevances(shelf, "does the SPA use PKCE or the implicit flow")
+    of = relevance_of(shelf, "does the SPA use PKCE or the implicit flow")
     assert of["told"] < of["holds"]
 
 
 def test_a_copy_of_a_memory_is_no_rival(shelf: Shelf) -> None:
     prompt = "does the SPA use PKCE or the implicit flow"
     shelf.store.add([memory(PKCE, id="first"), memory("The tide table is printed on Mondays.", id="other")])
-    alone = relevances(shelf, prompt)["first"]
+    alone = relevance_of(shelf, prompt)["first"]
     shelf.store.add([memory(PKCE, id="copy"), memory(f"{PKCE} ", id="near")])
-    assert relevances(shelf, prompt) == pytest.approx({"first": alone, "copy": alone, "near": alone}, abs=0.1)
+    assert relevance_of(shelf, prompt) == pytest.approx({"first": alone, "copy": alone, "near": alone}, abs=0.1)
 
 
 # ---- how it stands among the others ---------------------------------------------------------------------------------------
@@ -108,10 +102,7 @@ def test_a_lead_is_over_the_runner_up_or_behind_the_first() -> None:
     leads = [standings.evidence_of(seq)["lead"] for seq in (1, 2, 3)]
     assert leads[0] > 0.0 > leads[1] > leads[2]
     assert standings.evidence_of(1)["closeness"] == pytest.approx(0.75)  # of a full match
-
-
-def test_alone_it_has_the_usual_lead() -> None:
-    assert Standings({1: 9.0}, {}, 12.0).evidence_of(1)["lead"] == relevance.NO_LEAD
+    assert Standings({1: 9.0}, {}, 12.0).evidence_of(1)["lead"] == relevance.NO_LEAD  # alone
 
 
 def test_with_fewer_than_ten_hits_a_usual_tenth_is_assumed() -> None:

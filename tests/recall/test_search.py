@@ -72,16 +72,14 @@ def test_where_nothing_is_like_it_there_are_suggestions(words: Sources) -> None:
     assert "scheduler" in answer.suggestions
 
 
-@pytest.mark.parametrize(("cosine", "stage"), [(0.45, VERY_HIGH), (0.3, LOW), (0.22, SPECULATIVE)])
-def test_meaning_may_be_farther_stage_by_stage(shelf: Shelf, cosine: float, stage: str) -> None:
+@pytest.mark.parametrize(("cosine", "stage"), [(0.45, VERY_HIGH), (0.3, LOW), (0.22, SPECULATIVE), (0.18, None)])
+def test_meaning_may_be_farther_stage_by_stage(shelf: Shelf, cosine: float, stage: str | None) -> None:
     shelf.add(NOTES)
     answer = search(shelf.with_cosines({"cat": cosine}, min_similarity=0.4), "zzkitten qqnap")
-    assert (ids(answer), answer.stage) == (["cat"], stage)
-
-
-def test_what_is_farther_than_every_stage_allows_is_not_found(shelf: Shelf) -> None:
-    shelf.add(NOTES)
-    assert search(shelf.with_cosines({"cat": 0.18}, min_similarity=0.4), "zzkitten qqnap").confidence == NO_RESULTS
+    if stage is None:  # farther than every stage allows
+        assert answer.confidence == NO_RESULTS
+    else:
+        assert (ids(answer), answer.stage) == (["cat"], stage)
 
 
 def test_a_stage_that_finds_something_is_the_last(words: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,25 +98,21 @@ def test_a_stage_that_finds_something_is_the_last(words: Sources, monkeypatch: p
         assert asked == sorted(asked, reverse=True)
 
 
-def test_the_type_of_the_query_is_said_at_every_stage(words: Sources) -> None:
-    assert {search(words, text).query_type for text in ("scheduler", "schedulist", "tabase", "schexyzqwv")} == {"exploratory"}
-
-
-def test_a_mode_holds_at_every_stage(shelf: Shelf) -> None:
+def test_mode_and_type_of_a_query_hold_at_every_stage(shelf: Shelf) -> None:
     shelf.add(NOTES)
     of = shelf.with_cosines({"cat": 0.3}, min_similarity=0.4)
     assert ids(search(of, "schedulist", mode=LEXICAL)) == ["config"]
     assert ids(search(of, "schedulist", mode=SEMANTIC)) == ["cat"]
     assert set(ids(search(of, "schedulist"))) == {"config", "cat"}
+    texts = ("scheduler", "schedulist", "tabase", "schexyzqwv")
+    assert {search(shelf.by_words(), text).query_type for text in texts} == {"exploratory"}
 
 
 def test_the_scope_holds_at_every_stage(shelf: Shelf) -> None:
     shelf.add(NOTES, project="blog")
     shelf.add({"own": "Nothing to see here."}, project="shop")
-    of = shelf.by_words()
-    for text in ("scheduler", "schedulist", "tabase"):
-        answer = search(of, text, scope=Filter(audiences=audiences_of("shop")))
-        assert ids(answer) == []
+    of, scope = shelf.by_words(), Filter(audiences=audiences_of("shop"))
+    assert [ids(search(of, text, scope=scope)) for text in ("scheduler", "schedulist", "tabase")] == [[], [], []]
 
 
 def test_a_prompt_that_nothing_answers_is_answered_by_silence(words: Sources) -> None:

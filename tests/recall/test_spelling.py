@@ -90,14 +90,10 @@ def test_a_word_is_found_behind_hundreds_that_begin_alike(shelf: Shelf) -> None:
     assert nearest_word("cabel", shelf.index()) == "cable"
 
 
-def test_fewer_edits_count_more_than_more_memories(shelf: Shelf) -> None:
+def test_fewer_edits_then_more_memories_then_the_alphabet_decide(shelf: Shelf) -> None:
     shelf.add({f"s{i}": "the schedulers" for i in range(5)})
-    shelf.add({"one": "the scheduler"})
+    shelf.add({"one": "the scheduler", "b": "carp", "a": "card", "c": "cart"})
     assert nearest_word("schedulre", shelf.index()) == "scheduler"
-
-
-def test_of_equal_words_the_alphabetically_first_is_meant(shelf: Shelf) -> None:
-    shelf.add({"b": "carp", "a": "card", "c": "cart"})
     assert nearest_word("carx", shelf.index()) == "card"
 
 
