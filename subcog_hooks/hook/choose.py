@@ -118,7 +118,7 @@ def judge_hits(
             judgements.append(Judgement(hit, LOADED))
         elif hit.memory.id in given:
             judgements.append(Judgement(hit, GIVEN))
-        elif room:
+        elif room > 0 or hit.is_pinned:  # All pinned ones come, whose channel has a maximum of its own.
             room -= 1
             judgements.append(Judgement(hit, INJECTED))
         else:

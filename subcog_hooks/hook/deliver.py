@@ -47,7 +47,7 @@ def _hand_over(
     call.stages.end(GATE)
     if not injected_judgements(judgements) and not pointer_judgements(judgements):
         return offer.silence_reason(judgements), judgements, NOTHING_RENDERED
-    units_left = _units_left(call, is_brief=offer.is_brief)
+    units_left = _units_left(call, offer, judgements)
     if units_left < MIN_UNITS:
         return SPENT, judgements, NOTHING_RENDERED
     if call.deadline.work_left_ms() < PRINT_MS:
@@ -61,7 +61,7 @@ def _hand_over(
         latest = (call.given_ids(), _pointed_ids(call, offer)) if has_lock else (given, pointed)
         if latest != (given, pointed):  # Another hook has been faster.
             judgements = offer.judge(*latest)
-        if has_lock and (units_left := _units_left(call, is_brief=offer.is_brief)) < MIN_UNITS:
+        if has_lock and (units_left := _units_left(call, offer, judgements)) < MIN_UNITS:
             call.state.roll_back()
             return SPENT, judgements, NOTHING_RENDERED
         block = _render_offer(offer, judgements, min(offer.max_units, units_left), call.now_ms, is_first=not latest[1])
@@ -92,12 +92,21 @@ def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
     )
 
 
-def _units_left(call: HookCall, *, is_brief: bool) -> int:
-    """Return the UTF-16 units that the session may still be given; a brief may use all of them. Raises StoreError."""
+def _units_left(call: HookCall, offer: Offer, judgements: Sequence[Judgement]) -> int:
+    """Return the UTF-16 units that the session may still be given; a brief may use all of them. Raises StoreError.
+
+    Where they are spent, pinned memories still come, and the others get the outcome ROOM.
+    """
     max_units = int(call.settings[SESSION_UNITS_SETTING])
-    if is_brief or not call.session:
+    if offer.is_brief or not call.session:
         return max_units
-    return max_units - sessions.count_units(call.state, call.session)
+    units = max_units - sessions.count_units(call.state, call.session)
+    if units >= MIN_UNITS or not any(judgement.hit.is_pinned for judgement in injected_judgements(judgements)):
+        return units
+    for judgement in (*injected_judgements(judgements), *pointer_judgements(judgements)):
+        if not judgement.hit.is_pinned:
+            judgement.outcome = ROOM
+    return offer.max_units
 
 
 def preview_delivery(call: HookCall, verdict: Verdict) -> None:

@@ -103,7 +103,7 @@ def tool(event: str, name: str, **given: object) -> tuple[str, dict[str, object]
     if event == "PostToolUse":
         fields |= {"tool_response": {"stdout": QUESTION, "stderr": "", "interrupted": False}, "duration_ms": 12}
     if event == "PostToolUseFailure":
-        fields |= {"error": "Exit code 1\n" + QUESTION, "is_interrupt": False, "duration_ms": 12}
+        fields |= {"error": "Exit code 2\nmake: *** No rule to make target 'lint'.  Stop.", "is_interrupt": False}
     return event, fields
 
 

@@ -96,6 +96,18 @@ def test_what_is_asked_for_by_name_comes_first(handlers: Machine, situation: dic
     assert situation["expects"] in done.stdout.decode().split()[:2]
 
 
+FILLERS = ("ok thanks", "let's fix the css of the header then", "run the tests again please", "rename that variable to total")
+
+
+@pytest.mark.parametrize("position", [2, 5])
+@pytest.mark.parametrize("situation", of_channels("keyword", "pattern"))
+def test_what_is_named_comes_at_any_prompt_of_a_session(handlers: Machine, situation: dict[str, Any], position: int) -> None:
+    session = f"at-{position}"
+    for filler in FILLERS[: position - 1]:
+        handlers.prompt(filler, session)
+    assert handlers.recall(situation["says"], session)[:1] == [situation["expects"]]
+
+
 @pytest.mark.parametrize("situation", of_channels("semantic"))
 def test_what_has_no_handler_is_found_by_meaning(handlers: Machine, situation: dict[str, Any]) -> None:
     assert situation["expects"] in handlers.recall(situation["says"])

@@ -134,7 +134,7 @@ def test_a_triggered_memory_needs_the_usual_relevance() -> None:
 def test_a_pinned_memory_needs_no_relevance_and_comes_once() -> None:
     never = Threshold(1.0, 2.0)
     hits = [exact(id_, 0.1, is_pinned=True) for id_ in "abc"] + [exact("d", 0.9)]
-    assert outcomes(judge_hits(hits, {"a"}, never, 1, everything)) == {"a": GIVEN, "b": INJECTED, "c": COUNT, "d": BELOW}
+    assert outcomes(judge_hits(hits, {"a"}, never, 1, everything)) == {"a": GIVEN, "b": INJECTED, "c": INJECTED, "d": BELOW}
 
 
 def test_a_pinned_memory_that_is_marked_bad_stays_behind() -> None:

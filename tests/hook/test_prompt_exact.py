@@ -10,8 +10,8 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt_recall
 from subcog_hooks.recall import exact, marks
 from subcog_hooks.recall.hits import PATTERN, SEMANTIC, STATE
-from subcog_hooks.store import state_values
-from subcog_hooks.store.decision import BAD, BELOW, COUNT, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, SPOKE
+from subcog_hooks.store import sessions, state_values
+from subcog_hooks.store.decision import BAD, BELOW, INJECTED, INTENT, NOMEM, NOT_TYPED, OFF, PAUSED, REPEATED, ROOM, SPOKE
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -117,13 +117,13 @@ def test_the_bar_holds_for_triggered_but_not_pinned_memories(ask: Ask, remember:
     assert ask("commit this", session="3") == []
 
 
-def test_the_ceiling_and_the_room_hold_for_what_is_pinned(ask: Ask, remember: Callable[..., None], home: Home) -> None:
+def test_five_pinned_memories_come_whatever_the_ceiling(ask: Ask, remember: Callable[..., None], home: Home) -> None:
     for number in range(7):
         remember(f"pin{number}", f"Rule {number} of the harbour. " * 10, triggers=("force push",), priority=100 - number)
-    assert ask(session="1") == ["pin0", "pin1", "pin2"]
+    five = [f"pin{number}" for number in range(5)]
+    assert ask(session="1") == five
     configure(home, "[surfacing]\nmax_memories = 1\n")
-    assert ask(session="2") == ["pin0"]
-    assert [*outcomes(decisions(home)[0]).values()].count(COUNT) == 4
+    assert ask(session="2") == five
     configure(home, "[surfacing]\nmax_characters = 250\n")
     assert ask(session="3") == ["pin0"]
 
@@ -131,7 +131,16 @@ def test_the_ceiling_and_the_room_hold_for_what_is_pinned(ask: Ask, remember: Ca
 def test_what_comes_next_makes_room_of_what_was_given(ask: Ask, remember: Callable[..., None]) -> None:
     for number in range(7):
         remember(f"pin{number}", f"Rule {number} of the harbour.", triggers=("force push",), priority=100 - number)
-    assert [ask(), ask(), ask(), ask()] == [["pin0", "pin1", "pin2"], ["pin3", "pin4", "pin5"], ["pin6", "push"], []]
+    assert [ask(), ask(), ask()] == [[f"pin{number}" for number in range(5)], ["pin5", "pin6", "push"], []]
+
+
+def test_a_pinned_memory_comes_where_the_session_is_spent(ask: Ask, remember: Callable[..., None], home: Home) -> None:
+    remember("pinned", "Never on Fridays.", triggers=("force push",), priority=90)
+    state = State.open(home, 1_000)
+    sessions.add_units(state, "spent", "", 12_000, 1)
+    state.close()
+    assert ask(session="spent") == ["pinned"]
+    assert outcomes(decisions(home)[0]) == {"pinned": INJECTED, "push": ROOM}
 
 
 def test_a_memory_marked_bad_for_an_order_stays_away(ask: Ask, home: Home, store: Store) -> None:
