@@ -69,7 +69,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
     need = ""
     if float(settings["surfacing.maybe_relevance"]):
         need = tool_recall.need_of_call(tool, tool_input, target, replaced_text(tool_input))
-        told, lines = tool_recall.divide_memories(need, channels, search, call)
+        told, lines = tool_recall.divide_memories(need, channels, search, call, is_command=tool == "Bash")
     if late is None and not lines and not search.has_news(told):
         _note_silent_call(call, tool, target, channels)
         return  # Most calls end here: no memory is about their target, or the session has been given it.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MAX_NEED = 1_500  # characters of a need
 MIN_LINE_RELEVANCE = 0.02  # relevance that a searched memory needs for a line
 MIN_RECALL_MS = 150.0  # work time that a search may need on a busy machine
+CLEAR = 0.2  # From this relevance on, a hit comes before a rule about the command's action.
 IMPLICIT = (ACTION, MENTION)  # channels of memories that merely name something of the call
 
 
@@ -46,7 +47,9 @@ def need_of_call(tool: str, tool_input: Mapping[str, object], target: ToolTarget
     return "" if only_looks(target.text) else f"{text_of(tool_input, 'description')} {target.text}"[:MAX_NEED]
 
 
-def divide_memories(need: str, channels: Channels, search: CueSearch, call: HookCall) -> tuple[Channels, Sequence[Hit]]:
+def divide_memories(
+    need: str, channels: Channels, search: CueSearch, call: HookCall, *, is_command: bool
+) -> tuple[Channels, Sequence[Hit]]:
     """Return the memories that are told, by channel, and those that a line may point at, the best first. Raises StoreError.
 
     need: "" for a call that changes nothing. Such a call gets lines for a file's memories: they are told when it is changed.
@@ -67,8 +70,14 @@ def divide_memories(need: str, channels: Channels, search: CueSearch, call: Hook
     from subcog_hooks.recall.exact import ExactMatches  # Only a call that may get a line.
 
     seen = search.given | sessions.find_pointed(call.state, call.session)
-    candidates = {hit.memory.id: hit for hit in (*relevant, *ExactMatches(further).hits())}
-    return told, [hit for id_, hit in candidates.items() if id_ not in seen]
+    of_cues = ExactMatches(further).hits()
+    if further.get(ACTION) and is_command and not any(hit.relevance >= CLEAR for hit in relevant):
+        of_cues.sort(key=lambda hit: ACTION not in hit.ranks)
+        ordered = [*of_cues, *relevant]  # A rule about the command's action is surer than a faint hit.
+    else:
+        ordered = [*relevant, *of_cues]
+    candidates = {hit.memory.id: hit for hit in reversed(ordered)}
+    return told, [hit for id_, hit in reversed(candidates.items()) if id_ not in seen]
 
 
 def _recall_need(need: str, search: CueSearch, call: HookCall) -> Sequence[Hit]:

@@ -78,6 +78,10 @@ _CLIENTS = frozenset("psql mysql sqlite3 sqlcmd mariadb cockroach duckdb".split(
 _REMOVES = ("delete from", "drop table", "drop database", "drop schema", "truncate ")
 _QUERIES = ("SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ")  # in capitals, as in code
 _DATA_OPTIONS = frozenset(("-v", "--volumes"))  # options of `docker compose down`
+_OPERATORS = frozenset(
+    "kubectl oc helm gcloud aws az gsutil mc s3cmd heroku fly flyctl doctl gh supabase vault consul etcdctl".split()
+)
+_DELETING = frozenset("delete destroy purge rm remove uninstall drop rb del terminate wipe".split())  # words of these operators
 _NAMED_RELEASES = (("git", "tag"), ("npm", "version"), ("pnpm", "version"), ("poetry", "version"))
 _INSTALLING = frozenset("install add i require get inject".split())
 _RUNNERS = frozenset("make just task npm pnpm yarn bun rake rails php python python3 poetry uv invoke nox tox".split())
@@ -91,7 +95,7 @@ _MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  #
 _BEHIND_MANAGERS = frozenset("add install i ci remove update never not no only or and instead for manages is are as to".split())
 _VALUED = VALUED | frozenset(("--filter", "-F", "--dir", "--manifest-path", "-w", "--workspace", "-p"))
 _REMOVING_CALLS = (".deletemany(", ".delete(", "delete_all", "destroy_all", "delete from ", "truncate table", "drop table")
-_HARMLESS_OPTIONS = frozenset("--help -help --dry-run --list -l --abort --collect-only".split())  # They prevent any action.
+_HARMLESS_OPTIONS = frozenset("--help -help --dry-run --list --abort --collect-only".split())  # They prevent any action.
 _NO_TARGETS = frozenset("status show notes check list history help preview log logs".split())  # Such targets only report.
 _LEADING_WORDS = LEADS | frozenset("sudo time exec nohup $".split())  # words before a command
 _LAUNCHERS = (("npx",), ("bunx",), ("pnpm", "exec"), ("poetry", "run"), ("uv", "run"), ("bundle", "exec"), ("pipenv", "run"))
@@ -204,12 +208,12 @@ def _actions_of_command(words: Sequence[str]) -> Sequence[str]:
         return ()
     program = words[0].rpartition("/")[2]
     rest = words[1:]
-    if program == "git" and rest and rest[0] in _NEW_BRANCH:
-        return () if _NEW_BRANCH[rest[0]].isdisjoint(options) else (BRANCH,)
-    if program == "git" and rest[:1] == ["clean"] and not any("f" in option for option in options):
-        return ()  # It only reports.
-    for length in (3, 2, 1):
-        actions = _COMMANDS.get(" ".join([program, *rest[: length - 1]])) if len(words) >= length else None
+    if (program in _OPERATORS and not _DELETING.isdisjoint(rest[:4])) or (program == "find" and "-delete" in options):
+        return (DELETE,)
+    if program == "git" and (actions_of_git := _actions_of_git(rest, options)) is not None:
+        return actions_of_git
+    for length in (4, 3, 2, 1):
+        actions = _COMMANDS.get(" ".join([program, *rest[: length - 1]]).lower()) if len(words) >= length else None
         if actions is not None:
             return actions
     if (program, *rest[:1]) in _NAMED_RELEASES and rest[1:]:  # Without a name they only report.
@@ -228,13 +232,22 @@ def _actions_of_command(words: Sequence[str]) -> Sequence[str]:
     return ()
 
 
+def _actions_of_git(rest: Sequence[str], options: Sequence[str]) -> Sequence[str] | None:
+    """Return the actions of a git command whose options decide, None for any other."""
+    if rest and rest[0] in _NEW_BRANCH:
+        return () if _NEW_BRANCH[rest[0]].isdisjoint(options) else (BRANCH,)
+    if "-l" in options or (rest[:1] == ["clean"] and not any("f" in option for option in options)):
+        return ()  # It only reports.
+    return None
+
+
 def _without_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return a command without leading words, options and their values; and the options."""
     start = 0
     while start < len(words) and (
         words[start] in _LEADING_WORDS or ("=" in words[start] and words[start].partition("=")[0].isidentifier())
     ):
-        start += 1
+        start += 3 if words[start] == "sudo" and words[start + 1 : start + 2] in (["-u"], ["-g"]) else 1
     options = [word for word in words[start:] if word.startswith("-")]
     plain = [
         word
