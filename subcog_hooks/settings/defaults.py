@@ -41,7 +41,7 @@ DEFAULTS: dict[str, Value] = {
     "surfacing.enabled": True,
     "surfacing.tools": True,
     "surfacing.session_start": True,
-    "surfacing.brief_characters": 1500,
+    "surfacing.brief_characters": 950,
     "surfacing.min_relevance": 0.22,
     "surfacing.maybe_relevance": 0.02,
     "surfacing.max_memories": 6,

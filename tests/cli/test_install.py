@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from subcog_hooks.cli.claude_code import hook_entries
 from tests.cli.conftest import MonkeyPatch, Run
+from tests.e2e.machine import posix, write_program
 
 ISOLATED = hook_entries.isolated_command("/usr/bin/python3", "/x/lib", "/x/subcog")
 
@@ -215,6 +216,31 @@ def test_init_makes_settings_and_uninstall_removes_them(subcog: Run) -> None:
     assert subcog("uninstall").code == 0
     assert not settings_path().exists()
     assert subcog("uninstall").code == 1
+
+
+@posix
+@pytest.mark.parametrize(
+    ("printed", "option", "is_registered"),
+    [
+        ("2.1.197 (Claude Code)", "--user", True),
+        ("3.0.0 (Claude Code)", "--user", True),
+        ("2.1.196 (Claude Code)", "--user", False),
+        ("no version", "--user", False),
+        ("2.1.329 (Claude Code)", "--project", False),  # a colleague's client may be older
+    ],
+)
+def test_an_event_that_not_every_client_knows_needs_its_version(
+    subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch, printed: str, option: str, is_registered: bool
+) -> None:
+    client = write_program(tmp_path / "bin" / "claude", f"#!/bin/sh\necho '{printed}'\n")
+    monkeypatch.setenv("PATH", f"{client.parent}{os.pathsep}{os.environ['PATH']}")
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "repository")
+    assert subcog("init", option).code == 0
+    written = Path(".claude/settings.json") if option == "--project" else settings_path()
+    assert ("PostToolUseFailure" in json.loads(written.read_text())["hooks"]) is is_registered
+    assert subcog("uninstall", option).code == 0
+    assert not written.exists()
 
 
 def test_a_dry_run_writes_nothing(subcog: Run) -> None:

@@ -368,7 +368,7 @@ def test_shell_of_an_agent_accepts_no_home(bare: Machine, repository: Path) -> N
 
 
 @posix
-@pytest.mark.parametrize(("answer", "characters"), [("n", "0"), ("", "1500")])
+@pytest.mark.parametrize(("answer", "characters"), [("n", "0"), ("", "950")])
 def test_init_asks_once_whether_sessions_begin_with_a_brief(bare: Machine, answer: str, characters: str) -> None:
     del bare.environment[NO_BRIEF]
     assert b"Begin each session" not in bare.run("init").stderr  # nobody is asked without a terminal
