@@ -14,7 +14,7 @@ from subcog_hooks.text import typed_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from subcog_hooks.core.deadline import Deadline
     from subcog_hooks.core.paths import Home
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
 
 SILENCE_MARK = "[nomem]"  # A prompt with it gets no memories.
-MIN_ORDER_TOPICS = 3  # An order that names its object is looked up although its words ask for nothing.
+MIN_ORDER_TOPICS = 3  # An order with these, or with a name such as `moment.js`, is searched although it asks for nothing.
 MAX_REASON = 200  # stored characters of an error
 
 
@@ -131,7 +131,7 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
     matches = reading.cue_matches = match_cues(reading.prompt, call)
     has_news = matches is not None and matches.is_news(call.eligible.given)
     call.stages.end(EXACT)
-    is_asked = detected.may_change or bool(topics and _is_worth_a_search(detected, settings, len(topics)))
+    is_asked = detected.may_change or bool(topics and _is_worth_a_search(detected, settings, topics))
     if not is_asked and not has_news:
         examined = detected.settle(topics, settings, 0.0)
         remarks = [matches.note] if matches is not None and matches.note else []
@@ -142,11 +142,12 @@ def _decide_by_words(reading: PromptReading) -> Verdict:
     return prompt_recall.decide_by_recall(reading) if is_asked else prompt_recall.decide_by_cues(reading)
 
 
-def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics: int) -> bool:
+def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics: Sequence[str]) -> bool:
     words = detected.reading
     if detector.is_enough(words.intent, settings) or detector.is_unclear(words):
         return True
-    return topics >= MIN_ORDER_TOPICS and bool(settings["surfacing.maybe_relevance"])
+    is_about_something = len(topics) >= MIN_ORDER_TOPICS or not all(topic.isalpha() and topic.islower() for topic in topics)
+    return is_about_something and bool(settings["surfacing.maybe_relevance"])
 
 
 def outcome_of_error(error: Exception) -> tuple[str, str]:

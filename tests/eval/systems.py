@@ -153,7 +153,7 @@ class Engine:
             strictness=system.strictness or PRIMARY,
         )
         search = recall_search.search_memories if system.strictness is None else recall_search.search_page
-        with patch.object(pipeline, "now_ms", self._now):
+        with patch.object(recall_search, "now_ms", self._now):
             answer = search(asked, self._sources(system), Deadline(PATIENCE_MS), DEPTH)
         if answer.is_degraded:
             raise RuntimeError(f"{query.id}: {answer.note}")

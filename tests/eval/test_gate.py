@@ -16,7 +16,6 @@ import pytest
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.hook import prompt as hook
-from subcog_hooks.recall import pipeline
 from tests.eval import homes
 from tests.eval.collection import OWN, REPORTING, ROOT, GateSet, gate, gate_set, half_of, rows
 from tests.eval.gate import drawing, results
@@ -24,7 +23,7 @@ from tests.eval.gate.figures import ANSWERABLE, UNANSWERABLE, UNRELATED, calibra
 from tests.eval.gate.stores import sized
 from tests.eval.gate.trials import DEFAULT_THRESHOLD, Hook, Trial, ids_in
 from tests.eval.measures import Estimate
-from tests.eval.systems import FROZEN_MS, PATIENCE_MS
+from tests.eval.systems import PATIENCE_MS
 
 LEAST = {"answered": 0.53, "unanswerable: silent": 0.70, "unrelated: silent": 0.95, "first precision": 0.57}
 MOST = {None: 0.015, 1: 0.08}  # calibration error: of all candidates, of each prompt's first
@@ -69,8 +68,7 @@ def failures(trials: Sequence[Trial]) -> str:
     )
 
 
-def test_what_is_measured_is_what_the_hook_prints(trials: list[Trial], kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "now_ms", lambda: FROZEN_MS)
+def test_what_is_measured_is_what_the_hook_prints(trials: list[Trial], kept: Path) -> None:
     home = homes.home_of(gate_set(OWN).memories, kept)
     for trial in [trial for trial in trials if trial.speaks][:5] + [trial for trial in trials if not trial.speaks][:5]:
         printed: list[bytes] = []

@@ -128,3 +128,12 @@ def test_the_intent_of_a_prompt_favours_namespaces(ask: Ask, home: Home, ask_for
     configure(home.config)
     given = ask(ask_for)
     assert (given[0], {*given[:2]}) == (first, {"patterns", "config"})
+
+
+@pytest.mark.usefixtures("usual_settings")
+@pytest.mark.parametrize(("order", "ids"), [("pull in moment.js", ["dates"]), ("commit this", []), ("run the tests again", [])])
+def test_an_order_that_names_something_is_searched(home: Home, store: Store, make: Maker, order: str, ids: list[str]) -> None:
+    store.add([make("Dates are handled with date-fns; moment was thrown out for its size.", id="dates")])
+    store.add([make("The tide sensor needs 24 V.", id="tide"), make("Tests run on the harbour's own machine.", id="tests")])
+    follow(home, store)
+    assert printed_ids(respond(home, order)) == ids

@@ -1,0 +1,99 @@
+"""Store a note that the person has typed as a prompt, and compose the confirmation.
+
+The imports take a tenth of a second, most of it for the redaction of secrets: they are loaded for a certain note only.
+"""
+
+from __future__ import annotations
+
+from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.duplicates import find_near_duplicates
+from subcog_hooks.embed import spaces
+from subcog_hooks.embed.space import PACKAGED
+from subcog_hooks.redaction.masking import mask_secrets
+from subcog_hooks.redaction.redact import describe_removed
+from subcog_hooks.store import index_sync
+from subcog_hooks.store.index import LexicalIndex
+from subcog_hooks.store.memory import IdMaker, Memory, now_ms
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import audience_of
+from subcog_hooks.text.sanitise import cut, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from subcog_hooks.core.paths import Home
+
+MAX_NEAR_SHOWN = 2  # similar memories in the confirmation
+MAX_INDEXED_ANEW = 1_000  # A missing index of more memories is not rebuilt while the person waits.
+MAX_EXCERPT_UNITS = 160  # UTF-16 units of a memory in the confirmation
+CLEARING_HINT = "if your line stands below again: Ctrl-U clears it"  # The client 2.1.329 needs it, and 2.1.197 does not.
+STORE_WAIT_MS = 1_000.0  # for another writing process
+UNCERTAIN_MESSAGE = "subcog: the time was over while the note was being stored; `subcog list` shows whether it is there"
+
+
+def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str], None]) -> str:
+    """Store a note of the person; return the message for the person. Raises StoreError, InvalidMemory.
+
+    prepare: sets the message for the case that the process is ended while the note is being stored.
+    """
+    now = now_ms()
+    memory, removed = redact_memory(
+        Memory(
+            id=IdMaker().new(),
+            content=text,
+            scope="project" if owner else "user",
+            project=owner,
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    with Store.writer(home, STORE_WAIT_MS) as store:
+        for same in store.by_hash(memory.content_hash):
+            if audience_of(same.scope, same.project) == audience_of(memory.scope, memory.project) and same.is_live(now):
+                return f"subcog: already remembered as {same.id}\n{CLEARING_HINT}"
+        similar_lines = _similar_note_lines(memory, home, store)  # Once it is stored, the answer comes first.
+        prepare(UNCERTAIN_MESSAGE)
+        store.add([memory])
+    return "\n".join(_confirmation_lines(memory, describe_removed(removed), similar_lines))
+
+
+def update_index(home: Home, log: Callable[[str], None]) -> None:
+    """Bring index and vectors up to date, as far as there is time. The note is stored, and the person has the answer."""
+    try:
+        with Store.reader(home, STORE_WAIT_MS) as store:
+            if sum(store.counts().values()) > MAX_INDEXED_ANEW:
+                LexicalIndex.open(home)  # It raises where the whole index must be rebuilt.
+            index_sync.bring_up_to_date(home, store)
+            spaces.open_vectors(home, store, PACKAGED).close()
+    except Exception as error:  # noqa: BLE001 - the next command does it
+        log(f"index or vectors will follow a typed note with the next command: {error}")
+
+
+def _similar_note_lines(memory: Memory, home: Home, store: Store) -> list[str]:
+    """Return lines about memories that are nearly the same or say the opposite, as far as the index has them."""
+    try:
+        similar = find_near_duplicates(memory, LexicalIndex.open(home), store)[:MAX_NEAR_SHOWN]
+    except Exception:  # noqa: BLE001 - an index that is missing or damaged keeps no note away
+        return []
+    lines = [f"{near.likeness}: {near.memory.id} {_excerpt(near.memory.content)}" for near in similar]
+    if similar:
+        lines.append(f"if it takes the place of that: subcog supersede {similar[0].memory.id} {memory.id}")
+    return lines
+
+
+def _excerpt(text: str) -> str:
+    return cut(one_line(mask_secrets(text)), MAX_EXCERPT_UNITS)
+
+
+def _confirmation_lines(memory: Memory, removed: str, similar_lines: list[str]) -> list[str]:
+    owner = one_line(memory.project) if memory.project else "all your projects"
+    first = f"subcog: remembered as {memory.id} in {memory.namespace} of {owner}; it comes when a prompt is about it"
+    return [
+        first,
+        f"  {_excerpt(memory.content)}",
+        *filter(None, (removed,)),
+        *similar_lines,
+        f"to undo: subcog forget {memory.id}",
+        CLEARING_HINT,
+    ]
