@@ -276,7 +276,7 @@ def _ask_for_sessions() -> None:
         f"Look at it? {NOT_LEARNED} (no), {COUNTED_IN_BACKGROUND} (only say how much there is), {LEARNED_IN_BACKGROUND} (yes)"
     )
     answer = ""
-    while answer not in (NOT_LEARNED, COUNTED_IN_BACKGROUND, DEFAULTS, LEARNED_IN_BACKGROUND):
+    while answer not in (NOT_LEARNED, COUNTED_IN_BACKGROUND, LEARNED_IN_BACKGROUND):
         answer = str(typer.prompt(question, default=COUNTED_IN_BACKGROUND, err=True)).strip().lower()
     write_setting(SESSIONS_SETTING, answer)
     changes = "`subcog config set` changes it, `subcog audit --learned` tells what it would do"

@@ -19,8 +19,8 @@ from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
 from subcog_hooks.settings.defaults import LLM_LEARNS
-from subcog_hooks.store import learned
-from subcog_hooks.store.memory import STATUSES
+from subcog_hooks.store import learned, state_values
+from subcog_hooks.store.memory import ACTIVE, STATUSES, now_ms
 from subcog_hooks.store.state import State
 
 
@@ -39,6 +39,9 @@ def learn(
     ] = None,
     as_jsonl: Annotated[bool, Option("--jsonl", help="Print the proposals as JSON, a line each.")] = False,
     forget: Annotated[bool, Option("--forget", help="Erase all memories from sessions, kept or not.")] = False,
+    undo: Annotated[
+        bool, Option("--undo", help="Forget what was last noted from sessions by itself (`capture.sessions = auto`).")
+    ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
@@ -53,10 +56,13 @@ def learn(
     """
     if author.is_agent() and not as_user:
         raise author.needs_consent("it reads what the person typed in all sessions")
-    if forget:
-        if transcripts or file or since or dry_run or as_jsonl or use_llm is not None:
-            raise UsageError("--forget takes back all that came from sessions", "give it alone")
-        _forget_sessions(is_sure=yes)
+    if forget or undo:
+        if (forget and undo) or any((transcripts, file, since, dry_run, as_jsonl, use_llm is not None)):
+            raise UsageError(f"{'--forget' if forget else '--undo'} takes back what came from sessions", "give it alone")
+        if undo:
+            _undo_noted()
+        else:
+            _forget_sessions(is_sure=yes)
         return
     if transcripts and file:
         raise UsageError("--transcripts and --session exclude each other", "give one of them")
@@ -132,6 +138,27 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
         else f"{proposal.kind}  "
     )
     terminal.pieces((f"{proposal.certainty:.2f} ", ACCENT), (f"{kind}{evidence}", DIM), (safe(proposal.judgement.text), ""))
+
+
+def _undo_noted() -> None:
+    """Forget the memories that the last session's start named as noted, and those noted since."""
+    with context.existing_state(context.home()) as state:
+        ids = state_values.find_noted(state) if state else []
+        with context.reading() as readable:
+            stored = readable.by_ids(ids) if readable else {}
+        live = [memory for memory in stored.values() if memory.status == ACTIVE]
+        if not live:
+            terminal.say("nothing was noted by itself since the last time")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
+        with context.writing() as store:
+            store.modify(
+                [memory.id for memory in live], lambda stored: stored.with_changes(status="deleted", updated_at=now_ms())
+            )
+            context.update_index_and_vectors(store)
+        if state:
+            state_values.forget_noted(state)
+    for memory in live:
+        terminal.result(f"forgotten  {memory.id}  {safe(memory.content)}")
 
 
 def _forget_sessions(*, is_sure: bool) -> None:

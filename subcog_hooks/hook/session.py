@@ -11,7 +11,7 @@ from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
-from subcog_hooks.settings.defaults import COUNTED_IN_BACKGROUND, SESSIONS_SETTING
+from subcog_hooks.settings.defaults import AT_ONCE, COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import sessions, state_values
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ BRIEF_UNITS_SETTING = "surfacing.brief_characters"
 MAX_UNITS = 1_500  # UTF-16 units of a start without a brief: they stay in the context for the whole session.
 MAX_PINNED = 5
 MAX_USED = 6
+MAX_NOTED, MAX_NOTED_UNITS = 3, 120  # named memories in the line about what was noted, and UTF-16 units of each
 MAX_MEMORIES = 100  # The longest brief has room for fewer.
 
 
@@ -75,7 +76,8 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     _write_unless_busy(call, lambda: _record_start(call, source))
     if is_silent:
         return
-    remark = _reminder_text(call)
+    untold = state_values.find_untold(call.state) if call.settings[SESSIONS_SETTING] == AT_ONCE else []
+    remark = _noted_text(call, untold) or _reminder_text(call)
     if not remark:
         _hand_over_start(call, source, first_ids, facts, used, write)
         return
@@ -89,7 +91,7 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     if not outputs:
         write(_with_remark(b"{}", remark))
     if not call.is_trial:
-        _write_unless_busy(call, lambda: state_values.note_reminder(call.state, call.now_ms))
+        _write_unless_busy(call, lambda: _note_remark(call, untold))
 
 
 def _hand_over_start(
@@ -109,6 +111,27 @@ def _hand_over_start(
             return  # No time was left: when resumed, the session begins as if it were new.
     if first_ids is None:
         _write_unless_busy(call, lambda: sessions.keep_printed_ids(call.state, call.session, ids))
+
+
+def _note_remark(call: HookCall, untold: Sequence[str]) -> None:
+    if untold:
+        state_values.note_told(call.state, untold, call.now_ms)
+    else:
+        state_values.note_reminder(call.state, call.now_ms)
+
+
+def _noted_text(call: HookCall, untold: Sequence[str]) -> str:
+    """Return the line for the person about memories that were stored without an answer, "" for none. Raises StoreError."""
+    memories = [memory for memory in call.store.by_ids(untold).values() if memory.is_live(call.now_ms)] if untold else []
+    if not memories:
+        return ""
+    from subcog_hooks.redaction.masking import mask_secrets  # Few sessions begin with such a line.
+    from subcog_hooks.text.sanitise import cut, one_line
+
+    texts = [f"“{cut(one_line(mask_secrets(memory.content)), MAX_NOTED_UNITS)}”" for memory in memories[:MAX_NOTED]]
+    more = f" and {len(memories) - MAX_NOTED} more" if len(memories) > MAX_NOTED else ""
+    things = "1 thing" if len(memories) == 1 else f"{len(memories)} things"
+    return f"subcog: noted {things} from your sessions: {'; '.join(texts)}{more} (`subcog learn --undo` takes them back)"
 
 
 def _reminder_text(call: HookCall) -> str:

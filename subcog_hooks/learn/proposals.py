@@ -20,11 +20,13 @@ from subcog_hooks.learn.turn_scores import PACKAGED_FIT, Fit, JudgedTurn, judge_
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store import learned
 from subcog_hooks.store.memory import (
+    ACTIVE,
     AGENT,
     MODEL,
     PENDING,
     SECTION_PREFIX,
     SESSION_SOURCE,
+    TRANSCRIPT,
     AnsweredQuestion,
     Memory,
     hash_content,
@@ -34,8 +36,11 @@ from subcog_hooks.store.store import Store
 
 AnyProposal = TypeVar("AnyProposal", bound="Proposal | FixProposal")
 
-TRANSCRIPT, IMPORTED = "transcript", "import"  # the trust of session memories: our own, and other programs'
+IMPORTED = "import"  # the trust of session memories of other programs; our own have TRANSCRIPT
 MAX_EVIDENCE = 500  # characters
+# The shares of a strong model's proposals that were right, on the sessions of twelve people: where the detector proposes the
+# turn as well, and where it does not.
+BOTH_AGREE, MODEL_ALONE = 0.98, 0.9
 
 
 class Proposal:
@@ -106,6 +111,7 @@ class Proposal:
             "score": self.certainty,
             "evidence": self.turn.text,
             "by": "person",
+            "questions": [],
         }
 
     def _paths(self, root: str | None) -> tuple[str, ...]:
@@ -127,9 +133,13 @@ class Proposal:
 
 
 class WrittenProposal(Proposal):
-    """A proposal in a model's words that quotes the turn. by: the model's provider; its certainty is the turn's."""
+    """A proposal in a model's words that quotes the turn.
 
-    __slots__ = ("by", "questions", "quote")
+    by: the model's provider; its certainty is a model's, higher where the turn alone would be proposed, too. is_active: it is
+    not to wait for the person.
+    """
+
+    __slots__ = ("by", "is_active", "questions", "quote")
 
     def __init__(self, shown: ShownTurn, written: QuotedMemory, by: str, path: str, owner: str | None) -> None:
         super().__init__(shown.turn, JudgedTurn(shown.certainty, written.memory, {}), path, owner)
@@ -140,17 +150,20 @@ class WrittenProposal(Proposal):
         self.quote = written.quote
         self.questions = written.questions
         self.by = by
+        self.is_active = False
+        self.certainty = BOTH_AGREE if shown.certainty >= PACKAGED_FIT.bar else MODEL_ALONE
 
     def row(self, root: str | None, now_ms: int) -> Row:
         """Return it as a row of an import, marked as a model's."""
         row = super().row(root, now_ms)
         questions = tuple(AnsweredQuestion(text, MODEL) for text in self.questions)
-        row.memory = row.memory.with_changes(questions=questions, trust=AGENT)
+        changes = {"trust": TRANSCRIPT, "status": ACTIVE} if self.is_active else {"trust": AGENT}
+        row.memory = row.memory.with_changes(questions=questions, **changes)
         return row
 
     def line(self) -> dict[str, object]:
-        """Return it as a line of `learn --jsonl`, with the certainty of the quoted turn."""
-        return {**super().line(), "evidence": self.quote, "by": self.by}
+        """Return it as a line of `learn --jsonl`."""
+        return {**super().line(), "evidence": self.quote, "by": self.by, "questions": list(self.questions)}
 
 
 def is_written_by_model(memory: Memory) -> bool:

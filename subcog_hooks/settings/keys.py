@@ -434,7 +434,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     ChoiceKey(
         defaults.SESSIONS_SETTING,
-        (defaults.NOT_LEARNED, defaults.COUNTED_IN_BACKGROUND, defaults.LEARNED_IN_BACKGROUND),
+        (defaults.NOT_LEARNED, defaults.COUNTED_IN_BACKGROUND, defaults.LEARNED_IN_BACKGROUND, defaults.AT_ONCE),
         "Whether what you typed in sessions is looked at for memories when another session begins, in the background:"
         " off leaves it to `subcog learn`, ask says how much there is to propose, on lets it wait for `subcog review`",
         is_personal=True,

@@ -21,22 +21,23 @@ NAMESPACES = (
 )  # the suggested ones, for completion and help; others are allowed
 DEFAULT_NAMESPACE = "learnings"
 SCOPES = ("project", "user", "org")
-PENDING = "pending"  # of STATUSES: it waits for the person's answer
-STATUSES = ("active", PENDING, "superseded", "archived", "deleted")
+ACTIVE, PENDING = "active", "pending"  # of STATUSES; the second waits for the person's answer
+STATUSES = (ACTIVE, PENDING, "superseded", "archived", "deleted")
 USER, AGENT, FILE = "user", "agent", "file"  # of TRUSTS: by the person, by an agent, from a file
-TEAM = "team"  # by a colleague
-TRUSTS = (USER, AGENT, FILE, "import", "transcript", "tool", TEAM)
+TEAM, TRANSCRIPT = "team", "transcript"  # by a colleague; from a session
+TRUSTS = (USER, AGENT, FILE, "import", TRANSCRIPT, "tool", TEAM)
 AUTHOR_PHRASES = {  # by trust, except the user's
     AGENT: "noted by an agent",
     FILE: "from a file",
     "import": "imported",
-    "transcript": "from a transcript",
+    TRANSCRIPT: "from a transcript",
     "tool": "from a tool",
     TEAM: "by a colleague",
 }
 
 SECTION_PREFIX = "md-"  # the prefix of the ids of imported sections, which derive from their position
 SESSION_SOURCE = "session:"  # the prefix of the source of a memory from a session
+SAID = "said in a session"  # the author phrase of a memory from a session; its date is the day on which it was said
 WRITTEN_BY_MODEL = "written by a model"  # the author phrase of a model's memory, which has the trust of an agent
 _COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # the end of a colleague's phrase; the name of a colleague without one
 _TEAM_SOURCE = "team:"  # the prefix of the source of a colleague's memory: the colleague follows
@@ -93,8 +94,8 @@ def author_phrase(trust: str, source: str) -> str:
     if trust == TEAM and source.startswith(_TEAM_SOURCE):  # an imported file may have such a source, too
         author = "".join([letter for letter in source[len(_TEAM_SOURCE) :][:MAX_AUTHOR] if letter in ID_CHARACTERS])
         return f"by {author or _UNNAMED}{_COLLEAGUE}"
-    if trust == AGENT and source.startswith(SESSION_SOURCE):
-        return WRITTEN_BY_MODEL
+    if source.startswith(SESSION_SOURCE) and trust in (AGENT, TRANSCRIPT):
+        return WRITTEN_BY_MODEL if trust == AGENT else SAID
     return AUTHOR_PHRASES.get(trust, "")
 
 

@@ -10,7 +10,7 @@ from subcog_hooks.core.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from subcog_hooks.store.state import State
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 REMIND_EVERY_MS = 20 * 3_600_000  # once a working day, also where the next day begins an hour earlier
 
 _REMINDED = "reminded"  # holds the time of the next reminder of memories that wait for review
+_NOTED, _UNTOLD = "noted: ", 0  # the prefix of a memory's name; its number, until a session's start has named it
 _REFUSED = "refused in a row: "  # the prefix of a counter's name; the source or kind follows
 
 
@@ -177,6 +178,35 @@ def find_asked_revision(state: State) -> int:
 def note_asked_revision(state: State, revision: int) -> None:
     """Record that an LLM was asked about every memory up to this store revision."""
     put_number(state, _ASKED_REVISION, revision)
+
+
+def note_noted(state: State, id: str) -> None:
+    """Record that a memory from a session was stored without the person's answer. The next session's start says so."""
+    put_number(state, _NOTED + id, _UNTOLD)
+
+
+def find_untold(state: State) -> list[str]:
+    """Return the ids of such memories that no session's start has named."""
+    rows = state.run("SELECT name FROM flags WHERE substr(name, 1, ?) = ? AND until = ?", (len(_NOTED), _NOTED, _UNTOLD))
+    return [str(name).removeprefix(_NOTED) for (name,) in rows]
+
+
+def note_told(state: State, ids: Sequence[str], now_ms: int) -> None:
+    """Record that a session's start has named these memories; earlier ones can no longer be taken back together."""
+    state.run("DELETE FROM flags WHERE substr(name, 1, ?) = ? AND until <> ?", (len(_NOTED), _NOTED, _UNTOLD))
+    for id_ in ids:
+        put_number(state, _NOTED + id_, now_ms)
+
+
+def find_noted(state: State) -> list[str]:
+    """Return the ids that the last naming session's start had, and those not named yet."""
+    rows = state.run("SELECT name FROM flags WHERE substr(name, 1, ?) = ? ORDER BY name", (len(_NOTED), _NOTED))
+    return [str(name).removeprefix(_NOTED) for (name,) in rows]
+
+
+def forget_noted(state: State) -> None:
+    """Forget which memories were stored without the person's answer."""
+    state.run("DELETE FROM flags WHERE substr(name, 1, ?) = ?", (len(_NOTED), _NOTED))
 
 
 def note_tried(state: State, id: str, content_hash: str) -> None:

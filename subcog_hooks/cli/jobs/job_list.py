@@ -9,6 +9,7 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background
 from subcog_hooks.settings.defaults import (
+    AT_ONCE,
     BACKGROUND_LLM,
     ENRICH,
     LEARNED_IN_BACKGROUND,
@@ -92,7 +93,7 @@ def _wants_questions(settings: Settings) -> bool:
 
 def _wants_model_proposals(settings: Settings) -> bool:
     is_asked = bool(settings[LLM_LEARNS]) and settings[BACKGROUND_LLM] != NO_LLM
-    return is_asked and settings[SESSIONS_SETTING] == LEARNED_IN_BACKGROUND
+    return is_asked and settings[SESSIONS_SETTING] in (LEARNED_IN_BACKGROUND, AT_ONCE)
 
 
 def _import_notes(home: Home, breath: JobPace) -> str:

@@ -24,8 +24,8 @@ from subcog_hooks.learn.quoting import ShownTurn
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
 from subcog_hooks.llm import providers
 from subcog_hooks.llm.providers import Provider
-from subcog_hooks.settings.defaults import LLM_LEARNS
-from subcog_hooks.store import learned
+from subcog_hooks.settings.defaults import AT_ONCE, LLM_LEARNS, SESSIONS_SETTING
+from subcog_hooks.store import learned, state_values
 from subcog_hooks.store.memory import MAX_QUESTIONS, PENDING, Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -95,7 +95,7 @@ def ask_about_sessions(
                     WrittenProposal(turn, proposal, provider.name, file.path, places.owner_of(turn.turn.folder))
                     for turn, proposal in verified.accepted
                 ]
-                _store_proposals(written, options, places, report)
+                _store_proposals(written, options, places, report, state)
             if unasked and not options.dry_run:
                 learned.note_asked_position(state, file.path, unasked.read)
             progress(file.size)
@@ -137,10 +137,11 @@ def _find_unasked(
 
 
 def _store_proposals(
-    written: Sequence[WrittenProposal], options: LearningOptions, places: SessionFolders, report: AskingReport
+    written: Sequence[WrittenProposal], options: LearningOptions, places: SessionFolders, report: AskingReport, state: State
 ) -> None:
     if not written:
         return
+    before = len(report.proposed)
     if options.dry_run:
         with context.reading() as store:
             _store_or_join(store, written, options, places, report)
@@ -148,6 +149,11 @@ def _store_proposals(
     with context.writing() as store:
         _store_or_join(store, written, options, places, report)
         context.update_index_and_vectors(store)
+    for proposal in report.proposed[before:]:
+        said_at = proposal.turn.at_ms
+        learned.note_proposed(state, proposal.id, learned.ProposalRecord(proposal.certainty, 1, said_at, proposal.certainty))
+        if proposal.is_active:
+            state_values.note_noted(state, proposal.id)
 
 
 def _store_or_join(
@@ -169,6 +175,9 @@ def _store_or_join(
                 _add_questions(store, repeat, proposal)
         else:
             report.repeated += 1
+    if store and context.settings()[SESSIONS_SETTING] == AT_ONCE:
+        for proposal in new:
+            proposal.is_active = not _contradicts(proposal, store)
     report.proposed += proposals.store_new(new, store, options, places, report.stored)
 
 
@@ -198,6 +207,11 @@ def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> M
 def _as_utterance(key: str, text: str, time_ms: int) -> repetition.Utterance:
     """Return a text to be compared by meaning only, regardless of its author and audience."""
     return repetition.Utterance(key, text, session=key, audience="", at_ms=time_ms, certainty=0.0)
+
+
+def _contradicts(proposal: WrittenProposal, store: Store) -> bool:
+    """Return whether a stored memory may contradict a proposal; then the person decides."""
+    return any(other.contradiction for other in similar_to(proposal.row(None, now_ms()).memory, store))
 
 
 def _same_in_words(proposal: WrittenProposal, store: Store) -> Memory | None:
@@ -255,4 +269,6 @@ def ask_in_background(home: Home, pace: Pace) -> str:
     )
     if not report.asked:
         return ""
-    return f"{len(report.proposed)} proposed by {provider.name}, asked about {pluralize(report.asked, 'session')}"
+    noted = sum(proposal.is_active for proposal in report.proposed)
+    counts = f"{noted} noted, {len(report.proposed) - noted} proposed"
+    return f"{counts} by {provider.name}, asked about {pluralize(report.asked, 'session')}"

@@ -41,10 +41,15 @@ class Settlement(NamedTuple):
 
 
 def find_waiting(store: Store) -> list[Memory]:
-    """Return the waiting memories: the most often stated in sessions first, then the oldest first."""
+    """Return the waiting memories: the most often stated in sessions first, then the surest, then the oldest."""
     pending = store.select(Filter(statuses=(PENDING,), include_expired=True))[::-1]
     records = learning_runs.load_proposal_records() if any(map(proposals.is_from_session, pending)) else {}
-    return sorted(pending, key=lambda memory: -records[memory.id].sessions if memory.id in records else -1)
+
+    def rank(memory: Memory) -> tuple[float, float]:
+        record = records.get(memory.id)
+        return (-record.sessions, -record.certainty) if record else (-1.0, 0.0)
+
+    return sorted(pending, key=rank)
 
 
 def find_pending(store: Store, id_: str) -> Memory:
