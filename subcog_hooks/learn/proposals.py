@@ -40,7 +40,7 @@ IMPORTED = "import"  # the trust of session memories of other programs; our own 
 MAX_EVIDENCE = 500  # characters
 # The shares of a strong model's proposals that were right, on the sessions of twelve people: where the detector proposes the
 # turn as well, and where it does not.
-BOTH_AGREE, MODEL_ALONE = 0.98, 0.9
+BOTH_AGREE, MODEL_ALONE = 0.98, 0.82
 
 
 class Proposal:

@@ -72,6 +72,33 @@ def test_a_proposal_that_quotes_typed_words_waits_with_its_turn(subcog: Run, ses
     assert "written by a model" in subcog("show", str(row["id"])).out
 
 
+def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
+    subcog: Run, sessions: Path, server: LlmServer, home: Home
+) -> None:
+    assert subcog("config", "set", "capture.sessions", "auto").code == 0
+    session(sessions, "one", "hello there", HINT)
+    server.play(proposes(memory()))
+    subcog("learn", "--llm")
+    assert waiting(subcog) == []
+    with Store.reader(home) as store:
+        (noted,) = store.all(("active",))
+    assert (noted.content, noted.trust, noted.noted) == (ABOUT_HINT, "transcript", "said in a session")
+    assert [question.text for question in noted.questions] == [WHERE]
+    assert ABOUT_HINT in subcog("learn", "--undo").out
+    assert subcog("learn", "--undo").code == 1
+    with Store.reader(home) as store:
+        assert store.get(noted.id).status == "deleted"
+
+
+def test_at_once_a_contradiction_waits(subcog: Run, sessions: Path, server: LlmServer) -> None:
+    assert subcog("config", "set", "capture.sessions", "auto").code == 0
+    assert subcog("remember", "The staging box is never wiped.", "--project", "/home/dev/shop").code == 0
+    session(sessions, "one", "hello there", HINT)
+    server.play(proposes(memory(text="The staging box is wiped.")))
+    subcog("learn", "--llm")
+    assert [row["content"] for row in waiting(subcog)] == ["The staging box is wiped."]
+
+
 def test_nothing_is_sent_unasked_and_no_session_twice(subcog: Run, sessions: Path, server: LlmServer) -> None:
     written = session(sessions, "one", HINT)
     subcog("learn")
