@@ -8,22 +8,13 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from subcog_hooks.cli.claude_code import claude_notes, hook_entries, registration, skills
-from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import context, embedding
-from subcog_hooks.cli.support.output import pluralize, terminal, visible
+from subcog_hooks.cli import setup
+from subcog_hooks.cli.claude_code import hook_entries, registration, skills
+from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.whole_files import WholeFile
-from subcog_hooks.hook.session import BRIEF_UNITS_SETTING as BRIEF_CHARACTERS
-from subcog_hooks.settings.defaults import (
-    COUNTED_IN_BACKGROUND,
-    DEFAULTS,
-    LEARNED_IN_BACKGROUND,
-    NOT_LEARNED,
-    NOTES_SETTING,
-    SESSIONS_SETTING,
-)
 
 AGENT_VARIABLE = "CLAUDECODE"  # the client sets it for its agent's commands; a repository can set their other variables
 
@@ -42,10 +33,12 @@ def init(
         bool, Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
     ] = False,
     no_skills: Annotated[bool, Option("--no-skills", help="Register the hook alone, and bring no skills.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show each changed line of the settings, and change nothing.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
+    no: Annotated[bool, Option("--no", help="Say no to all questions.")] = False,
 ) -> None:
-    """Register the hook in Claude Code's settings, and show the change. The rest of the file stays as it is.
-    On a terminal you are asked once whether sessions are to begin with a brief of your memories.
+    """Register the hook in Claude Code's settings. The rest of the file stays as it is.
+    On a terminal you are asked once what subcog may do by itself; `subcog setup` asks again.
 
     The agent gets skills to store your statements and to look up notes. You call them, and others, as /subcog-remember and
     so on. The client asks you before anything is stored.
@@ -54,6 +47,7 @@ def init(
 
     Example: subcog init --dry-run
     """
+    setup.check_answer(yes=yes, no=no)
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
     plugin = next((plugin.id for plugin in registration.list_plugins() if plugin.runs_where(scope)), None)
@@ -65,7 +59,7 @@ def init(
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
         )
         if not dry_run:
-            _ask_about_settings()
+            setup.ask_once(yes=yes, no=no)
         return
     before = registration.read_settings(path)
     command = ["subcog"] if project else registration.hook_command()  # a shared file names nobody's own folders
@@ -78,20 +72,22 @@ def init(
         raise ConfigError(
             f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"
         ) from error
-    if after != before:
+    if dry_run:
         _show_change(path, before or "", after)
-    if not dry_run:
+    else:
         _prepare_home()
     if after == before:
         terminal.say(f"{path} has the hook already")
     elif not dry_run:
         _write_settings(path, after)
-        terminal.say(f"{path} written; new sessions of Claude Code use it (`subcog doctor` tries it out)")
+        events = ", ".join(hook_entries.registered_commands(after))
+        terminal.say(f"{path}: has the hook at {events}; nothing else is changed")
+        terminal.say("new sessions of Claude Code use it (`subcog doctor` tries it out)")
         _warn_about_path()
     if not no_skills:
         _write_skills(scope, dry_run=dry_run)
     if not dry_run:
-        _ask_about_settings()
+        setup.ask_once(yes=yes, no=no)
 
 
 def _warn_about_path() -> None:
@@ -123,8 +119,8 @@ def uninstall(
         if not has_removed:
             raise typer.Exit(EXIT_NOTHING_FOUND)
         return
-    _show_change(path, before or "", after or "")
     if dry_run:
+        _show_change(path, before or "", after or "")
         return
     if after is None:
         os.unlink(os.path.realpath(path))
@@ -214,73 +210,6 @@ def _prepare_home() -> None:
         terminal.say(f"{home.root} lies in a repository; it is accepted, and the hook uses it from now on")
     else:
         terminal.say(f"{home.root} lies in a repository, and so does your home folder: the hook will not use it")
-
-
-def _ask_about_settings() -> None:
-    """Ask, on a terminal, about each of these settings that is not set yet."""
-    for setting, ask in (
-        (BRIEF_CHARACTERS, _ask_for_brief),
-        (NOTES_SETTING, _ask_for_notes),
-        (SESSIONS_SETTING, _ask_for_sessions),
-    ):
-        if terminal.interactive and not context.settings().is_set(setting):
-            ask()
-
-
-def _ask_for_brief() -> None:
-    from subcog_hooks.cli.config import write_setting  # it loads tomlkit
-
-    max_characters = int(DEFAULTS[BRIEF_CHARACTERS])
-    is_wanted = typer.confirm(
-        f"Begin each session with a brief, the memories worth knowing whatever comes, in up to {max_characters:,} characters?",
-        default=True,
-        err=True,
-    )
-    write_setting(BRIEF_CHARACTERS, max_characters if is_wanted else 0)
-    terminal.say(f"{BRIEF_CHARACTERS} = {max_characters if is_wanted else 0}; `subcog config set` changes it")
-
-
-def _ask_for_notes() -> None:
-    notes, projects, others = claude_notes.count_notes()
-    if not notes and not others:
-        return
-    from subcog_hooks.cli.config import write_setting
-
-    is_wanted = typer.confirm(
-        f"Take over what Claude Code itself has noted ({pluralize(notes, 'note')} about {pluralize(projects, 'project')}, "
-        f"{pluralize(others, 'CLAUDE.md or rule', 'CLAUDE.md files and rules')}), now and when a session begins?",
-        default=True,
-        err=True,
-    )
-    write_setting(NOTES_SETTING, is_wanted)
-    terminal.say(f"{NOTES_SETTING} = {str(is_wanted).lower()}; `subcog config set` changes it")
-    if is_wanted and (report := claude_notes.import_changed(context.home())):
-        terminal.say(
-            f"added {report.added}; `subcog list` shows them, `subcog import --from claude --dry-run` what was left out"
-        )
-        embedding.start_background_jobs()
-
-
-def _ask_for_sessions() -> None:
-    files = learning_runs.find_all_transcripts(None)
-    if not files:
-        return
-    from subcog_hooks.cli.config import write_setting
-
-    size = sum(file.size for file in files)
-    terminal.say(
-        f"What you typed in {pluralize(len(files), 'session')} of Claude Code ({size / 1e6:,.1f} MB) can become memories, when "
-        "a session begins, in the background; all of it waits for `subcog review`, and stays on this machine."
-    )
-    question = (
-        f"Look at it? {NOT_LEARNED} (no), {COUNTED_IN_BACKGROUND} (only say how much there is), {LEARNED_IN_BACKGROUND} (yes)"
-    )
-    answer = ""
-    while answer not in (NOT_LEARNED, COUNTED_IN_BACKGROUND, LEARNED_IN_BACKGROUND):
-        answer = str(typer.prompt(question, default=COUNTED_IN_BACKGROUND, err=True)).strip().lower()
-    write_setting(SESSIONS_SETTING, answer)
-    changes = "`subcog config set` changes it, `subcog audit --learned` tells what it would do"
-    terminal.say(f"{SESSIONS_SETTING} = {answer}; {changes}")
 
 
 def _write_settings(path: str, text: str) -> None:

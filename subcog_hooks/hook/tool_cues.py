@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 MAX_NAMING = 3  # Where more memories name a thing, its name says little.
 MAX_NAMING_WRITTEN = 2  # The same limit for a written identifier. Memories that are no rules need two identifiers.
 MAX_RULES = 20  # newest rules about one action, of which a call brings one
-ENOUGH_RULES = 3  # From this number in one session on, a rule needs MIN_CLOSENESS.
-FAR = -9.0  # the closeness of a rule about the deletion of something else
-MIN_CLOSENESS = 2.0  # words of a call, one of them the action
 MAX_COMPARED = 4_000  # characters of a command, or of the written text, that rules are compared with
 MAX_MATCHES = 30  # memories with matching globs that are loaded
 
@@ -115,10 +112,7 @@ class CueSearch:
         return [memory for memory in memories if names_of[memory.seq] > 1 or is_standing(memory.standing, memory.content)][:1]
 
     def _match_actions(self) -> list[Memory]:
-        """Return the new rule about these actions that shares most words with the call.
-
-        A session with ENOUGH_RULES of them, its brief included, gets only a rule that shares a word besides the action.
-        """
+        """Return the new rule about these actions that shares most words with the call."""
         target = self._target
         naming = self._call.store.mentioning(target.actions, self.eligible.audiences, MAX_RULES, self.eligible.now_ms)
         seqs = list(dict.fromkeys([seq for action in target.actions for seq in naming.get(action, ())]))
@@ -129,16 +123,7 @@ class CueSearch:
         from subcog_hooks.text.actions import closeness, singular_words
 
         words = frozenset(singular_words(f"{target.file} {target.text[:MAX_COMPARED]}"))
-        scored = [(closeness(memory.content, words, target.actions), memory) for memory in new]
-        min_score = MIN_CLOSENESS if len(rules) - len(new) >= ENOUGH_RULES else None
-        if float(self._call.settings["surfacing.maybe_relevance"]):  # A line may point at any rule about the action.
-            fitting = [(FAR if score is None else score, memory) for score, memory in scored]
-        else:
-            fitting = [
-                (score, memory) for score, memory in scored if score is not None and (min_score is None or score >= min_score)
-            ]
-        fitting.sort(key=lambda pair: -pair[0])  # The sort is stable: of equal scores the newest memory comes first.
-        return [memory for _, memory in fitting[:1]]
+        return [max(new, key=lambda memory: closeness(memory.content, words, target.actions))]  # of equal ones the newest
 
     def _eligible_memories(self, seqs: Sequence[int], certain: Collection[int]) -> list[Memory]:
         """Return the memories of these row numbers that may be handed over, in this order.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MAX_SHARED = 3  # shared words of a rule and a call that count
 EXTRA_ACTION = 0.5  # words; each further action of a rule costs this much closeness
 OTHER_FIRST_ACTION = 2.0  # words; the cost in closeness if a rule's first action is another
+FAR = -9.0  # words; the closeness of a rule about the deletion of something else
 PREFIX = "action:"  # begins an action's name among a note's mentions
 MAX_READ = 600  # characters of a note
 MAX_ACTIONS = 3  # actions of a note; a note that names more is about none of them
@@ -172,16 +173,16 @@ def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
     return tuple([PREFIX + action for action in actions])
 
 
-def closeness(rule: str, call_words: AbstractSet[str], done: Sequence[str]) -> float | None:
+def closeness(rule: str, call_words: AbstractSet[str], done: Sequence[str]) -> float:
     """Return how many words of a call a rule has, less if the rule names other actions, too, or names them first.
 
-    call_words: `singular_words` of the call's file and text; done: the call's actions. None: the rule is about the deletion
-    of something else.
+    call_words: `singular_words` of the call's file and text; done: the call's actions. A rule about the deletion of something
+    else gets FAR.
 
     >>> closeness("Mind the race when you run tests.", {"go", "test", "race"}, ("action:testing",))
     1.5
-    >>> closeness("Ask before you delete what lies under data.", {"rm", "rf", "build"}, ("action:delete",)) is None
-    True
+    >>> closeness("Ask before you delete what lies under data.", {"rm", "rf", "build"}, ("action:delete",))
+    -9.0
     """
     from subcog_hooks.text.vocabulary import STOP  # Only a rule about these actions needs it.
 
@@ -191,7 +192,7 @@ def closeness(rule: str, call_words: AbstractSet[str], done: Sequence[str]) -> f
     shared = len(rule_words & call_words)
     governed = actions_of_rule(rule)
     if not shared and {*governed} & {*done} == {PREFIX + DELETE}:
-        return None
+        return FAR
     penalty = OTHER_FIRST_ACTION if governed and governed[0] not in done else 0.0
     return min(MAX_SHARED, shared) - EXTRA_ACTION * max(0, len(governed) - 1) - penalty
 

@@ -207,7 +207,7 @@ def settings_path() -> Path:
 def test_init_makes_settings_and_uninstall_removes_them(subcog: Run) -> None:
     done = subcog("init")
     assert done.code == 0
-    assert '+          "hooks": [' in done.out or '"UserPromptSubmit"' in done.out
+    assert (done.out, "has the hook at UserPromptSubmit, PreToolUse, " in done.err) == ("", True)
     registered = json.loads(settings_path().read_text())["hooks"]["UserPromptSubmit"][0]["hooks"][0]
     assert registered["args"][-1] == "hook"
     assert os.path.isabs(registered["command"])

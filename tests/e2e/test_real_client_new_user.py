@@ -63,13 +63,13 @@ def test_the_first_prompt_finds_claude_codes_own_notes(client: str, installed: P
     asking = {name: value for name, value in sandbox.environment.items() if name != NO_BRIEF}
     init = shlex.split(next(line for line in readme_commands("subcog") if line.split()[1] == "init"))
     asked = OnTerminal([str(installed / init[0]), *init[1:]], sandbox.project, asking)
-    asked.read_until("Begin each session with a brief")
+    asked.read_until("Start each session with a short list")
     asked.type("n\n")
-    asked.read_until("Take over what Claude Code itself has noted (1 note about 1 project, 0 CLAUDE.md files and rules)")
+    asked.read_until("Found: 1 note that Claude Code wrote in 1 project. Bring them in, now and when they change?")
     asked.type("y\n")
-    asked.read_until("What you typed in 1 session of Claude Code")
-    asked.read_until("Look at it? off (no)")
-    asked.type("off\n")
+    asked.read_until("Your own Claude can read, while you don't work, what you typed in finished sessions")
+    asked.read_until("May it? [y/N]")
+    asked.type("n\n")
     assert asked.end() == 0
     assert "added 1" in asked.written
     assert str(installed) in (sandbox.config / "settings.json").read_text()

@@ -371,17 +371,17 @@ def test_shell_of_an_agent_accepts_no_home(bare: Machine, repository: Path) -> N
 @pytest.mark.parametrize(("answer", "characters"), [("n", "0"), ("", "950")])
 def test_init_asks_once_whether_sessions_begin_with_a_brief(bare: Machine, answer: str, characters: str) -> None:
     del bare.environment[NO_BRIEF]
-    assert b"Begin each session" not in bare.run("init").stderr  # nobody is asked without a terminal
+    assert b"Start each session" not in bare.run("init").stderr  # nobody is asked without a terminal
     assert not (bare.home / "config.toml").exists()
     assert bare.run("uninstall").code == 0
     asked = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
-    asked.read_until("Begin each session with a brief")
+    asked.read_until("Start each session with a short list")
     asked.type(f"{answer}\n")
     assert asked.end() == 0
     assert bare.run("config", "get", "surfacing.brief_characters").stdout.decode().strip() == characters
     again = OnTerminal([bare.command, "init"], bare.folder, bare.environment)
     assert again.end() == 0
-    assert "Begin each session" not in again.written
+    assert "Start each session" not in again.written
     assert "has the hook already" in again.written
 
 

@@ -40,9 +40,14 @@ def read_source(name: str, path: str | None, since: str | None) -> SourceReading
     return reading
 
 
+def find_sources() -> list[tuple[str, str]]:
+    """Return the sources found on this machine, each with its location."""
+    return catalogue.find_sources(_surroundings())
+
+
 def list_sources() -> int:
     """Print the sources found on this machine. Return the exit code."""
-    sources = catalogue.find_sources(_surroundings())
+    sources = find_sources()
     for name, location in sources:
         terminal.result(f"{name:<20}{safe(location)}")
     if not sources:

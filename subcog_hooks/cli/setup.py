@@ -1,0 +1,169 @@
+"""`subcog setup`: what subcog may do by itself, asked in plain words. `init` asks the same once."""
+
+import math
+from contextlib import closing
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from subcog_hooks.capture.import_changes import ImportOptions
+from subcog_hooks.capture.sources import decision_records, rule_files
+from subcog_hooks.cli.claude_code import claude_notes, registration
+from subcog_hooks.cli.config import write_setting
+from subcog_hooks.cli.proposals import learning_runs
+from subcog_hooks.cli.support import author, context, embedding, import_from
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.core.errors import SubcogError, UsageError
+from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
+from subcog_hooks.settings.defaults import (
+    AT_ONCE,
+    BACKGROUND_LLM,
+    CLAUDE,
+    DEFAULTS,
+    ENRICH,
+    LEARNED_IN_BACKGROUND,
+    LLM_LEARNS,
+    NO_LLM,
+    NOT_LEARNED,
+    NOTES_SETTING,
+    SESSIONS_SETTING,
+)
+from subcog_hooks.store import state_values
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import State
+
+CALLS_SETTING = "llm.calls_a_day"
+COUNTED_DAYS = 30  # days of sessions by which the calls a day are estimated
+HERE_SOURCES = (decision_records.ADR, *rule_files.SOURCES)  # sources in the current repository
+
+
+def setup(
+    yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, without a question.")] = False,
+    no: Annotated[bool, Option("--no", help="Switch everything off at once.")] = False,
+) -> None:
+    """Choose what subcog does by itself: bring in notes that exist, ask your own Claude about finished sessions, and act at
+    once on what it finds. Without a terminal, and without an option, it shows what is on.
+
+    Example: subcog setup --no
+    """
+    check_answer(yes=yes, no=no)
+    if no:
+        for setting, value in ((NOTES_SETTING, False), (SESSIONS_SETTING, NOT_LEARNED), (BACKGROUND_LLM, NO_LLM)):
+            write_setting(setting, value)
+    elif yes or terminal.interactive:
+        _ask_for_notes(is_sure=yes)
+        _ask_for_claude(is_sure=yes)
+    _show_choices()
+
+
+def check_answer(*, yes: bool, no: bool) -> None:
+    """Raise UsageError where both answers are given, or where an agent gives one for the person."""
+    if yes and no:
+        raise UsageError("--yes and --no exclude each other", "give one of them")
+    if (yes or no) and author.is_agent():
+        raise UsageError("what subcog does by itself is the person's to choose", "they run it in a terminal of their own")
+
+
+def ask_once(*, yes: bool, no: bool) -> None:
+    """Ask, on a terminal, about each part that is not chosen yet. yes, no: the answer to all of it."""
+    if no or not (yes or terminal.interactive):
+        return
+    settings = context.settings()
+    if not settings.is_set(BRIEF_UNITS_SETTING):
+        _ask_for_brief(is_sure=yes)
+    if not settings.is_set(NOTES_SETTING):
+        _ask_for_notes(is_sure=yes)
+    if not settings.is_set(BACKGROUND_LLM) and not settings.is_set(SESSIONS_SETTING):
+        _ask_for_claude(is_sure=yes)
+
+
+def _confirm(question: str, *, is_sure: bool, default: bool = True) -> bool:
+    return is_sure or typer.confirm(question, default=default, err=True)
+
+
+def _ask_for_brief(*, is_sure: bool) -> None:
+    max_characters = int(DEFAULTS[BRIEF_UNITS_SETTING])
+    question = f"Start each session with a short list of your most useful memories (up to {max_characters:,} characters)?"
+    write_setting(BRIEF_UNITS_SETTING, max_characters if _confirm(question, is_sure=is_sure) else 0)
+
+
+def _ask_for_notes(*, is_sure: bool) -> None:
+    notes, projects, others = claude_notes.count_notes()
+    here = [(name, where) for name, where in import_from.find_sources() if name in HERE_SOURCES]
+    found = []
+    if notes:
+        found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(projects, 'project')}")
+    if others:
+        found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
+    found += [f"{'decision records' if name == decision_records.ADR else f'rules of {name}'} here" for name, _ in here]
+    if not found:
+        return
+    is_wanted = _confirm(f"Found: {', '.join(found)}. Bring them in, now and when they change?", is_sure=is_sure)
+    write_setting(NOTES_SETTING, is_wanted)
+    if not is_wanted:
+        return
+    if (notes or others) and (report := claude_notes.import_changed(context.home())):
+        terminal.say(f"added {report.added} notes of Claude Code")
+    for name, _ in here:
+        _import_here(name)
+    embedding.start_background_jobs()
+
+
+def _import_here(name: str) -> None:
+    """Import a source of the current repository. What its files say waits for `subcog review`."""
+    try:
+        reading = import_from.read_source(name, None, None)
+        with context.writing() as store:
+            report = import_from.import_source(reading, store, ImportOptions())
+            context.update_index_and_vectors(store)
+    except SubcogError as error:
+        terminal.complain(f"subcog: {name}: {error.message}")
+        return
+    terminal.say(f"added {report.added} of {name}")
+
+
+def _ask_for_claude(*, is_sure: bool) -> None:
+    if registration.find_program(CLAUDE) is None:
+        return  # There is nobody to ask.
+    settings = context.settings()
+    calls = min(int(settings[CALLS_SETTING]), max(1, _sessions_a_day()) + 1)
+    terminal.say(
+        "Your own Claude can read, while you don't work, what you typed in finished sessions, and keep what is worth keeping; "
+        f"and write the questions that your notes answer. About {pluralize(calls, 'small call')} a day, of your own plan "
+        f"(at most {settings[CALLS_SETTING]}). It is sent what you typed and your notes, without what may hold a secret."
+    )
+    is_wanted = _confirm("May it?", is_sure=is_sure, default=False)
+    write_setting(BACKGROUND_LLM, CLAUDE if is_wanted else NO_LLM)
+    if not is_wanted:
+        write_setting(SESSIONS_SETTING, NOT_LEARNED)
+        return
+    write_setting(LLM_LEARNS, True)
+    write_setting(ENRICH, True)
+    question = (
+        "Act at once on what it finds? Each is named in one line when a session starts, and `subcog learn --undo` takes it "
+        "back. Otherwise it waits for `subcog review`."
+    )
+    write_setting(SESSIONS_SETTING, AT_ONCE if _confirm(question, is_sure=is_sure) else LEARNED_IN_BACKGROUND)
+    embedding.start_background_jobs()
+
+
+def _sessions_a_day() -> int:
+    since = now_ms() - COUNTED_DAYS * learning_runs.DAY_MS
+    recent = [file for file in learning_runs.find_all_transcripts(None) if file.changed >= since]
+    return math.ceil(len(recent) / COUNTED_DAYS)
+
+
+def _show_choices() -> None:
+    """Print what is on, and the calls of today."""
+    settings = context.settings()
+    with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:
+        calls = state_values.llm_calls_today(state, now_ms())
+    model = str(settings[BACKGROUND_LLM])
+    terminal.result(f"notes of Claude Code   {'on' if settings[NOTES_SETTING] else 'off'}")
+    asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
+    terminal.result(f"a model at rest        {asked}")
+    meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
+    value = str(settings[SESSIONS_SETTING])
+    terminal.result(f"your sessions          {meaning.get(value, value)}")
+    terminal.say("`subcog setup --no` switches all of it off")
