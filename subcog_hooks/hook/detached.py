@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
 
 SWITCH_OFF = "SUBCOG_BACKGROUND"  # 0 stops all background processes, over any setting.
+BACKGROUND_COMMAND = "at-rest"  # It runs the background jobs.
 _MAX_NICE = 19  # `nice` takes no more.
 # A pipe takes these bytes at once, where no more pipes are open than usual; on Windows it takes a page.
 MAX_INPUT_BYTES = 4_000 if os.name == "nt" else 15_000

@@ -17,7 +17,6 @@ from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.record import candidates
 from subcog_hooks.hook.second_look_start import Task
-from subcog_hooks.hook.session import BACKGROUND_COMMAND
 from subcog_hooks.hook.verdict import bars_from_settings, injected_judgements
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.llm import breaker, disclosure, providers
@@ -26,10 +25,9 @@ from subcog_hooks.recall import neural_relevance, pipeline, tuning
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
 from subcog_hooks.redaction.masking import mask_secrets
-from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import LEARN, NEVER
+from subcog_hooks.settings.defaults import NEVER
 from subcog_hooks.settings.defaults import SECOND_LOOK as MODE
-from subcog_hooks.store import decision_log, second_looks, state_values, suggestions
+from subcog_hooks.store import decision_log, second_looks, state_values
 from subcog_hooks.store.decision import (
     FAILED,
     FOUND,
@@ -43,10 +41,8 @@ from subcog_hooks.store.decision import (
     Decision,
 )
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.second_looks import LOOK_MS, Finding
-from subcog_hooks.store.state import State
 from subcog_hooks.store.vector_reader import VectorReader
 
 TYPE_CHECKING = False
@@ -189,26 +185,8 @@ def main() -> None:
     log.keep_reserve(home)
     try:
         with_sound_state(home, lambda: take_second_look(task, home))
-        _start_learning(home)
     except Exception as error:  # noqa: BLE001 - nobody sees this process: `doctor` and `why` read the log
         log.write_line(home, f"a second look failed: {type(error).__name__}: {error}")
-
-
-def _start_learning(home: Home) -> None:
-    """Start the background jobs, which learn from second looks, unless they ran a short while ago.
-
-    Raises StoreError, OSError.
-    """
-    if not loading.load(home)[LEARN]:
-        return
-    state = State.open(home, WRITE_WAIT_MS)
-    try:
-        suggestions.note_look(state, now_ms())
-        is_due = suggestions.is_teaching_due(state, now_ms())
-    finally:
-        state.close()
-    if is_due and not is_held(home.jobs_lock):
-        detached.start_process(home, [BACKGROUND_COMMAND])
 
 
 def _end_in_time() -> None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.store.memory import Memory
 
-BACKGROUND_COMMAND = "at-rest"  # It runs the background jobs.
 REMIND_SETTING = "capture.remind"
 STARTUP, COMPACT, RESUME = "startup", "compact", "resume"  # sources in the payload
 BRIEF_UNITS_SETTING = "surfacing.brief_characters"
@@ -64,7 +63,7 @@ def _start_background_work(call: HookCall) -> None:
     from subcog_hooks.store.lock import is_held
 
     if not is_held(call.home.jobs_lock):
-        detached.start_process(call.home, [BACKGROUND_COMMAND])
+        detached.start_process(call.home, [detached.BACKGROUND_COMMAND])
 
 
 def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[bytes], None]) -> None:

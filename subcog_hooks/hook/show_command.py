@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from subcog_hooks.core.errors import StoreError
+from subcog_hooks.core.errors import StoreError, SubcogError
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.core.light_json import quote
 
@@ -106,7 +106,32 @@ def print_memories(words: Sequence[str]) -> int | None:
     ]
     block = render_block(entries, attributes={}, max_units=MAX_UNITS, hard_cap=MAX_UNITS)
     os.write(1, f"{block.text}\n".encode("utf-8", "replace"))
+    _start_teaching()
     return 0
+
+
+def _start_teaching() -> None:
+    """Start the background jobs where openings may teach, and no process runs the jobs. A failure costs nothing."""
+    from subcog_hooks.hook import detached
+    from subcog_hooks.settings import defaults, loading
+    from subcog_hooks.store import suggestions
+    from subcog_hooks.store.lock import is_held
+    from subcog_hooks.store.memory import now_ms
+    from subcog_hooks.store.state import State
+
+    home, _ = find_home()
+    try:
+        if not detached.may_start() or not loading.load(home)[defaults.LEARN]:
+            return
+        state = State.open(home, OPENING_WAIT_MS)
+        try:
+            is_due = suggestions.is_teaching_due(state, now_ms())
+        finally:
+            state.close()
+        if is_due and not is_held(home.jobs_lock):
+            detached.start_process(home, [detached.BACKGROUND_COMMAND])
+    except (SubcogError, OSError):
+        return  # The next session starts the jobs.
 
 
 def _open_memories(ids: Sequence[str]) -> list[Memory]:

@@ -336,8 +336,8 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     SwitchKey(
         defaults.LEARN,
-        "Whether a memory learns questions from prompts at which a second look brought it: when that was of use "
-        "twice, or you say yes in `subcog review`. They go with the prompt's record; false takes them away",
+        "Whether a memory learns questions from prompts at which the agent opened it from a line. They go with the prompt's "
+        "record; false takes them away",
         is_personal=True,
     ),
     ChoiceKey(

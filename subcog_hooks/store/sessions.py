@@ -261,7 +261,8 @@ def find_opened(state: State, decision: str) -> set[str]:
 def forget_session(state: State, session: str) -> None:
     """Delete the entries of a session whose client has forgotten its context: it may be given them again."""
     state.run("DELETE FROM ledger WHERE session = ?", (session,))
-    state.run("DELETE FROM pointers WHERE session = ?", (session,))
+    state.run("DELETE FROM pointers WHERE session = ? AND opened_at IS NULL", (session,))
+    state.run("UPDATE OR REPLACE pointers SET session = '' WHERE session = ?", (session,))  # Openings are kept: they teach.
 
 
 class HandOvers:

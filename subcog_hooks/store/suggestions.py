@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 QUESTION, KEYWORD, GLOB, STANDING, CONFLICT = "question", "keyword", "path", "standing", "conflict"  # the fields of suggestions
 
 TEACH_EVERY_MS = 30 * 60_000  # ms between two runs
-LOOK_TEACHES_MS = 24 * 3_600_000  # ms; teaching considers a second look this long
-_TEACHING, _LOOKED_AGAIN, _TAUGHT = "teaching", "looked again", "taught"
+_TEACHING, _TAUGHT = "teaching", "taught"
+OPENED = "opening"  # the author of a question from a prompt whose line was opened
 UNDECIDED, DROPPED, MADE = range(3)  # it waits; the person has refused it; it was made without an answer
 
 
@@ -87,19 +87,10 @@ def remove_suggestion(state: State, id: str) -> None:
     state.run("DELETE FROM suggestions WHERE id = ?", (id,))
 
 
-def remove_of_prompt(state: State, memory: str, decision: str) -> None:
-    """Delete the open suggestions from this prompt for a memory that has learned from it."""
-    state.run("DELETE FROM suggestions WHERE memory = ? AND decision = ? AND became = ?", (memory, decision, UNDECIDED))
-
-
-def find_settled_prompts(state: State) -> tuple[set[tuple[str, str]], set[str]]:
-    """Return the prompts, by their decisions, that teach no memory any more.
-
-    First pairs of a memory and a prompt that the person has refused; then the prompts that have taught a memory.
-    """
-    rows = state.run("SELECT memory, decision, became FROM suggestions WHERE decision <> ''")
-    dropped = {(str(memory), str(decision)) for memory, decision, became in rows if became == DROPPED}
-    return dropped, {str(decision) for _, decision, became in rows if became == MADE}
+def find_taught_prompts(state: State) -> set[str]:
+    """Return the prompts, by their decisions, that have taught a memory."""
+    rows = state.run("SELECT decision FROM suggestions WHERE decision <> '' AND became = ?", (MADE,))
+    return {str(decision) for (decision,) in rows}
 
 
 def remove_learned(state: State) -> None:
@@ -128,10 +119,11 @@ def _suggestion_of_row(row: tuple[object, ...]) -> Suggestion:
 
 
 def is_teaching_due(state: State, now_ms: int) -> bool:
-    """Return whether teaching may begin: the last run is TEACH_EVERY_MS ago, and there is material for it."""
+    """Return whether teaching may begin: the last run is TEACH_EVERY_MS ago, and an opening or a lesson may need it."""
     if state_values.is_ahead(state, _TEACHING, now_ms, TEACH_EVERY_MS):
         return False
-    if state_values.is_ahead(state, _LOOKED_AGAIN, now_ms, LOOK_TEACHES_MS):
+    last_ms = (state_values.find_number(state, _TEACHING) or 0) - TEACH_EVERY_MS
+    if state.run("SELECT 1 FROM pointers WHERE opened_at >= ? LIMIT 1", (last_ms,)):
         return True
     return bool(state.run("SELECT 1 FROM suggestions WHERE decision <> '' LIMIT 1"))
 
@@ -139,11 +131,6 @@ def is_teaching_due(state: State, now_ms: int) -> bool:
 def has_taught(state: State) -> bool:
     """Return whether teaching ever ran since this state was made: an earlier state may have been deleted."""
     return state_values.find_number(state, _TEACHING) is not None
-
-
-def note_look(state: State, now_ms: int) -> None:
-    """Record a second look, which teaching considers for LOOK_TEACHES_MS."""
-    state_values.put_number(state, _LOOKED_AGAIN, now_ms + LOOK_TEACHES_MS)
 
 
 def take_teaching(state: State, now_ms: int) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from subcog_hooks.cli import config, models, state
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook.session import BACKGROUND_COMMAND
+from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from tests.cli.conftest import Ask, MonkeyPatch, Run, whole_application
 from tests.llm_server import LlmServer
 from tests.transcripts import PROJECTS, Writer

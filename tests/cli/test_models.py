@@ -13,7 +13,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, models
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
-from subcog_hooks.hook.session import BACKGROUND_COMMAND
+from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 from tests.cli.conftest import MonkeyPatch, Run

@@ -186,13 +186,13 @@ def test_init_asks_once_for_the_notes_and_imports_them(bare: Machine, shop: Path
     memory = notes_of(bare, shop)
     (memory / "prices.md").write_text(topic("project", OLD))
     asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
-    asked.read_until("(1 note about 1 project, 0 CLAUDE.md files and rules), now and when a session begins?")
+    asked.read_until("Found: 1 note that Claude Code wrote in 1 project. Bring them in, now and when they change?")
     asked.type("y\n")
     assert asked.end() == 0
     assert list(bare.stored()) == [OLD]
     again = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
     assert again.end() == 0
-    assert "Take over" not in again.written
+    assert "Found:" not in again.written
 
 
 # ---- nothing is lost, nothing comes back -----------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.core.paths import Home
+from subcog_hooks.store import sessions
 from subcog_hooks.store.decision_log import LOOK_EVENT
 from subcog_hooks.store.state import State
 from tests.e2e.machine import Machine, assert_silent, linux, write_program
 from tests.e2e.test_second_look import LATE, WAGES, called, payroll, rest
-from tests.e2e.test_teaching import AGAIN, questions, used
 
 SIZE = "24m"
 BUSY = "this machine was too busy"
@@ -116,7 +116,7 @@ def test_questions_that_a_model_has_written_are_asked_for_again(small: Machine) 
     assert questions(small) == []
     choose_client(small, {"notes": [NOTES]}, fills=False)
     assert small.run("enrich", "--limit", "1").code == 0
-    assert [one["text"] for one in questions(small)] == [QUESTION_OF_A_MODEL]  # type: ignore[index]
+    assert [one["text"] for one in questions(small)] == [QUESTION_OF_A_MODEL]
 
 
 def test_a_typed_note_is_stopped_and_its_author_told_so(small: Machine) -> None:
@@ -140,8 +140,13 @@ def answer_to_note(machine: Machine) -> str:
 
 
 def test_what_was_to_be_learned_is_learned_later(small: Machine) -> None:
-    used(small, WAGES, "one")
-    used(small, AGAIN, "two")
+    assert_silent(small.prompt(WAGES, "one"))
+    rest(small)
+    (asked,) = [decision for decision in small.decisions() if decision.prompt == WAGES]
+    state = State.open(Home(str(small.home)), 1_000)
+    sessions.record_pointed(state, "one", (LATE,), 1, asked.id)
+    assert sessions.note_opened(state, "one", (LATE,), 2) == [LATE]
+    state.close()
     small.run("at-rest")  # nothing is due, and a lock is there
     let_teach(small)
     fill(small)
@@ -153,6 +158,12 @@ def test_what_was_to_be_learned_is_learned_later(small: Machine) -> None:
     let_teach(small)
     assert small.run("at-rest").code == 0
     assert len(questions(small)) == 1
+
+
+def questions(machine: Machine) -> list[dict[str, str]]:
+    (row,) = [row for row in machine.stored().values() if row["id"] == LATE]
+    found: list[dict[str, str]] = row.get("questions", [])
+    return found
 
 
 def let_teach(machine: Machine) -> None:

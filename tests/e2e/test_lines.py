@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.hook.detached import SWITCH_OFF
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.machine import (
     ANSWER,
@@ -19,6 +20,7 @@ from tests.e2e.machine import (
     Machine,
     assert_silent,
     posix,
+    wait_until,
     write_program,
 )
 
@@ -26,6 +28,7 @@ RELATED = "explain where the session token lives"
 HINT = 'maybe="one line of a note that may be related; `{} ID` prints it"'
 OTHER = "tp-0041"  # the memory of the second line
 SESSION = "4b1e6f0a-0b0e-4a51-9d5c-2f3f9a5d7c11"
+LEARNING_S = 30.0  # seconds until the background process has learned
 WITHOUT_NEED = ["thanks, looks good", "go on", "/compact", "ok now the second one", f"{RELATED} [nomem]"]
 
 
@@ -150,6 +153,18 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
     assert b"opened" in pointing.run("stats").stdout
     assert json.loads(pointing.run("why", "--json").stdout)["opened"] == [ANSWER]
     assert f" {ANSWER}, relevance" not in pointing.answer(pointing.asking(f"What did we decide: {QUESTION}", SESSION))
+
+
+@posix
+def test_what_an_agent_opened_is_told_the_next_time(pointing: Machine) -> None:
+    assert f"[maybe {ANSWER}]" in pointing.answer(pointing.asking(RELATED, SESSION))
+    del pointing.environment[SWITCH_OFF]  # The command starts the process that learns by itself.
+    assert opened(pointing, ANSWER).code == 0
+    wait_until(lambda: "learned" in pointing.run("show", ANSWER).stdout.decode(), LEARNING_S)
+    assert f" {ANSWER}, relevance" in pointing.answer(pointing.asking(RELATED, "another"))
+    assert RELATED.encode() not in pointing.run("export", "-").stdout
+    assert pointing.run("edit", ANSWER, "--no-questions").code == 0
+    assert f" {ANSWER}, relevance" not in pointing.answer(pointing.asking(RELATED, "third"))
 
 
 @posix

@@ -14,7 +14,7 @@ import pytest
 import subcog_hooks
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed.space import PACKAGED
-from subcog_hooks.hook.session import BACKGROUND_COMMAND
+from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.store.vector_store import VectorStore
 from tests.e2e.machine import ANSWER, QUESTION, Machine, assert_harmless, context_of, ids_in
 from tests.e2e.test_damage import make_folder, run_sql

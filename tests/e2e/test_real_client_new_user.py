@@ -67,9 +67,6 @@ def test_the_first_prompt_finds_claude_codes_own_notes(client: str, installed: P
     asked.type("n\n")
     asked.read_until("Found: 1 note that Claude Code wrote in 1 project. Bring them in, now and when they change?")
     asked.type("y\n")
-    asked.read_until("Your own Claude can read, while you don't work, what you typed in finished sessions")
-    asked.read_until("May it? [y/N]")
-    asked.type("n\n")
     assert asked.end() == 0
     assert "added 1" in asked.written
     assert str(installed) in (sandbox.config / "settings.json").read_text()

@@ -69,14 +69,9 @@ def looking(machine: Machine) -> list[int]:
     return machine.processes(b"--second-look")
 
 
-def at_work(machine: Machine) -> list[int]:
-    """Those, and the work at rest that they start: it waits a second for hooks to be over."""
-    return machine.processes(b"--second-look", b"at-rest")
-
-
 def rest(machine: Machine) -> None:
     """Wait until nothing is at work."""
-    wait_until(lambda: not at_work(machine), LONG_S)
+    wait_until(lambda: not machine.processes(b"--second-look", b"at-rest"), LONG_S)
 
 
 def command_of(process: int) -> bytes:
@@ -278,7 +273,8 @@ def files(machine: Machine) -> set[str]:
 
 def test_nothing_is_left_behind(paid: Machine) -> None:
     silent(paid, WAGES, "first")
-    before = files(paid) | {str(paid.home / "at-rest.lock")}  # of the work at rest, which the first has started
+    rest(paid)
+    before = files(paid)
     for number in range(3):
         silent(paid, WAGES, f"s{number}")
         looked(paid)

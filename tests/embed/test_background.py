@@ -17,7 +17,7 @@ from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models, pull, spaces
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.hook.session import BACKGROUND_COMMAND
+from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.store import memory, vector_sync
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.store import Store

@@ -14,7 +14,7 @@ from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import StoreBusy, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
-from subcog_hooks.hook.session import BACKGROUND_COMMAND
+from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import job_record

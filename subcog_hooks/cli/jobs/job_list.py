@@ -32,7 +32,7 @@ MINUTE_S, HOUR_S = 60.0, 3_600.0
 
 
 def has_due_lessons(home: Home) -> bool:
-    """Return whether second looks, or questions learned from prompts, have to be checked again."""
+    """Return whether openings may teach, or questions learned from prompts have to be checked again."""
     try:
         with context.existing_state(home, DUE_CHECK_WAIT_MS) as state:
             return state is not None and _has_lessons_in(home, state)

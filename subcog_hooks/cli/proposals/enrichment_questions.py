@@ -17,7 +17,7 @@ from subcog_hooks.store import state_values, suggestions
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import MAX_QUESTIONS, MODEL, AnsweredQuestion, IdMaker, Memory, now_ms
 from subcog_hooks.store.state import State
-from subcog_hooks.store.suggestions import GLOB, KEYWORD, STANDING, Suggestion
+from subcog_hooks.store.suggestions import GLOB, KEYWORD, OPENED, QUESTION, STANDING, Suggestion
 from subcog_hooks.text.standing_rules import is_standing
 
 BATCH = 8  # memories in one call
@@ -100,14 +100,16 @@ def disclosed_text(memory: Memory) -> str | None:
     return text[:MAX_TEXT] if text else text
 
 
-def add_suggestion(state: State, memory: str, field: str, value: str, by: str, decision: str = "") -> bool:
+def add_suggestion(state: State, memory: str, field: str, value: str, by: str) -> bool:
     """Store a suggested change for the person to review. Return False where it waits already, or was settled."""
-    return suggestions.add_suggestion(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
+    return suggestions.add_suggestion(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms()))
 
 
-def record_change(state: State, memory: str, field: str, value: str, by: str, decision: str) -> None:
-    """Record a change made without the person, so that it is not made again after they undo it."""
-    suggestions.note_change_made(state, Suggestion(f"s-{IdMaker().new()}", memory, field, value, by, now_ms(), decision))
+def record_lesson(state: State, memory: str, position: int, decision: str) -> None:
+    """Record that a prompt has taught a memory a question, so that it is not taught again after the person removed it."""
+    suggestions.note_change_made(
+        state, Suggestion(f"s-{IdMaker().new()}", memory, QUESTION, str(position), OPENED, now_ms(), decision)
+    )
 
 
 def question_about(texts: Sequence[str]) -> Question:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from subcog_hooks.cli.proposals import teaching
 from subcog_hooks.cli.proposals.enrichment_questions import YES
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes
@@ -13,7 +12,7 @@ from subcog_hooks.store import suggestions
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.suggestions import CONFLICT, GLOB, KEYWORD, QUESTION, STANDING, Suggestion
+from subcog_hooks.store.suggestions import CONFLICT, GLOB, KEYWORD, STANDING, Suggestion
 
 PREFIX = "s-"  # of the ids of suggestions
 MAX_MEMORY_CHARS = 80  # characters of a memory
@@ -37,8 +36,6 @@ class OpenSuggestion(NamedTuple):
             is_narrower = memory.scope != "project" and newer.scope == "project"
             owner = f" of {newer.project} alone, so that no other project has it any more" if is_narrower else ""
             effect = f"is superseded by {newer.id}{owner}, which says otherwise ({newer.content[:MAX_MEMORY_CHARS]})"
-        elif self.suggestion.field == QUESTION:
-            effect = f"answers the question {self.text!r}"
         elif self.suggestion.field == STANDING:
             effect = "holds in every session" if self.text == YES else "does not hold in every session"
         else:
@@ -54,26 +51,26 @@ def by_age(first: Memory, other: Memory) -> tuple[Memory, Memory]:
 
 
 def find_open(state: State | None, store: Store) -> list[OpenSuggestion]:
-    """Return the open suggestions, and remove those whose memory or prompt is gone. Raises StoreError."""
+    """Return the open suggestions, and remove those whose memory is gone. Raises StoreError."""
     open_suggestions: list[OpenSuggestion] = []
     for suggestion in suggestions.find_open_suggestions(state) if state else ():
         assert state is not None
-        if (usable := _open_suggestion(suggestion, state, store)) is None:
+        if (usable := _open_suggestion(suggestion, store)) is None:
             suggestions.remove_suggestion(state, suggestion.id)
         else:
             open_suggestions.append(usable)
     return open_suggestions
 
 
-def _open_suggestion(suggestion: Suggestion, state: State, store: Store) -> OpenSuggestion | None:
+def _open_suggestion(suggestion: Suggestion, store: Store) -> OpenSuggestion | None:
     memories = store.by_ids([suggestion.memory, *([suggestion.value] if suggestion.field == CONFLICT else [])])
     memory, other = memories.get(suggestion.memory), memories.get(suggestion.value) if suggestion.field == CONFLICT else None
     if memory is None or not memory.is_live(now_ms()):
         return None
     if suggestion.field == CONFLICT and (other is None or not other.is_live(now_ms())):
         return None
-    text = teaching.text_of(suggestion, state) if suggestion.field == QUESTION else suggestion.value
-    if text is None or (suggestion.field == STANDING and memory.standing is not None):
+    text = suggestion.value
+    if suggestion.field == STANDING and memory.standing is not None:
         return None
     if suggestion.field in _LISTS and text in getattr(memory, _LISTS[suggestion.field]):
         return None
@@ -98,15 +95,10 @@ def find_named(ids: Sequence[str], waiting: Sequence[OpenSuggestion]) -> dict[st
 
 def accept(accepted: OpenSuggestion, state: State) -> str:
     """Apply a suggested change, and return a message. Raises StoreError, InvalidMemory, UsageError."""
-    suggestion, memory = accepted.suggestion, accepted.memory
-    if suggestion.field == QUESTION:
-        if teaching.learn_question(memory.id, accepted.text, suggestion.decision, state, for_good=True) is None:
-            raise UsageError(f"{memory.id} has no place for another question", f"`subcog edit {memory.id}` takes one away")
-    else:
-        with context.writing() as store:
-            _apply(accepted, store)
-            context.update_index_and_vectors(store)
-    suggestions.remove_suggestion(state, suggestion.id)
+    with context.writing() as store:
+        _apply(accepted, store)
+        context.update_index_and_vectors(store)
+    suggestions.remove_suggestion(state, accepted.suggestion.id)
     return f"done: {accepted.sentence}"
 
 
