@@ -37,8 +37,8 @@ def init(
     yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
     no: Annotated[bool, Option("--no", help="Say no to all questions.")] = False,
 ) -> None:
-    """Register the hook in Claude Code's settings. The rest of the file stays as it is.
-    On a terminal you are asked once what subcog may do by itself; `subcog setup` asks again.
+    """Register the hook in Claude Code's settings, and ask once what subcog may do by itself.
+    The rest of the file stays as it is. Questions are asked on a terminal only; `subcog setup` asks again.
 
     The agent gets skills to store your statements and to look up notes. You call them, and others, as /subcog-remember and
     so on. The client asks you before anything is stored.

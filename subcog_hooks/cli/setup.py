@@ -42,8 +42,10 @@ def setup(
     yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, without a question.")] = False,
     no: Annotated[bool, Option("--no", help="Switch everything off at once.")] = False,
 ) -> None:
-    """Choose what subcog does by itself: bring in notes that exist, ask your own Claude about finished sessions, and act at
-    once on what it finds. Without a terminal, and without an option, it shows what is on.
+    """Choose what subcog does by itself, and show what is on.
+
+    It can bring in notes that exist, ask your own Claude about finished sessions, and act at once on what it finds. Without a
+    terminal, and without an option, it only shows what is on.
 
     Example: subcog setup --no
     """

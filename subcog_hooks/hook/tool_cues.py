@@ -23,11 +23,11 @@ MAX_MATCHES = 30  # memories with matching globs that are loaded
 class CueSearch:
     """The search for live memories about the target, by channel, the most urgent first.
 
-    eligible: the test for memories that may come; given: ids that the session has been given; note: the part that was left
-    undone, "" for none.
+    eligible: the test for memories that may come; given: ids that the session has been given; distant: ids of rules about the
+    deletion of something else; note: the part that was left undone, "" for none.
     """
 
-    __slots__ = ("_call", "_target", "eligible", "given", "note")
+    __slots__ = ("_call", "_target", "distant", "eligible", "given", "note")
 
     def __init__(self, target: ToolTarget, call: HookCall) -> None:
         self._target = target
@@ -35,6 +35,7 @@ class CueSearch:
         # A memory of the project at hand may mean a file outside of any project, as /etc/hosts is.
         self.eligible = call.eligible_to(target.owner or call.here)
         self.given = self.eligible.given
+        self.distant: set[str] = set()
         self.note = ""
 
     def has_news(self, channels: Mapping[str, Sequence[Memory]]) -> bool:
@@ -120,10 +121,16 @@ class CueSearch:
         new = [memory for memory in rules if memory.id not in self.given]
         if not new:
             return []
-        from subcog_hooks.text.actions import closeness, singular_words
+        from subcog_hooks.text.actions import FAR, closeness, singular_words
 
         words = frozenset(singular_words(f"{target.file} {target.text[:MAX_COMPARED]}"))
-        return [max(new, key=lambda memory: closeness(memory.content, words, target.actions))]  # of equal ones the newest
+        score_of = {memory.id: closeness(memory.content, words, target.actions) for memory in new}
+        best = max(new, key=lambda memory: score_of[memory.id])  # of equal ones the newest
+        if score_of[best.id] == FAR:
+            if not float(self._call.settings["surfacing.maybe_relevance"]):
+                return []  # Only a line may point at it.
+            self.distant.add(best.id)
+        return [best]
 
     def _eligible_memories(self, seqs: Sequence[int], certain: Collection[int]) -> list[Memory]:
         """Return the memories of these row numbers that may be handed over, in this order.

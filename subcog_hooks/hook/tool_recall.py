@@ -55,7 +55,7 @@ def divide_memories(
     need: "" for a call that changes nothing. Such a call gets lines for a file's memories: they are told when it is changed.
     """
     hits = _recall_need(need, search, call) if need else ()
-    first = hits[0].memory.id if hits else ""
+    first = hits[0].memory.id if hits and hits[0].memory.id not in search.distant else ""
     told: dict[str, Sequence[Memory]] = {}
     further: dict[str, Sequence[Memory]] = {}
     for name, memories in channels.items():

@@ -100,7 +100,7 @@ def test_an_installed_plugin_is_registered_once(client: str, version: str, clone
     assert f"not registered: the plugin {PLUGIN} runs the hook already" in on_path.run("subcog", "init", "--local")
     on_path.run(*plugin, "disable", PLUGIN, "--scope", scope)
     assert f"{installed} is installed and disabled" in on_path.run("subcog", "doctor")
-    assert "written" in on_path.run("subcog", "init", "--local")
+    assert "has the hook at" in on_path.run("subcog", "init", "--local")
     on_path.run(*plugin, "enable", PLUGIN, "--scope", scope)
     assert "the hook runs twice, by the plugin and the local settings" in on_path.run("subcog", "doctor")
 
