@@ -17,7 +17,7 @@ from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs, job_list
-from subcog_hooks.cli.support import context, editor, stale_files, trial_folders
+from subcog_hooks.cli.support import context, editor, llm_use, stale_files, trial_folders
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
@@ -449,6 +449,8 @@ def _check_background_llm(home: Home, settings: loading.Settings, findings: Find
     if settings["llm.enrich"]:
         senders += ", and by llm.enrich what you store,"
     typed = "; by llm.learn it is sent what you type in sessions" if settings[LLM_LEARNS] else ""
+    with suppress(StoreError):
+        calls = "; ".join((calls, *llm_use.describe_calls(home)))
     findings.good(f"{name}; {senders} send it the texts of memories{typed}; {calls}")
 
 

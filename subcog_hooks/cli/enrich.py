@@ -88,7 +88,7 @@ def _ask_for_questions(memories: Sequence[Memory], provider: Provider, state: St
     calls = CallBudget(provider, state, context.settings())
     with remedies.open_trial() as copy, progress.track_items("asking", count) as advance:
         for batch in batches:
-            if not _may_ask(calls):
+            if not _may_ask(calls, enrichment.count_characters(batch)):
                 break
             for checked in enrichment.ask_about(batch, provider, copy):
                 if not dry_run:
@@ -115,9 +115,10 @@ def _ask_for_conflicts(memories: Sequence[Memory], provider: Provider, state: St
     conflict_count = 0
     with progress.track_items("asking", len(pairs)) as advance:
         for batch in batches:
-            if not _may_ask(calls):
+            question = conflict_question(batch)
+            if not _may_ask(calls, len(question.user)):
                 break
-            numbers = read_conflicts(providers.ask_provider(provider, conflict_question(batch), CALL_S), len(batch))
+            numbers = read_conflicts(providers.ask_provider(provider, question, CALL_S), len(batch))
             if numbers is None:
                 raise ProviderError(f"{provider.name} answered in another form than was asked for", "try it again")
             for number, pair in enumerate(batch, 1):
@@ -144,8 +145,8 @@ def _announce_calls(provider: Provider, subject: str, calls: int) -> None:
     terminal.say(f"{model} is sent the texts of {subject}, in {pluralize(calls, 'call')}")
 
 
-def _may_ask(calls: CallBudget) -> bool:
-    is_allowed = calls.take(FULL_PACE)
+def _may_ask(calls: CallBudget, characters: int) -> bool:
+    is_allowed = calls.take(FULL_PACE, state_values.QUESTIONS_JOB, characters)
     if not is_allowed:
         terminal.say(f"the {calls.daily_limit} calls of today are made ({CALLS_SETTING}); the same command goes on tomorrow")
     return is_allowed

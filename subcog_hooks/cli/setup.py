@@ -1,7 +1,7 @@
 """`subcog setup`: what subcog may do by itself, asked in plain words. `init` asks the same once."""
 
 import math
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Annotated
 
 import typer
@@ -9,10 +9,11 @@ from typer import Option
 
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import decision_records, rule_files
+from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes, registration
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import author, context, embedding, import_from
+from subcog_hooks.cli.support import author, context, embedding, import_from, llm_use
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
@@ -92,13 +93,15 @@ def _ask_for_brief(*, is_sure: bool) -> None:
 
 def _ask_for_notes(*, is_sure: bool) -> None:
     notes, projects, others = claude_notes.count_notes()
-    here = [(name, where) for name, where in import_from.find_sources() if name in HERE_SOURCES]
+    here = _read_here()
     found = []
     if notes:
         found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(projects, 'project')}")
     if others:
         found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
-    found += [f"{'decision records' if name == decision_records.ADR else f'rules of {name}'} here" for name, _ in here]
+    for name, reading in here.items():
+        is_adr = name == decision_records.ADR
+        found.append(f"{pluralize(len(reading.rows), 'decision record') if is_adr else f'rules of {name}'} here")
     if not found:
         return
     is_wanted = _confirm(f"Found: {', '.join(found)}. Bring them in, now and when they change?", is_sure=is_sure)
@@ -107,15 +110,24 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         return
     if (notes or others) and (report := claude_notes.import_changed(context.home())):
         terminal.say(f"added {report.added} notes of Claude Code")
-    for name, _ in here:
-        _import_here(name)
+    for name, reading in here.items():
+        _import_here(name, reading)
     embedding.start_background_jobs()
 
 
-def _import_here(name: str) -> None:
-    """Import a source of the current repository. What its files say waits for `subcog review`."""
+def _read_here() -> dict[str, SourceReading]:
+    """Return the decision records and rule files of the current repository, by source. What cannot be read is left out."""
+    readings = {}
+    for name, _ in import_from.find_sources():
+        if name in HERE_SOURCES:
+            with suppress(SubcogError):
+                readings[name] = import_from.read_source(name, None, None)
+    return {name: reading for name, reading in readings.items() if reading.rows}
+
+
+def _import_here(name: str, reading: SourceReading) -> None:
+    """Import a source of the current repository."""
     try:
-        reading = import_from.read_source(name, None, None)
         with context.writing() as store:
             report = import_from.import_source(reading, store, ImportOptions())
             context.update_index_and_vectors(store)
@@ -165,6 +177,8 @@ def _show_choices() -> None:
     terminal.result(f"notes of Claude Code   {'on' if settings[NOTES_SETTING] else 'off'}")
     asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
     terminal.result(f"a model at rest        {asked}")
+    for line in llm_use.describe_calls(context.home()):
+        terminal.result(f"                       {line}")
     meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
     value = str(settings[SESSIONS_SETTING])
     terminal.result(f"your sessions          {meaning.get(value, value)}")

@@ -14,7 +14,7 @@ from subcog_hooks.cli.decisions import decision_view, usage
 from subcog_hooks.cli.decisions.decision_view import GONE
 from subcog_hooks.cli.decisions.lookup import MAX_CHARS, local_time
 from subcog_hooks.cli.decisions.usage import ChannelShare, LineBand, Usage
-from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support import context, llm_use
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.core.errors import UsageError
@@ -107,6 +107,8 @@ def stats(
         tables = [*_usage_tables(used, store_figures, channels), *_pointer_table(by_family, bands)]
         tables += [*_second_look_table(by_family[LOOKS.name]), *calls, _duration_table(by_family[DURATION.name])]
         terminal.draw(Group(*tables))
+        for line in llm_use.describe_calls(context.home()):
+            terminal.say(f"the model at rest was asked today: {line}")
         if cut_off:
             terminal.say(pluralize(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
 

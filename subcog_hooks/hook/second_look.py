@@ -105,7 +105,11 @@ def rank_hits(asked: str, hits: Sequence[Hit], call: HookCall) -> Ranking:
         return Ranking(None, "no model is asked: the prompt may hold a secret")
     shown = [(hit, text) for hit in hits[:MAX_RANKED] if (text := masked_excerpt(hit.memory))]
     left_ms = call.deadline.left_ms()
-    if not shown or left_ms < MIN_LLM_MS or not _may_ask_provider(provider, call):
+    if (
+        not shown
+        or left_ms < MIN_LLM_MS
+        or not _may_ask_provider(provider, call, len(prompt) + sum(len(text) for _, text in shown))
+    ):
         return Ranking(None, f"{provider.name} is not asked: nothing to show, no time, or no call left")
     try:
         numbers = ask_for_numbers(
@@ -124,11 +128,13 @@ def masked_excerpt(memory: Memory) -> str | None:
     return text[:MAX_EXCERPT] if text else None
 
 
-def _may_ask_provider(provider: providers.Provider, call: HookCall) -> bool:
+def _may_ask_provider(provider: providers.Provider, call: HookCall, characters: int) -> bool:
     """Count a call and return True, unless the provider has just failed or the day's calls are used up."""
     try:
-        is_closed = breaker.may_call(call.state, provider.identity, now_ms())
-        return is_closed and state_values.take_llm_call(call.state, now_ms(), int(call.settings["llm.calls_a_day"]))
+        max_calls = int(call.settings["llm.calls_a_day"])
+        return breaker.may_call(call.state, provider.identity, now_ms()) and state_values.take_llm_call(
+            call.state, now_ms(), max_calls, state_values.LOOKS_JOB, characters
+        )
     except StoreBusy:
         return False
 

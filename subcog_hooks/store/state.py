@@ -26,6 +26,15 @@ BRIEF_MS = 5  # how long optional bookkeeping waits for another writer
 
 _SUFFIXES = ("", "-wal", "-shm")  # the files of a database
 
+_LLM_CALLS = """
+-- the background calls of an LLM by day, counted from 1970, and by job; characters: of what was sent
+DROP TABLE IF EXISTS llm_calls;
+CREATE TABLE llm_calls (
+  day INTEGER NOT NULL, job TEXT NOT NULL, calls INTEGER NOT NULL, characters INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  PRIMARY KEY (day, job)
+) STRICT, WITHOUT ROWID;
+"""
+
 _POINTERS = """
 -- lines that pointed a session at a memory; `opened_at` when its agent opened the memory, NULL before
 CREATE TABLE pointers (
@@ -57,8 +66,7 @@ STRICT, WITHOUT ROWID;
 CREATE INDEX llm_answers_by_time ON llm_answers (until);
 CREATE TABLE llm_failures (provider TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
 CREATE TABLE llm_rests (provider TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
--- the background calls of an LLM by day, counted from 1970, and the texts that it was asked about
-CREATE TABLE llm_calls (day INTEGER PRIMARY KEY, calls INTEGER NOT NULL) STRICT;
+-- the texts that an LLM was asked about
 CREATE TABLE enriched (memory TEXT PRIMARY KEY, content_hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 -- Only the terminal reads decisions, so they have no index. `record` stands last: the columns before it are read
@@ -110,7 +118,9 @@ CREATE TABLE suggestions (
 ) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = database.Schema(_SCRIPT + _POINTERS, version=12, synchronous="NORMAL", upgrades={11: _POINTERS})
+SCHEMA = database.Schema(
+    _SCRIPT + _POINTERS + _LLM_CALLS, version=13, synchronous="NORMAL", upgrades={11: _POINTERS + _LLM_CALLS, 12: _LLM_CALLS}
+)
 
 
 class State:

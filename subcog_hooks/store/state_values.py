@@ -148,19 +148,45 @@ _ASKED_REVISION = "asked revision"
 DAY_MS = 86_400_000
 
 
+SESSIONS_JOB, QUESTIONS_JOB, LOOKS_JOB, RANKING_JOB = "sessions", "questions", "second looks", "search --rank"
+
+
+class LlmUse:
+    """The calls of a job today. characters: of what was sent; last_ms: the last call, milliseconds since the epoch."""
+
+    __slots__ = ("calls", "characters", "job", "last_ms")
+
+    def __init__(self, job: str, calls: int, characters: int, last_ms: int) -> None:
+        self.job = job
+        self.calls = calls
+        self.characters = characters
+        self.last_ms = last_ms
+
+
+def find_llm_use(state: State, now_ms: int) -> list[LlmUse]:
+    """Return the calls since midnight, UTC, by job."""
+    rows = state.run("SELECT job, calls, characters, last_at FROM llm_calls WHERE day = ? ORDER BY job", (now_ms // DAY_MS,))
+    return [
+        LlmUse(str(job), int(calls or 0), int(characters or 0), int(last_ms or 0)) for job, calls, characters, last_ms in rows
+    ]
+
+
 def llm_calls_today(state: State, now_ms: int) -> int:
     """Return the number of calls since midnight, UTC."""
-    rows = state.run("SELECT calls FROM llm_calls WHERE day = ?", (now_ms // DAY_MS,))
-    return sum(calls for (calls,) in rows if isinstance(calls, int))
+    return sum(use.calls for use in find_llm_use(state, now_ms))
 
 
-def take_llm_call(state: State, now_ms: int, max_calls: int) -> bool:
-    """Return whether one more of `max_calls` calls is left today; if so, count it."""
+def take_llm_call(state: State, now_ms: int, max_calls: int, job: str, characters: int) -> bool:
+    """Return whether one more of `max_calls` calls is left today; if so, count it for the job, with the characters sent."""
     if llm_calls_today(state, now_ms) >= max_calls:
         return False
     day = now_ms // DAY_MS
     state.run("DELETE FROM llm_calls WHERE day < ?", (day,))
-    state.run("INSERT INTO llm_calls VALUES (?, 1) ON CONFLICT (day) DO UPDATE SET calls = calls + 1", (day,))
+    state.run(
+        "INSERT INTO llm_calls VALUES (?1, ?2, 1, ?3, ?4) ON CONFLICT (day, job) DO UPDATE SET calls = calls + 1,"
+        " characters = characters + ?3, last_at = ?4",
+        (day, job, characters, now_ms),
+    )
     return True
 
 

@@ -79,11 +79,12 @@ def ask_about_sessions(
                 break
             unasked = _find_unasked(file, state, options, places, report, pace)
             if unasked and quoting.has_enough_text(unasked.shown):
-                if not calls.take(pace):
+                question = quoting.build_question(unasked.shown)
+                if not calls.take(pace, state_values.SESSIONS_JOB, len(question.user)):
                     report.is_out_of_calls = True
                     break
                 with calls.record_outcome():
-                    answer = providers.ask_provider(provider, quoting.build_question(unasked.shown), CALL_S)
+                    answer = providers.ask_provider(provider, question, CALL_S)
                 proposed = quoting.parse_proposals(answer)
                 if proposed is None:
                     _count_unusable(provider, report)

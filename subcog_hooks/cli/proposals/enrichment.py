@@ -46,9 +46,9 @@ class CallBudget:
         pace.put_off(f"{self.provider.name} has failed a short while ago")
         return False
 
-    def take(self, pace: Pace) -> bool:
-        """Count one more call and return True; return False and put the work off at the limit."""
-        if state_values.take_llm_call(self.state, now_ms(), self.daily_limit):
+    def take(self, pace: Pace, job: str, characters: int) -> bool:
+        """Count one more call of a job and return True; return False and put the work off at the limit."""
+        if state_values.take_llm_call(self.state, now_ms(), self.daily_limit, job, characters):
             return True
         pace.put_off("the calls of the day are made")
         return False
@@ -67,6 +67,11 @@ class CallBudget:
 MAX_IN_BACKGROUND = 80  # memories of a background run: ten calls
 
 Batch = Sequence[tuple[Memory, str]]  # memories, each with the text that is sent
+
+
+def count_characters(batch: Batch) -> int:
+    """Return the characters of a batch that are sent."""
+    return sum(len(text) for _, text in batch)
 
 
 @contextmanager
@@ -147,7 +152,7 @@ def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
             return ""
         with remedies.open_trial() as copy:
             for batch in batches:
-                if not pace.goes_on() or not calls.take(pace):
+                if not pace.goes_on() or not calls.take(pace, state_values.QUESTIONS_JOB, count_characters(batch)):
                     break
                 with calls.record_outcome():
                     for checked in ask_about(batch, provider, copy):

@@ -61,10 +61,11 @@ class ModelRanking:
         home.create()
         with closing(State.open(home, context.STATE_WAIT_MS)) as state:
             daily_limit = int(context.settings()["llm.calls_a_day"])
-            if not state_values.take_llm_call(state, now_ms(), daily_limit):
+            texts = [text for _, text in sent]
+            characters = len(query_text) + sum(map(len, texts))
+            if not state_values.take_llm_call(state, now_ms(), daily_limit, state_values.RANKING_JOB, characters):
                 self.note = f"not ranked: the {daily_limit} calls of today are made (llm.calls_a_day)"
                 return None
-            texts = [text for _, text in sent]
             try:
                 numbers = second_look.ask_for_numbers(provider, _SYSTEM, "Query", query_text, texts, RANK_S, len(texts))
             except ProviderError as error:
