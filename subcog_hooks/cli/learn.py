@@ -87,7 +87,11 @@ def learn(
     learning_runs.print_report(report, dry_run=dry_run)
     written = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else []
     if (proposed or written) and not dry_run:
-        terminal.say("they wait for `subcog review`; none is given to the agent before you say yes")
+        noted = sum(proposal.is_active for proposal in written)
+        if noted:
+            terminal.say(f"{noted} came at once; `subcog learn --undo` takes them back")
+        if noted < len(proposed) + len(written):
+            terminal.say("what waits for `subcog review` is not given to the agent before you say yes")
         embedding.start_background_jobs()
 
 

@@ -79,7 +79,8 @@ def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
     assert subcog("config", "set", "capture.sessions", "auto").code == 0
     session(sessions, "one", "hello there", HINT)
     server.play(proposes(memory()))
-    subcog("learn", "--llm")
+    told = subcog("learn", "--llm").err
+    assert ("1 came at once" in told, "what waits" in told) == (True, False)
     assert waiting(subcog) == []
     with Store.reader(home) as store:
         (noted,) = store.all(("active",))
