@@ -87,12 +87,16 @@ def learn(
     learning_runs.print_report(report, dry_run=dry_run)
     written = _ask_model(files, provider, options, as_jsonl=as_jsonl) if provider else []
     if (proposed or written) and not dry_run:
-        noted = sum(proposal.is_active for proposal in written)
-        if noted:
-            terminal.say(f"{noted} came at once; `subcog learn --undo` takes them back")
-        if noted < len(proposed) + len(written):
-            terminal.say("what waits for `subcog review` is not given to the agent before you say yes")
+        _print_fate(len(proposed) + len(written), sum(proposal.is_active for proposal in written))
         embedding.start_background_jobs()
+
+
+def _print_fate(count: int, noted: int) -> None:
+    """Print what becomes of the proposals. count: of all; noted: of those that are active."""
+    if noted:
+        terminal.say(f"{noted} came at once; `subcog learn --undo` takes them back")
+    if noted < count:
+        terminal.say("what waits for `subcog review` is not given to the agent before you say yes")
 
 
 def _choose_model(use_llm: bool | None) -> Provider | None:
