@@ -128,6 +128,24 @@ def test_a_running_programs_log_is_read_too(bare: Machine) -> None:
     assert list(bare.stored()) == [RULE]
 
 
+def test_mcp_memory_services_metadata_and_milliseconds_count(bare: Machine) -> None:
+    path = bare.root / "store.db"
+    rows = [
+        ("Deploys run on Fridays.", "a", '{"superseded_by": "b"}', 1_795_486_086_495.0),
+        ("Deploys run on Tuesdays.", "b", "[]", 1_795_486_086_495.0),
+        ("Prices are in cents.", "c", "{", 1_795_486_086.5),
+    ]
+    writer = sqlite3.connect(path)
+    writer.execute("CREATE TABLE memories (content TEXT, content_hash TEXT, metadata TEXT, created_at REAL)")
+    writer.executemany("INSERT INTO memories VALUES (?, ?, ?, ?)", rows)
+    writer.commit()
+    writer.close()
+    done = bare.run("import", "--from", "mcp-memory-service", str(path))
+    assert b"left out 1, which is superseded there" in done.stderr
+    dates = {row["content"]: row["created_at"][:10] for row in bare.stored().values()}
+    assert dates == {"Deploys run on Tuesdays.": "2026-11-24", "Prices are in cents.": "2026-11-24"}
+
+
 def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:
     palace = bare.root / "user" / ".mempalace"
     loaded("mempalace/chroma.sql", palace / "palace" / "chroma.sqlite3")

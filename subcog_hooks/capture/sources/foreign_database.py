@@ -19,6 +19,7 @@ from subcog_hooks.store.memory import hash_content
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 
 MAX_TIME_MS = 4e12  # milliseconds since the epoch: the year 2096
+MIN_SHARE = 200.0  # of MAX_TIME_MS; a thousandth of this is the year 1995
 WAIT_MS = 2_000  # wait for the program that writes the file
 MAX_FOREIGN_S = 60.0  # seconds for the whole file
 MAX_FOREIGN_TEXT = 4_000_000  # bytes; the longest content, at four bytes a character
@@ -176,6 +177,15 @@ def list_value(row: Mapping[str, object], column: str) -> list[str]:
     return list(dict.fromkeys(filter(None, texts)))
 
 
+def dict_value(row: Mapping[str, object], column: str) -> Mapping[str, object]:
+    """Return the members of a column with a JSON object; none if it is no such object."""
+    try:
+        members = json.loads(text_value(row, column) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return members if isinstance(members, dict) else {}
+
+
 def tags_value(row: Mapping[str, object], column: str) -> tuple[str, ...]:
     """Return the comma-separated tags in a column that fit into a memory."""
     tags = dict.fromkeys(tag.strip() for tag in text_value(row, column).split(","))
@@ -183,7 +193,12 @@ def tags_value(row: Mapping[str, object], column: str) -> tuple[str, ...]:
 
 
 def milliseconds_value(row: Mapping[str, object], column: str, *, a_second: float = 1.0) -> int:
-    """Return a column as milliseconds since the epoch, 0 if it is no number. a_second: its units in one second."""
+    """Return a column as milliseconds since the epoch, 0 if it is no number.
+
+    a_second: its units in one second. A time too far ahead is taken as one in thousandths of that unit.
+    """
     value = row.get(column)
     at_ms = value * 1000.0 / a_second if isinstance(value, int | float) else 0.0
+    if at_ms >= MAX_TIME_MS * MIN_SHARE:
+        at_ms /= 1000.0
     return int(at_ms) if 0.0 < at_ms < MAX_TIME_MS else 0

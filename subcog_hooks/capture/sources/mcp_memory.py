@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
-from subcog_hooks.capture.sources.foreign_database import milliseconds_value, tags_value, text_value
+from subcog_hooks.capture.sources.foreign_database import dict_value, milliseconds_value, tags_value, text_value
 from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading
 
 MCP_MEMORY = "mcp-memory-service"
@@ -18,7 +18,7 @@ _HARVEST_TAGS = ("session-harvest", "harvest:")  # prefixes of the tags of memor
 _GENERATED_TAGS = ({"cluster", "compressed"}, {"association", "discovered"}, {"auto-generated"})  # tags of summaries and links
 _NAMESPACES = {"decision": "decisions", "pattern": "patterns", "convention": "patterns"}
 _NAMESPACES |= {"reference": "context", "context": "context", "task": "progress"}
-_COLUMNS = ("id", "content_hash", "content", "tags", "memory_type", "created_at", "deleted_at", "superseded_by")
+_COLUMNS = ("id", "content_hash", "content", "tags", "memory_type", "created_at", "deleted_at", "superseded_by", "metadata")
 
 
 def default_path(environment: Mapping[str, str]) -> str:
@@ -53,7 +53,7 @@ def read_mcp_memory(path: str) -> SourceReading:
 def _exclusion_reason(row: Mapping[str, object], tags: tuple[str, ...]) -> str:
     if row.get("deleted_at") is not None:
         return "is deleted there"
-    if text_value(row, "superseded_by"):
+    if text_value(row, "superseded_by") or dict_value(row, "metadata").get("superseded_by"):
         return "is superseded there"
     if "harvest-tracker" in tags:
         return "is a note of the program to itself"
