@@ -34,6 +34,9 @@ _LABELLED = re.compile(  # with its continuation lines
 )
 _SECTION = re.compile(r"^#{1,4}[ \t]*Status[ \t]*#*[ \t]*\n((?:(?!#{1,6}[ \t]).*\n?)*?)(?=^#|\Z)", re.MULTILINE | re.IGNORECASE)
 
+_FENCED = re.compile(r"(^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
+_OBSIDIAN_COMMENT = re.compile(r"(?<!\S)%%(?!%).*?(?<!%)%%(?=[\s.,;:!?)]|\Z)", re.DOTALL)
+
 
 def parse_status(value: str) -> str:
     """Return the status that a text names; "" if it says more than that.
@@ -141,7 +144,7 @@ def split_sections(text: str, *, title: str) -> list[Section]:
     >>> [section.heading_path for section in split_sections("# Cache\\n\\n" + "It is cold at first. " * 9, title="notes")]
     [('Cache',)]
     """
-    parts = _split_at_headings(_split_lines(text), title)
+    parts = _split_at_headings(_split_lines(drop_obsidian_comments(text)), title)
     _merge_tiny(parts)
     return [section for part in parts if part.blocks for section in _cut_part(part)]
 
@@ -315,6 +318,21 @@ def _heading_text(token: Token, lines: list[str]) -> str:
 def drop_comments(text: str) -> str:
     """Return `text` without its HTML comments; an unclosed comment ends it."""
     return drop_elements(text, "<!--", "-->")
+
+
+def drop_obsidian_comments(text: str) -> str:
+    """Return `text` without Obsidian's comments between `%%`, outside of fenced code. Its lines keep their numbers.
+
+    >>> drop_obsidian_comments("Pay day is the 25th. %% Bob earns more %%")
+    'Pay day is the 25th. '
+    """
+    if "%%" not in text:
+        return text
+    prose_and_code = _FENCED.split(text)
+    prose_and_code[::2] = [
+        _OBSIDIAN_COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), prose) for prose in prose_and_code[::2]
+    ]
+    return "".join(prose_and_code)
 
 
 def drop_elements(text: str, begin: str, close: str) -> str:

@@ -83,10 +83,31 @@ def test_markup_is_taken_out_of_headings() -> None:
     assert paths(f"# The **fast** [`cache`](http://x.io) &amp; co ##\n{LONG}") == [("The fast cache & co",)]
 
 
-@pytest.mark.parametrize("comment", ["<!-- hidden -->", "<!--\n# hidden\n\nhidden\n-->", f"{LONG} <!-- hidden --> end"])
-def test_html_comments_are_skipped(comment: str) -> None:
+@pytest.mark.parametrize(
+    "comment",
+    [
+        *("<!-- hidden -->", "<!--\n# hidden\n\nhidden\n-->", f"{LONG} <!-- hidden --> end"),
+        *("%% hidden %%", "%%\n# hidden\n\n- hidden\n%%", f"{LONG} %%hidden%%.", f"- {LONG} %%hidden%%"),
+    ],
+)
+def test_comments_are_skipped(comment: str) -> None:
     [section] = split_sections(f"# A\n\n{LONG}\n\n{comment}\n\nlast words", title="notes")
     assert "hidden" not in section.content
+    assert section.content.endswith("last words")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "```matlab\n%% One\nshown = 1;\n%% Two\n```",
+        "Between 50%% and shown 60%%.",
+        "%% shown, as nothing closes it",
+        "`%% shown %%`",
+    ],
+)
+def test_other_percent_signs_stay(shown: str) -> None:
+    [section] = split_sections(f"# A\n\n{LONG}\n\n{shown}\n\nlast words", title="notes")
+    assert "shown" in section.content
     assert section.content.endswith("last words")
 
 
