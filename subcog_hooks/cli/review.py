@@ -20,7 +20,7 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError,
 from subcog_hooks.learn.proposals import is_from_session
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.decision import Decision
-from subcog_hooks.store.memory import PENDING, Memory
+from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 
 KEYS = (
@@ -46,6 +46,12 @@ def review(
         list[str] | None,
         Option("--reject", metavar="ID", help="Drop this memory; may be given several times.", autocompletion=completion.ids),
     ] = None,
+    since: Annotated[
+        str | None,
+        Option(
+            "--since", metavar="AGE", help="Only those of the last 12h, 7d or 8w, also those that sessions brought at once."
+        ),
+    ] = None,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Ask about each memory that waits for your word: keep, edit, drop or merge it. Until then none is given to the agent.
@@ -64,7 +70,7 @@ def review(
     is_in_terminal = terminal.interactive and not as_list and not as_jsonl
     if is_in_terminal and author.is_agent() and not as_user:
         raise author.needs_consent("what waits for review is the person's to settle")
-    memories, suggestions = _find_waiting()
+    memories, suggestions = _find_waiting(learning_runs.time_of_age(since, now_ms()))
     if as_jsonl:
         _print_rows(memories, suggestions)
         return
@@ -117,9 +123,9 @@ def _settle_memories(accepted: Sequence[str], rejected: Sequence[str]) -> None:
             terminal.say(f"{verb}: {memory.id} {redact_line(memory.content)[:80]}")
 
 
-def _find_waiting() -> tuple[list[Memory], list[OpenSuggestion]]:
+def _find_waiting(since_ms: int) -> tuple[list[Memory], list[OpenSuggestion]]:
     with context.reading() as store, context.existing_state(context.home(), tell=terminal.say) as state:
-        memories = waiting.find_waiting(store) if store else []
+        memories = waiting.find_waiting(store, since_ms) if store else []
         suggestions = suggested.find_open(state, store) if store else []
     if not memories and not suggestions:
         terminal.say("nothing waits for review")
@@ -208,7 +214,7 @@ class _ReviewSession:
     def _ask_about(self, memory: Memory) -> bool:
         """Show a memory, and apply the person's answer. Return whether to go on."""
         with context.reading() as store:
-            near = similar_to(memory, store) if store else []
+            near = [similar for similar in similar_to(memory, store) if similar.memory.id != memory.id] if store else []
         self._show_memory(memory, [similar.memory for similar in near], [similar.likeness for similar in near])
         while True:
             key = next_key()
@@ -342,7 +348,7 @@ def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
 
 def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
     def keep_edited(stored: Memory) -> Memory:
-        if stored.status != PENDING:
+        if stored.status != memory.status:
             raise UsageError(f"{stored.id} is {stored.status} by now", "another process was quicker")
         return apply_changes(stored, {**edits, "status": "active"})
 

@@ -86,8 +86,11 @@ def test_at_once_a_quoted_proposal_is_active_and_can_be_undone(
         (noted,) = store.all(("active",))
     assert (noted.content, noted.trust, noted.noted) == (ABOUT_HINT, "transcript", "said in a session")
     assert [question.text for question in noted.questions] == [WHERE]
+    assert [row["content"] for row in subcog("review", "--since", "30y", "--jsonl").rows] == [ABOUT_HINT]
+    assert subcog("review", "--since", "soon").code == 2
     assert ABOUT_HINT in subcog("learn", "--undo").out
     assert subcog("learn", "--undo").code == 1
+    assert subcog("review", "--since", "30y").code == 1
     with Store.reader(home) as store:
         assert store.get(noted.id).status == "deleted"
 

@@ -77,6 +77,22 @@ def test_a_call_counts_even_if_the_process_is_killed(bare: Machine) -> None:
 
 
 @posix
+def test_what_sessions_brought_can_be_reviewed_later(bare: Machine) -> None:
+    session(bare, "one", RULE)
+    assert bare.run("learn").code == 0
+    (listed,) = bare.run("review", "--list").stdout.decode().splitlines()
+    assert bare.run("review", "--accept", listed.split()[0]).code == 0
+    assert bare.run("review").code == 1
+    assert bare.run("review", "--since", "1h").code == 1
+    asked = OnTerminal([bare.command, "review", "--since", "30y"], bare.folder, bare.environment)
+    asked.read_until("1 of 1")
+    asked.type("d")
+    assert asked.end() == 0
+    assert "alike" not in asked.written
+    assert bare.run("list").code == 1
+
+
+@posix
 def test_a_kind_refused_five_times_is_asked_about(bare: Machine) -> None:
     rules = (
         *("from now on, never use npm, please remember this rule", "always use tabs, never spaces"),

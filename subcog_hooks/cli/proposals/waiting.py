@@ -40,10 +40,16 @@ class Settlement(NamedTuple):
     after: tuple[Memory, ...]
 
 
-def find_waiting(store: Store) -> list[Memory]:
-    """Return the waiting memories: the most often stated in sessions first, then the surest, then the oldest."""
+def find_waiting(store: Store, since_ms: int = 0) -> list[Memory]:
+    """Return the waiting memories: the most often stated in sessions first, then the surest, then the oldest.
+
+    since_ms: their earliest date, milliseconds since the epoch; then those that sessions brought at once come, too.
+    """
     pending = store.select(Filter(statuses=(PENDING,), include_expired=True))[::-1]
-    records = learning_runs.load_proposal_records() if any(map(proposals.is_from_session, pending)) else {}
+    records = learning_runs.load_proposal_records() if since_ms or any(map(proposals.is_from_session, pending)) else {}
+    if since_ms:
+        noted = [memory for memory in store.by_ids(list(records)).values() if memory.is_live(now_ms())]
+        pending = [memory for memory in (*pending, *noted) if memory.created_at >= since_ms]
 
     def rank(memory: Memory) -> tuple[float, float]:
         record = records.get(memory.id)
@@ -175,7 +181,7 @@ def undo(store: Store, change: Settlement) -> None:
 
 def _require_waiting(store: Store, memories: Sequence[Memory]) -> None:
     for memory in memories:
-        if (stored := store.get(memory.id)).status != PENDING:
+        if (stored := store.get(memory.id)).status != memory.status:
             raise UsageError(f"{memory.id} is {stored.status} by now", "another process was quicker")
 
 
