@@ -92,7 +92,7 @@ def learn(
 
 
 def _print_fate(count: int, noted: int) -> None:
-    """Print what becomes of the proposals. count: of all; noted: of those that are active."""
+    """Print the outcome of proposals. count: their number; noted: the number of active memories among them."""
     if noted:
         terminal.say(f"{noted} came at once; `subcog learn --undo` takes them back")
     if noted < count:

@@ -48,9 +48,7 @@ def review(
     ] = None,
     since: Annotated[
         str | None,
-        Option(
-            "--since", metavar="AGE", help="Only those of the last 12h, 7d or 8w, also those that sessions brought at once."
-        ),
+        Option("--since", metavar="AGE", help="Only memories of the last 12h, 7d or 8w, with active memories from sessions."),
     ] = None,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:

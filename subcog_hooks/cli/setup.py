@@ -1,7 +1,7 @@
-"""`subcog setup`: what subcog may do by itself, asked in plain words. `init` asks the same once."""
+"""`subcog setup` asks which work subcog may do by itself: imports, and questions to a model. `init` asks the same once."""
 
 import math
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -32,7 +32,6 @@ from subcog_hooks.settings.defaults import (
 )
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
-from subcog_hooks.store.state import State
 
 CALLS_SETTING = "llm.calls_a_day"
 COUNTED_DAYS = 30  # days of sessions by which the calls a day are estimated
@@ -104,7 +103,8 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         found.append(f"{pluralize(len(reading.rows), 'decision record') if is_adr else f'rules of {name}'} here")
     if not found:
         return
-    is_wanted = _confirm(f"Found: {', '.join(found)}. Bring them in, now and when they change?", is_sure=is_sure)
+    again = " Those of Claude Code come again when they change." if notes or others else ""
+    is_wanted = _confirm(f"Found: {', '.join(found)}.{again} Bring them in?", is_sure=is_sure)
     write_setting(NOTES_SETTING, is_wanted)
     if not is_wanted:
         return
@@ -169,10 +169,10 @@ def _sessions_a_day() -> int:
 
 
 def _show_choices() -> None:
-    """Print what is on, and the calls of today."""
+    """Print the choices, and the calls of today."""
     settings = context.settings()
-    with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:
-        calls = state_values.llm_calls_today(state, now_ms())
+    with context.existing_state(context.home()) as state:
+        calls = state_values.llm_calls_today(state, now_ms()) if state else 0
     model = str(settings[BACKGROUND_LLM])
     terminal.result(f"notes of Claude Code   {'on' if settings[NOTES_SETTING] else 'off'}")
     asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"

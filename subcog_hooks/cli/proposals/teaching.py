@@ -25,7 +25,7 @@ from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, 
 from subcog_hooks.store.state import State
 
 MAX_NEEDS = 4  # texts of a prompt tried as a question
-MAX_PROMPTS = 3  # latest prompts of a memory whose texts are tried
+MAX_PROMPTS = 3  # latest prompts of a memory that are tried
 
 
 class Lesson(NamedTuple):

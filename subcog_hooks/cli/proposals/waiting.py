@@ -43,7 +43,7 @@ class Settlement(NamedTuple):
 def find_waiting(store: Store, since_ms: int = 0) -> list[Memory]:
     """Return the waiting memories: the most often stated in sessions first, then the surest, then the oldest.
 
-    since_ms: their earliest date, milliseconds since the epoch; then those that sessions brought at once come, too.
+    since_ms: their earliest date, milliseconds since the epoch; with one, active memories from sessions come, too.
     """
     pending = store.select(Filter(statuses=(PENDING,), include_expired=True))[::-1]
     records = learning_runs.load_proposal_records() if since_ms or any(map(proposals.is_from_session, pending)) else {}
