@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -71,9 +73,15 @@ class Filled:
         return missed / (20 * TEN)
 
     def count_scans(self, index: str) -> int:
-        [(count,)] = self.run(f"SELECT idx_scan FROM pg_stat_all_indexes WHERE indexrelid = 'subcog.{index}'::regclass")
-        assert isinstance(count, int)
-        return count
+        """The scans of an index, once no closed connection reports more: the server hears of them a moment later."""
+        before = -1
+        while True:
+            [(count,)] = self.run(f"SELECT idx_scan FROM pg_stat_all_indexes WHERE indexrelid = 'subcog.{index}'::regclass")
+            assert isinstance(count, int)
+            if count == before:
+                return count
+            before = count
+            time.sleep(0.5)
 
 
 @pytest.fixture(scope="module")
