@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory, replace_surrogates
+from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
@@ -32,6 +33,7 @@ class ImportReport:
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
     files: set[str] = field(default_factory=set)  # the Markdown files that were read
     hidden: dict[str, tuple[str, str]] = field(default_factory=dict)  # by file: title and status of newly hidden sections
+    unclear: dict[str, str] = field(default_factory=dict)  # by file: a new record's status that is understood in part
     owners: Counter[str] = field(default_factory=Counter)
     replaced: int = 0
     skipped: int = 0
@@ -47,7 +49,7 @@ class ImportOptions:
 
     project, root: the owner of Markdown files, and the folder from which they are named; names: all names of that project.
     trusted: `--trust user`. keeps_users: memories that the user wrote or vouched for stay as they are. waits: an agent imports
-    unasked, so new and changed memories wait for the person.
+    unasked, so new and changed memories wait for the person. dates: for documents that tell none.
     """
 
     project: str | None = None
@@ -56,6 +58,7 @@ class ImportOptions:
     trusted: bool = False
     replace: bool = False
     dry_run: bool = False
+    dates: FileDates = field(default_factory=FileDates)
     keeps_users: bool = False
     waits: bool = False
 

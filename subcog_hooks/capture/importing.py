@@ -4,12 +4,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from itertools import islice
 from typing import TextIO
 
-from subcog_hooks.capture import jsonl, markdown
+from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import safe_id, sum_removed
 from subcog_hooks.capture.import_changes import ImportOptions, ImportProblem, ImportReport, is_untouched, plan_changes
+from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
@@ -19,12 +21,13 @@ from subcog_hooks.store.store_reader import Filter, audience_of
 
 MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
 MAX_MARKDOWN_LINES = 100_000  # lines of a Markdown file; its parser takes 2 KB a line
+MAX_DATED = 2_000  # bytes of a Markdown file that are searched for the order of its dates
 MAX_JSONL_BYTES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
 MAX_LINE_LENGTH = 8_000_000  # characters of one line: the longest content, written in escapes
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
 # the status of a record -> the status of its memories
-HIDDEN_STATUSES = {"superseded": "superseded"} | dict.fromkeys(("deprecated", "rejected", "obsolete"), "archived")
+HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived"}
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
@@ -63,20 +66,29 @@ def count_lines(path: str) -> int | None:
 def read_rows(path: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
     """Yield each row with its location; problems go to the report."""
     if os.path.isdir(path):
-        is_any = False
-        for file in find_markdown_files(path):
-            is_any = True
+        files = list(find_markdown_files(path))
+        options = replace(
+            options, dates=options.dates.with_order_of(_read_beginning(file) for file in files if not leads_out(file, path))
+        )
+        for file in files:
             if leads_out(file, path):
                 name = os.path.relpath(file, path).replace(os.sep, "/")
                 report.problems.append(ImportProblem(name, "is a link that leads out of the folder; it was left out"))
             else:
                 yield from _read_sections(file, options, report)
-        if not is_any:
+        if not files:
             raise UsageError(f"{path} holds no Markdown", "give a folder of .md files, or a .jsonl file")
     elif path.lower().endswith(MARKDOWN_SUFFIXES):
         yield from _read_sections(path, options, report)
     else:
         yield from _read_json_lines(path, options, report)
+
+
+def _read_beginning(file: str) -> str:
+    try:
+        return read_regular(file, MAX_DATED).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
@@ -162,30 +174,31 @@ def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> I
         if text.count("\n") > MAX_MARKDOWN_LINES:
             report.problems.append(ImportProblem(name, f"has more than {MAX_MARKDOWN_LINES:,} lines; split it"))
             return
-        modified = int(status.st_mtime * 1000)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, NotRegular) else error
         report.problems.append(ImportProblem(name, f"cannot be read: {reason}"))
         return
     report.files.add(name)
-    for row in section_rows(text, name, modified, options.project, trusted=options.trusted):
+    for row in section_rows(text, name, options.dates, options.project, trusted=options.trusted):
         yield f"{name} line {row.memory.source.rpartition(':')[2]}", row
 
 
 def section_rows(
-    text: str, file_name: str, modified_ms: int, project: str | None, *, trusted: bool = False
+    text: str, file_name: str, dates: FileDates, project: str | None, *, trusted: bool = False
 ) -> Iterator[jsonl.Row]:
     """Yield the sections of a Markdown document as memories with ids that follow from their headings.
 
-    file_name: from the project's root; modified_ms: milliseconds since the epoch, for a document without a date;
-    trusted: the person vouches for it.
+    file_name: from the project's root; dates: for a document that tells none; trusted: the person vouches for it.
     """
-    title = os.path.splitext(os.path.basename(file_name))[0]
-    document = markdown.read_document(text, title=title)
+    document = read_document(text, file_name, is_day_first=dates.is_day_first)
+    document_ms = document.date
     counts: dict[str, int] = {}
-    for section in document.sections:
+    for number, section in enumerate(document.sections):
         key = "\x00".join((project or "", file_name, *section.heading_path))
         counts[key] = counts.get(key, 0) + 1
+        date_ms = section_date_ms(section) or document_ms
+        if date_ms is None:
+            date_ms = document_ms = dates.first_commit_ms(file_name)
         memory = Memory(
             id=SECTION_PREFIX + hash_content(f"{key}\x00{counts[key]}")[:12],
             content=section.content,
@@ -193,13 +206,14 @@ def section_rows(
             scope="project" if project else "user",
             project=project,
             tags=document.tags,
+            keywords=() if number else document.aliases,
             source=f"{file_name}:{section.line}",
-            status=HIDDEN_STATUSES.get(document.status, "active"),
+            status=HIDDEN_STATUSES.get(document.status.kind, "active"),
             trust=USER if trusted else FILE,
-            created_at=document.date or modified_ms,
-            updated_at=document.date or modified_ms,
+            created_at=date_ms,
+            updated_at=date_ms,
         )
-        yield jsonl.Row(memory, True, is_section=True)
+        yield jsonl.Row(memory, True, is_section=True, remark="" if document.status.is_certain else document.status.rest)
 
 
 CHUNK_ROWS = 1_000  # memories of one transaction, which holds the write lock for 50 ms
@@ -287,6 +301,7 @@ def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     for memory in (*changes.new.values(), *changes.changed.values()):
         if memory.status in HIDDEN_STATUSES.values() and memory.id.startswith(SECTION_PREFIX):
             report.hidden[_section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], memory.status)
+    report.unclear |= {_section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in changes.new}
     report.owners.update(memory.project or memory.scope for memory in changes.new.values())
     report.replaced += len(changes.changed)
     report.skipped += changes.skipped

@@ -1,14 +1,11 @@
-"""Markdown files as memories: sections, front matter and the status of decision records."""
+"""Markdown taken apart: front matter, headings with their text, and the sections that become memories."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cache
 from typing import NamedTuple
-
-from subcog_hooks.store.memory import DEFAULT_NAMESPACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,72 +14,15 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-CURRENT_STATUSES = ("accepted", "approved", "proposed", "draft", "implemented", "active")
-ENDED_STATUSES = ("superseded", "deprecated", "rejected", "obsolete")
-
-MAX_STATUS = 300  # characters of a line that may be a status
-_SPELLINGS = {"superceded": "superseded"}  # adr-tools misspells it
-_STRUCK_OUT = re.compile(r"~~[^~]*~~")
-_LINK = re.compile(r"\[\[[^\[\]]*\]\]|\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])?")
-_FILLER_WORDS = frozenset("and by with in favor favour of on since replaced adr mdr rfc decision record no number".split())
-_REFERENCE = re.compile(r"(?:adr|mdr|rfc|decision)?[-_]?\d[\w-]*(?:\.(?:md|markdown|mdx|adoc|rst))?")  # dates, too
-_EDGES = "*_`\"'.,;:()#&→>-"
-_LABELLED = re.compile(  # with its continuation lines
-    r"^[ \t]*(?:[-*][ \t]+)?(?:\*\*Status:\*\*|\*\*Status\*\*:|Status:)[ \t]*"
-    r"(\S.*(?:\n(?=[ \t]*[^\s*#>-])(?![ \t]*[A-Z][a-z]+:).*)*)",
-    re.MULTILINE | re.IGNORECASE,
-)
-_SECTION = re.compile(r"^#{1,4}[ \t]*Status[ \t]*#*[ \t]*\n((?:(?!#{1,6}[ \t]).*\n?)*?)(?=^#|\Z)", re.MULTILINE | re.IGNORECASE)
-
 _FENCED = re.compile(r"(^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
 _OBSIDIAN_COMMENT = re.compile(r"(?<!\S)%%(?!%).*?(?<!%)%%(?=[\s.,;:!?)]|\Z)", re.DOTALL)
 
 
-def parse_status(value: str) -> str:
-    """Return the status that a text names; "" if it says more than that.
-
-    >>> parse_status("Superseded by [0007](0007-queues.md)"), parse_status("**Deprecated** (2024-03-01).")
-    ('superseded', 'deprecated')
-    >>> parse_status("superseded by ADR-7 for the driver app; still holds for the web client")
-    ''
-    """
-    if len(value) > MAX_STATUS:
-        return ""
-    text = _LINK.sub(" 0 ", _STRUCK_OUT.sub(" ", value))
-    words = [word for word in (word.strip(_EDGES).lower() for word in text.split()) if any(map(str.isalnum, word))]
-    statuses = [_SPELLINGS.get(word, word) for word in words]
-    if not statuses or statuses[0] not in CURRENT_STATUSES + ENDED_STATUSES:
-        return ""
-    for word in statuses:
-        if word not in CURRENT_STATUSES + ENDED_STATUSES and word not in _FILLER_WORDS and not _REFERENCE.fullmatch(word):
-            return ""
-    return next((word for word in statuses if word in ENDED_STATUSES), statuses[0])
-
-
-def find_status(text: str) -> str:
-    """Return the status in a record's only `Status:` line or section; "" if there is none or several."""
-    labelled = [match[1] for match in _LABELLED.finditer(text)]
-    sections = [match[1] for match in _SECTION.finditer(text)]
-    if len(labelled) + len(sections) != 1:
-        return ""
-    return parse_status(labelled[0]) if labelled else _parse_status_section(sections[0])
-
-
-def _parse_status_section(body: str) -> str:
-    statuses: list[str] = []
-    for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
-        lines = [parse_status(line.lstrip("-*+ \t")) for line in paragraph.strip().split("\n")]
-        statuses += lines if all(lines) else filter(None, [parse_status(paragraph)])
-    return next((word for word in statuses if word in ENDED_STATUSES), statuses[0] if statuses else "")
-
-
 MAX_SECTION = 2_000  # characters with its heading line, the size of one injection; longer ones are cut
 MIN_SECTION = 80  # characters; `Status: Accepted` alone says nothing
-DECISIONS = "decisions"
 
 _MIN_BODY = 500  # characters of text in a piece under long headings
-_MAX_HEADING = 200  # characters; headings are repeated in every piece of their section
-_MAX_TAG = 100
+MAX_HEADING = 200  # characters; headings are repeated in every piece of their section
 
 
 class Section(NamedTuple):
@@ -91,37 +31,6 @@ class Section(NamedTuple):
     heading_path: tuple[str, ...]
     content: str
     line: int
-
-
-class Document(NamedTuple):
-    """A document as memories, with the fields of its front matter. date: milliseconds since the epoch."""
-
-    sections: list[Section]
-    namespace: str
-    tags: tuple[str, ...]
-    date: int | None
-    status: str
-
-
-def read_document(text: str, *, title: str) -> Document:
-    """Parse a document into sections, with its namespace, tags, date and status.
-
-    The last three come from its front matter; a decision record's date and status also from their own lines.
-
-    title: used if there is no single top heading, usually the file's name without the suffix.
-    """
-    lines = _split_lines(text)
-    fields = _parse_fields(lines[: _count_front_matter(lines)])
-    tags = (_plain_scalar(tag).lstrip("#") for tag in fields.get("tags", []))
-    namespace = suggest_namespace(title, text) or DEFAULT_NAMESPACE
-    is_record = namespace == DECISIONS
-    return Document(
-        split_sections(text, title=title),
-        namespace,
-        tuple(dict.fromkeys(tag for tag in tags if tag and len(tag) <= _MAX_TAG)),
-        parse_date_ms(_first_value(fields, "date", "created") or (_find_date(text) if is_record else "")),
-        parse_status(_first_value(fields, "status")) or (find_status(text) if is_record else ""),
-    )
 
 
 def parse_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
@@ -135,7 +44,13 @@ def parse_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
     lines = _split_lines(text)
     end = _count_front_matter(lines)
     fields = _parse_fields(line.lstrip() for line in lines[1 : end - 1]) if end else {}
-    return {name: [_plain_scalar(value) for value in values] for name, values in fields.items()}, "\n".join(lines[end:])
+    return {name: [plain_scalar(value) for value in values] for name, values in fields.items()}, "\n".join(lines[end:])
+
+
+def front_matter_fields(text: str) -> dict[str, list[str]]:
+    """Return the top fields of a document's front matter as they are written, their names in lower case."""
+    lines = _split_lines(text)
+    return _parse_fields(lines[: _count_front_matter(lines)])
 
 
 def split_sections(text: str, *, title: str) -> list[Section]:
@@ -144,27 +59,18 @@ def split_sections(text: str, *, title: str) -> list[Section]:
     >>> [section.heading_path for section in split_sections("# Cache\\n\\n" + "It is cold at first. " * 9, title="notes")]
     [('Cache',)]
     """
-    parts = _split_at_headings(_split_lines(drop_obsidian_comments(text)), title)
+    return cut_sections(split_parts(text, title=title))
+
+
+def split_parts(text: str, *, title: str) -> list[Part]:
+    """Split a document at its headings. title: of the text before them, unless the document has a single top heading."""
+    return _split_at_headings(_split_lines(drop_obsidian_comments(text)), title)
+
+
+def cut_sections(parts: list[Part]) -> list[Section]:
+    """Return the sections of a document: tiny parts are merged into others, long ones are cut."""
     _merge_tiny(parts)
     return [section for part in parts if part.blocks for section in _cut_part(part)]
-
-
-def suggest_namespace(title: str, text: str) -> str | None:
-    """Return `decisions` for an architecture decision record, recognised by its name or headings; else None."""
-    start = text[:_MAX_RECORD_START].removeprefix("\ufeff")
-    top = _TOP_HEADING.search(start)
-    if _RECORD_NAME.match(title) or (top and _RECORD_NAME.match(top[1])):
-        return DECISIONS
-    headings = {match[1].lower() for match in _RECORD_HEADING.finditer(start)}
-    return DECISIONS if "decision" in headings and len(headings) >= 3 else None
-
-
-_MAX_RECORD_START = 20_000  # characters; a decision record is recognised within them
-_RECORD_NAME = re.compile(r"(?:adr|mdr|decision)[-_ #]*\d|0\d{2,4}[-_]\w", re.IGNORECASE)
-_TOP_HEADING = re.compile(r"^#[ \t]+(.+)", re.MULTILINE)
-_RECORD_HEADING = re.compile(
-    r"^ {0,3}#{1,6}[ \t]+(?:\d+[.)]?[ \t]+)?(status|context|decision|consequences)\b", re.IGNORECASE | re.MULTILINE
-)
 
 
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
@@ -196,33 +102,12 @@ def _parse_fields(lines: Iterable[str]) -> dict[str, list[str]]:
     return fields
 
 
-def _first_value(fields: dict[str, list[str]], *names: str) -> str:
-    return next((_plain_scalar(fields[name][0]) for name in names if fields.get(name)), "")
-
-
-def _plain_scalar(value: str) -> str:
+def plain_scalar(value: str) -> str:
+    """Return a YAML scalar without its quotes or comment."""
     value = value.strip()
     if value[:1] in ("'", '"'):
         return value[1:].partition(value[0])[0].strip()
     return value.partition(" #")[0].strip()
-
-
-def parse_date_ms(date: str) -> int | None:
-    """Parse an ISO 8601 date into milliseconds since the epoch, UTC without a zone; None if it is no date."""
-    try:
-        moment = datetime.fromisoformat(date)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _find_date(text: str) -> str:
-    match = _DATE_LINE.search(text[:_MAX_PREAMBLE])
-    return match[1] if match else ""
-
-
-_MAX_PREAMBLE = 2_000  # characters; a record has its date within them
-_DATE_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\**Date:?\**:?[ \t]*(\d{4}-\d{2}-\d{2})[ \t]*$", re.MULTILINE | re.IGNORECASE)
 
 
 @cache
@@ -232,20 +117,26 @@ def _parser(*left_out: str) -> MarkdownIt:
     return MarkdownIt("commonmark").disable(list(left_out))
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
+    """A paragraph, list, table or code block. line: of the document."""
+
     line: int
     text: str
 
 
 @dataclass(slots=True, eq=False)
-class _Part:
-    """The text under one heading, in blocks. The root is the text before all headings."""
+class Part:
+    """The text under one heading, in blocks. The root is the text before all headings.
+
+    is_named_by_file: its heading is the file's name, as the document has no single top heading.
+    """
 
     heading: str
     level: int
     line: int
-    parent: _Part | None
-    blocks: list[_Block] = field(default_factory=list)
+    parent: Part | None
+    blocks: list[Block] = field(default_factory=list)
+    is_named_by_file: bool = False
 
     def path(self) -> tuple[str, ...]:
         above = self.parent.path() if self.parent else ()
@@ -261,13 +152,13 @@ def _split_lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
+def _split_at_headings(lines: list[str], title: str) -> list[Part]:
     offset = _count_front_matter(lines)
     lines = lines[offset:]
     # the inline rules take ten times as long, and only headings need them
     blocks = _parser("inline", "text_join").parse("\n".join(lines))
     tokens = [token for token in blocks if token.level == 0 and token.map and token.nesting >= 0]
-    root = part = _Part(title.strip()[:_MAX_HEADING], 0, offset + 1, None)
+    root = part = Part(title.strip()[:MAX_HEADING], 0, offset + 1, None, is_named_by_file=True)
     parts = [root]
     sole_top = _sole_top_heading(tokens)
     start = 0
@@ -281,11 +172,12 @@ def _split_at_headings(lines: list[str], title: str) -> list[_Part]:
                 _add_block(part, lines, first, last, offset, may_comment=token.type in ("html_block", "paragraph_open"))
         elif token is sole_top:
             root.heading = _heading_text(token, lines) or root.heading
+            root.is_named_by_file = False
         else:
             level = int(token.tag[1:])
             while part.level >= level and part.parent:
                 part = part.parent
-            part = _Part(_heading_text(token, lines), level, offset + first + 1, part)
+            part = Part(_heading_text(token, lines), level, offset + first + 1, part)
             parts.append(part)
     _add_block(part, lines, start, len(lines), offset)
     return parts
@@ -297,12 +189,12 @@ def _sole_top_heading(tokens: list[Token]) -> Token | None:
     return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
 
 
-def _add_block(part: _Part, lines: list[str], first: int, last: int, skipped: int, *, may_comment: bool = False) -> None:
+def _add_block(part: Part, lines: list[str], first: int, last: int, skipped: int, *, may_comment: bool = False) -> None:
     text = "\n".join(lines[first:last])
     if may_comment:
         text = drop_comments(text)
     if text.strip():
-        part.blocks.append(_Block(first + skipped + 1, text.strip("\n").rstrip()))
+        part.blocks.append(Block(first + skipped + 1, text.strip("\n").rstrip()))
 
 
 def _heading_text(token: Token, lines: list[str]) -> str:
@@ -311,7 +203,7 @@ def _heading_text(token: Token, lines: list[str]) -> str:
         source = re.sub(r"(?:^|[ \t])#+$", "", lines[first].strip().lstrip("#").strip())
     else:
         source = " ".join(line.strip() for line in lines[first : last - 1])
-    inline = _parser().parseInline(source[:_MAX_HEADING])[0].children or []
+    inline = _parser().parseInline(source[:MAX_HEADING])[0].children or []
     return " ".join("".join(child.content for child in inline if child.type != "html_inline").split())
 
 
@@ -351,7 +243,7 @@ def drop_elements(text: str, begin: str, close: str) -> str:
 # ---- merging and cutting ---------------------------------------------------------------------------------------------
 
 
-def _merge_tiny(parts: list[_Part]) -> None:
+def _merge_tiny(parts: list[Part]) -> None:
     """Move each part that is too short into its parent, from the deepest up; a tiny root goes to the first part below."""
     root = parts[0]
     for part in sorted(parts[1:], key=lambda part: -part.level):
@@ -364,14 +256,14 @@ def _merge_tiny(parts: list[_Part]) -> None:
         root.blocks = []
 
 
-def _blocks_with_heading(part: _Part) -> list[_Block]:
+def _blocks_with_heading(part: Part) -> list[Block]:
     if not part.heading:
         return part.blocks
     first, *others = part.blocks
-    return [_Block(part.line, f"{part.heading}\n{first.text}"), *others]
+    return [Block(part.line, f"{part.heading}\n{first.text}"), *others]
 
 
-def _cut_part(part: _Part) -> Iterator[Section]:
+def _cut_part(part: Part) -> Iterator[Section]:
     path = part.path()
     head = " > ".join(path)
     room = max(MAX_SECTION - len(head) - 2, _MIN_BODY)
@@ -381,15 +273,15 @@ def _cut_part(part: _Part) -> Iterator[Section]:
     for block in part.blocks:
         for piece in _cut_block(block, room):
             if texts and size + len(piece.text) + 2 > room:
-                yield Section(path, "\n\n".join([head, *texts]), line)
+                yield Section(path, "\n\n".join([head, *texts] if head else texts), line)
                 texts, size, line = [], 0, piece.line
             texts.append(piece.text)
             size += len(piece.text) + 2
     if texts:
-        yield Section(path, "\n\n".join([head, *texts]), line)
+        yield Section(path, "\n\n".join([head, *texts] if head else texts), line)
 
 
-def _cut_block(block: _Block, room: int) -> Iterator[_Block]:
+def _cut_block(block: Block, room: int) -> Iterator[Block]:
     """Yield the pieces of a block, each cut as late as possible at an empty line, a line end or a space, else anywhere."""
     text = block.text
     start, line = 0, block.line
@@ -401,8 +293,8 @@ def _cut_block(block: _Block, room: int) -> Iterator[_Block]:
                 end = cut
                 break
         if piece := text[start:end].strip("\n").rstrip():
-            yield _Block(line, piece)
+            yield Block(line, piece)
         line += text.count("\n", start, end)
         start = end
     if piece := text[start:].strip("\n").rstrip():
-        yield _Block(line, piece)
+        yield Block(line, piece)

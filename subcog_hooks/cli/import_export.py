@@ -121,6 +121,7 @@ def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bo
         project=project_here.identity if project_here else None,
         root=project_here.root if project_here else None,
         names=project_here.names if project_here else (),
+        dates=import_from.file_dates(),
         trusted=is_trusted,
         replace=replace,
         dry_run=dry_run,
@@ -184,8 +185,12 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
 def _report_hidden(report: ImportReport, *, dry_run: bool) -> None:
     hidden = sorted(report.hidden.items())
     for file, (title, status) in hidden[:MAX_HIDDEN]:
-        remark = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words"
+        words = f", which say more: {safe(report.unclear[file])[:MAX_TITLE]}" if file in report.unclear else ""
+        remark = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words{words}"
         terminal.say(f"{safe(title)[:MAX_TITLE]} ({safe(file)}) {remark}")
+    for file, status in sorted(report.unclear.items())[:MAX_HIDDEN]:
+        if file not in report.hidden:
+            terminal.say(f"{safe(file)} stays active, with its status in its text: {safe(status)[:MAX_TITLE]}")
     if len(hidden) > MAX_HIDDEN:
         terminal.say(f"and {len(hidden) - MAX_HIDDEN} more are hidden")
     if hidden and not dry_run:

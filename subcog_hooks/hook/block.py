@@ -6,7 +6,7 @@ import time
 
 from subcog_hooks.core.light_json import quote
 from subcog_hooks.redaction.masking import mask_secrets
-from subcog_hooks.store.memory import colleague_in
+from subcog_hooks.store.memory import UNDATED, colleague_in
 from subcog_hooks.text.sanitise import cut, disarm, neutralise, one_line, utf16_units
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ _RAW_MARGIN = 4_096  # These last characters of a cut text are never shown: a se
 
 
 class Entry:
-    """A memory in the block. date: milliseconds since the epoch; content: the stored text.
+    """A memory in the block. date: milliseconds since the epoch, UNDATED for none; content: the stored text.
 
     noted: the author in a few words, "" for the user; relevance: to the prompt, None where nothing was asked.
     """
@@ -234,7 +234,8 @@ def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry
 
 
 def _entry_head(entry: Entry) -> str:
-    return f"[{_label(entry.namespace)} {_iso_day(entry.date)} {_label(entry.id)}{_relevance_and_author(entry)}] "
+    day = f"{_iso_day(entry.date)} " if entry.date != UNDATED else ""
+    return f"[{_label(entry.namespace)} {day}{_label(entry.id)}{_relevance_and_author(entry)}] "
 
 
 def _relevance_and_author(entry: Entry) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 MAX_SCANNED = 8_000  # characters of a memory
 MAX_TITLE_WORDS = 12  # A longer first line is a sentence.
 MAX_TITLE = 60  # characters; the sentence needs the rest of the line.
+_REST = "\n\n---\n\n"  # before the text that leads to a record's decision
 _HEADING_SEPARATOR = " > "  # between the headings above a section
 _EDGES = ".,;:!?()[]{}<>\"'`*_#|"
 _STEM_LENGTH = 5  # compared characters of a word: "retries" is near "retry".
@@ -21,7 +22,7 @@ _STEM_LENGTH = 5  # compared characters of a word: "retries" is near "retry".
 def gist_of(content: str, prompt: str) -> str:
     """Return a memory's title and its sentence with the rarest words of the prompt; a short memory as a whole.
 
-    The line is not cut: it may be longer than MAX_GIST.
+    Text behind a line of dashes is left out: in a record, it led to the decision. The result may be longer than MAX_GIST.
 
     >>> gist_of("Queues\\nCelery stays. It retries three times.", "how many retries has the queue?")
     'Queues Celery stays. It retries three times.'
@@ -29,7 +30,7 @@ def gist_of(content: str, prompt: str) -> str:
     >>> gist_of(f"Tools > Queues\\n{long} It retries three times.", "how many retries has the queue?")
     'Queues: It retries three times.'
     """
-    content = content[:MAX_SCANNED]
+    content = content[:MAX_SCANNED].partition(_REST)[0]
     whole = " ".join(content.split())
     if utf16_units(whole) <= MAX_GIST:
         return whole

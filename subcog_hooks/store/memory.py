@@ -43,6 +43,7 @@ _COLLEAGUE, _UNNAMED = ", a colleague", "somebody"  # the end of a colleague's p
 _TEAM_SOURCE = "team:"  # the prefix of the source of a colleague's memory: the colleague follows
 CLAUDE_SOURCE, IN_CONTEXT = "claude:", ":context:"  # mark the source of a file that the client itself loads
 
+UNDATED = 0  # the date of a memory that nobody dated
 MAX_QUESTIONS = 8  # of a memory: each has a vector of its own
 MAX_QUESTION = 200  # characters
 PERSON = "person"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.capture.markdown import MAX_SECTION, read_document, split_sections, suggest_namespace
+from subcog_hooks.capture.markdown import MAX_SECTION, split_sections
 
 LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
 
@@ -166,45 +166,9 @@ def test_a_single_endless_line_is_cut_between_words() -> None:
     assert {word for section in sections for word in section.content.split()} == {"notes", "word"}
 
 
-def test_front_matter_gives_tags_date_and_status() -> None:
-    document = read_document(RECORD, title="0011-use-sqlite")
-    assert "durability" not in "".join(section.content for section in document.sections)
-    assert document.tags == ("storage", "durability", "sqlite")
-    assert document.date == 1_709_337_600_000
-    assert document.status == "accepted"
-
-
-@pytest.mark.parametrize(
-    ("field", "tags"),
-    [
-        ("tags: a, b", ("a", "b")),
-        ("tags:\n  - a\n  - 'b c'", ("a", "b c")),
-        ("tags:\n- a\n- a", ("a",)),
-        ("tags: []", ()),
-        ("tags:", ()),
-        ("other: a", ()),
-    ],
-)
-def test_tags_are_read_in_each_simple_way_to_write_them(field: str, tags: tuple[str, ...]) -> None:
-    assert read_document(f"---\n{field}\n---\n{LONG}", title="notes").tags == tags
-
-
-@pytest.mark.parametrize(
-    ("date", "milliseconds"),
-    [
-        ("created: 2024-03-02T10:00:00Z", 1_709_373_600_000),
-        ("date: '2024-03-02'", 1_709_337_600_000),
-        ("date: next spring", None),
-        ("other: 1", None),
-    ],
-)
-def test_a_date_is_read_when_it_is_iso_8601(date: str, milliseconds: int | None) -> None:
-    assert read_document(f"---\n{date}\n---\n{LONG}", title="notes").date == milliseconds
-
-
 def test_lines_are_counted_with_the_front_matter() -> None:
     lines = RECORD.split("\n")
-    for section in read_document(RECORD, title="notes").sections:
+    for section in split_sections(RECORD, title="notes"):
         assert lines[section.line - 1] == f"## {section.heading_path[-1]}"
 
 
@@ -216,32 +180,6 @@ def test_byte_order_mark_crlf_and_nul_do_no_harm() -> None:
     [section] = split_sections(f"\ufeff# A\r\n\r\nfirst\0line\r\nsecond line, {LONG}\r\n", title="notes")
     assert section.heading_path == ("A",)
     assert section.content == f"A\n\nfirst\ufffdline\nsecond line, {LONG}"
-
-
-@pytest.mark.parametrize(
-    ("title", "text"),
-    [
-        ("adr-0011", "# Use SQLite"),
-        ("ADR-0011: Use SQLite", ""),
-        ("0011-use-sqlite", ""),
-        ("notes", "# ADR 11: Use SQLite"),
-        ("notes", RECORD.replace("ADR-0011: ", "")),
-    ],
-)
-def test_a_decision_record_is_suggested_for_decisions(title: str, text: str) -> None:
-    assert suggest_namespace(title, text) == "decisions"
-
-
-@pytest.mark.parametrize(
-    ("title", "text"),
-    [("README", "# Engine"), ("2024-03-02", "## Status\n\nGreen"), ("404-page", ""), ("notes", "## Context\n\n## Decision")],
-)
-def test_any_other_document_suggests_nothing(title: str, text: str) -> None:
-    assert suggest_namespace(title, text) is None
-
-
-def test_an_ordinary_document_gets_the_default_namespace() -> None:
-    assert read_document(LONG, title="README").namespace == "learnings"
 
 
 LINES = st.sampled_from(
@@ -269,8 +207,3 @@ def test_no_paragraph_is_lost(paragraphs: list[str]) -> None:
     text = "\n\n".join(f"## H{number}\n\n{paragraph}" for number, paragraph in enumerate(paragraphs))
     contents = "\n".join(section.content for section in split_sections(text, title="notes"))
     assert all(paragraph in contents for paragraph in paragraphs)
-
-
-@pytest.mark.parametrize("line", ["Date: 2026-03-02", "* Date: 2026-03-02", "**Date:** 2026-03-02", "- **Date**: 2026-03-02"])
-def test_a_decision_record_is_dated_by_a_line_of_its_own(line: str) -> None:
-    assert read_document(f"# 3. Use PKCE\n\n{line}\n\n## Context\n\nThe audit.\n", title="0003-use-pkce").date == 1772409600000

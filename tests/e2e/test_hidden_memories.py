@@ -33,7 +33,7 @@ def test_only_a_whole_status_line_hides_a_record(bare: Machine, titles: list[str
     for option, verb in (("--dry-run", "would be"), ("--wait", "is")):
         done = bare.run("import", "adr", option)
         assert done.code == 0
-        named = {line.partition(" (")[0]: line for line in done.stderr.decode().splitlines() if ".md) " in line}
+        named = {line.partition(" (")[0]: line for line in done.stderr.decode().splitlines() if "hidden, " in line}
         assert {title: line.rpartition(") ")[2] for title, line in named.items()} == {
             title: f"{verb} hidden, {status} by its own words" for title, status in kept.items() if status != "active"
         }

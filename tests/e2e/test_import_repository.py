@@ -95,14 +95,55 @@ def test_records_come_with_their_status(bare: Machine, shop: Path) -> None:
     assert bare.run("import", "docs/ADR", cwd=shop).stdout.startswith(b"added 0, already there")
 
 
-def test_changed_records_are_updated_and_gone_ones_archived(bare: Machine, shop: Path) -> None:
+def test_a_changed_record_is_updated(bare: Machine, shop: Path) -> None:
     (shop / "decisions").mkdir()
     record = shop / "decisions" / "0003-outbox.md"
     record.write_text(OUTBOX)
     bare.run("import", "--from", "adr", cwd=shop)
     record.write_text(OUTBOX.partition("## Context")[0] + "## Decision" + OUTBOX.rpartition("## Decision")[2])
-    assert b"archived 1" in bare.run("import", "--from", "adr", cwd=shop).stdout
+    assert b"replaced 1" in bare.run("import", "--from", "adr", cwd=shop).stdout
     assert not any("nobody noticed" in text for text in bare.stored())
+
+
+def test_records_of_packages_are_found_and_other_markup_is_named(bare: Machine, shop: Path) -> None:
+    unnumbered = (
+        "# Store carts in Redis\n\n- Status: accepted\n\n## Decision Outcome\n\nRedis, as guests come back within hours.\n"
+    )
+    configured = "project:\n  adrFolder: ./architecture/choices\n"
+    for name, text in {
+        "packages/web/docs/adr/20240601-carts.md": unnumbered,
+        "doc/arch/0001-outbox.md": OUTBOX,
+        "architecture-decision-record/0002-old.md": OLD,
+        "docs/architecture/adr-003-mail.md": OUTBOX.replace("Outbox", "Mail"),
+        "architecture/choices/hosting.md": OUTBOX.replace("Outbox", "Hosting"),
+        ".log4brains.yml": configured,
+        "doc/arch/0004-old.adoc": "= Old",
+        "tests/fixtures/docs/adr/0001-fake.md": OUTBOX.replace("Outbox", "Fake"),
+    }.items():
+        (shop / name).parent.mkdir(parents=True, exist_ok=True)
+        (shop / name).write_text(text)
+    done = bare.run("import", "--from", "adr", cwd=shop)
+    assert b"left out 1, which is no Markdown (.adoc, .rst)" in done.stderr
+    days = {text.partition("\n")[0]: str(row["created_at"])[:10] for text, row in bare.stored().items()}
+    assert days == {
+        "Store carts in Redis": "2024-06-01",
+        **dict.fromkeys(("3. Outbox in PostgreSQL", "3. Mail in PostgreSQL", "3. Hosting in PostgreSQL"), "2026-03-02"),
+    }
+    assert [text.partition("\n")[0] for text in bare.stored("superseded")] == ["2. Events over HTTP"]
+
+
+def test_a_record_without_a_date_has_that_of_its_commit(bare: Machine, shop: Path) -> None:
+    (shop / "docs" / "adr").mkdir(parents=True)
+    undated = OUTBOX.replace("Date: 2026-03-02\n\n", "")
+    (shop / "docs" / "adr" / "0001-committed.md").write_text(undated)
+    git(shop, "add", ".")
+    commit(shop, "Decide on the outbox", at="2024-02-29T10:00:00+00:00")
+    git(shop, "mv", "docs/adr/0001-committed.md", "docs/adr/0002-renamed.md")
+    commit(shop, "Number the records", at="2025-02-28T10:00:00+00:00")
+    (shop / "docs" / "adr" / "0003-new.md").write_text(undated.replace("table outbox", "table inbox"))
+    bare.run("import", "--from", "adr", cwd=shop)
+    listed = [line.split()[2] for line in bare.run("list", cwd=shop).stdout.decode().splitlines()]
+    assert listed == ["2024-02-29", "undated"]
 
 
 @posix

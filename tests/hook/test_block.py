@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import subcog_hooks
 from subcog_hooks.hook import block as module
 from subcog_hooks.hook.block import HARD_CAP_UNITS, MIN_TEXT_UNITS, Entry, Pointer, RenderedBlock, render_block, to_hook_output
+from subcog_hooks.store.memory import UNDATED
 from tests.text.test_sanitise import ANY_TEXT, tags_in
 
 HOWTO = {"intent": "howto"}
@@ -63,10 +64,15 @@ def test_no_or_invisible_entries_make_no_block() -> None:
 
 
 def test_a_date_is_the_day_in_utc() -> None:
-    days = {0: "1970-01-01", 951_827_696_789: "2000-02-29", 1_772_409_599_999: "2026-03-01"}
+    days = {1: "1970-01-01", 951_827_696_789: "2000-02-29", 1_772_409_599_999: "2026-03-01"}
     for date, day in (days | {-1: "1970-01-01", 10**30: "2999-12-31"}).items():
         rendered = render_block([Entry("context", date, "x1", "text")], attributes={"intent": "none"}, max_units=2_000)
         assert f"\n[context {day} x1] text\n" in rendered.text
+
+
+def test_an_undated_memory_has_no_date() -> None:
+    rendered = render_block([Entry("context", UNDATED, "x1", "text")], attributes=HOWTO, max_units=2_000)
+    assert "\n[context x1] text\n" in rendered.text
 
 
 def test_relevance_has_two_digits_between_0_and_1() -> None:

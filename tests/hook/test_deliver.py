@@ -25,6 +25,7 @@ from tests.hook.recorded import decisions, log_of, outcomes, printed_ids
 
 Opened = Callable[..., HookCall]
 EVENT = "PreToolUse"
+MARCH_2 = 1_772_409_600_000
 
 
 @pytest.fixture
@@ -38,7 +39,8 @@ def make_call(home: Home) -> Opened:
 
 def exact_of(*ids: str, channel: str = PATH) -> ExactMatches:
     return ExactMatches(
-        {channel: [Memory(id=id_, content=f"Rule of {id_}.", seq=ord(id_[0])) for id_ in ids]}, "some were left out"
+        {channel: [Memory(id=id_, content=f"Rule of {id_}.", seq=ord(id_[0]), created_at=MARCH_2) for id_ in ids]},
+        "some were left out",
     )
 
 
@@ -135,7 +137,13 @@ def test_two_hooks_do_not_spend_the_account_twice(make_call: Opened, home: Home,
 def test_a_preview_has_the_room_of_a_session(make_call: Opened, home: Home) -> None:
     home.create()
     Path(home.config).write_text("[surfacing]\nsession_characters = 500\n", encoding="utf-8")
-    exact = ExactMatches({PATH: [Memory(id=f"m{n}", content=f"Rule {n} " + "of the quay " * 30, seq=n + 1) for n in range(3)]})
+    exact = ExactMatches(
+        {
+            PATH: [
+                Memory(id=f"m{n}", content=f"Rule {n} " + "of the quay " * 30, seq=n + 1, created_at=MARCH_2) for n in range(3)
+            ]
+        }
+    )
     preview, verdict = (offer_exact(make_call(""), exact, terms(), "Edit") for _ in range(2))
     hook_deliver.preview_delivery(make_call(""), preview)
     assert 0 < preview.units <= 500

@@ -30,3 +30,8 @@ def test_a_prompt_without_a_word_of_it_gets_its_first_sentence() -> None:
 def test_a_sentence_of_the_rarer_word_is_nearer() -> None:
     content = f"{POOL} The pool has ten connections of the pool. {RETRIES} The pool grows."
     assert gist_of(content, "pool seconds") == RETRIES
+
+
+def test_text_that_led_to_a_decision_is_no_gist_of_it() -> None:
+    record = f"Carts\n\nDecision: Redis, as a cart needs no backup. {'It is kept for one day. ' * 6}\n\n---\n\nOptions: PostgreSQL."
+    assert gist_of(record, "PostgreSQL options") == "Carts: Decision: Redis, as a cart needs no backup."

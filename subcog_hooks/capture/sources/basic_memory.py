@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import find_markdown_files
+from subcog_hooks.capture.record_status import parse_status
 from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading, project_identity, read_source_text
+from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
@@ -76,7 +78,7 @@ def _add_note(location: str, text: str, changed_ms: int, owner: str | None, read
     kind = _field_value(fields, "type").lower() or "note"
     content = _EMPTY_HEADING.sub("", _RELATION.sub("", body)).strip()
     body_text = re.sub(r"^#[^\n]*\n*", "", content).strip()
-    if markdown.parse_status(_field_value(fields, "status")) in markdown.ENDED_STATUSES:
+    if parse_status(_field_value(fields, "status")).has_ended:
         reading.left_out["is replaced or rejected by its own words"] += 1
         return
     if not body_text:
@@ -87,7 +89,7 @@ def _add_note(location: str, text: str, changed_ms: int, owner: str | None, read
     tags = [tag.lstrip("#").strip() for tag in fields.get("tags", [])]
     kinds = {kind, *(match[1].lower() for match in _OBSERVATION.finditer(content))}
     content = content if content.startswith("# ") or not title else f"# {title}\n\n{content}"
-    at_ms = markdown.parse_date_ms(_field_value(fields, "modified") or _field_value(fields, "created")) or changed_ms
+    at_ms = parse_date_ms(_field_value(fields, "modified") or _field_value(fields, "created")) or changed_ms
     namespace = next((space for name, space in _NAMESPACES.items() if name in kinds), "learnings")
     valid_tags = tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= MAX_ENTRY))[:MAX_LIST]
     author = BY_MACHINE if is_hooks else BY_AGENT

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.sources import (
     basic_memory,
     cass_playbook,
@@ -18,6 +19,7 @@ from subcog_hooks.capture.sources import (
     rule_files,
     upstream_subcog,
 )
+from subcog_hooks.capture.sources.first_commits import first_commit_reader
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.project import Project
@@ -38,6 +40,10 @@ class SourceContext(NamedTuple):
         if self.here is None:
             raise UsageError(f"this folder is in no repository, and {name} is read for one", "go to the project")
         return self.here
+
+    def file_dates(self) -> FileDates:
+        """Return the dates of the current project's files that tell none."""
+        return FileDates(None, first_commit_reader(self.here.root, self.environment)) if self.here else FileDates()
 
 
 class Source(NamedTuple):
@@ -63,7 +69,7 @@ def _rule_source(name: str) -> Source:
         if path:
             raise UsageError(f"the rules of {name} are read where they stand", "leave SOURCE out, and go to the project")
         here = context.project(name)
-        reading = rule_files.read_rule_files(name, here.root, here.identity)
+        reading = rule_files.read_rule_files(name, here.root, here.identity, context.file_dates().first_commit_ms)
         reading.is_whole = here.root == here.names[-1]  # a worktree may lack files of the main one
         return reading
 
@@ -103,8 +109,10 @@ SOURCES: dict[str, Source] = {
         lambda context: _existing_file(os.path.join(codex_memory.default_path(context.environment), codex_memory.HANDBOOK)),
     ),
     decision_records.ADR: Source(
-        lambda path, context: decision_records.read_decision_records(context.project(decision_records.ADR), path),
-        lambda context: ", ".join(decision_records.find_record_folders(context.here.root)) if context.here else "",
+        lambda path, context: decision_records.read_decision_records(
+            context.project(decision_records.ADR), path, context.file_dates()
+        ),
+        lambda context: decision_records.describe_record_places(context.here.root) if context.here else "",
     ),
     git_history.GIT: Source(
         _read_commits, lambda context: context.here.root if context.here and git_history.has_commits(context.here.root) else ""

@@ -255,10 +255,11 @@ MAX_GIT_ERROR = 2_000  # bytes of git's error message
 
 _GIT = (*("--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"),)
 _LOG = (
-    *("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-patch", "--no-notes", "--no-color"),
-    *("--no-mailmap", "--no-decorate", "--no-graph", "--encoding=UTF-8", "--format=%H%x00%ct%x00%an%x00%B"),
+    *("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-notes", "--no-color"),
+    *("--no-mailmap", "--no-decorate", "--no-graph", "--encoding=UTF-8", f"--max-count={MAX_COMMITS}"),
 )
-_FIELDS = 4  # fields of the format in _LOG
+_COMMIT_FORMAT = "--format=%H%x00%ct%x00%an%x00%B"
+_FIELDS = 4  # fields of _COMMIT_FORMAT
 _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
@@ -280,30 +281,38 @@ class Commit(NamedTuple):
 
 def list_commits(root: str, since: str | None, environment: Mapping[str, str]) -> Generator[Commit, None, None]:
     """Yield the commits of a repository's branch, newest first. since: a date as git parses it. Raises UsageError."""
-    with Lifeline() as lifeline, _run_git_log(root, since, environment, lifeline) as process:
+    fields: list[str] = []
+    for field in read_log(
+        root, ["--no-patch", _COMMIT_FORMAT, *([f"--since={since}"] if since else []), "HEAD", "--"], environment
+    ):
+        fields.append(field)
+        if len(fields) == _FIELDS:
+            name, seconds, author, message = fields
+            fields.clear()
+            yield Commit(name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message)
+
+
+def read_log(
+    root: str, options: Iterable[str], environment: Mapping[str, str], limit_s: float = LIMIT_S
+) -> Generator[str, None, None]:
+    """Yield the fields that `git log -z` prints with these options. Raises UsageError, also after `limit_s` seconds."""
+    with Lifeline() as lifeline, _run_git_log(root, options, environment, lifeline, limit_s) as process:
         assert process.stdout is not None
-        fields: list[str] = []
-        for field in _split_at_nul(process.stdout):
-            fields.append(field)
-            if len(fields) == _FIELDS:
-                name, seconds, author, message = fields
-                fields.clear()
-                yield Commit(name.strip(), int(seconds) * 1000 if seconds.isdecimal() else 0, author, message)
+        yield from _split_at_nul(process.stdout)
 
 
 @contextmanager
 def _run_git_log(
-    root: str, since: str | None, environment: Mapping[str, str], lifeline: Lifeline
+    root: str, options: Iterable[str], environment: Mapping[str, str], lifeline: Lifeline, limit_s: float
 ) -> Iterator[subprocess.Popen[bytes]]:
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):  # a repository can hold a program, too
         raise UsageError("git is not installed outside of this folder", "install it, or put it into PATH")
     if pipe := find_pipe(root):
         raise UsageError(f"{pipe} is a named pipe or a device, and git would wait for it", "remove it")
-    words = [program, *_GIT, "-C", root, *_LOG, f"--max-count={MAX_COMMITS}", *([f"--since={since}"] if since else []), "HEAD"]
     try:
         process = subprocess.Popen(
-            lifeline.words_for([*words, "--"]),
+            lifeline.words_for([program, *_GIT, "-C", root, *_LOG, *options]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -317,7 +326,7 @@ def _run_git_log(
     complaint = bytearray()
     listener = threading.Thread(target=_collect_errors, args=(process.stderr, complaint), daemon=True)
     listener.start()
-    clock = threading.Timer(LIMIT_S, _kill_git, (process,))
+    clock = threading.Timer(limit_s, _kill_git, (process,))
     clock.start()
     is_read = False
     try:
@@ -335,7 +344,7 @@ def _run_git_log(
     if code == NOT_RUN and not complaint:
         raise UsageError("git cannot be run", "look whether `git log` works here")
     if code < 0:
-        raise UsageError(f"the history was not read within {LIMIT_S:.0f} s", "give --since, such as --since 2025-01-01")
+        raise UsageError(f"the history was not read within {limit_s:.0f} s", "give --since, such as --since 2025-01-01")
     if code:
         messages = complaint.decode("utf-8", "replace").strip().splitlines()
         message = messages[0] if messages else f"exit code {code}"

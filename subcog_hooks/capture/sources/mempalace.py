@@ -9,10 +9,10 @@ import os
 from collections import defaultdict
 from collections.abc import Mapping
 
-from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources import foreign_database
 from subcog_hooks.capture.sources.foreign_database import text_value
 from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading
+from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory_checks import MAX_ENTRY
@@ -115,7 +115,7 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
         reading.left_out["is empty"] += 1
     else:
         tags = tuple(tag for tag in dict.fromkeys((text_value(first, "wing"), room)) if 0 < len(tag) <= MAX_ENTRY)
-        at_ms = markdown.parse_date_ms(text_value(first, "filed_at")) or 0
+        at_ms = parse_date_ms(text_value(first, "filed_at")) or 0
         kind, namespace = f"drawer in {room}" if room else "drawer", _NAMESPACES.get(room, "learnings")
         author = BY_MACHINE if is_mined else BY_AGENT
         reading.add_document(kind, name, content, at_ms, None, namespace=namespace, tags=tags, **author)
@@ -132,7 +132,7 @@ def _read_facts(file: str, reading: SourceReading) -> None:
             fact = " ".join(f"{subject} {text_value(row, 'predicate').replace('_', ' ')} {target}".split())
             is_mined = bool(text_value(row, "source_file") or text_value(row, "adapter_name"))
             since = text_value(row, "valid_from")
-            at_ms = markdown.parse_date_ms(since or text_value(row, "extracted_at")) or 0
+            at_ms = parse_date_ms(since or text_value(row, "extracted_at")) or 0
             fact += f" (since {since})" if since else ""
             author = BY_MACHINE if is_mined else BY_AGENT
             reading.add("fact", f"triples/{text_value(row, 'id')}", fact, at_ms, None, namespace="context", **author)

@@ -5,6 +5,7 @@ documentation.
 """
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
@@ -55,19 +56,22 @@ def _matches_pattern(pattern: str, folder: str, file: str) -> bool:
     return globs.matches(pattern, f"{folder}/{file}".lstrip("/")) if "/" in pattern else not folder and file == pattern
 
 
-def read_rule_files(name: str, root: str, owner: str) -> SourceReading:
-    """Read a tool's rule files. owner: the identity of the project at `root`. Raises UsageError."""
+def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[[str], int]) -> SourceReading:
+    """Read a tool's rule files. owner: the identity of the project at `root`; first_commit_ms: as in FileDates.
+
+    Raises UsageError.
+    """
     reading = SourceReading(name, f"{owner}::")
     for file in find_rule_files(name, root):
         location = os.path.relpath(file, root).replace(os.sep, "/")
         if leads_out(file, root):
             reading.left_out["is a link out of the repository"] += 1
         elif text_and_time := read_source_text(file, reading, location):
-            _add_rules(SOURCES[name], location, *text_and_time, owner, reading)
+            _add_rules(SOURCES[name], location, text_and_time[0], first_commit_ms(location), owner, reading)
     return reading
 
 
-def _add_rules(source: RuleSource, location: str, text: str, changed_ms: int, owner: str, reading: SourceReading) -> None:
+def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner: str, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
     patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in split_globs(value)]
     paths = [pattern for pattern in dict.fromkeys(patterns) if pattern not in ("**", "**/*", "*")]
@@ -87,7 +91,7 @@ def _add_rules(source: RuleSource, location: str, text: str, changed_ms: int, ow
     holds = not paths and (says_always or is_plain) and not source.is_ours  # the client loads its own rules already
     kind = "for files" if paths else "always" if holds else "when asked for"
     values = {"namespace": "patterns", "paths": tuple(paths), "standing": True if holds else None, "trust": "file"}
-    reading.add_document(kind, location, body.strip(), changed_ms, owner, **values)
+    reading.add_document(kind, location, body.strip(), date_ms, owner, **values)
 
 
 def _folder_glob(location: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from subcog_hooks.capture import importing, markdown
 from subcog_hooks.capture.importing import MAX_MARKDOWN, MAX_MARKDOWN_LINES
 from subcog_hooks.capture.jsonl import Row
+from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users_own
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
@@ -114,10 +115,10 @@ class SourceReading:
         self.rows.append((origin, Row(memory, has_id=True, is_section=True)))
         self.kinds[kind] += 1
 
-    def add_file(self, location: str, text: str, changed_ms: int, owner: str | None) -> None:
+    def add_file(self, location: str, text: str, dates: FileDates, owner: str | None) -> None:
         """Add a Markdown file by its headings, with the ids of `subcog import FILE`, so each section is stored once."""
         self.files.add(location)
-        for row in importing.section_rows(text, location, changed_ms, owner):
+        for row in importing.section_rows(text, location, dates, owner):
             self.rows.append((location, row))
             self.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
 

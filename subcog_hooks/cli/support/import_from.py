@@ -6,6 +6,7 @@ from collections import Counter
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
+from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
@@ -114,6 +115,11 @@ def _print_near(reading: SourceReading, store: Store) -> None:
         terminal.say(f"{other.likeness}: {other.memory.id} {safe(other.memory.content)[:80]} / {safe(memory.content)[:80]}")
     if len(near) > MAX_SHOWN_NEAR:
         terminal.say(f"and {len(near) - MAX_SHOWN_NEAR} more are nearly there already")
+
+
+def file_dates() -> FileDates:
+    """Return the dates of the current project's files that tell none."""
+    return _surroundings().file_dates()
 
 
 def _surroundings() -> catalogue.SourceContext:

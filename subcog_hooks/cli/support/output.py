@@ -10,7 +10,7 @@ from functools import partial
 
 from subcog_hooks.core.log import escape_controls, to_json
 from subcog_hooks.redaction.masking import mask_secrets
-from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.memory import UNDATED, Memory
 from subcog_hooks.text.sanitise import one_line
 
 TYPE_CHECKING = False
@@ -166,9 +166,11 @@ terminal = Terminal()
 def day(at_ms: int) -> str:
     """Return the date of a time, UTC.
 
-    >>> day(1772445600000)
-    '2026-03-02'
+    >>> day(1772445600000), day(UNDATED)
+    ('2026-03-02', 'undated')
     """
+    if at_ms == UNDATED:
+        return "undated"
     moment = time.gmtime(max(0, min(at_ms // 1000, _LAST_SECOND)))
     return time.strftime("%Y-%m-%d", moment)
 

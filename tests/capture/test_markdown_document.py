@@ -1,0 +1,156 @@
+"""Markdown documents as memories: decision records whole, all others by section."""
+
+import pytest
+
+from subcog_hooks.capture.markdown_document import read_document, section_date_ms
+from tests.capture.test_markdown import LONG, RECORD
+
+MARCH_2 = 1_709_337_600_000
+CONTEXT = "## Context\n\nWhere do the carts of the shop go, so that two web servers can share them?\n\n"
+OPTIONS = "## Considered Options\n\n- PostgreSQL\n- Redis\n\n"
+DECISION = "## Decision Outcome\n\nRedis, as the carts need no backup.\n"
+HEAD = "# 4. Store carts\n\n"
+
+
+def status_of(text: str) -> str:
+    """Return the status of a decision record."""
+    return read_document(text, "docs/adr/0004-carts.md").status.kind
+
+
+def test_front_matter_gives_tags_date_and_status() -> None:
+    document = read_document(RECORD, "0011-use-sqlite.md")
+    assert "durability" not in "".join(section.content for section in document.sections)
+    assert document.tags == ("storage", "durability", "sqlite")
+    assert document.date == MARCH_2
+    assert document.status.kind == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("field", "tags"),
+    [
+        ("tags: a, b", ("a", "b")),
+        ("tags:\n  - a\n  - 'b c'", ("a", "b c")),
+        ("tags:\n- a\n- a", ("a",)),
+        ("tags: []", ()),
+        ("tags:", ()),
+        ("other: a", ()),
+    ],
+)
+def test_tags_are_read_in_each_simple_way_to_write_them(field: str, tags: tuple[str, ...]) -> None:
+    assert read_document(f"---\n{field}\n---\n{LONG}", "notes.md").tags == tags
+
+
+def test_a_record_is_one_memory_that_begins_with_its_decision() -> None:
+    [section] = read_document(f"{HEAD}{CONTEXT}{OPTIONS}{DECISION}", "docs/adr/carts.md").sections
+    decision, rest = section.content.split("\n\n---\n\n")
+    assert decision == "4. Store carts\n\nDecision Outcome: Redis, as the carts need no backup."
+    assert rest.startswith("Context: Where do the carts")
+    assert rest.endswith("Considered Options:\n- PostgreSQL\n- Redis")
+
+
+def test_a_record_that_does_not_hold_says_so_first() -> None:
+    [section] = read_document(f"{HEAD}Status: proposed\n\n{CONTEXT}{DECISION}", "docs/adr/carts.md").sections
+    assert section.content.startswith("4. Store carts\n\nStatus: proposed\n\nDecision Outcome: Redis")
+
+
+def test_the_words_of_an_unclear_status_come_with_the_record() -> None:
+    status = "superseded for the driver app; still holds for the web client"
+    document = read_document(f"{HEAD}## Status\n\n{status}\n\n{CONTEXT}{DECISION}", "docs/adr/carts.md")
+    assert document.status.kind == ""
+    assert f"\n\nStatus: {status}\n\n" in document.sections[0].content
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        *(
+            "## Status\n\nRejected (see 2)\n\n",
+            "## Status: Rejected\n\n",
+            "Status\n------\n\nRejected\n\n",
+            "## Estado\n\nRechazado\n\n",
+        ),
+        *("* Status: rejected\n* Date: 2024-03-02\n\n", "**Status:** Rejected\n\n", "**Status**: Rejected\n\n"),
+        *("| Status | Rejected |\n|---|---|\n| Date | 2024-03-02 |\n\n", "**Withdrawn** 2024-08-01\n\n"),
+        "Status\n------\n\nRejected\n\n",
+        "| Date | Status | By |\n|---|---|---|\n| 2024-03-02 | Rejected | Ada |\n\n",
+        "## Status\n\n| Status | Date |\n|---|---|\n| Rejected | 2024-03-02 |\n\n",
+        "## Status\n\n- 2024-01-02 Accepted\n- 2024-03-02 Rejected\n\n",
+    ],
+)
+def test_the_status_is_read_wherever_a_template_has_it(status: str) -> None:
+    assert status_of(f"{HEAD}{status}{CONTEXT}{DECISION}") == "rejected"
+
+
+def test_a_status_in_code_or_in_two_records_of_a_file_is_none() -> None:
+    assert status_of(f"{HEAD}```yaml\nstatus: rejected\n```\n\n{CONTEXT}{DECISION}") == ""
+    assert status_of(f"{HEAD}Status: Rejected\n\nText.\n\nStatus: Accepted\n\n{CONTEXT}{DECISION}") == ""
+
+
+@pytest.mark.parametrize(
+    ("file_name", "text"),
+    [
+        ("adr-0011.md", "# Use SQLite\n\nText."),
+        ("notes.md", "# ADR 11: Use SQLite\n\nText."),
+        ("notes.md", RECORD.replace("ADR-0011: ", "")),
+        ("0011-use-sqlite.md", f"# Use SQLite\n\n{CONTEXT}"),
+        ("docs/decisions/sqlite.md", f"# Use SQLite\n\n{CONTEXT}"),
+        ("packages/web/docs/adr/sqlite.md", "# Use SQLite\n\nStatus: accepted\n\nText."),
+        ("doc/arch/0001-sqlite.md", "# Use SQLite\n\nText."),
+        ("docs/adr/0001-sqlite/README.md", f"# Use SQLite\n\n{CONTEXT}"),
+        ("notes/sqlite.md", f"# Use SQLite\n\n## Question\n\n{LONG}\n\n## Decision\n\nYes."),
+    ],
+)
+def test_a_decision_record_is_known_by_folder_name_or_headings(file_name: str, text: str) -> None:
+    assert read_document(text, file_name).namespace == "decisions"
+
+
+@pytest.mark.parametrize(
+    ("file_name", "text"),
+    [
+        ("README.md", "# Engine\n\nText."),
+        ("2024-03-02.md", "# Monday\n\nText."),
+        ("404-page.md", "Text."),
+        ("docs/adr/README.md", f"# Our records\n\n{CONTEXT}"),
+        ("docs/adr/glossary.md", "# Glossary\n\nText."),
+        ("001-introduction.md", "# Introduction\n\nText."),
+    ],
+)
+def test_any_other_document_is_cut_into_sections(file_name: str, text: str) -> None:
+    assert read_document(text, file_name).namespace == "learnings"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("Date: 2024-03-02", "* Date: March 2, 2024", "**Date:** 2024-3-2", "- **Date**: 2.3.2024", "## Date\n\n2024-03-02"),
+        *("Status: accepted (2024-03-02)", "| Date | 2024-03-02 |\n|---|---|\n| Status | accepted |"),
+    ],
+)
+def test_a_decision_record_is_dated_by_its_own_words(line: str) -> None:
+    assert read_document(f"# 3. Use PKCE\n\n{line}\n\n{CONTEXT}", "docs/adr/pkce.md").date == MARCH_2
+
+
+def test_a_file_name_can_tell_the_date() -> None:
+    assert read_document(f"# Use PKCE\n\n{CONTEXT}", "docs/adr/20240302-pkce.md").date == MARCH_2
+    assert read_document(LONG, "notes/2024-03-02 Planning.md").date == MARCH_2
+    assert read_document(LONG, "notes/planning.md").date is None
+
+
+def test_sections_of_a_changelog_have_their_own_dates() -> None:
+    text = f"# Changelog\n\n## [1.1.0] - 2024-03-02\n\n{LONG}\n\n## [1.0.0]\n\n{LONG}\n"
+    document = read_document(text, "CHANGELOG.md")
+    assert document.namespace == "changelog"
+    assert [section_date_ms(section) for section in document.sections] == [MARCH_2, None]
+
+
+def test_the_title_is_that_of_the_front_matter() -> None:
+    note = f'---\ntitle: "Why the ledger is append-only"\naliases: [immutable ledger]\n---\n{LONG}'
+    document = read_document(note, "n-20250312a.md")
+    assert document.sections[0].content == f"Why the ledger is append-only\n\n{LONG}"
+    assert document.aliases == ("immutable ledger",)
+    titled = read_document(f"---\ntitle: Ledger\n---\n# Append only\n\n{LONG}", "n.md").sections[0]
+    assert titled.content == f"Ledger\n\nAppend only\n\n{LONG}"
+
+
+def test_a_file_name_without_a_word_is_no_title() -> None:
+    assert read_document(LONG, "n-20250312a.md").sections[0].content == LONG

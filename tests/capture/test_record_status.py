@@ -1,0 +1,58 @@
+"""The status of a decision record, as people write it."""
+
+import pytest
+
+from subcog_hooks.capture.record_status import parse_status
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        ("accepted", ("Accepted", "✅ Approved", "accepted on 2024-10-05 by Ada", "Akzeptiert", "Acceptée", "Aceptado")),
+        ("proposed", ("{ proposed }", "🤔 Proposed", "Brouillon", "Entwurf")),
+        (
+            "superseded",
+            (
+                *("superseded by [5](x.md) <!-- optional -->", "Superceded by ADR-9", "{ superseded by ADR-7 }"),
+                *("Remplacée par l'ADR 7", "Ersetzt durch [7](7.md)", "Sustituida por 0007", "Accepted; replaced by RFC 12"),
+            ),
+        ),
+        (
+            "deprecated",
+            ("Deprecated (no successor)", "**Deprecated** (2024-03-01).", "Invalidated by [12](12.md)", "Obsolète", "Veraltet"),
+        ),
+        (
+            "rejected",
+            (
+                *("Rejected (see 2)", "~~Accepted~~ Withdrawn 2024-08-01", "Abgelehnt am 3. Mai 2024", "Rechazada"),
+                "❌ Rejected (see [019](019-shared.md))",
+            ),
+        ),
+    ],
+)
+def test_a_status_is_known_by_its_first_word(kind: str, texts: tuple[str, ...]) -> None:
+    assert [text for text in texts if parse_status(text)[:2] != (kind, True)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "superseded for the driver app; still holds for the web client",
+        "Partly superseded by ADR-7",
+        "Accepted, but will be superseded by the new gateway",
+        "Deprecated except for the import",
+    ],
+)
+def test_a_restricted_end_is_none_and_keeps_its_words(text: str) -> None:
+    assert parse_status(text) == ("", False, text)
+
+
+def test_an_end_with_a_reason_is_an_end_that_is_reported() -> None:
+    for text in ("Superseded because the broker lost messages", "Rejected, the licence was too dear"):
+        assert parse_status(text)[1:] == (False, text)
+        assert parse_status(text).has_ended
+
+
+def test_prose_names_no_status() -> None:
+    for text in ("Rejected messages go to the dead letter queue.", "Obsolete rows are purged", "Green", "", "2024-05-03"):
+        assert not parse_status(text).kind
