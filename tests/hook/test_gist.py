@@ -33,5 +33,5 @@ def test_a_sentence_of_the_rarer_word_is_nearer() -> None:
 
 
 def test_text_that_led_to_a_decision_is_no_gist_of_it() -> None:
-    record = f"Carts\n\nDecision: Redis, as a cart needs no backup. {'It is kept for one day. ' * 6}\n\n---\n\nOptions: PostgreSQL."
+    record = f"Carts\n\nDecision: Redis, as a cart needs no backup. {'It stays for a day. ' * 7}\n\n---\n\nOptions: PostgreSQL."
     assert gist_of(record, "PostgreSQL options") == "Carts: Decision: Redis, as a cart needs no backup."
