@@ -5,6 +5,9 @@ several texts. As in a .gitignore a glob without a slash is a name in any folder
 all files below the folder; a glob that ends in a slash means the folder alone. Case counts. A glob that begins with `/` or
 `~/` is compared with absolute paths, others with paths from the project's root. The time is linear in the path for any glob:
 all states of the automaton are one number.
+
+Next.js and SvelteKit name folders `[slug]` and `[...rest]`: brackets stand for themselves where the path has their very text.
+Letters with accents are equal in both of Unicode's forms; macOS writes paths in the decomposed one.
 """
 
 import os
@@ -81,10 +84,16 @@ def matches(glob: str, path: str) -> bool:
     (True, True, False)
     >>> matches("*.{sql,py}", "a/b/c.sql"), matches("pool.py", "src/pool.py"), matches("src/db", "src/db/pool.py")
     (True, True, True)
+    >>> matches("app/[slug]/*.[jt]s", "app/[slug]/a.ts"), matches("app/[slug]/*.ts", "app/s/a.ts")
+    (True, True)
     """
     if len(path) > MAX_PATH or not path or path.endswith("/"):
         return False
-    return any(_matches_whole(whole_glob, path) for whole_glob in _normalise(glob))
+    path = _compose(path)
+    if any(_matches_whole(whole_glob, path) for whole_glob in _normalise(glob)):
+        return True
+    has_brackets = "[" in path and "[" in glob
+    return has_brackets and any(_matches_whole(whole_glob, path) for whole_glob in _normalise(glob, path))
 
 
 def matches_most_files(glob: str) -> bool:
@@ -126,7 +135,7 @@ def keys_of_path(path: str) -> list[str]:
     """
     if len(path) > MAX_PATH:
         return [""]
-    parts = [part for part in path.split("/") if part]
+    parts = [part for part in _compose(path).split("/") if part]
     return list(dict.fromkeys((*parts, *(_name_endings(parts[-1]) if parts else ()), "")))
 
 
@@ -243,16 +252,46 @@ def _first_brace_positions(glob: str) -> list[int]:
     return []
 
 
-def _normalise(glob: str) -> list[str]:
+def _normalise(glob: str, literal_in: str = "") -> list[str]:
     """Return the glob's alternatives as globs for whole paths, without redundant parts.
 
-    A glob that ends in a name may mean a folder's files, too.
+    A glob that ends in a name may mean a folder's files, too. literal_in: the path whose brackets stand for themselves.
     """
     if len(glob) > MAX_GLOB or "\\" in glob:
         return []
+    glob = _escape_brackets(_compose(glob), literal_in) if literal_in else _compose(glob)
     alternatives = _expand_braces(glob) if "{" in glob else [glob]
     wholes = [_whole_path_glob(alternative) for alternative in alternatives] if len(alternatives) <= MAX_ALTERNATIVES else []
-    return wholes + [whole + "/**" for whole in wholes if _WILD.isdisjoint(whole[whole.rfind("/") + 1 :])]
+    return wholes + [whole + "/**" for whole in wholes if _is_name(whole[whole.rfind("/") + 1 :])]
+
+
+def _is_name(part: str) -> bool:
+    """Return whether the last part of a glob is a name without wildcards, or ends in an escaped bracket as `[[]slug]`."""
+    return _WILD.isdisjoint(part) or (part.endswith("]") and _WILD.isdisjoint(part.replace("[[]", "")))
+
+
+def _escape_brackets(glob: str, path: str) -> str:
+    """Return a glob with each bracket escaped where `path` has the very text of its class.
+
+    >>> _escape_brackets("app/[[...slug]]/*.[jt]s", "app/[[...slug]]/a.ts")
+    'app/[[][[]...slug]]/*.[jt]s'
+    """
+    parts, position = [], 0
+    while (start := glob.find("[", position)) >= 0:
+        end = _bracket_end(glob, start) or start + 1
+        text = glob[start:end]
+        parts += [glob[position:start], text.replace("[", "[[]") if text in path else text]
+        position = end
+    return "".join(parts) + glob[position:]
+
+
+def _compose(text: str) -> str:
+    """Return a text in Unicode's composed form (NFC)."""
+    if text.isascii():
+        return text
+    from unicodedata import normalize  # .2 ms, and most paths are ASCII
+
+    return normalize("NFC", text)
 
 
 def _whole_path_glob(glob: str) -> str:

@@ -61,12 +61,30 @@ def test_a_glob_means_some_files_and_no_others(subtests: pytest.Subtests) -> Non
         ("/pool.py", ["/pool.py"], ["pool.py", "src/pool.py"]),
         ("C:/work/*.py", ["C:/work/a.py"], ["work/a.py"]),
         ("docs/a b/ü.md", ["docs/a b/ü.md"], ["docs/ab/ü.md"]),
+        ("app/[slug]/**", ["app/[slug]/page.tsx", "app/s/page.tsx"], ["app/slug/page.tsx", "app/[slug].tsx", "app/[s]/a"]),
+        ("src/routes/[...rest]/+page.svelte", ["src/routes/[...rest]/+page.svelte"], ["src/routes/rest/+page.svelte"]),
+        ("app/(group)/[[...slug]]/page.tsx", ["app/(group)/[[...slug]]/page.tsx"], ["app/(group)/[...slug]/page.tsx"]),
+        ("app/[lang]/[id]/*.[jt]s", ["app/[lang]/[id]/a.js", "app/[lang]/i/a.ts"], ["app/[lang]/[id]/a.cs"]),
+        ("{app,pages}/[id]/*", ["app/[id]/a", "pages/[id]/a"], ["lib/[id]/a"]),
+        ("app/[slug]", ["app/[slug]", "app/[slug]/a/b", "app/s"], ["app/slug/a", "app/[slug]x", "app/s/a"]),
+        ("[slug].tsx", ["a/[slug].tsx", "s.tsx"], ["slug.tsx", "[slug].tsx/a"]),
+        ("[!a]/x", ["b/x", "[!a]/x"], ["a/x"]),
+        ("app/[[]slug]/**", ["app/[slug]/a"], ["app/s/a"]),
     ]
     for glob, meant, others in cases:
         with subtests.test(glob=glob):
             globs.check_glob(glob)
             assert [path for path in meant if not globs.matches(glob, path)] == []
             assert [path for path in others if globs.matches(glob, path)] == []
+
+
+def test_letters_with_accents_are_equal_in_both_forms() -> None:
+    composed, decomposed = "src/M\u00fcller/[\u00e9]/a.ts", "src/Mu\u0308ller/[e\u0301]/a.ts"
+    for glob, path in ((composed, decomposed), (decomposed, composed)):
+        for pattern in (glob, glob.replace("a.ts", "**"), glob.replace("src", "**")):
+            assert globs.matches(pattern, path)
+            assert globs.key_of_glob(pattern) in globs.keys_of_path(path)
+    assert globs.matches("a?.ts", "au\u0308.ts")
 
 
 @pytest.mark.parametrize("glob", ["", "src\\*.py", "a" * 501, "{a,b}" * 7])
@@ -206,6 +224,7 @@ def test_a_glob_matches_what_trying_everything_finds(parts: list[str], path: lis
         ("**/a/" * 90 + "z*/b", "a/" * 2000 + "b"),
         ("*" + "?" * 400 + "[cd]*b", "a" * 4000 + "b"),
         ("**/" + "{a*,b}" * 6 + "z?b", "ab" * 2000 + "b"),
+        ("**/" + "[ab]*" * 90 + "z?b", "[ab]" * 1000 + "b"),
     ],
 )
 def test_hostile_globs_are_linear(glob: str, path: str) -> None:

@@ -121,7 +121,7 @@ def test_two_hundred_notes_take_a_few_seconds(bare: Machine) -> None:
 
 def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> None:
     for name, text in {
-        ".cursor/rules/react.mdc": "---\nglobs: **/*.tsx,src/{ui,web}/**\nalwaysApply: false\n---\nUse named exports.\n",
+        ".cursor/rules/react.mdc": "---\nglobs: **/*.tsx,src/{ui,web}/**,app/[slug]\nalwaysApply: false\n---\nName exports.\n",
         ".cursor/rules/always.mdc": "---\nalwaysApply: true\nglobs:\n---\nAnswer in English.\n",
         ".cursor/rules/asked.mdc": "---\ndescription: Releases\nalwaysApply: false\n---\nReleases leave from main.\n",
         "web/.cursor/rules/css.mdc": "---\ndescription: CSS\n---\nNo pixel units.\n",
@@ -138,7 +138,7 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
         assert bare.run("import", "--from", name, cwd=shop).code == 0
     found = {text: (row.get("paths", []), row.get("standing")) for text, row in bare.stored().items()}
     assert found == {
-        "Use named exports.": (["**/*.tsx", "src/{ui,web}/**"], None),
+        "Name exports.": (["**/*.tsx", "src/{ui,web}/**", "app/[slug]"], None),
         "Answer in English.": ([], True),
         "Releases leave from main.": ([], None),
         "No pixel units.": (["web/**"], None),
@@ -152,7 +152,7 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
     (other / ".cursor" / "rules" / "always.mdc").write_text("---\nalwaysApply: true\n---\nAnswer in Dutch.\n")
     assert bare.run("import", "--from", "cursor", cwd=other).stdout == b"added 1 (github.com/acme/tiles: 1)\n"
     assert len(bare.stored()) == 9
-    assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "src" / "a.tsx"), old_string="a", new_string="b")
+    assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "app" / "[slug]" / "page.css"), old_string="a", new_string="b")
 
 
 @posix

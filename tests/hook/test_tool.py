@@ -120,6 +120,14 @@ def test_the_closest_glob_comes_first_and_three_memories_at_most(call: Call, rem
     assert call(file="src/db/pool.py") == ["any"]
 
 
+def test_brackets_and_accents_of_a_path_are_its_globs(call: Call, remember: Callable[..., None]) -> None:
+    remember("slug", "No Node API here.", paths=("app/[slug]/**",))
+    remember("rest", "Load on the server.", paths=("src/routes/[...rest]/+page.svelte",))
+    remember("shop", "Prices are in cents.", paths=("src/M\u00fcller/**",))
+    files = ("app/[slug]/page.tsx", "src/routes/[...rest]/+page.svelte", "src/Mu\u0308ller/a.ts", "app/slug/page.tsx")
+    assert [call(file=file) for file in files] == [["slug"], ["rest"], ["shop"], []]
+
+
 def test_only_live_memories_of_this_project_come(call: Call, remember: Callable[..., None]) -> None:
     gone: list[dict[str, object]] = [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}]
     gone.append({"project": "git.example.com/acme/blog"})

@@ -103,8 +103,8 @@ def _folder_glob(location: str) -> str:
 def split_globs(value: str) -> list[str]:
     """Split a value at its commas into globs; a comma inside of braces does not split.
 
-    >>> split_globs("src/**/*.{ts,tsx}, *.md")
-    ['src/**/*.{ts,tsx}', '*.md']
+    >>> split_globs("src/**/*.{ts,tsx}, app/[slug]")
+    ['src/**/*.{ts,tsx}', 'app/[slug]']
     """
     parts, depth, start = [], 0, 0
     for position, character in enumerate(value):
@@ -113,4 +113,4 @@ def split_globs(value: str) -> list[str]:
             parts.append(value[start:position])
             start = position + 1
     parts.append(value[start:])
-    return [part.strip().strip("'\"[]") for part in parts if part.strip().strip("'\"[]")]
+    return [glob for part in parts if (glob := part.strip(" \t'\""))]
