@@ -6,7 +6,7 @@ import os
 
 from subcog_hooks.core.errors import StoreCorrupt
 from subcog_hooks.hook.payload import TRIAL, session_of, text_of
-from subcog_hooks.settings import loading
+from subcog_hooks.settings import defaults, loading
 from subcog_hooks.store import project, sessions
 from subcog_hooks.store.decision import OPEN, START
 from subcog_hooks.store.memory import IdMaker, now_ms
@@ -16,7 +16,7 @@ from subcog_hooks.store.store_reader import StoreReader, audiences_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.deadline import Deadline
@@ -120,14 +120,20 @@ class HookCall:
     def eligible(self) -> Eligibility:
         """The filter of memories that may be handed over, as of the first use. Raises StoreError."""
         if self._eligible is None:
-            self._eligible = self.eligible_to(self.here)
+            self._eligible = self.eligible_to(self.with_parents(self.here))
         return self._eligible
 
-    def eligible_to(self, owner: Project | None) -> Eligibility:
-        """Return the filter of memories that may be handed over in a project, None for outside of any. Raises StoreError."""
+    def with_parents(self, owner: Project | None) -> tuple[Project, ...]:
+        """Return a project and, where the settings want it, the parents of a submodule; () for outside of any."""
+        if owner is None or owner.parent is None:
+            return (owner,) if owner else ()
+        return owner.with_parents() if self.settings[defaults.PARENTS] else (owner,)
+
+    def eligible_to(self, projects: Iterable[Project]) -> Eligibility:
+        """Return the filter of memories that may be handed over in these projects. Raises StoreError."""
         from subcog_hooks.recall import hits  # A prompt that asks for nothing does not need it.
 
-        audiences = audiences_of(*owner.names) if owner else audiences_of()
+        audiences = audiences_of(*[name for project in projects for name in project.names])
         return hits.Eligibility(audiences, self.now_ms, self.given_ids(), self.holds)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from subcog_hooks.cues import globs
 from subcog_hooks.recall.hits import ACTION, MENTION, PATH, PATTERN, STATE
+from subcog_hooks.store.store_reader import audience_of, audiences_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class CueSearch:
         self._target = target
         self._call = call
         # A memory of the project at hand may mean a file outside of any project, as /etc/hosts is.
-        self.eligible = call.eligible_to(target.owner or call.here)
+        around = [project for project, _ in target.around]
+        self.eligible = call.eligible_to((*call.with_parents(target.owner or call.here), *around))
         self.given = self.eligible.given
         self.distant: set[str] = set()
         self.note = ""
@@ -70,17 +72,20 @@ class CueSearch:
 
     def _match_globs(self) -> list[Memory]:
         """Return the memories with a glob that matches the file. The most literal glob comes first."""
-        target = self._target
-        keys = [*globs.keys_of_path(target.file), *globs.keys_of_path(target.absolute)]
-        inside = target.file.rpartition("/")[2] if globs.is_absolute(target.file) else target.file
+        target, owner = self._target, self._target.owner
+        views = [(audiences_of(*owner.names) if owner and target.around else self.eligible.audiences, target.file)]
+        views += [(tuple(audience_of("project", name) for name in project.names), inside) for project, inside in target.around]
         closeness: dict[int, int] = {}
         certain: set[int] = set()
-        for seq, glob in self._call.store.globs(keys, self.eligible.audiences, self.eligible.now_ms):
-            is_whole = globs.is_absolute(glob)
-            if globs.matches(globs.expand_home(glob), target.absolute if is_whole else inside):
-                closeness[seq] = max(closeness.get(seq, 0), sum(sign not in "*?[]{}," for sign in glob))
-                if is_whole or target.owner:
-                    certain.add(seq)
+        for audiences, path in views:
+            keys = [*globs.keys_of_path(path), *globs.keys_of_path(target.absolute)]
+            inside = path.rpartition("/")[2] if globs.is_absolute(path) else path
+            for seq, glob in self._call.store.globs(keys, audiences, self.eligible.now_ms):
+                is_whole = globs.is_absolute(glob)
+                if globs.matches(globs.expand_home(glob), target.absolute if is_whole else inside):
+                    closeness[seq] = max(closeness.get(seq, 0), sum(sign not in "*?[]{}," for sign in glob))
+                    if is_whole or target.owner:
+                        certain.add(seq)
         closest = sorted(closeness, key=lambda seq: (-closeness[seq], -seq))[:MAX_MATCHES]
         return self._eligible_memories(closest, certain)
 

@@ -26,11 +26,12 @@ class ToolTarget:
     """The target of a tool call.
 
     owner: the project of the file, without a file the one at hand, None outside of any; absolute: the file's full path, "" for
-    none; file: its path from the owner's root, or in full outside of any project; names: looked up in memories; text: the
-    command, or the text to be written; new_identifiers: in it; actions: as `text.actions` names them.
+    none; file: its path from the owner's root, or in full outside of any project; around: other projects that have the file
+    below their root, each with its path from there; names: looked up in memories; text: the command, or the text to be written;
+    new_identifiers: in it; actions: as `text.actions` names them.
     """
 
-    __slots__ = ("absolute", "actions", "file", "names", "new_identifiers", "owner", "text")
+    __slots__ = ("absolute", "actions", "around", "file", "names", "new_identifiers", "owner", "text")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class ToolTarget:
         text: str,
         new_identifiers: Sequence[str] = (),
         actions: Sequence[str] = (),
+        around: Sequence[tuple[Project, str]] = (),
     ) -> None:
         self.owner = owner
         self.absolute = absolute
@@ -49,6 +51,7 @@ class ToolTarget:
         self.text = text
         self.new_identifiers = tuple(new_identifiers)
         self.actions = tuple(actions)
+        self.around = tuple(around)
 
 
 def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> ToolTarget:
@@ -57,12 +60,13 @@ def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> 
     owner, absolute, file = _locate_file(path, call) if path else (call.here, "", "")
     if file and tool in SEARCHES and not os.path.isfile(absolute):  # A searched folder brings no memories.
         owner, absolute, file = call.here, "", ""
+    around = _find_around(owner, absolute, call)
     from subcog_hooks.text import mentions  # .3 ms
 
     text = _new_text(tool_input)
     names: Sequence[str] = ()
     if file:
-        names = mentions.names_of_file(file)
+        names = [name for inside in (*[inside for _, inside in around], file) for name in mentions.names_of_file(inside)]
     elif tool == "Bash":
         names = mentions.names_of_command(text)
     elif tool == "Glob" and path:
@@ -77,7 +81,7 @@ def read_target(tool: str, tool_input: Mapping[str, object], call: HookCall) -> 
         done = actions.actions_of_call(tool, text, file)
         if tool in actions.EDITING:
             new_identifiers = mentions.names_in_edit(text, replaced_text(tool_input))
-    return ToolTarget(owner, absolute, file, names, text, new_identifiers, done)
+    return ToolTarget(owner, absolute, file, names, text, new_identifiers, done, around)
 
 
 def _named_file(tool: str, tool_input: Mapping[str, object]) -> str:
@@ -134,6 +138,19 @@ def _locate_file(path: str, call: HookCall) -> tuple[Project | None, str, str]:
     if owner is not None and inside is not None:
         return owner, whole, inside
     return None, whole, (globs.relative_path(whole, folder) if here is None and os.path.isabs(folder) else None) or whole
+
+
+def _find_around(owner: Project | None, absolute: str, call: HookCall) -> list[tuple[Project, str]]:
+    """Return the session's project and parents of submodules that have a file below their root, with its path from there."""
+    if owner is None or not absolute or (owner is call.here and owner.parent is None):
+        return []
+    real = os.path.realpath(absolute)
+    around: dict[str, tuple[Project, str]] = {}
+    for member in (*call.with_parents(owner), *call.with_parents(call.here)):
+        inside = globs.relative_path(real, member.root)
+        if inside is not None and member.identity != owner.identity:
+            around.setdefault(member.identity, (member, inside))
+    return list(around.values())
 
 
 def _has_own_project(inside: str, root: str) -> bool:

@@ -19,6 +19,7 @@ NEVER, UNSURE, ALWAYS = "off", "auto", "always"  # of second_look.mode
 
 # Names of settings that several modules use.
 LEARN, SECOND_LOOK = "surfacing.learn", "second_look.mode"
+PARENTS = "project.parents"
 NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
 BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.at_rest", "llm.enrich", "llm.learn"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
@@ -35,7 +36,7 @@ PRESETS: dict[str, dict[str, Value]] = {  # fusion.preset: a mode and an alpha b
     "lexical-only": {"fusion.mode": WEIGHTED, "fusion.alpha": 0.0},
 }
 # The sections whose settings have variables: they tune. No variable chooses a model, a provider, an address or what is kept.
-TUNED_SECTIONS = ("surfacing", "search_intent", "fusion", "recency", "search", "diversity")
+TUNED_SECTIONS = ("surfacing", "search_intent", "project", "fusion", "recency", "search", "diversity")
 
 DEFAULTS: dict[str, Value] = {
     "surfacing.enabled": True,
@@ -71,6 +72,7 @@ DEFAULTS: dict[str, Value] = {
     "search_intent.min_confidence": 0.5,
     "search_intent.llm_skip_confidence": 0.8,
     SECOND_LOOK: UNSURE,
+    PARENTS: True,
     "capture.typed": BY_REMEMBER,
     "capture.agent": AGENTS_NOTES,
     NOTES_SETTING: False,

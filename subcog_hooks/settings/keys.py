@@ -413,6 +413,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         "one came near, always wherever memories could help",
         is_personal=True,
     ),
+    SwitchKey(defaults.PARENTS, "Whether memories of a repository are given in its git submodules, too"),
     ChoiceKey(
         "capture.typed",
         (defaults.NO_NOTES, defaults.BY_REMEMBER, defaults.BY_HASH),

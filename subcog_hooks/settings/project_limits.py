@@ -30,6 +30,7 @@ ONE_WAY = {
     "search_intent.use_llm": LOWER,
     "search_intent.min_confidence": RAISE,
     "search_intent.llm_skip_confidence": LOWER,
+    "project.parents": LOWER,
 }
 
 

@@ -1,8 +1,10 @@
 """The project that a folder belongs to, read from git's own files: starting git would cost the hook 10 ms."""
 
+from __future__ import annotations
+
 import os
 
-from subcog_hooks.core.regular_files import read_regular
+from subcog_hooks.core.regular_files import leads_out, read_regular
 
 MAX_GIT_FILE = 1_000_000  # bytes of .git/config
 MAX_FOLDER = 4_096  # Linux' PATH_MAX; a longer path would cost a look-up for each of its parts
@@ -15,15 +17,21 @@ _HEADS = "ref: refs/heads/"
 class Project:
     """A project: `identity` is the normalised remote, else the main worktree's path; `root` is the worktree at hand.
 
-    `names` has the identity and the main worktree's path, so memories from before the remote are found.
+    `names` has the identity and the main worktree's path, so memories from before the remote are found. `parent` is the
+    repository that has this one as a submodule, None without one.
     """
 
-    __slots__ = ("identity", "names", "root")
+    __slots__ = ("identity", "names", "parent", "root")
 
-    def __init__(self, identity: str, root: str, main: str) -> None:
+    def __init__(self, identity: str, root: str, main: str, parent: Project | None = None) -> None:
         self.identity = identity
         self.root = root
         self.names = (identity,) if identity == main else (identity, main)
+        self.parent = parent
+
+    def with_parents(self) -> tuple[Project, ...]:
+        """Return the project, its parent and the parent's parents."""
+        return (self, *(self.parent.with_parents() if self.parent else ()))
 
 
 def slug_of(path: str) -> str:
@@ -49,10 +57,25 @@ def find_project(folder: str) -> Project | None:
             return None
         common = _common_folder(git)
         url = _remote_url(os.path.join(common, "config"))
+        parent = _find_parent(root, git)
     except (OSError, ValueError):
         return None
     main = os.path.dirname(common) if os.path.basename(common) == ".git" else common
-    return Project(normalise_url(url, main) if url else main, root, main)
+    return Project(normalise_url(url, main) if url else main, root, main, parent)
+
+
+def _find_parent(root: str, git: str) -> Project | None:
+    """Return the project around a submodule: the one in whose git folder the submodule's lies.
+
+    A clone inside of another repository has no parent. A home folder can be a repository of settings, and tells nothing about
+    the projects below it.
+    """
+    if "modules" not in git.split(os.sep):
+        return None
+    parent_root, parent_git = _walk_up(os.path.dirname(root))
+    if parent_git is None or leads_out(git, os.path.join(parent_git, "modules")):
+        return None
+    return find_project(parent_root)
 
 
 def find_branch(root: str) -> str | None:

@@ -54,6 +54,21 @@ def test_command_brings_a_memory_that_names_it_in_prose(bare: Machine) -> None:
     assert_silent(bare.hook(bare.calling("Bash", command="make sure")))
 
 
+def test_a_submodule_has_the_memories_of_its_parent(bare: Machine, harbour: Path) -> None:
+    git = harbour / ".git" / "modules" / "codec"
+    git.mkdir(parents=True)
+    (git / "config").write_text('[remote "origin"]\n\turl = https://git.example.com/acme/codec.git\n')
+    inside = harbour / "codec"
+    inside.mkdir()
+    (inside / ".git").write_text("gitdir: ../.git/modules/codec\n")
+    question = "How often does allocate_berth retry on SQLSTATE 23P01?"
+    assert "berths" in bare.recall(question, cwd=inside)
+    assert "berths" in bare.run("list", "--ids", cwd=inside).stdout.decode().split()
+    bare.run("config", "set", "project.parents", "false")
+    assert_silent(bare.prompt(question, cwd=inside))
+    assert bare.run("list", "--ids", cwd=inside).code == 1
+
+
 def test_file_brings_the_memory_of_its_path(bare: Machine, harbour: Path) -> None:
     for tool in ("Edit", "Write", "MultiEdit", "Read", "NotebookEdit"):
         field = "notebook_path" if tool == "NotebookEdit" else "file_path"

@@ -31,6 +31,16 @@ def repository(folder: Path, remote: str = "") -> Path:
     return folder
 
 
+def submodule(parent: Path, name: str, remote: str) -> Path:
+    """Lay out a submodule as git does: a file leads to its git folder within the parent's."""
+    git = parent / ".git" / "modules" / name
+    repository(git.parent / "made", remote)
+    (git.parent / "made" / ".git").rename(git)
+    (parent / name).mkdir(parents=True)
+    (parent / name / ".git").write_text(f"gitdir: {os.path.relpath(git, parent / name)}\n")
+    return parent / name
+
+
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     return repository(tmp_path.resolve() / "shop", "git.example.com/acme/shop")
@@ -456,6 +466,23 @@ def test_a_nested_repository_or_worktree_is_its_own_project(call: Call, remember
     remember("sub", paths=("src/**",), project="git.example.com/acme/sub")
     assert call(file=str(sub / "src/a.py"), session="1") == ["sub"]
     assert call(file=str(tree / "src/a.py"), session="2") == ["shop"]
+
+
+def test_the_projects_around_a_nested_file_count_too(call: Call, remember: Callable[..., None], shop: Path, home: Home) -> None:
+    clone = repository(shop / "vendor" / "clone", "git.example.com/acme/clone")
+    lib = submodule(shop, "vendor/lib", "git.example.com/acme/lib")
+    remember("shop", "Never edit these by hand.", paths=("vendor/lib/src/**", "vendor/clone/**"))
+    remember("root", "Prices are in cents.", paths=("src/**",))
+    remember("lib", "The codec is frozen.", paths=("src/**",), project="git.example.com/acme/lib")
+    remember("named", "Generated: vendor/lib/src/table.c comes from the codec's page.")
+    assert call(file=str(clone / "a.c"), session="1") == ["shop"]
+    assert call(file=str(lib / "src" / "a.c"), session="2") == ["shop", "lib"]
+    assert call(file=str(lib / "src" / "table.c"), session="3", cwd=str(lib)) == ["shop", "lib", "named"]
+    assert call(file=str(clone / "a.c"), session="4", cwd=str(clone)) == []
+    assert call(file="src/a.c", session="5", cwd=str(lib)) == ["root"]
+    configure(home, "[project]\nparents = false\n")
+    assert call(file=str(lib / "src" / "a.c"), session="6", cwd=str(lib)) == ["lib"]
+    assert call(file=str(lib / "src" / "a.c"), session="7") == ["shop", "lib"]
 
 
 def test_conditions_hold_back_memories_of_any_channel(call: Call, remember: Callable[..., None]) -> None:

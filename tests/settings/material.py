@@ -23,4 +23,5 @@ LOOSE = (  # key, a value that would loosen its default, one that tightens it
     ("search_intent.enabled", None, False),
     ("search_intent.min_confidence", 0.0, 0.9),
     ("search_intent.llm_skip_confidence", 1.0, 0.1),
+    ("project.parents", None, False),
 )

@@ -24,7 +24,7 @@ from subcog_hooks.core.homes import IN_AN_AGENT, find_home
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import spaces
 from subcog_hooks.embed.space import PACKAGED, Space
-from subcog_hooks.settings import loading
+from subcog_hooks.settings import defaults, loading
 from subcog_hooks.store import index_sync, project
 from subcog_hooks.store.index import LexicalIndex, has_indexed_memories
 from subcog_hooks.store.memory import NAMESPACES, Memory
@@ -247,8 +247,7 @@ def filter_of_options(
     """
     if project_name and all_projects:
         raise UsageError("--project and --all-projects exclude each other", "give one of them")
-    current = None if project_name else here()
-    names = (project.resolve_identity(project_name),) if project_name else current.names if current else ()
+    names = (project.resolve_identity(project_name),) if project_name else _names_at_hand()
     audiences = audiences_of(*names)
     if alone and project_name:
         audiences = tuple(audience_of("project", name) for name in names)
@@ -261,6 +260,14 @@ def filter_of_options(
         since=since,
         include_expired=statuses != ("active",),
     )
+
+
+def _names_at_hand() -> tuple[str, ...]:
+    """Return the names of the current folder's project and, where the settings want it, of a submodule's parents."""
+    current = here()
+    if current is None or current.parent is None or not settings()[defaults.PARENTS]:
+        return current.names if current else ()
+    return tuple(name for member in current.with_parents() for name in member.names)
 
 
 def scope_of(memory: Memory) -> Filter:
