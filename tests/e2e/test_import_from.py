@@ -156,6 +156,35 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
 
 
 @posix
+def test_linked_rule_folders_are_followed_in_the_project(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:
+    rule = shop / "docs" / "agents" / "rules" / "prices.mdc"
+    rule.parent.mkdir(parents=True)
+    rule.write_text("Prices are in cents.\n")
+    (rule.parent / "around").symlink_to("..")
+    (shop / "web").mkdir()
+    outer = bare.root / "elsewhere"
+    outer.mkdir()
+    (outer / "theirs.mdc").write_text("Prices are in euros.\n")
+    out = b"left out 1, which is a link out of the repository"
+    cases = [  # the link, its target, the results of an import
+        (".cursor", "docs/agents", b"added 1 (github.com/acme/shop: 1)\n", b""),
+        (".cursor/rules", "../docs/agents/rules", b"added 0, already there 1\n", b""),
+        ("web/.cursor", "../docs/agents", b"added 1 (github.com/acme/shop: 1), archived 1\n", b""),
+        (".cursor/rules", str(outer), b"added 0, archived 1\n", out),
+        (".cursor/rules", "nowhere", b"added 0\n", b"left out 1, which cannot be read: No such file or directory"),
+    ]
+    for name, target, added, left_out in cases:
+        with subtests.test(name=name, target=target):
+            link = shop / name
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(target)
+            assert bare.run("import", "--from", "list", cwd=shop).stdout.startswith(b"cursor ")
+            done = bare.run("import", "--from", "cursor", cwd=shop)
+            assert (done.code, done.stdout, left_out in done.stderr) == (0, added, True)
+            link.unlink()
+
+
+@posix
 def test_rules_are_looked_for_in_this_project_alone(bare: Machine, shop: Path) -> None:
     (bare.repository("my.shop/inner", TILES) / "AGENTS.md").write_text("Another project's.")
     (shop / ".git" / "AGENTS.md").write_text("Git's.")

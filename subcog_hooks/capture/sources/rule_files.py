@@ -40,13 +40,26 @@ SOURCES = {
 
 
 def find_rule_files(name: str, root: str) -> list[str]:
-    """Return a tool's rule files in a repository, sorted."""
-    return sorted(
+    """Return a tool's rule files in a repository, sorted, and its folders that are links to elsewhere. No file comes twice."""
+    patterns = SOURCES[name].files
+    files = [
         os.path.join(root, folder, file)
-        for folder, files in walk_folders(root, frozenset((".cursor", ".github", ".windsurf")))
-        for file in files
-        if any(_matches_pattern(pattern, folder, file) for pattern in SOURCES[name].files)
-    )
+        for folder, names in walk_folders(root, frozenset((".cursor", ".github", ".windsurf")))
+        for file in names
+        if any(_matches_pattern(pattern, folder, file) for pattern in patterns)
+    ]
+    files += filter(os.path.lexists, _outer_folders(patterns, root))
+    by_target: dict[str, str] = {}
+    # A file goes before links to it, and a short way before a long one.
+    for path in sorted(files, key=lambda path: (os.path.realpath(path) != path, path.count(os.sep), path)):
+        by_target.setdefault(os.path.realpath(path), path)
+    return sorted(by_target.values())
+
+
+def _outer_folders(patterns: tuple[str, ...], root: str) -> list[str]:
+    """Return a tool's folders of rules at the root that are no folders of the repository."""
+    folders = {os.path.join(root, pattern.partition("/*")[0]) for pattern in patterns if "/*" in pattern}
+    return [folder for folder in folders if not os.path.isdir(folder) or leads_out(folder, root)]
 
 
 def _matches_pattern(pattern: str, folder: str, file: str) -> bool:

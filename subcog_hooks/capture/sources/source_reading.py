@@ -26,11 +26,12 @@ SKIPPED_NAMES = frozenset(("node_modules", "venv", "vendor", "dist", "build", "t
 def walk_folders(root: str, hidden: AbstractSet[str] = frozenset()) -> Iterator[tuple[str, list[str]]]:
     """Yield the folders of a project from its root ("") down, each with the names of its regular files and links.
 
-    Skipped are dependencies, build output, other repositories and worktrees, and hidden folders that are not in `hidden`. No
-    link is followed.
+    Skipped are dependencies, build output, other repositories and worktrees, and hidden folders that are not in `hidden`. Links
+    are followed from these alone, inside of the project and to each folder once.
     """
     folders_left = MAX_SEARCHED_FOLDERS
-    for parent, below, names in os.walk(root):
+    followed: set[str] = set()
+    for parent, below, names in os.walk(root, followlinks=True):
         relative = os.path.relpath(parent, root).replace(os.sep, "/")
         folder = "" if relative == os.curdir else relative
         folders_left -= 1
@@ -42,7 +43,26 @@ def walk_folders(root: str, hidden: AbstractSet[str] = frozenset()) -> Iterator[
         yield folder, [name for name in sorted(names) if os.path.isfile(os.path.join(parent, name))]
         depth = folder.count("/") + 1 if folder else 0
         wanted = [name for name in sorted(below) if name not in SKIPPED_NAMES and (name in hidden or not name.startswith("."))]
-        below[:] = wanted if depth < MAX_FOLDER_DEPTH else []
+        is_hidden = not hidden.isdisjoint(folder.split("/"))
+        below[:] = [
+            name
+            for name in (wanted if depth < MAX_FOLDER_DEPTH else ())
+            if not _is_link(path := os.path.join(parent, name))
+            or ((is_hidden or name in hidden) and _may_follow(path, root, followed))
+        ]
+
+
+def _is_link(path: str) -> bool:
+    return os.path.islink(path) or getattr(os.path, "isjunction", os.path.islink)(path)  # Python 3.12 knows Windows' junctions
+
+
+def _may_follow(link: str, root: str, followed: set[str]) -> bool:
+    """Return whether a link leads to a folder of the project that no other link has led to, and note that folder."""
+    real = os.path.realpath(link)
+    if real in followed or leads_out(real, root):
+        return False
+    followed.add(real)
+    return True
 
 
 IN_REPOSITORY = "@"  # separates a source's name from the repository of its store
