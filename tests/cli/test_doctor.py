@@ -278,7 +278,18 @@ def about(subcog: Run, *paths: str) -> str:
 @pytest.mark.parametrize(
     "path",
     [
-        *("src/db/pool.py", "src/db/**", "src/**/*.sql", "*.sql", "pool.py", "er/", "docs/", "docs/[[]draft].md", "**"),
+        *(
+            "src/db/pool.py",
+            "src/db/**",
+            "src/**/*.sql",
+            "*.sql",
+            "pool.py",
+            "er/",
+            "docs/",
+            "docs/[[]draft].md",
+            "docs/[draft].md",
+            "**",
+        ),
         "src/db",
         *("src/{app,db}/*.py", "linked/db/*", "linked/db/pool.py", "./README.md", "{tmp}/src/**", "{tmp}/README.md"),
         "~/src/db/*.py",
@@ -292,7 +303,7 @@ def test_a_memory_whose_file_is_there_is_not_stale(project: Run, tmp_path: Path,
 @pytest.mark.parametrize(
     "path",
     [
-        *("src/db/pools.py", "src/app/**", "src/db/*.rs", "*.rs", "pools.py", "era/", "src/db/*/pool.py", "docs/[draft].md"),
+        *("src/db/pools.py", "src/app/**", "src/db/*.rs", "*.rs", "pools.py", "era/", "src/db/*/pool.py", "docs/[raft].md"),
         *("{tmp}/lib/**", "{tmp}/src/*.rs", "{tmp}x/README.md", "~/notes/*.md", "~/src/gone.py", "config", "HEAD"),
     ],
 )
