@@ -13,6 +13,19 @@ MAX_BRANCH = 1_000  # characters of a branch's name; git allows 250 on most disk
 _SHORTEST_TOKEN = 20  # characters; most names of repositories are shorter
 _HEADS = "ref: refs/heads/"
 
+# Parts of git's configuration that need its full grammar, or can give a remote another URL.
+_UNUSUAL = ("\\", "#", ";", "[include]", "insteadof")
+_REWRITING = ("[include]", "insteadof")
+
+_LARGE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "dev.azure.com")
+_HOST_OF = {  # further names of hosts, such as the ones that let SSH through a firewall
+    "ssh.github.com": "github.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+    "ssh.dev.azure.com": "dev.azure.com",
+    "vs-ssh.visualstudio.com": "dev.azure.com",
+}
+
 
 class Project:
     """A project: `identity` is the normalised remote, else the main worktree's path; `root` is the worktree at hand.
@@ -125,11 +138,43 @@ def _common_folder(git: str) -> str:
 
 
 def _remote_url(config: str) -> str | None:
-    """Return the URL of the remote `origin`, else of the first remote."""
+    """Return the URL of the remote `origin`, else of the first remote, as `git remote get-url` does."""
     try:
         text = _read_git_file(config)
     except OSError:
         return None
+    lowered = text.lower()
+    if "[remote" not in lowered and "[include]" not in lowered:
+        return None
+    home = os.path.expanduser("~")
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    user_configs = [os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")]
+    if os.sep == "/":
+        user_configs.append("/etc/gitconfig")
+    if any(sign in lowered for sign in _UNUSUAL) or any(_file_has(path, *_REWRITING) for path in user_configs):
+        from subcog_hooks.store import git_config  # Most configurations are plain.
+
+        url = git_config.remote_url(config, user_configs)
+    else:
+        url = _plain_remote_url(text)
+    host = _host_over_ssh(url) if url else ""
+    if url and host and host not in _LARGE_HOSTS and _file_has(os.path.join(home, ".ssh", "config"), host):
+        from subcog_hooks.store import git_config
+
+        return git_config.resolve_alias(url)
+    return url
+
+
+def _file_has(path: str, *words: str) -> bool:
+    """Return whether a file has one of these words, which are in small letters, in any case."""
+    try:
+        text = _read_git_file(path).lower()
+    except OSError:
+        return False
+    return any(word in text for word in words)
+
+
+def _plain_remote_url(text: str) -> str | None:
     urls: dict[str, str] = {}
     remote = None
     for line in text.splitlines():
@@ -149,23 +194,25 @@ def resolve_identity(name: str) -> str:
 
     The person gives a remote's URL in any spelling, an identity in any case, or a path.
 
-    >>> [resolve_identity(name) for name in ("git@github.com:Acme/shop.git", "GitHub.com/Acme/Shop", "/srv/Shop")]
+    >>> [resolve_identity(name) for name in ("git@github.com:Acme/shop.git", "www.GitHub.com/Acme/Shop", "/srv/Shop")]
     ['github.com/acme/shop', 'github.com/acme/shop', '/srv/Shop']
     """
     if "://" in name or ("@" in name and ":" in name):
         return normalise_url(name, os.path.abspath(os.sep))
     host = name.partition("/")[0]
-    return name.lower() if "." in host and host.strip(".") else name
+    return _unite_spellings(name.lower()) if "." in host and host.strip(".") else name
 
 
 def normalise_url(url: str, root: str) -> str:
     """Return one spelling for a remote.
 
     Host and path are in small letters, without scheme, credentials, port, parameters or `.git`: the large hosts of repositories
-    ignore case. A local path is made absolute.
+    ignore case. The addresses that a host has for SSH are those for HTTPS. A local path is made absolute.
 
     >>> normalise_url("git@GitHub.com:Acme/shop.git", "/"), normalise_url("https://me:token@github.com/acme/shop?token=x", "/")
     ('github.com/acme/shop', 'github.com/acme/shop')
+    >>> normalise_url("ssh://git@ssh.github.com:443/acme/shop.git", "/")
+    'github.com/acme/shop'
     """
     scheme, marker, after = url.partition("://")
     if marker:
@@ -183,7 +230,51 @@ def normalise_url(url: str, root: str) -> str:
             return os.path.normpath(os.path.join(root, os.path.expanduser(url)))
         path = path.partition("?")[0]
     path = _without_secrets(path.strip("/").removesuffix(".git").rstrip("/"))
-    return f"{host}{slash}{path}".lower() if path else host.lower()
+    return _unite_spellings(f"{host}{slash}{path}".lower()) if path else host.lower()
+
+
+def _unite_spellings(identity: str) -> str:
+    """Return one identity for the addresses under which a host has a repository.
+
+    Azure has a form for SSH, and an older host. Bitbucket Server has `scm/` in its addresses for HTTPS alone.
+
+    >>> _unite_spellings("ssh.dev.azure.com/v3/acme/shop/api"), _unite_spellings("acme.visualstudio.com/shop/_git/api")
+    ('dev.azure.com/acme/shop/_git/api', 'dev.azure.com/acme/shop/_git/api')
+    >>> _unite_spellings("git.acme.io/scm/team/api"), _unite_spellings("www.gitlab.com/scm/team/api")
+    ('git.acme.io/team/api', 'gitlab.com/scm/team/api')
+    """
+    host, _, path = identity.partition("/")
+    host = host.removeprefix("www.")
+    host = _HOST_OF.get(host, host)
+    if host.endswith(".visualstudio.com"):
+        path = f"{host.partition('.')[0]}/{path.removeprefix('defaultcollection/')}"
+        host = "dev.azure.com"
+    if host == "dev.azure.com":
+        path = _azure_path(path.split("/"))
+    elif path.startswith("scm/") and path.count("/") == 2 and host not in _LARGE_HOSTS:
+        path = path.removeprefix("scm/")
+    return f"{host}/{path}" if path else host
+
+
+def _azure_path(parts: list[str]) -> str:
+    """Return `organisation/project/_git/repository`. A repository named as its project stands without the project."""
+    if parts[0] == "v3" and len(parts) == 4:
+        parts = [*parts[1:3], "_git", parts[3]]
+    if parts[1:2] == ["_git"] and len(parts) == 3:
+        parts.insert(1, parts[2])
+    return "/".join(parts)
+
+
+def _host_over_ssh(url: str) -> str:
+    """Return the host of a URL for SSH, "" for any other.
+
+    >>> _host_over_ssh("git@Work:acme/shop"), _host_over_ssh("ssh://work:22/acme/shop"), _host_over_ssh("https://work/acme")
+    ('work', 'work', '')
+    """
+    scheme, marker, after = url.partition("://")
+    start = (after if marker else url).partition("/")[0]
+    is_ssh = scheme.lower() == "ssh" if marker else ":" in start
+    return start.rpartition("@")[2].partition(":")[0].lower() if is_ssh else ""
 
 
 def _without_login(after_scheme: str) -> str:

@@ -26,6 +26,21 @@ def test_all_spellings_of_a_remote_are_one_identity() -> None:
         ("git@host:acme/@scope/shop.git", "host/acme/@scope/shop"),
         ("https://host:8080/@scope/shop", "host/@scope/shop"),
         ("https://host/" + "gh" + "p_" + "aB3dE6gH9j" * 4 + "/shop", "host/[redacted]/shop"),
+        ("ssh://git@ssh.github.com:443/acme/shop.git", "github.com/acme/shop"),
+        ("ssh://git@altssh.gitlab.com:443/acme/shop.git", "gitlab.com/acme/shop"),
+        ("ssh://git@altssh.bitbucket.org:443/acme/shop.git", "bitbucket.org/acme/shop"),
+        ("https://www.github.com/acme/shop", "github.com/acme/shop"),
+        ("https://acme@dev.azure.com/acme/My%20Shop/_git/api", "dev.azure.com/acme/my%20shop/_git/api"),
+        ("git@ssh.dev.azure.com:v3/acme/My%20Shop/api", "dev.azure.com/acme/my%20shop/_git/api"),
+        ("https://acme.visualstudio.com/DefaultCollection/shop/_git/api", "dev.azure.com/acme/shop/_git/api"),
+        ("acme@vs-ssh.visualstudio.com:v3/acme/shop/api", "dev.azure.com/acme/shop/_git/api"),
+        ("https://dev.azure.com/acme/_git/api", "dev.azure.com/acme/api/_git/api"),
+        ("https://acme.visualstudio.com/_git/api", "dev.azure.com/acme/api/_git/api"),
+        ("https://dev.azure.com/acme/v3/_git/api", "dev.azure.com/acme/v3/_git/api"),
+        ("https://ada@git.acme.io/scm/team/api.git", "git.acme.io/team/api"),
+        ("ssh://git@git.acme.io:7999/team/api.git", "git.acme.io/team/api"),
+        ("https://git.acme.io/scm/api.git", "git.acme.io/scm/api"),
+        ("git@gitlab.com:scm/team/api.git", "gitlab.com/scm/team/api"),
         ("file:///srv/git/shop.git", "/srv/git/shop.git"),
         ("../bare/shop.git", "/work/bare/shop.git"),
         ("/srv/git/shop.git", "/srv/git/shop.git"),
@@ -76,6 +91,88 @@ def test_with_a_remote_all_clones_are_one_project(repository: Path) -> None:
     current = project.find_project(str(repository))
     assert current is not None
     assert current.identity == "example.org/acme/shop"
+
+
+PLAIN = '[remote "origin"]\n\turl = https://github.com/acme/shop.git\n'
+REMOTES = [  # the configurations of a repository and of its user
+    (PLAIN, ""),
+    ('[remote "origin"]\n\turl = https://github.com/acme/shop ; a comment\n', ""),
+    ('[remote "origin"] url = https://github.com/acme/shop # a comment\n', ""),
+    ('[remote "origin"]\n\turl = https://github.com/\\\nacme/shop.git\n', ""),
+    ('[remote "origin"]\n\turl = "https://github.com/acme/shop.git" # said\n\turl = https://example.org/other\n', ""),
+    ('[REMOTE "origin"]\n\tUrl = https://github.com/acme/shop\n; [remote "origin"]\n', ""),
+    ("[include]\n\tpath = shared/remotes\n", ""),
+    ("[include]\n\tpath = ~/remotes\n", ""),
+    ('[remote "origin"]\n\turl = gh:acme/shop\n[url "https://github.com/"]\n\tinsteadOf = gh:\n', ""),
+    ('[remote "origin"]\n\turl = gh:acme/shop\n', '[url "git@github.com:"]\n\tinsteadOf = gh:\n\tinsteadOf = g\n'),
+    ('[remote "origin"]\n\turl = gh:acme/shop\n', '[url "https://no.example/"]\n\tinsteadof = g\n[include]\n\tpath = more\n'),
+    ('[remote "origin"]\n\turl = https://github.com/acme/shop\n', '[url "x:"]\n\tpushInsteadOf = https://github.com/\n'),
+    ('[alias]\n\ta = "!f() { \\\n\turl = x; }"\n[branch "a]#b\\"c"]\n\tremote = origin\n' + PLAIN, ""),
+]
+
+
+@pytest.mark.parametrize(("config", "of_user"), REMOTES)
+def test_a_remote_is_the_one_that_git_names(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str, of_user: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (tmp_path / ".gitconfig").write_text(of_user)
+    (tmp_path / "more").write_text('[url "https://github.com/"]\n\tinsteadOf = gh:\n')
+    (tmp_path / "remotes").write_text(PLAIN)
+    (repository / ".git" / "shared").mkdir()
+    (repository / ".git" / "shared" / "remotes").write_text(PLAIN)
+    (repository / ".git" / "config").write_text(config)
+    current = project.find_project(str(repository))
+    assert current is not None
+    assert current.identity == "github.com/acme/shop"
+    named = subprocess.run(["git", "remote", "get-url", "origin"], cwd=repository, capture_output=True, check=True)
+    assert project.normalise_url(named.stdout.decode().strip(), "/") == current.identity
+
+
+def test_an_alias_of_ssh_is_its_host(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    hosts = {"github.com-work me": "\tUser git\n\tHostName=github.com", "bare": "hostname 10.0.0.7", "*.io": "HostName x.y"}
+    config = "".join(f"Host {host}\n{options}\n" for host, options in hosts.items())
+    (tmp_path / ".ssh" / "config").write_text(config)
+    for url, identity in [
+        ("git@github.com-work:acme/shop.git", "github.com/acme/shop"),
+        ("ssh://me/acme/shop.git", "github.com/acme/shop"),
+        ("bare:acme/shop", "bare/acme/shop"),
+        ("git@acme.io:shop", "acme.io/shop"),
+        ("https://me/acme/shop", "me/acme/shop"),
+    ]:
+        (repository / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {url}\n')
+        current = project.find_project(str(repository))
+        assert current is not None
+        assert (url, current.identity) == (url, identity)
+
+
+def test_a_home_in_a_repository_renames_no_remote(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repository / ".git" / "config").write_text(PLAIN)
+    for folder in (repository, repository / ".config" / "git", repository / "git", repository / ".ssh"):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name in (".gitconfig", ".config/git/config", "git/config"):
+        (repository / name).write_text('[url "https://example.org/"]\n\tinsteadOf = https://github.com/\n')
+    for variable in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME"):
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, str(repository))
+            current = project.find_project(str(repository))
+        assert current is not None
+        assert (variable, current.identity) == (variable, "github.com/acme/shop")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="it has no pipes")
+def test_an_included_pipe_and_a_circle_hold_nothing_up(repository: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    circle = "".join(f"[include]\n\tpath = {name}\n" for name in (tmp_path / "pipe", "config", "../..", "/dev/zero"))
+    (repository / ".git" / "config").write_text(circle + PLAIN)
+    current = project.find_project(str(repository))
+    assert current is not None
+    assert current.identity == "github.com/acme/shop"
 
 
 def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
