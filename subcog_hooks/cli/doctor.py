@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs, job_list
-from subcog_hooks.cli.support import context, editor, llm_use, stale_files, trial_folders
+from subcog_hooks.cli.support import context, editor, llm_use, namesakes, stale_files, trial_folders
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
@@ -61,7 +62,7 @@ from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, audiences_of
+from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
@@ -136,6 +137,7 @@ def doctor(
             _check_index(home, store, findings)
             _check_models(home, store, findings)
             _check_stale_files(store, findings)
+            _check_namesakes(store, findings)
             trial = prompt or _make_trial_prompt(store)
     else:
         trial = prompt
@@ -342,6 +344,16 @@ def _check_stale_files(store: Store, findings: Findings) -> None:
     if stale.unknown:
         reason = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
         findings.note(f"{reason}: whether {stale.unknown} more {'is' if stale.unknown == 1 else 'are'} stale is not known")
+
+
+def _check_namesakes(store: Store, findings: Findings) -> None:
+    here = context.here()
+    for name in namesakes.find_namesakes(store, here) if here and not findings.is_collected else ():  # a report names nothing
+        count = store.count(Filter(audiences=(audience_of("project", name),)))
+        command = f"subcog demote $(subcog list --ids -n {count} --project {shlex.quote(name)})"
+        findings.note(
+            f"{name} may be this project, too, and has {pluralize(count, 'memory', 'memories')}; `{command}` moves all here"
+        )
 
 
 def _check_state(home: Home, findings: Findings) -> None:

@@ -22,14 +22,17 @@ _USUAL_FILES = ((".gitconfig",), (".config", "git", "config"), (".ssh", "config"
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
-def remote_url(config: str, user_configs: Sequence[str]) -> str | None:
-    """Return the URL of the remote `origin`, else of the first remote. config: the repository's file."""
+def remote_url(config: str, user_configs: Sequence[str], names: Sequence[str] = ()) -> str | None:
+    """Return the URL of the first of these remotes; without names of `origin`, else of the first remote.
+
+    config: the repository's file.
+    """
     entries = list(_read_config(config, []))
     urls: dict[str, str] = {}
     for section, name, key, value in entries:
         if (section, key) == ("remote", "url") and value:
             urls.setdefault(name, value)
-    url = urls.get("origin") or next(iter(urls.values()), None)
+    url = next((urls[name] for name in names or ("origin", *urls) if name in urls), None)
     if url is None:
         return None
     entries += [entry for path in user_configs if _is_trusted(path) for entry in _read_config(path, [])]

@@ -115,6 +115,15 @@ def git_folders(root: str) -> tuple[str, ...]:
         return ()
 
 
+def find_upstream(root: str) -> str:
+    """Return the identity of the remote `upstream`, which a fork has; "" without it. root: the root of a project."""
+    from subcog_hooks.store import git_config  # The hook does not ask for it.
+
+    folders = git_folders(root)
+    url = git_config.remote_url(os.path.join(folders[-1], "config"), _user_configs(), ("upstream",)) if folders else None
+    return normalise_url(url, root) if url else ""
+
+
 def _walk_up(folder: str) -> tuple[str, str | None]:
     """Return the nearest folder upwards that holds `.git`, and the git folder behind it."""
     while True:
@@ -146,11 +155,7 @@ def _remote_url(config: str) -> str | None:
     lowered = text.lower()
     if "[remote" not in lowered and "[include]" not in lowered:
         return None
-    home = os.path.expanduser("~")
-    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    user_configs = [os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")]
-    if os.sep == "/":
-        user_configs.append("/etc/gitconfig")
+    user_configs = _user_configs()
     if any(sign in lowered for sign in _UNUSUAL) or any(_file_has(path, *_REWRITING) for path in user_configs):
         from subcog_hooks.store import git_config  # Most configurations are plain.
 
@@ -158,11 +163,19 @@ def _remote_url(config: str) -> str | None:
     else:
         url = _plain_remote_url(text)
     host = _host_over_ssh(url) if url else ""
-    if url and host and host not in _LARGE_HOSTS and _file_has(os.path.join(home, ".ssh", "config"), host):
+    if url and host and host not in _LARGE_HOSTS and _file_has(os.path.expanduser("~/.ssh/config"), host):
         from subcog_hooks.store import git_config
 
         return git_config.resolve_alias(url)
     return url
+
+
+def _user_configs() -> list[str]:
+    """Return the paths of git's configuration for the user and for the machine."""
+    home = os.path.expanduser("~")
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    configs = [os.path.join(folder, "git", "config"), os.path.join(home, ".gitconfig")]
+    return [*configs, "/etc/gitconfig"] if os.sep == "/" else configs
 
 
 def _file_has(path: str, *words: str) -> bool:

@@ -317,6 +317,20 @@ def test_a_memory_whose_files_are_all_gone_is_stale(project: Run, tmp_path: Path
     assert stale_said(project) == []
 
 
+def test_a_project_that_ends_alike_is_named_with_its_command(project: Run, tmp_path: Path) -> None:
+    remotes = [("origin", "git@git.acme.io:acme/shop.git"), ("upstream", "https://github.com/maker/store")]
+    config = "".join(f'[remote "{name}"]\n\turl = {url}\n' for name, url in remotes)
+    (tmp_path / ".git" / "config").write_text(config)
+    for name in ("github.com/acme/shop", "github.com/maker/store", "github.com/bob/shop", "/old/shop", "git.acme.io/acme/shop"):
+        project("remember", f"Something about {name}", "--project", name)
+    lines = [line for line in project("doctor").out.splitlines() if "may be this project, too" in line]
+    assert [line.split()[1] for line in lines] == ["/old/shop", "github.com/acme/shop", "github.com/maker/store"]
+    command = "subcog demote $(subcog list --ids -n 1 --project /old/shop)"
+    assert lines[0].endswith(f" and has 1 memory; `{command}` moves all here")
+    assert project("demote", *project("list", "--ids", "-n", "1", "--project", "/old/shop").out.split()).code == 0
+    assert len([line for line in project("doctor").out.splitlines() if "may be this project, too" in line]) == 2
+
+
 def test_many_stale_memories_are_counted_and_the_first_are_named(project: Run, tmp_path: Path) -> None:
     lines = [
         json.dumps({"id": f"gone-{n}", "content": f"About {n}", "paths": [f"lib/{n}.py"], "project": "/x"}) for n in range(12)
