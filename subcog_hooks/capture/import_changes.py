@@ -32,7 +32,7 @@ class ImportReport:
     archived: int = 0
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
     files: set[str] = field(default_factory=set)  # the Markdown files that were read
-    hidden: dict[str, tuple[str, str]] = field(default_factory=dict)  # by file: title and status of newly hidden sections
+    ended: dict[str, tuple[str, str]] = field(default_factory=dict)  # by file: title and end of its new sections
     unclear: dict[str, str] = field(default_factory=dict)  # by file: a new record's status that is understood in part
     owners: Counter[str] = field(default_factory=Counter)
     replaced: int = 0

@@ -15,7 +15,7 @@ from subcog_hooks.capture.markdown_document import FileDates, read_document, sec
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
-from subcog_hooks.store.memory import FILE, PENDING, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.store.memory import FILE, PENDING, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
 
@@ -27,7 +27,7 @@ MAX_LINE_LENGTH = 8_000_000  # characters of one line: the longest content, writ
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
 # the status of a record -> the status of its memories
-HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived"}
+HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived"}
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
@@ -297,10 +297,10 @@ def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
             continue
         break
     report.added += len(changes.new)
-    report.set_aside += sum(memory.status in HIDDEN_STATUSES.values() for memory in changes.new.values())
+    report.set_aside += sum(_end_of(memory) != "" for memory in changes.new.values())
     for memory in (*changes.new.values(), *changes.changed.values()):
-        if memory.status in HIDDEN_STATUSES.values() and memory.id.startswith(SECTION_PREFIX):
-            report.hidden[_section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], memory.status)
+        if memory.id.startswith(SECTION_PREFIX) and (end := _end_of(memory)):
+            report.ended[_section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
     report.unclear |= {_section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in changes.new}
     report.owners.update(memory.project or memory.scope for memory in changes.new.values())
     report.replaced += len(changes.changed)
@@ -309,6 +309,11 @@ def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     report.removed = sum_removed([report.removed, *changes.removed])
     report.unknown |= changes.unknown
     report.withheld += changes.withheld
+
+
+def _end_of(memory: Memory) -> str:
+    """Return how a document says that it holds no longer, "" where it does not."""
+    return memory.status if memory.status in HIDDEN_STATUSES.values() else REJECTED if memory.namespace == REJECTED else ""
 
 
 def _section_file(section: Memory) -> str:

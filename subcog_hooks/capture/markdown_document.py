@@ -10,7 +10,7 @@ from subcog_hooks.capture.markdown import MAX_HEADING, Block, Part, Section, pla
 from subcog_hooks.capture.record_status import NO_STATUS, Status, parse_status
 from subcog_hooks.capture.record_words import fold_words
 from subcog_hooks.capture.written_dates import file_name_date_ms, find_day_order, parse_date_ms
-from subcog_hooks.store.memory import DEFAULT_NAMESPACE, UNDATED
+from subcog_hooks.store.memory import DEFAULT_NAMESPACE, REJECTED, UNDATED
 
 DECISIONS, CHANGELOG = "decisions", "changelog"
 
@@ -63,7 +63,8 @@ def read_document(text: str, file_name: str, *, is_day_first: bool | None = None
         record = read_record(file_name, parts, fields, is_day_first=is_day_first)
         is_empty = record.content == parts[0].heading
         sections = [] if is_empty else [Section((), record.content, 1)]
-        return Document(sections, DECISIONS, tags, aliases, record.date, record.status)
+        namespace = REJECTED if record.status.kind == "rejected" else DECISIONS
+        return Document(sections, namespace, tags, aliases, record.date, record.status)
     written = (parse_date_ms(fields.get(name, ""), is_day_first=is_day_first) for name in ("date", "created"))
     date = next(filter(None, written), None) or file_name_date_ms(stem)
     namespace = CHANGELOG if stem.lower() in _CHANGELOGS else DEFAULT_NAMESPACE
@@ -88,7 +89,7 @@ def section_date_ms(section: Section) -> int | None:
 
 def is_decision_record(text: str, file_name: str) -> bool:
     """Return whether a document is a decision record by its folder, name or headings. file_name: with its folders."""
-    return read_document(text, file_name).namespace == DECISIONS
+    return read_document(text, file_name).namespace in (DECISIONS, REJECTED)
 
 
 def _plain_values(values: list[str], max_length: int) -> tuple[str, ...]:

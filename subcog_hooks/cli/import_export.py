@@ -18,13 +18,13 @@ from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import index_sync
-from subcog_hooks.store.memory import PENDING, STATUSES, USER, Memory, now_ms
+from subcog_hooks.store.memory import PENDING, REJECTED, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_PROBLEMS = 20
 MAX_OWNERS = 3
 MAX_FIELD_NAME = 80  # characters of an unknown field's name
-MAX_HIDDEN = 20  # documents
+MAX_ENDED = 20  # documents
 MAX_TITLE = 120  # characters
 
 
@@ -170,7 +170,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
         subject = f"{report.withheld} are a file's or a colleague's word"
         terminal.say(f"{subject} and {without}: `--trust user` brings those too, if you vouch for it")
-    _report_hidden(report, dry_run=dry_run)
+    _report_ended(report, dry_run=dry_run)
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners_text(report)})" if report.added else added]
     parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
@@ -182,18 +182,20 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     terminal.result(", ".join(parts))
 
 
-def _report_hidden(report: ImportReport, *, dry_run: bool) -> None:
-    hidden = sorted(report.hidden.items())
-    for file, (title, status) in hidden[:MAX_HIDDEN]:
+def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
+    ended = sorted(report.ended.items())
+    for file, (title, status) in ended[:MAX_ENDED]:
         words = f", which say more: {safe(report.unclear[file])[:MAX_TITLE]}" if file in report.unclear else ""
         remark = f"{'would be' if dry_run else 'is'} hidden, {status} by its own words{words}"
+        if status == REJECTED:
+            remark = f"{'would come' if dry_run else 'comes'} only where it is named, rejected by its own words{words}"
         terminal.say(f"{safe(title)[:MAX_TITLE]} ({safe(file)}) {remark}")
-    for file, status in sorted(report.unclear.items())[:MAX_HIDDEN]:
-        if file not in report.hidden:
+    for file, status in sorted(report.unclear.items())[:MAX_ENDED]:
+        if file not in report.ended:
             terminal.say(f"{safe(file)} stays active, with its status in its text: {safe(status)[:MAX_TITLE]}")
-    if len(hidden) > MAX_HIDDEN:
-        terminal.say(f"and {len(hidden) - MAX_HIDDEN} more are hidden")
-    if hidden and not dry_run:
+    if len(ended) > MAX_ENDED:
+        terminal.say(f"and {len(ended) - MAX_ENDED} more hold no longer")
+    if any(status != REJECTED for _, (_, status) in ended) and not dry_run:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
 
 

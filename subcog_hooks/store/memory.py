@@ -20,6 +20,7 @@ NAMESPACES = (
     "testing",
 )  # the suggested ones, for completion and help; others are allowed
 DEFAULT_NAMESPACE = "learnings"
+REJECTED = "rejected"  # the namespace of decisions against an option
 SCOPES = ("project", "user", "org")
 ACTIVE, PENDING = "active", "pending"  # of STATUSES; the second waits for the person's answer
 STATUSES = (ACTIVE, PENDING, "superseded", "archived", "deleted")

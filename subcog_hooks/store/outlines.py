@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.store.memory import CLAUDE_SOURCE, IN_CONTEXT, author_phrase
+from subcog_hooks.store.memory import CLAUDE_SOURCE, IN_CONTEXT, REJECTED, author_phrase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ MAX_CONTENT_READ = 6_000  # characters of a memory's text: no line of a brief is
 FIRST_READ = 10  # memories of each project: .1 ms
 
 _UNCONDITIONAL = (
-    "triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
+    f"namespace <> '{REJECTED}'"
+    " AND triggers = '[]' AND paths = '[]' AND conditions = '{}' AND (expires_at IS NULL OR expires_at > ?)"
     f" AND NOT (substr(source, 1, {len(CLAUDE_SOURCE)}) = '{CLAUDE_SOURCE}' AND instr(source, '{IN_CONTEXT}') > 0)"
 )
 _OUTLINE_COLUMNS = f"seq, id, substr(content, 1, {MAX_CONTENT_READ}), namespace, scope, created_at, trust, source, standing"

@@ -182,7 +182,7 @@ def test_changed_front_matter_arrives_and_no_text_archives(subcog: Run, tmp_path
             "---\nstatus: superseded by ADR-0005\n---\n# 4. Use Kafka\n\n## Context\n\n" + "We needed a queue. " * 9,
             "superseded",
         ),
-        ("# 4. Use Kafka\n\nStatus: Rejected\n\n## Context\n\n" + "We needed a queue. " * 9, "archived"),
+        ("# 4. Use Kafka\n\nStatus: Retired\n\n## Context\n\n" + "We needed a queue. " * 9, "archived"),
         (
             "# Payments\n\nStatus rejected means that the payment was refused by the bank of the customer, who is told so.\n",
             "active",

@@ -18,7 +18,7 @@ RECORDS = {  # a record's title: how it tells its status, and the status that it
     "7. Store in S3": ("## Status\n\nAccepted\n\nSuperceded by [7. Push](0007-push.md)", "superseded"),
     "8. Sign the requests": ("Status: Superseded by ADR-7", "superseded"),
     "9. Log as JSON": ("**Status:** ~~Accepted~~ superseded by ADR-7 (2026-03-02)", "superseded"),
-    "10. Trace the calls": ("* Status: Rejected\n* Date: 2026-03-02", "archived"),
+    "10. Trace the calls": ("* Status: Obsolete\n* Date: 2026-03-02", "archived"),
 }
 
 

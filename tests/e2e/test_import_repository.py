@@ -105,6 +105,18 @@ def test_a_changed_record_is_updated(bare: Machine, shop: Path) -> None:
     assert not any("nobody noticed" in text for text in bare.stored())
 
 
+def test_a_rejected_option_comes_only_where_it_is_named(bare: Machine, shop: Path) -> None:
+    (shop / "docs" / "adr").mkdir(parents=True)
+    rejected = OUTBOX.replace("Outbox in PostgreSQL", "Use Kafka for the event bus").replace("Accepted", "Rejected, it lost events")
+    (shop / "docs" / "adr" / "0001-kafka.md").write_text(rejected)
+    done = bare.run("import", "--from", "adr", "--wait", cwd=shop)
+    assert b"comes only where it is named, rejected by its own words, which say more: Rejected, it lost events" in done.stderr
+    assert bare.answer(bare.asking("Which event bus do we use for the table outbox?", "s", shop)) == ""
+    block = bare.answer(bare.asking("Why do we not send the events of the outbox table through Kafka?", "s", shop))
+    assert "[rejected 2026-03-02 " in block
+    assert "Status: Rejected, it lost events" in block
+
+
 def test_records_of_packages_are_found_and_other_markup_is_named(bare: Machine, shop: Path) -> None:
     unnumbered = (
         "# Store carts in Redis\n\n- Status: accepted\n\n## Decision Outcome\n\nRedis, as guests come back within hours.\n"

@@ -1,0 +1,39 @@
+"""A rejected decision comes to a prompt or tool call that names its option: somebody is about to do it again."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_TITLE = 200  # characters
+MAX_TEXT = 20_000  # characters of a prompt or of a tool's input
+_WORD = re.compile(r"[^\W_]{2,}")
+_GENERAL = frozenset(  # words of titles that are no option
+    "use using do not don adopt store keep move migrate replace introduce add switch support run build write make allow have"
+    " split merge create remove drop put let enable disable implement the for and in to of with on by from into as at our all"
+    " adr mdr rfc decision record".split()
+)
+
+
+def names_option(content: str, payload: Mapping[str, object]) -> bool:
+    """Return whether a hook's payload names the option of a rejected decision: a name in its title, else each of its words.
+
+    >>> names_option("1. Use Kafka for the event bus", {"prompt": "shall we send the orders through kafka?"})
+    True
+    >>> names_option("1. Use Kafka for the event bus", {"prompt": "which event bus do we use?"})
+    False
+    """
+    words = [word for word in _WORD.findall(content[:MAX_TITLE].partition("\n")[0]) if word.lower() not in _GENERAL]
+    names = [word.lower() for word in words if not word.islower() and not word.isdecimal()]
+    text = _text_of(payload)
+    return any(name in text for name in names) if names else bool(words) and all(word in text for word in words)
+
+
+def _text_of(payload: Mapping[str, object]) -> str:
+    """Return the prompt, else the strings of a tool's input, in lower case."""
+    tool_input = payload.get("tool_input")
+    values = [payload.get("prompt"), *(tool_input.values() if isinstance(tool_input, dict) else ())]
+    return "\n".join([value[:MAX_TEXT] for value in values if isinstance(value, str)]).lower()
