@@ -8,6 +8,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate
+from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
@@ -188,6 +189,8 @@ def remember(
         state.warn_about_unset(memory.when)
     if memory.id == new:
         terminal.say(condition_inputs.moment_remark(memory))
+        if memory.expires_at is None and (day := day_after_end(memory.content, now)):
+            terminal.say(f"it names an end: `subcog edit {memory.id} --expires {day}` forgets it then")
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")
     else:

@@ -107,7 +107,9 @@ def test_a_changed_record_is_updated(bare: Machine, shop: Path) -> None:
 
 def test_a_rejected_option_comes_only_where_it_is_named(bare: Machine, shop: Path) -> None:
     (shop / "docs" / "adr").mkdir(parents=True)
-    rejected = OUTBOX.replace("Outbox in PostgreSQL", "Use Kafka for the event bus").replace("Accepted", "Rejected, it lost events")
+    rejected = OUTBOX.replace("Outbox in PostgreSQL", "Use Kafka for the event bus").replace(
+        "Accepted", "Rejected, it lost events"
+    )
     (shop / "docs" / "adr" / "0001-kafka.md").write_text(rejected)
     done = bare.run("import", "--from", "adr", "--wait", cwd=shop)
     assert b"comes only where it is named, rejected by its own words, which say more: Rejected, it lost events" in done.stderr

@@ -1,6 +1,7 @@
 """A note that is typed as a prompt, through the installed executable: stored, and stopped; or a prompt like any other."""
 
 import json
+from datetime import UTC, datetime
 
 import apsw
 import pytest
@@ -43,6 +44,16 @@ def test_a_typed_note_comes_with_the_next_prompt(attended: Machine) -> None:
     assert NOTE in reason
     assert f"subcog forget {memory['id']}" in reason
     assert attended.recall("When is the harbour crane inspected?") == [memory["id"]]
+
+
+def test_a_note_that_names_an_end_is_offered_to_expire(attended: Machine) -> None:
+    year = datetime.now(UTC).year + 1
+    reason = reason_of(attended.prompt(f"remember: Deploys are frozen until 2 December {year}"))
+    (memory,) = stored(attended)
+    offered = f"subcog edit {memory['id']} --expires {year}-12-03"
+    assert offered in reason
+    assert attended.run(*offered.split()[1:], "--as-user").code == 0
+    assert "to forget it then" not in reason_of(attended.prompt("remember: Deploys were frozen until 2 December 2020"))
 
 
 def test_in_a_repository_it_is_the_projects(attended: Machine) -> None:
