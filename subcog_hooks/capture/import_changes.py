@@ -38,6 +38,7 @@ class ImportReport:
     replaced: int = 0
     skipped: int = 0
     problems: list[ImportProblem] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # on files that were read in another way than usual
     removed: Removed = ()
     unknown: set[str] = field(default_factory=set)
     withheld: int = 0  # added memories of files or teammates without their cues and questions

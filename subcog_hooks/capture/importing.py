@@ -12,15 +12,14 @@ from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import safe_id, sum_removed
 from subcog_hooks.capture.import_changes import ImportOptions, ImportProblem, ImportReport, is_untouched, plan_changes
 from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
+from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.errors import InvalidMemory, UsageError
-from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
+from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
 from subcog_hooks.store.memory import FILE, PENDING, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
 
-MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
-MAX_MARKDOWN_LINES = 100_000  # lines of a Markdown file; its parser takes 2 KB a line
 MAX_DATED = 2_000  # bytes of a Markdown file that are searched for the order of its dates
 MAX_JSONL_BYTES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
 MAX_LINE_LENGTH = 8_000_000  # characters of one line: the longest content, written in escapes
@@ -163,21 +162,13 @@ def find_markdown_files(folder: str) -> Iterator[str]:
 
 def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
     name = name_in_sources(file, options.root)
-    try:
-        raw = read_regular(file, MAX_MARKDOWN + 1)
-        status = os.stat(file)
-        if len(raw) > MAX_MARKDOWN:
-            message = f"has {status.st_size:,} bytes, at most {MAX_MARKDOWN:,} are read; split it"
-            report.problems.append(ImportProblem(name, message))
-            return
-        text = raw.decode("utf-8-sig")
-        if text.count("\n") > MAX_MARKDOWN_LINES:
-            report.problems.append(ImportProblem(name, f"has more than {MAX_MARKDOWN_LINES:,} lines; split it"))
-            return
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, NotRegular) else error
-        report.problems.append(ImportProblem(name, f"cannot be read: {reason}"))
+    file_read = read_text_file(file)
+    if isinstance(file_read, str):
+        report.problems.append(ImportProblem(name, file_read))
         return
+    text, _, remark = file_read
+    if remark:
+        report.remarks.append(f"{name} {remark}")
     report.files.add(name)
     for row in section_rows(text, name, options.dates, options.project, trusted=options.trusted):
         yield f"{name} line {row.memory.source.rpartition(':')[2]}", row

@@ -159,6 +159,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         terminal.complain(f"subcog: {problem.location}: {problem.message}")
     if len(report.problems) > MAX_PROBLEMS:
         terminal.complain(f"subcog: and {len(report.problems) - MAX_PROBLEMS} more")
+    import_from.print_remarks(report.remarks)
     if report.unknown:
         names = sorted(report.unknown)
         shown_names = [name[:MAX_FIELD_NAME] for name in names[:MAX_PROBLEMS]]

@@ -92,7 +92,8 @@ def test_a_folder_is_known_by_its_transcripts(bare: Machine, shop: Path) -> None
 def test_odd_files_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None:
     memory = notes_of(bare, shop)
     (memory / "good.md").write_text(topic("project", "Prices are in cents."))
-    (memory / "latin.md").write_bytes("Gr\xfc\xdfe".encode("latin-1"))
+    (memory / "latin.md").write_bytes("Viele Gr\xfc\xdfe.".encode("latin-1"))
+    (memory / "image.md").write_bytes(b"\x89PNG\0\0\0\rIHDR\0")
     (memory / "empty.md").write_text("---\nname: x\n---\n\n")
     (bare.root / "secret.md").write_text("The password is elsewhere.")
     (memory / "link.md").symlink_to(bare.root / "secret.md")
@@ -100,10 +101,12 @@ def test_odd_files_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None
         file.truncate(10_000_000_000)
     (memory / "token.md").write_text("The staging key is AKIA" + "IOSFODNN7EXAMPLQ for now.")
     done = bare.run("import", "--from", "claude")
-    for reason in ("is not UTF-8", "is empty", "is a link out of its folder", "has more than 4,000,000 bytes"):
+    for reason in ("is a binary file", "is empty", "is a link out of its folder", "has more than 4,000,000 bytes"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
+    assert b"latin.md is read as Windows-1252" in done.stderr
     assert b"removed 1 AWS access key" in done.stderr
-    assert len(bare.stored()) == 2
+    assert len(bare.stored()) == 3
+    assert "Viele Grüße." in bare.stored()
     assert "IOSFODNN7EXAMPLQ" not in json.dumps(bare.stored())
 
 

@@ -469,11 +469,12 @@ def test_huge_files_and_links_are_left_out_with_a_reason(bare: Machine, shop: Pa
     (memory / "2026-05-04.md").write_text("### 10:00\n- The key is AKIA" + "IOSFODNN7EXAMPLQ for now.\n")
     done = bare.run("import", "--from", "memsearch", cwd=shop)
     assert done.code == 0
-    for reason in ("is a link out of its folder", "has more than 4,000,000 bytes", "is not UTF-8"):
+    for reason in ("is a link out of its folder", "has more than 4,000,000 bytes"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
+    assert b"2026-05-03.md is read as Windows-1252" in done.stderr
     assert b"removed 1 AWS access key" in done.stderr
     assert "password" not in json.dumps(bare.stored("pending"))
-    assert len(bare.stored("pending")) == 1
+    assert len(bare.stored("pending")) == 2
 
 
 def test_what_is_not_there_is_one_line(bare: Machine, shop: Path, subtests: pytest.Subtests) -> None:

@@ -7,8 +7,8 @@ pinned one as the person's, a draft as a machine's guess.
 import os
 from collections.abc import Mapping
 
-from subcog_hooks.capture.importing import MAX_MARKDOWN
 from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, project_identity
+from subcog_hooks.capture.text_files import MAX_MARKDOWN
 from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular

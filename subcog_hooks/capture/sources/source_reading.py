@@ -8,12 +8,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from subcog_hooks.capture import importing, markdown
-from subcog_hooks.capture.importing import MAX_MARKDOWN, MAX_MARKDOWN_LINES
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.markdown_document import FileDates
+from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users_own
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.core.regular_files import NotRegular, leads_out, read_regular
+from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, Memory, hash_content
 from subcog_hooks.store.project import Project
@@ -161,33 +161,16 @@ def read_source_text(path: str, reading: SourceReading, location: str | None = N
     The reason goes to `reading`. location: memories of this location then count as unread, not as gone; without it, none is
     gone.
     """
-    text_and_time = _read_markdown(path)
-    if not isinstance(text_and_time, str):
-        return text_and_time
-    reading.left_out[text_and_time] += 1
+    file_read = read_text_file(path)
+    if not isinstance(file_read, str):
+        reading.remarks += [f"{location or path} {file_read.remark}"] if file_read.remark else []
+        return file_read.text, file_read.changed_ms
+    reading.left_out[file_read] += 1
     if location is None:
         reading.is_whole = False
     else:
         reading.unread.append(location)
     return None
-
-
-def _read_markdown(path: str) -> tuple[str, int] | str:
-    """Return the text of a file and the time of its last change, else the reason why it cannot be read."""
-    try:
-        raw = read_regular(path, MAX_MARKDOWN + 1)
-        changed_ms = int(os.stat(path).st_mtime * 1000)
-        text = raw.decode("utf-8-sig") if len(raw) <= MAX_MARKDOWN else ""
-    except NotRegular:
-        return "is no regular file"
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-    except UnicodeDecodeError:
-        return "is not UTF-8"
-    if len(raw) > MAX_MARKDOWN:
-        return f"has more than {MAX_MARKDOWN:,} bytes"
-    too_many_lines = text.count("\n") > MAX_MARKDOWN_LINES
-    return f"has more than {MAX_MARKDOWN_LINES:,} lines" if too_many_lines else (text, changed_ms)
 
 
 def split_at_headings(heading: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:

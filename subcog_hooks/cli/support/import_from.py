@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.duplicates import find_near_duplicates
@@ -83,8 +84,7 @@ def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool)
             terminal.result(f"{count:>7,}  {safe(kind)}")
         for owner, count in owners.most_common():
             terminal.say(f"for {safe(owner)}: {count}")
-    for remark in reading.remarks:
-        terminal.say(safe(remark))
+    print_remarks(reading.remarks)
     if pending:
         terminal.say(
             f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them"
@@ -96,6 +96,14 @@ def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool)
         terminal.say(f"and {remaining} more for other reasons")
     if dry_run and store:
         _print_near(reading, store)
+
+
+def print_remarks(remarks: Sequence[str]) -> None:
+    """Print the remarks on a source, up to a number."""
+    for remark in remarks[:MAX_REASONS]:
+        terminal.say(safe(remark)[:MAX_REASON_LENGTH])
+    if len(remarks) > MAX_REASONS:
+        terminal.say(f"and {len(remarks) - MAX_REASONS} more remarks")
 
 
 def _print_near(reading: SourceReading, store: Store) -> None:

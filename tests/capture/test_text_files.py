@@ -1,0 +1,68 @@
+"""Text files in the encodings that people's editors and shells write."""
+
+import codecs
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.capture.text_files import MAX_MARKDOWN_LINES, TextFile, decode_text, read_text_file
+
+TEXT = "# Größe\n\nDie Tür des Lagers schließt um sechs; “danach” kostet es 5 €.\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "remark"),
+    [
+        (TEXT.encode(), ""),
+        (codecs.BOM_UTF8 + TEXT.encode(), ""),
+        (codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le"), "is read as UTF-16"),
+        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), "is read as UTF-16"),
+        (TEXT.encode("utf-16-le"), "is read as UTF-16"),
+        (TEXT.encode("utf-16-be"), "is read as UTF-16"),
+        (TEXT.encode("cp1252"), "is read as Windows-1252"),
+    ],
+)
+def test_each_common_encoding_gives_the_same_text(raw: bytes, remark: str) -> None:
+    assert decode_text(raw) == (TEXT, remark)
+
+
+def test_a_cut_letter_in_utf8_stands_out_and_costs_no_more() -> None:
+    raw = TEXT.encode().replace("ü".encode(), b"\xc3")
+    assert decode_text(raw) == (TEXT.replace("ü", "\ufffd"), "has bytes that are not UTF-8: 1, shown as U+FFFD")
+
+
+def test_a_byte_order_mark_of_utf8_rules_windows_out() -> None:
+    text, remark = decode_text(codecs.BOM_UTF8 + b"caf\xe9")
+    assert (text, remark) == ("caf\ufffd", "has bytes that are not UTF-8: 1, shown as U+FFFD")
+
+
+def test_a_single_nul_in_a_text_is_kept() -> None:
+    assert decode_text(b"first\0line" + b" and more" * 50)[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0" * 9, "is a binary file"),
+        (b"\x7fELF\2\1\1" + bytes(900), "is a binary file"),
+        (codecs.BOM_UTF32_LE + TEXT.encode("utf-32-le"), "is a binary file"),
+        ("Мы храним цены в копейках.".encode("cp1251"), "is neither UTF-8 nor UTF-16 nor Windows-1252; save it as UTF-8"),
+        ("価格はセントで保存します。".encode("shift-jis"), "is neither UTF-8 nor UTF-16 nor Windows-1252; save it as UTF-8"),
+    ],
+)
+def test_binary_files_and_other_alphabets_are_refused(raw: bytes, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(raw)
+    assert read_text_file(str(tmp_path / "a.md")) == reason
+
+
+def test_a_file_comes_with_the_time_of_its_last_change(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text(TEXT, encoding="cp1252", newline="")
+    assert read_text_file(str(file)) == TextFile(TEXT, int(file.stat().st_mtime * 1000), "is read as Windows-1252")
+
+
+def test_files_that_cannot_be_read_have_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "long.md").write_text("\n" * (MAX_MARKDOWN_LINES + 1))
+    assert read_text_file(str(tmp_path / "long.md")) == "has more than 100,000 lines; split it"
+    assert read_text_file(str(tmp_path / "none.md")) == "cannot be read: No such file or directory"
+    assert isinstance(read_text_file(str(tmp_path)), str)
