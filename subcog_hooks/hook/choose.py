@@ -148,6 +148,7 @@ def choose_pointers(
         if judgement.outcome in (BELOW, INTENT, COUNT)
         and judgement.hit.relevance >= bar
         and judgement.hit.memory.id not in pointed
+        and not judgement.hit.is_loaded
     }
     nearest = sorted([judgement.hit for judgement in possible.values()], key=lambda hit: -hit.relevance)
     different = distinct([*injected, *nearest[: 2 * MAX_LINES]])

@@ -196,5 +196,11 @@ def test_a_line_repeats_nothing_that_came_before() -> None:
     assert outcomes_with_lines([make_hit("a", 0.9)], given=frozenset("a")) == {"a": GIVEN}
 
 
+def test_no_line_points_at_a_memory_that_the_client_has_loaded() -> None:
+    hits = [make_hit("a", 0.4), make_hit("b", 0.3)]
+    hits[0].is_loaded = True
+    assert outcomes_with_lines(hits) == {"a": BELOW, "b": POINTED}
+
+
 def test_no_line_points_at_a_memory_that_was_called_wrong() -> None:
     assert outcomes_with_lines([make_hit("a", 0.9, marked=0.3)]) == {"a": BAD}
