@@ -50,7 +50,8 @@ class ImportOptions:
 
     project, root: the owner of Markdown files, and the folder from which they are named; names: all names of that project.
     trusted: `--trust user`. keeps_users: memories that the user wrote or vouched for stay as they are. waits: an agent imports
-    unasked, so new and changed memories wait for the person. dates: for documents that tell none.
+    unasked, so new and changed memories wait for the person. loaded: the real paths of Markdown files that the client loads by
+    itself, which are no sections of this import. dates: for documents that tell none.
     """
 
     project: str | None = None
@@ -62,6 +63,7 @@ class ImportOptions:
     dates: FileDates = field(default_factory=FileDates)
     keeps_users: bool = False
     waits: bool = False
+    loaded: frozenset[str] = frozenset()
 
 
 _FILE_FIELDS = ("content", "namespace", "tags", "status")  # fields of a section that its file determines

@@ -162,6 +162,9 @@ def find_markdown_files(folder: str) -> Iterator[str]:
 
 def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
     name = name_in_sources(file, options.root)
+    if os.path.realpath(file) in options.loaded:
+        report.files.add(name)
+        return
     file_read = read_text_file(file)
     if isinstance(file_read, str):
         report.problems.append(ImportProblem(name, file_read))

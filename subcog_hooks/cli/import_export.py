@@ -1,5 +1,6 @@
 """`subcog import`, `export` and `reindex`: many memories at once."""
 
+import dataclasses
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -142,8 +143,13 @@ def _report_interruption(store: Store) -> Iterator[None]:
 
 
 def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
+    reading, loaded = import_from.read_loaded_files(source, options)
     with progress.track_items("reading", importing.count_lines(source)) as advance:
-        return importing.import_path(source, store, options, advance)
+        report = importing.import_path(source, store, dataclasses.replace(options, loaded=loaded), advance)
+        importing.import_reading(reading.rows, None, set(), store, options, advance, report)
+    if loaded:
+        import_from.print_loaded_files(reading, loaded)
+    return report
 
 
 def _embed_memories(*, wait: bool) -> None:

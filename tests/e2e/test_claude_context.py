@@ -1,6 +1,7 @@
 """Texts that the client puts before the model itself: found and compared, never handed over where they are in the context."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def test_the_persons_own_are_in_every_session_everywhere(bare: Machine, shop: Pa
     home = bare.root / "user"
     written(home, {".claude/CLAUDE.md": "@~/more.md\n", "more.md": f"{RULE}\n", ".claude/rules/a.md": f"{NESTED}\n"})
     taken(bare, shop)
-    assert {text: row.get("project") for text, row in bare.stored().items()} == {RULE: None, NESTED: None, "@~/more.md": None}
+    assert {text: row.get("project") for text, row in bare.stored().items()} == {RULE: None, NESTED: None}
     for prompt in (ASKED, ABOUT_NESTED):
         assert bare.recall(prompt, cwd=shop) == []
         assert bare.recall(prompt) == []
@@ -174,3 +175,49 @@ def test_a_file_of_memories_can_not_claim_to_be_the_clients(bare: Machine, shop:
     source = "claude:~/.claude:context:user::::CLAUDE.md:1"
     bare.imports({"id": "a", "content": RULE.rstrip("."), "project": SHOP, "source": source})
     assert len(bare.recall(ASKED, cwd=shop)) == 1
+
+
+IN_CONTEXT = b"in Claude Code's context anyway: `search` finds the text, and the hook does not repeat it"
+
+
+@pytest.mark.parametrize("source", ["CLAUDE.md", ".", "docs/money.md", "cranes/CLAUDE.md"])
+def test_an_import_of_loaded_files_stores_them_as_loaded(bare: Machine, shop: Path, source: str) -> None:
+    files = {"CLAUDE.md": "# Money\n\n@docs/money.md\n", "docs/money.md": f"{RULE}\n", "docs/cranes.md": f"{MINE * 3}\n"}
+    written(shop, {**files, "cranes/CLAUDE.md": f"{NESTED}\n"})
+    done = bare.run("import", source, cwd=shop)
+    assert (done.code, IN_CONTEXT in done.stderr) == (0, True)
+    folder = {"cranes\n\n" + MINE * 3}
+    expected = {NESTED} if source.startswith("cranes") else {RULE, NESTED, *folder} if source == "." else {RULE}
+    assert set(bare.stored()) == expected
+    for text, row in bare.stored().items():
+        assert (":context:" in row["source"], row["project"]) == (text not in folder, "github.com/acme/shop")
+    assert bare.recall(ASKED, cwd=shop) == bare.recall(ABOUT_NESTED, cwd=shop / "cranes") == []
+    assert b"added 0" in bare.run("import", source, cwd=shop).stdout
+
+
+def test_the_persons_own_file_is_stored_as_loaded(bare: Machine, shop: Path) -> None:
+    written(bare.root / "user", {".claude/CLAUDE.md": f"{RULE}\n"})
+    written(bare.root, {"elsewhere/CLAUDE.md": f"{NESTED}\n"})
+    done = bare.run("import", str(bare.root / "user" / ".claude" / "CLAUDE.md"), cwd=shop)
+    assert IN_CONTEXT in done.stderr
+    assert bare.stored()[RULE].get("project") is None
+    done = bare.run("import", str(bare.root / "elsewhere" / "CLAUDE.md"), cwd=shop)  # the client does not load it here
+    assert IN_CONTEXT not in done.stderr
+    assert bare.recall(ASKED, cwd=shop) == []
+    assert len(bare.recall(ABOUT_NESTED, cwd=shop)) == 1
+
+
+def test_the_project_at_hand_is_read_before_its_first_session(bare: Machine, shop: Path) -> None:
+    shutil.rmtree(bare.root / "user" / ".claude")
+    written(shop, {"CLAUDE.md": "@AGENTS.md\n", "AGENTS.md": f"# Shop\n\n{RULE}\n", ".claude/rules/a.md": f"{NESTED}\n"})
+    assert b"CLAUDE.md files and rules" in bare.run("import", "--from", "list", cwd=shop).stdout
+    assert "left out 1, which says nothing itself" in taken(bare, shop)
+    assert {text.rpartition("\n")[2] for text in bare.stored()} == {RULE, NESTED}
+    assert bare.recall(ASKED, cwd=shop) == []
+
+
+def test_a_line_of_code_that_looks_like_an_import_stays(bare: Machine, shop: Path) -> None:
+    text = "Handlers are frozen:\n\n```python\n@dataclass\nclass Handler: ...\n```\n\nAsk @ada about them.\n@gone.md"
+    written(shop, {"CLAUDE.md": f"{text}\n"})
+    taken(bare, shop)
+    assert list(bare.stored()) == [text]

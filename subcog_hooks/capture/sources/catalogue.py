@@ -59,7 +59,7 @@ def _existing_file(path: str) -> str:
 
 def _describe_claude_notes(context: SourceContext) -> str:
     folders = claude_memory.find_memory_folders(context.config)
-    if not folders and not any(claude_memory.find_loaded_files(context.config)):
+    if not folders and not any(claude_memory.find_loaded_files(context.config, context.here)):
         return ""
     return f"notes about {len(folders)} projects in {os.path.join(context.config, 'projects')}, CLAUDE.md files and rules"
 
@@ -101,7 +101,7 @@ def _describe_memsearch(context: SourceContext) -> str:
 
 SOURCES: dict[str, Source] = {
     claude_memory.CLAUDE: Source(
-        lambda path, context: claude_memory.read_claude_memory(context.config, path), _describe_claude_notes
+        lambda path, context: claude_memory.read_claude_memory(context.config, path, context.here), _describe_claude_notes
     ),
     **{name: _rule_source(name) for name in rule_files.SOURCES},
     codex_memory.CODEX: Source(

@@ -8,6 +8,7 @@ root, "" for the root itself. The client's page on memory describes how files an
 import os
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
@@ -26,29 +27,39 @@ _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")  # one pattern for a whole block t
 _CODE = re.compile(r"`[^`]*`")
 _IMPORT = re.compile(r"(?<!\S)@(\S+)")
 _PATH_ENDINGS = ".,;:!?)'\""
+_HEADING = re.compile(r"^#.*$", re.MULTILINE)
+_WORD = re.compile(r"\w")
 
 
 class ContextRoot(NamedTuple):
-    """A folder with such files. name: prefix of locations; owner: None for all projects; widest: imports must not leave it."""
+    """A folder with such files. name: prefix of locations; owner: None for all projects; widest: imports must not leave it.
+
+    wanted: the only file or folder to read, with its imports.
+    """
 
     root: str
     name: str
     owner: str | None
     widest: str
+    wanted: str | None
+
+    def wants(self, file: str) -> bool:
+        """Return whether a file is to be read."""
+        return self.wanted is None or not leads_out(file, self.wanted)
 
 
-def read_user_context(config: str, reading: SourceReading) -> None:
-    """Add the texts that hold for all of the person's sessions. config: the client's folder."""
-    context_root = ContextRoot(config, "user", None, os.path.expanduser("~"))
+def read_user_context(config: str, reading: SourceReading, wanted: str | None = None) -> None:
+    """Add the texts that hold for all of the person's sessions. config: the client's folder; wanted: the only path to read."""
+    context_root = ContextRoot(config, "user", None, os.path.expanduser("~"), wanted)
     reading.looked_in += [context_prefix(context_root.name), f"{_RULE}{context_root.name}::"]
     _add_with_imports(context_root, CLAUDE_MD, "", reading)
     for rule in _find_files_below(os.path.join(config, "rules"), ".md"):
         _add_rule(context_root, os.path.relpath(rule, config), reading)
 
 
-def read_project_context(root: str, owner: str, reading: SourceReading) -> None:
-    """Add the texts that hold in a project. owner: its identity."""
-    context_root = ContextRoot(root, owner, owner, root)
+def read_project_context(root: str, owner: str, reading: SourceReading, wanted: str | None = None) -> None:
+    """Add the texts that hold in a project. owner: its identity; wanted: the only path to read."""
+    context_root = ContextRoot(root, owner, owner, root, wanted)
     reading.looked_in += [context_prefix(owner), f"{_RULE}{owner}::"]
     for folder, _ in walk_folders(root):
         for name in _PROJECT_FILES:
@@ -83,14 +94,17 @@ def context_prefix(owner_name: str) -> str:
 
 
 def _add_with_imports(context_root: ContextRoot, relative: str, folder: str, reading: SourceReading) -> None:
-    root = context_root.root
-    for file, (text, changed_ms) in _follow_imports(os.path.join(root, relative), root, context_root.widest, reading):
-        location = context_location(context_root.name, folder, _display_path(file, root))
-        _add_text(context_root, location, text, changed_ms, reading)
+    root, first = context_root.root, os.path.join(context_root.root, relative)
+    is_wanted = context_root.wants(first)
+    report_to = reading if is_wanted else SourceReading("")
+    for file, (text, changed_ms) in _follow_imports(first, root, context_root.widest, report_to):
+        if is_wanted or context_root.wants(file):
+            location = context_location(context_root.name, folder, _display_path(file, root))
+            _add_text(context_root, location, text, changed_ms, reading)
 
 
 def _follow_imports(file: str, root: str, widest: str, reading: SourceReading) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Yield a file and its imports, each once, with the text without comments and the time of its last change.
+    """Yield a file and its imports, each once, with the text without comments and imports, and the time of its last change.
 
     root: the file's folder; widest: the folder that imports must not leave; reading: counts the files that are left out.
     """
@@ -105,16 +119,19 @@ def _follow_imports(file: str, root: str, widest: str, reading: SourceReading) -
             reading.left_out["is outside of the folder that imports it" if hops else "is a link out of its folder"] += 1
         elif text_and_time := read_source_text(file, reading):
             text = markdown.drop_comments(text_and_time[0])
-            yield file, (text, text_and_time[1])
+            imports = {name: os.path.join(os.path.dirname(file), os.path.expanduser(name)) for name in find_imports(text)}
+            existing = {f"@{name}" for name, imported in imports.items() if os.path.isfile(imported)}
+            yield file, (_drop_import_lines(text, existing), text_and_time[1])
             if hops < MAX_HOPS:
-                names = map(os.path.expanduser, find_imports(text))
-                queue += [(os.path.join(os.path.dirname(file), name), hops + 1) for name in names]
+                queue += [(imported, hops + 1) for imported in imports.values()]
 
 
 def _add_rule(context_root: ContextRoot, relative: str, reading: SourceReading) -> None:
     file = os.path.join(context_root.root, relative)
     name = _display_path(file, context_root.root)
     location = context_location(context_root.name, "", name)
+    if not context_root.wants(file):
+        return
     if leads_out(file, context_root.root) and leads_out(file, context_root.widest):
         reading.left_out["is a link out of its folder"] += 1
     elif text_and_time := read_source_text(file, reading, location):
@@ -125,11 +142,16 @@ def _add_rule(context_root: ContextRoot, relative: str, reading: SourceReading) 
 
 
 def _add_text(context_root: ContextRoot, location: str, text: str, changed_ms: int, reading: SourceReading) -> None:
-    if not text.strip():
-        reading.left_out["is empty"] += 1
+    if not has_words(text):
+        reading.left_out["says nothing itself"] += 1
     else:
         kind = "of CLAUDE.md and rules"
         reading.add_document(kind, location, text, changed_ms, context_root.owner, namespace="patterns", trust=FILE)
+
+
+def has_words(text: str) -> bool:
+    """Return whether a Markdown text says anything beside its headings."""
+    return bool(_WORD.search(_HEADING.sub("", text)))
 
 
 def find_imports(text: str) -> list[str]:
@@ -140,6 +162,11 @@ def find_imports(text: str) -> list[str]:
     """
     paths = [match.group(1).rstrip(_PATH_ENDINGS) for match in _IMPORT.finditer(_drop_code(text))]
     return list(dict.fromkeys(name for name in paths if name.isprintable()))
+
+
+def _drop_import_lines(text: str, imports: AbstractSet[str]) -> str:
+    """Return a text without the lines that are nothing but one of these imports: the model gets the file in their place."""
+    return "\n".join(line for line in text.split("\n") if line.lstrip(" \t-*").rstrip() not in imports)
 
 
 def _drop_code(text: str) -> str:

@@ -16,6 +16,7 @@ from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT
+from subcog_hooks.store.project import Project
 
 CLAUDE = "claude"
 INDEX = "MEMORY.md"
@@ -30,8 +31,6 @@ MAX_COMPARED_NAMES = 20_000  # folder entries that are compared with a name
 _NAMESPACES = {"user": "context", "feedback": "patterns", "project": "context", "reference": "context"}
 _SHARED_NAME = "shared"  # in place of a project's name: the folder in the settings
 _POINTER = re.compile(r"\s*[-*]\s+\[[^\]]*\]\([^)\s:]+\.md\)")  # a link to a file beside it
-_HEADING = re.compile(r"^#.*$", re.MULTILINE)
-_WORD = re.compile(r"\w")
 
 
 def find_memory_folders(config: str) -> list[str]:
@@ -47,11 +46,13 @@ def _find_session_folders(config: str) -> list[str]:
         return []
 
 
-def read_claude_memory(config: str, only: str | None = None, *, by_itself: bool = False) -> SourceReading:
-    """Read the client's folder. Raises UsageError.
+def read_claude_memory(
+    config: str, only: str | None = None, here: Project | None = None, *, by_itself: bool = False
+) -> SourceReading:
+    """Read the client's folder, and the texts that it loads by itself. Raises UsageError.
 
-    config: the client's folder; only: one folder of auto memory instead of all. by_itself: nobody has reviewed the memories, so
-    none is standing.
+    config: the client's folder; only: one folder of auto memory instead of all; here: a project in which the client may not
+    have run yet. by_itself: nobody has reviewed the memories, so none is standing.
     """
     reading = SourceReading(CLAUDE, f"{_label_folder(config)}:")
     if only:
@@ -61,8 +62,6 @@ def read_claude_memory(config: str, only: str | None = None, *, by_itself: bool 
         reading.begin_store(only, config)
         _read_folder(os.path.abspath(only), config, reading, by_itself=by_itself)
         return reading
-    if not os.path.isdir(os.path.join(config, "projects")):
-        raise UsageError(f"{config} has no notes of Claude Code's own", "name the folder: subcog import --from claude FOLDER")
     for sessions in _find_session_folders(config):
         folder = os.path.join(sessions, "memory")
         reading.looked_in += [f"{os.path.basename(sessions)}/", claude_context.context_prefix(os.path.basename(sessions))]
@@ -72,9 +71,21 @@ def read_claude_memory(config: str, only: str | None = None, *, by_itself: bool 
         reading.looked_in += [f"{_SHARED_NAME}/", claude_context.context_prefix(_SHARED_NAME)]
         _read_notes(configured, _SHARED_NAME, None, reading, by_itself=by_itself)
     claude_context.read_user_context(config, reading)
-    for owner, root in find_project_roots(config).items():
+    for owner, root in find_project_roots(config, here).items():
         claude_context.read_project_context(root, owner, reading)
     return reading
+
+
+def read_loaded_files(config: str, here: Project | None, path: str) -> tuple[SourceReading, frozenset[str]]:
+    """Read the texts of a file, or below a folder, that the client loads by itself. Return also the real paths of its files."""
+    reading = SourceReading(CLAUDE, f"{_label_folder(config)}:")
+    files = [*claude_context.find_user_files(config), *(claude_context.find_project_files(here.root) if here else ())]
+    wanted = frozenset(os.path.realpath(file) for file in files if not leads_out(file, path))
+    if wanted:
+        claude_context.read_user_context(config, reading, path)
+    if wanted and here:
+        claude_context.read_project_context(here.root, here.identity, reading, path)
+    return reading, wanted
 
 
 def _label_folder(config: str) -> str:
@@ -84,10 +95,10 @@ def _label_folder(config: str) -> str:
     return (f"~/{inside}" if inside else config).replace(os.sep, "/").replace(":", "")
 
 
-def find_loaded_files(config: str) -> Iterator[str]:
+def find_loaded_files(config: str, here: Project | None = None) -> Iterator[str]:
     """Yield the CLAUDE.md files and rules that `read_claude_memory` would read, with their imports."""
     yield from claude_context.find_user_files(config)
-    for root in find_project_roots(config).values():
+    for root in find_project_roots(config, here).values():
         yield from claude_context.find_project_files(root)
 
 
@@ -110,9 +121,9 @@ def configured_folder(config: str) -> str | None:
     return folder if os.path.isabs(folder) and os.path.isdir(folder) else None
 
 
-def find_project_roots(config: str) -> dict[str, str]:
+def find_project_roots(config: str, also: Project | None = None) -> dict[str, str]:
     """Return the repositories in which the client was used, by identity: the main worktree, else the first."""
-    roots_by_identity: dict[str, str] = {}
+    roots_by_identity = {also.identity: also.root} if also else {}
     for sessions in _find_session_folders(config):
         folder = find_folder(sessions)
         here = project.find_project(folder) if folder and os.path.isdir(folder) else None
@@ -158,7 +169,7 @@ def _add_index(owner_name: str, text: str, changed_ms: int, owner: str | None, r
             parts[number < INDEX_LINES and size <= INDEX_BYTES] += line
     loaded, own = claude_context.context_location(owner_name, "", INDEX), f"{owner_name}/{INDEX}"
     for location, part in ((loaded, parts[True]), (own, parts[False])):
-        if _WORD.search(_HEADING.sub("", part)):
+        if claude_context.has_words(part):
             reading.add_document("index", location, part.strip(), changed_ms, owner, namespace="context", trust=AGENT)
 
 

@@ -3,23 +3,25 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.markdown_document import FileDates
-from subcog_hooks.capture.sources import catalogue
+from subcog_hooks.capture.sources import catalogue, claude_memory
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.support import context, progress
 from subcog_hooks.cli.support.output import safe, terminal
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
 from subcog_hooks.store.memory import FILE, PENDING, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_REASONS = 10  # for rows that were left out
 MAX_REASON_LENGTH = 300  # characters; a reason can quote a file
+MAX_LOADED = 3  # names of files that the client loads by itself
 MAX_SHOWN_NEAR = 5  # near duplicates
 MAX_NEAR_CHECKS = 500  # memories compared with the store: one second
 
@@ -40,6 +42,26 @@ def read_source(name: str, path: str | None, since: str | None) -> SourceReading
             if row.memory.status == PENDING and row.memory.trust != FILE:  # The setting does not cover files of a repository.
                 row.memory.status = "active"
     return reading
+
+
+def read_loaded_files(source: str, options: ImportOptions) -> tuple[SourceReading, frozenset[str]]:
+    """Read the texts of a Markdown file or folder that Claude Code loads by itself. Return also the real paths of its files."""
+    none = SourceReading(claude_memory.CLAUDE), frozenset[str]()
+    if not os.path.isdir(source) and not source.lower().endswith(importing.MARKDOWN_SUFFIXES):
+        return none
+    try:
+        return claude_memory.read_loaded_files(claude_notes.config_folder(), context.here() if options.root else None, source)
+    except ConfigError:  # A repository says where the client's folder is.
+        return none
+
+
+def print_loaded_files(reading: SourceReading, files: AbstractSet[str]) -> None:
+    """Print the texts that Claude Code loads by itself."""
+    names = sorted(safe(os.path.basename(file)) for file in files)
+    more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
+    subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
+    terminal.say(f"{subject} in Claude Code's context anyway: `search` finds the text, and the hook does not repeat it")
+    _print_left_out(reading)
 
 
 def find_sources() -> list[tuple[str, str]]:
@@ -89,13 +111,17 @@ def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool)
         terminal.say(
             f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them"
         )
+    _print_left_out(reading)
+    if dry_run and store:
+        _print_near(reading, store)
+
+
+def _print_left_out(reading: SourceReading) -> None:
     for reason, count in reading.left_out.most_common(MAX_REASONS):
         terminal.say(f"left out {count}, which {safe(reason)[:MAX_REASON_LENGTH]}")
     if len(reading.left_out) > MAX_REASONS:
         remaining = sum(count for _, count in reading.left_out.most_common()[MAX_REASONS:])
         terminal.say(f"and {remaining} more for other reasons")
-    if dry_run and store:
-        _print_near(reading, store)
 
 
 def print_remarks(remarks: Sequence[str]) -> None:
