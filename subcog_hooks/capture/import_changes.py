@@ -14,6 +14,8 @@ from subcog_hooks.store.memory import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECT
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
 
+MAX_FIRST = 20  # memories of which a report has the content
+
 
 @dataclass(frozen=True, slots=True)
 class ImportProblem:
@@ -29,6 +31,7 @@ class ImportReport:
     """The result of an import."""
 
     added: int = 0
+    first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
     archived: int = 0
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
     files: set[str] = field(default_factory=set)  # the Markdown files that were read

@@ -10,7 +10,14 @@ from typing import TextIO
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import safe_id, sum_removed
-from subcog_hooks.capture.import_changes import ImportOptions, ImportProblem, ImportReport, is_untouched, plan_changes
+from subcog_hooks.capture.import_changes import (
+    MAX_FIRST,
+    ImportOptions,
+    ImportProblem,
+    ImportReport,
+    is_untouched,
+    plan_changes,
+)
 from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
 from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.errors import InvalidMemory, UsageError
@@ -296,6 +303,9 @@ def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
         if memory.id.startswith(SECTION_PREFIX) and (end := _end_of(memory)):
             report.ended[_section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
     report.unclear |= {_section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in changes.new}
+    locations = {row.memory.id: location for location, row in chunk}
+    coming = [(locations[id_], memory.content) for id_, memory in (*changes.new.items(), *changes.changed.items())]
+    report.first += coming[: MAX_FIRST - len(report.first)]
     report.owners.update(memory.project or memory.scope for memory in changes.new.values())
     report.replaced += len(changes.changed)
     report.skipped += changes.skipped

@@ -27,6 +27,7 @@ MAX_OWNERS = 3
 MAX_FIELD_NAME = 80  # characters of an unknown field's name
 MAX_ENDED = 20  # documents
 MAX_TITLE = 120  # characters
+MAX_BEGINNING = 80  # characters of a memory that would come
 
 
 def import_(
@@ -178,6 +179,8 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         subject = f"{report.withheld} are a file's or a colleague's word"
         terminal.say(f"{subject} and {without}: `--trust user` brings those too, if you vouch for it")
     _report_ended(report, dry_run=dry_run)
+    if dry_run:
+        _print_first(report)
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners_text(report)})" if report.added else added]
     parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
@@ -204,6 +207,13 @@ def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
         terminal.say(f"and {len(ended) - MAX_ENDED} more hold no longer")
     if any(status != REJECTED for _, (_, status) in ended) and not dry_run:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
+
+
+def _print_first(report: ImportReport) -> None:
+    for location, content in report.first:
+        terminal.result(f"{safe(content[: 2 * MAX_BEGINNING])[:MAX_BEGINNING]}  ({safe(location.rpartition('::')[2])})")
+    if (others := report.added + report.replaced - len(report.first)) > 0:
+        terminal.result(f"and {others} more")
 
 
 def _owners_text(report: ImportReport) -> str:

@@ -178,7 +178,7 @@ def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
 
 def test_a_dry_run_stores_nothing_not_even_a_home(subcog: Run, tmp_path: Path) -> None:
     done = subcog("import", write([{"content": "x"}]), "--dry-run")
-    assert (done.code, done.out) == (0, "would add 1 (for all your projects: 1)\n")
+    assert (done.code, done.out) == (0, "x  (rows.jsonl line 1)\nwould add 1 (for all your projects: 1)\n")
     assert not (tmp_path / "subcog").exists()
 
 

@@ -235,3 +235,17 @@ def test_files_of_other_encodings_are_read_with_a_remark(subcog: Run, tmp_path: 
     ):
         assert f"notes/{name}.md{message}\n" in done.err
     assert {row["content"].partition("\n\n")[2] for row in subcog("export").rows} == {text.partition("\n\n")[2].strip()}
+
+
+def test_a_dry_run_shows_the_first_memories_that_would_come(subcog: Run, tmp_path: Path) -> None:
+    text = "The crane of quay {} lifts forty tonnes, and the yard looks after it in each second month of the year."
+    file = tmp_path / "notes.md"
+    file.write_text("# Notes\n\n" + "\n\n".join(f"## Quay {number}\n\n{text.format(number)}" for number in range(25)))
+    lines = subcog("import", "notes.md", "--dry-run").out.splitlines()
+    assert lines[0] == f"Notes > Quay 0 {text.format(0)[:65]}  ({file.as_posix()} line 3)"
+    assert (len(lines), lines[-2:]) == (22, ["and 5 more", "would add 25 (for all your projects: 25)"])
+    subcog("import", "notes.md")
+    file.write_text(file.read_text().replace("of quay 24", "of the last quay"))
+    lines = subcog("import", "notes.md", "--dry-run").out.splitlines()
+    assert lines[0].startswith("Notes > Quay 24 The crane of the last quay")
+    assert lines[1:] == ["would add 0, would replace 1, already there 24"]

@@ -77,6 +77,7 @@ def test_records_come_with_their_status(bare: Machine, shop: Path) -> None:
     assert (seen.code, bare.stored()) == (0, {})
     assert b"decisions\n" in seen.stdout
     assert b"superseded\n" in seen.stdout
+    assert b"(docs/ADR/0003-outbox.md)\n" in seen.stdout
     done = bare.run("import", "--from", "adr", cwd=shop)
     assert done.code == 0
     for reason in ("is a template", "is no decision record by its name or its headings"):
