@@ -1,10 +1,12 @@
 """The stores of other memories, through the installed executable: most were written by those programs (tests/data/rivals)."""
 
 import json
+import os
 import re
 import shutil
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -144,6 +146,35 @@ def test_mcp_memory_services_metadata_and_milliseconds_count(bare: Machine) -> N
     assert b"left out 1, which is superseded there" in done.stderr
     dates = {row["content"]: row["created_at"][:10] for row in bare.stored().values()}
     assert dates == {"Deploys run on Tuesdays.": "2026-11-24", "Prices are in cents.": "2026-11-24"}
+
+
+def test_a_row_without_a_usable_time_takes_the_best_there_is(bare: Machine, shop: Path) -> None:
+    path = bare.root / "store.db"
+    rows = [  # content, created_at, created_at_iso, updated_at
+        ("A zero before a text.", 0, "2026-05-04T10:00:00Z", None),
+        ("A word before seconds.", "soon", "", 1_777_888_800),
+        ("No time at all.", None, None, None),
+        ("A time of the year 1970.", 17, "1970-01-01T00:00:17Z", 17_000),
+    ]
+    with sqlite3.connect(path) as database:
+        columns = "content TEXT, created_at ANY, created_at_iso TEXT, updated_at REAL"
+        database.execute(f"CREATE TABLE memories (id INTEGER PRIMARY KEY, {columns})")
+        database.executemany("INSERT INTO memories VALUES (NULL, ?, ?, ?, ?)", rows)
+        columns = "id INTEGER, memory_session_id TEXT, project TEXT, text TEXT, created_at_epoch INTEGER"
+        database.execute(f"CREATE TABLE observations ({columns})")
+        database.execute("INSERT INTO observations VALUES (1, 'manual-1', 'shop', 'Seconds for milliseconds.', 1777888800)")
+    database.close()
+    changed = datetime(2026, 3, 2, tzinfo=UTC).timestamp()
+    os.utime(path, (changed, changed))
+    bare.run("import", "--from", "mcp-memory-service", str(path))
+    bare.run("import", "--from", "claude-mem", str(path), cwd=shop)
+    assert {text: str(row["created_at"])[:10] for text, row in bare.stored().items()} == {
+        "A zero before a text.": "2026-05-04",
+        "A word before seconds.": "2026-05-04",
+        "No time at all.": "2026-03-02",
+        "A time of the year 1970.": "2026-03-02",
+        "Seconds for milliseconds.": "2026-05-04",
+    }
 
 
 def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:

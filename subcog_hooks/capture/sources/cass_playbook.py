@@ -7,9 +7,9 @@ pinned one as the person's, a draft as a machine's guess.
 import os
 from collections.abc import Mapping
 
+from subcog_hooks.capture.sources.foreign_database import milliseconds_value
 from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, project_identity
 from subcog_hooks.capture.text_files import MAX_MARKDOWN
-from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.store import project
@@ -114,7 +114,7 @@ def _add_rule(bullet: Mapping[str, object], reading: SourceReading) -> None:
     author = BY_PERSON if _is_true(bullet, "pinned") else BY_MACHINE if state == "draft" else BY_AGENT
     kind = _rule_text(bullet, "kind") or _rule_text(bullet, "type") or "rule"
     namespace = "learnings" if kind == "anti_pattern" else "patterns"
-    at_ms, tags = parse_date_ms(_rule_text(bullet, "createdAt")) or 0, _rule_tags(bullet)
+    at_ms, tags = milliseconds_value(bullet, "createdAt", "updatedAt"), _rule_tags(bullet)
     reading.add(kind, _rule_text(bullet, "id"), content, at_ms, owner, namespace=namespace, tags=tags, **author)
 
 

@@ -14,14 +14,14 @@ from subcog_hooks.store.project import Project
 CLAUDE_MEM = "claude-mem"
 CLAUDE_MEM_FOLDER = "CLAUDE_MEM_DATA_DIR"  # the environment variable that moves its folder
 MAX_CLAUDE_MEM_SETTINGS = 1_000_000  # bytes of settings.json
-MILLISECONDS = 1000.0  # its times are `Date.now()`
 
 MANUAL_SESSION = "manual-"  # prefix of the session of a note that a person stored
 
 _NAMESPACES = {"decision": "decisions", "bugfix": "learnings", "security_note": "security", "security_alert": "security"}
 _EXCLUSION_REASONS = {"sensitive": "is marked sensitive there", "prompt": "is a prompt", "summary": "is a summary of a session"}
-_COLUMNS = tuple("id memory_session_id project text type title narrative facts created_at_epoch merged_into_project".split())
-_ITEM_COLUMNS = tuple("id project_id kind type title text narrative facts created_at_epoch".split())
+_TIMES = ("created_at_epoch", "created_at", "updated_at_epoch", "updated_at")
+_COLUMNS = (*"id memory_session_id project text type title narrative facts merged_into_project".split(), *_TIMES)
+_ITEM_COLUMNS = (*"id project_id kind type title text narrative facts".split(), *_TIMES)
 
 
 def default_path(environment: Mapping[str, str]) -> str:
@@ -82,7 +82,7 @@ def _add_observation(
     elif not content:
         reading.left_out["is empty"] += 1
     else:
-        at_ms = milliseconds_value(row, "created_at_epoch", a_second=MILLISECONDS)
+        at_ms = milliseconds_value(row, *_TIMES)
         namespace = _NAMESPACES.get(kind, "learnings")
         author = BY_PERSON if is_persons else BY_MACHINE
         reading.add(kind or "note", location, content, at_ms, here.identity, namespace=namespace, **author)
@@ -113,7 +113,8 @@ MAX_PROJECT_NAME = 100  # characters of a project's name
 
 _ENDED_COLUMNS = ("superseded_at", "superseded_by", "compressed_into", "hidden_at")
 _LITE_COLUMNS = (
-    *"id memory_session_id project type title narrative lesson_learned created_at_epoch importance_set_at".split(),
+    *"id memory_session_id project type title narrative lesson_learned importance_set_at".split(),
+    *_TIMES,
     *_ENDED_COLUMNS,
 )
 _FORBIDDEN_IN_NAMES = re.compile(r"[^a-zA-Z0-9_.-]")
@@ -165,6 +166,6 @@ def _add_lesson(row: Mapping[str, object], owner: str, reading: SourceReading) -
         return
     kind = text_value(row, "type") or "note"
     author = BY_PERSON if is_persons else BY_AGENT if is_manual else BY_MACHINE
-    at_ms = milliseconds_value(row, "created_at_epoch", a_second=MILLISECONDS)
+    at_ms = milliseconds_value(row, *_TIMES)
     namespace = _NAMESPACES.get(kind, "learnings")
     reading.add(kind, f"observations/{row.get('id')}", content, at_ms, owner, namespace=namespace, **author)

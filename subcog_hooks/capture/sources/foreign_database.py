@@ -13,13 +13,13 @@ from urllib.parse import quote
 
 import apsw
 
+from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.memory import hash_content
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
 
-MAX_TIME_MS = 4e12  # milliseconds since the epoch: the year 2096
-MIN_SHARE = 200.0  # of MAX_TIME_MS; a thousandth of this is the year 1995
+MIN_TIME_MS, MAX_TIME_MS = 8e11, 4e12  # milliseconds since the epoch: the years 1995 and 2096
 WAIT_MS = 2_000  # wait for the program that writes the file
 MAX_FOREIGN_S = 60.0  # seconds for the whole file
 MAX_FOREIGN_TEXT = 4_000_000  # bytes; the longest content, at four bytes a character
@@ -192,13 +192,19 @@ def tags_value(row: Mapping[str, object], column: str) -> tuple[str, ...]:
     return tuple(tag for tag in tags if 0 < len(tag) <= MAX_ENTRY)[:MAX_LIST]
 
 
-def milliseconds_value(row: Mapping[str, object], column: str, *, a_second: float = 1.0) -> int:
-    """Return a column as milliseconds since the epoch, 0 if it is no number.
+def milliseconds_value(row: Mapping[str, object], *columns: str) -> int:
+    """Return the first column with a time as milliseconds since the epoch, 0 for none.
 
-    a_second: its units in one second. A time too far ahead is taken as one in thousandths of that unit.
+    It is an ISO 8601 text, or a number of seconds, milliseconds, microseconds or nanoseconds: its size tells which.
+
+    >>> [milliseconds_value({"at": time}, "at") for time in (1781000000, 1781000000000.5, "2026-06-09T10:13:20Z", 0, "soon")]
+    [1781000000000, 1781000000000, 1781000000000, 0, 0]
     """
-    value = row.get(column)
-    at_ms = value * 1000.0 / a_second if isinstance(value, int | float) else 0.0
-    if at_ms >= MAX_TIME_MS * MIN_SHARE:
-        at_ms /= 1000.0
-    return int(at_ms) if 0.0 < at_ms < MAX_TIME_MS else 0
+    for value in map(row.get, columns):
+        if isinstance(value, str) and (at_ms := markdown.parse_date_ms(value.strip()) or 0) >= MIN_TIME_MS:
+            return at_ms
+        if isinstance(value, int | float):
+            for ms_a_unit in (1e3, 1.0, 1e-3, 1e-6):
+                if MIN_TIME_MS <= value * ms_a_unit < MAX_TIME_MS:
+                    return round(value * ms_a_unit)
+    return 0

@@ -18,7 +18,8 @@ _HARVEST_TAGS = ("session-harvest", "harvest:")  # prefixes of the tags of memor
 _GENERATED_TAGS = ({"cluster", "compressed"}, {"association", "discovered"}, {"auto-generated"})  # tags of summaries and links
 _NAMESPACES = {"decision": "decisions", "pattern": "patterns", "convention": "patterns"}
 _NAMESPACES |= {"reference": "context", "context": "context", "task": "progress"}
-_COLUMNS = ("id", "content_hash", "content", "tags", "memory_type", "created_at", "deleted_at", "superseded_by", "metadata")
+_COLUMNS = ("id", "content_hash", "content", "tags", "memory_type", "deleted_at", "superseded_by", "metadata")
+_TIMES = ("created_at", "created_at_iso", "updated_at", "updated_at_iso")
 
 
 def default_path(environment: Mapping[str, str]) -> str:
@@ -41,7 +42,7 @@ def read_mcp_memory(path: str) -> SourceReading:
     reading = SourceReading(MCP_MEMORY)
     with foreign_database.open_database(path, reading, os.path.dirname(default_path({}))) as database:
         database.require_table("memories", MCP_MEMORY)
-        for row in database.select_rows("memories", _COLUMNS):
+        for row in database.select_rows("memories", (*_COLUMNS, *_TIMES)):
             tags = tuple(tag for tag in tags_value(row, "tags") if tag != "untagged")
             if reason := _exclusion_reason(row, tags):
                 reading.left_out[reason] += 1
@@ -66,5 +67,5 @@ def _add_memory(row: Mapping[str, object], tags: tuple[str, ...], reading: Sourc
     author = BY_MACHINE if is_guessed else BY_AGENT if is_agents else BY_PERSON
     kind = text_value(row, "memory_type") or "note"
     location = text_value(row, "content_hash") or str(row.get("id"))
-    content, at_ms = text_value(row, "content"), milliseconds_value(row, "created_at")
+    content, at_ms = text_value(row, "content"), milliseconds_value(row, *_TIMES)
     reading.add(kind, location, content, at_ms, None, tags=tags, namespace=_NAMESPACES.get(kind, "learnings"), **author)

@@ -10,9 +10,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from subcog_hooks.capture.sources import foreign_database
-from subcog_hooks.capture.sources.foreign_database import text_value
+from subcog_hooks.capture.sources.foreign_database import milliseconds_value, text_value
 from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, SourceReading
-from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory_checks import MAX_ENTRY
@@ -25,7 +24,8 @@ MAX_CONFIG = 1_000_000  # bytes of its config.json
 _MINER = "mempalace"  # the miner's name, which files pieces of files and transcripts
 _MINED_ROOMS = {"decision": "decisions", "preference": "patterns"}  # rooms of mined decisions and preferences
 _NAMESPACES = {"decisions": "decisions", "preferences": "patterns", **_MINED_ROOMS}
-_KEYS = ("chroma:document", *"wing room type added_by filed_at chunk_index parent_drawer_id extract_mode ingest_mode".split())
+_TIMES = ("filed_at", "authored_at", "date")
+_KEYS = ("chroma:document", *"wing room type added_by chunk_index parent_drawer_id extract_mode ingest_mode".split(), *_TIMES)
 _FACT_COLUMNS = tuple("id subject predicate object valid_from valid_to source_file adapter_name extracted_at".split())
 
 
@@ -115,7 +115,7 @@ def _add_drawer(name: str, pieces: list[dict[str, object]], reading: SourceReadi
         reading.left_out["is empty"] += 1
     else:
         tags = tuple(tag for tag in dict.fromkeys((text_value(first, "wing"), room)) if 0 < len(tag) <= MAX_ENTRY)
-        at_ms = parse_date_ms(text_value(first, "filed_at")) or 0
+        at_ms = milliseconds_value(first, *_TIMES)
         kind, namespace = f"drawer in {room}" if room else "drawer", _NAMESPACES.get(room, "learnings")
         author = BY_MACHINE if is_mined else BY_AGENT
         reading.add_document(kind, name, content, at_ms, None, namespace=namespace, tags=tags, **author)
@@ -132,7 +132,7 @@ def _read_facts(file: str, reading: SourceReading) -> None:
             fact = " ".join(f"{subject} {text_value(row, 'predicate').replace('_', ' ')} {target}".split())
             is_mined = bool(text_value(row, "source_file") or text_value(row, "adapter_name"))
             since = text_value(row, "valid_from")
-            at_ms = parse_date_ms(since or text_value(row, "extracted_at")) or 0
+            at_ms = milliseconds_value(row, "valid_from", "extracted_at")
             fact += f" (since {since})" if since else ""
             author = BY_MACHINE if is_mined else BY_AGENT
             reading.add("fact", f"triples/{text_value(row, 'id')}", fact, at_ms, None, namespace="context", **author)

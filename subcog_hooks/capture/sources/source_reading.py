@@ -85,6 +85,8 @@ class SourceReading:
 
     repository: the identity of the repository that holds the store, "" for the person's own store. Anybody who can write to a
     repository chooses all fields of such memories. So they are about that repository alone, have the trust of a file, and wait.
+
+    store_ms: the time of the store's last change, which stands for an unknown time (0) of its memories.
     """
 
     name: str
@@ -98,6 +100,7 @@ class SourceReading:
     looked_in: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     repository: str = ""
+    store_ms: int = 0
     origin: str = field(init=False)
     _origins: set[str] = field(init=False, default_factory=set)
 
@@ -107,6 +110,7 @@ class SourceReading:
     def begin_store(self, path: str, usual: str = "") -> None:
         """Set the store of the next memories. usual: the person's own folder. Raises UsageError for a link that leads out."""
         self.repository = store_repository(path, usual)
+        self.store_ms = int(os.path.getmtime(path) * 1000) if os.path.exists(path) else 0
         self.origin = f"{self.name}:{self.within}"
         if self.repository:  # the same location can be another memory in another store
             self.origin = f"{self.name}{IN_REPOSITORY}{self.repository.replace(':', '')}:"
@@ -129,7 +133,7 @@ class SourceReading:
             fields = {name: value for name, value in fields.items() if name in _REPOSITORY_FIELDS}
             fields |= {"trust": FILE, "status": PENDING}
         memory = Memory(id=SECTION_PREFIX + hash_content(origin)[:12], content=content)
-        times = {"created_at": at_ms, "updated_at": at_ms}
+        times = dict.fromkeys(("created_at", "updated_at"), at_ms or self.store_ms)
         scope = "project" if owner else "user"
         memory = memory.with_changes(scope=scope, project=owner, source=f"{origin}:1", **times, **fields)
         self.rows.append((origin, Row(memory, has_id=True, is_section=True)))

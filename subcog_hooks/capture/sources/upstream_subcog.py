@@ -21,8 +21,8 @@ INDEX_FILE = "index.db"
 _AUTOMATIC_SOURCES = ("auto-capture", "auto-captured", "pre-compact", "precompact")
 _TEXTS = "memories_fts_content"  # the table behind the full-text table: c0 is the id, c1 the content
 _COLUMNS = (
-    *"id namespace domain project_id branch file_path status created_at tags source tombstoned_at expires_at".split(),
-    *("is_summary", "content"),
+    *"id namespace domain project_id branch file_path status tags source tombstoned_at expires_at".split(),
+    *("created_at", "updated_at", "is_summary", "content"),
 )
 
 
@@ -79,5 +79,5 @@ def _add_memory(row: Mapping[str, object], content: str, reading: SourceReading)
         "trust": "tool" if is_caught else "import",
         "status": PENDING if is_caught or text_value(row, "status").lower() == PENDING else "active",
     }
-    location, at_ms = text_value(row, "id") or str(row.get("id")), milliseconds_value(row, "created_at")
+    location, at_ms = text_value(row, "id") or str(row.get("id")), milliseconds_value(row, "created_at", "updated_at")
     reading.add(kind, location, content, at_ms, project.resolve_identity(name) if name else None, **fields)
