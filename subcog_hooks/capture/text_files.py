@@ -9,7 +9,7 @@ from subcog_hooks.core.regular_files import NotRegular, read_regular
 
 MAX_MARKDOWN = 4_000_000  # bytes of a Markdown file; the longest changelogs have one million
 MAX_MARKDOWN_LINES = 100_000  # lines of a Markdown file; its parser takes 2 KB a line
-MAX_NULS = 0.01  # of the characters of a text; a binary file has more
+MAX_NULS = 0.1  # of the characters of a text in UTF-8; a binary file has more, or is no UTF-8
 
 _UTF16 = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
@@ -60,7 +60,7 @@ def decode_text(raw: bytes) -> tuple[str, str]:
             text, remark = raw.decode("cp1252", "replace"), "is read as Windows-1252"
         elif bad_bytes:
             text, remark = _BAD_BYTE.sub("\ufffd", text), f"has bytes that are not UTF-8: {bad_bytes}, shown as U+FFFD"
-    if text.count("\0") > MAX_NULS * len(text):
+    if text.count("\0") > (0 if remark else MAX_NULS * len(text)):
         raise ValueError("is a binary file")
     if "1252" in remark and _OTHER_ALPHABET.search(raw):
         raise ValueError("is neither UTF-8 nor UTF-16 nor Windows-1252; save it as UTF-8")

@@ -37,7 +37,7 @@ def test_a_byte_order_mark_of_utf8_rules_windows_out() -> None:
 
 
 def test_a_single_nul_in_a_text_is_kept() -> None:
-    assert decode_text(b"first\0line" + b" and more" * 50)[1] == ""
+    assert decode_text(b"first\0line") == ("first\0line", "")
 
 
 @pytest.mark.parametrize(
