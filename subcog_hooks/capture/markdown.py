@@ -75,12 +75,24 @@ def cut_sections(parts: list[Part]) -> list[Section]:
 
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
+_YAML_LINE = re.compile(r"[ \t]|#|- |[A-Za-z][\w-]*[ \t]*:|$")
 _MAX_FRONT_MATTER = 200  # lines
 
 
 def _count_front_matter(lines: list[str]) -> int:
-    """Return the number of lines of a leading YAML block with its two `---` lines; 0 without a block."""
-    if lines[0].rstrip() != "---":
+    """Return the number of lines of the leading YAML blocks with their `---` lines; 0 without a block."""
+    count = _count_yaml_block(lines)
+    while count:
+        start = next((index for index, line in enumerate(lines[count:], count) if line.strip()), len(lines))
+        more = _count_yaml_block(lines[start:])
+        if not more or not all(_YAML_LINE.match(line) for line in lines[start + 1 : start + more - 1]):
+            break
+        count = start + more
+    return count
+
+
+def _count_yaml_block(lines: list[str]) -> int:
+    if not lines or lines[0].rstrip() != "---":
         return 0
     for index, line in enumerate(lines[1:_MAX_FRONT_MATTER], 1):
         if line.rstrip() in ("---", "..."):
@@ -179,6 +191,8 @@ def _split_at_headings(lines: list[str], title: str) -> list[Part]:
                 part = part.parent
             part = Part(_heading_text(token, lines), level, offset + first + 1, part)
             parts.append(part)
+        if token.type == "heading_open" and last - first + sum(map(len, lines[first:last])) > MAX_HEADING:
+            _add_block(part, lines, first, last, offset)  # The heading is cut, or is a paragraph above `---`.
     _add_block(part, lines, start, len(lines), offset)
     return parts
 
@@ -244,10 +258,16 @@ def drop_elements(text: str, begin: str, close: str) -> str:
 
 
 def _merge_tiny(parts: list[Part]) -> None:
-    """Move each part that is too short into its parent, from the deepest up; a tiny root goes to the first part below."""
+    """Move each part that is too short into its parent, from the deepest up; a tiny root goes to the first part below.
+
+    A heading with nothing below it is text, too, unless the document has no other text.
+    """
     root = parts[0]
+    parents = {part.parent for part in parts}
+    if not any(part.blocks for part in parts):
+        return
     for part in sorted(parts[1:], key=lambda part: -part.level):
-        if part.blocks and part.is_tiny() and part.parent:
+        if (part.blocks or part not in parents) and part.is_tiny() and part.parent:
             part.parent.blocks += _blocks_with_heading(part)
             part.blocks = []
     first = next((part for part in parts[1:] if part.blocks), None)
@@ -259,8 +279,7 @@ def _merge_tiny(parts: list[Part]) -> None:
 def _blocks_with_heading(part: Part) -> list[Block]:
     if not part.heading:
         return part.blocks
-    first, *others = part.blocks
-    return [Block(part.line, f"{part.heading}\n{first.text}"), *others]
+    return [Block(part.line, "\n".join([part.heading, *(block.text for block in part.blocks[:1])])), *part.blocks[1:]]
 
 
 def _cut_part(part: Part) -> Iterator[Section]:
@@ -282,9 +301,16 @@ def _cut_part(part: Part) -> Iterator[Section]:
 
 
 def _cut_block(block: Block, room: int) -> Iterator[Block]:
-    """Yield the pieces of a block, each cut as late as possible at an empty line, a line end or a space, else anywhere."""
+    """Yield the pieces of a block, each cut as late as possible at an empty line, a line end or a space, else anywhere.
+
+    Each piece of a table has its head, and each piece of fenced code has its fences.
+    """
     text = block.text
     start, line = 0, block.line
+    head, foot = _repeated_lines(text) if len(text) > room else ("", "")
+    if len(head) + len(foot) > room // 4:
+        head = foot = ""
+    room -= len(head) + len(foot)
     while len(text) - start > room:
         end = start + room
         for boundary in ("\n\n", "\n", " "):
@@ -293,8 +319,20 @@ def _cut_block(block: Block, room: int) -> Iterator[Block]:
                 end = cut
                 break
         if piece := text[start:end].strip("\n").rstrip():
-            yield Block(line, piece)
+            yield Block(line, f"{head if start else ''}{piece}{foot}")
         line += text.count("\n", start, end)
         start = end
     if piece := text[start:].strip("\n").rstrip():
-        yield Block(line, piece)
+        yield Block(line, f"{head if start else ''}{piece}")
+
+
+_TABLE_HEAD = re.compile(r"[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n")
+_FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})[^\n]*\n")
+
+
+def _repeated_lines(text: str) -> tuple[str, str]:
+    """Return the lines that stand before and behind each piece of a block."""
+    if table := _TABLE_HEAD.match(text):
+        return table[0], ""
+    fence = _FENCE_LINE.match(text)
+    return (fence[0], f"\n{fence[1]}") if fence else ("", "")

@@ -166,6 +166,39 @@ def test_a_single_endless_line_is_cut_between_words() -> None:
     assert {word for section in sections for word in section.content.split()} == {"notes", "word"}
 
 
+def test_each_piece_of_a_long_table_has_its_head() -> None:
+    rows = [f"| quay {number} | {number} tonnes, checked each spring by the yard |" for number in range(60)]
+    head = "| Quay | Load |\n|---|---:|\n"
+    pieces = split_sections(f"# Cranes\n\n{head}" + "\n".join(rows), title="notes")
+    bodies = [section.content.removeprefix("Cranes\n\n") for section in pieces]
+    assert len(pieces) > 1
+    assert all(body.startswith(head) for body in bodies)
+    assert "\n".join(body.removeprefix(head) for body in bodies).split("\n") == rows
+
+
+def test_each_piece_of_long_code_is_fenced_and_keeps_its_lines() -> None:
+    lines = [f"    line_{number} = call({number})" for number in range(150)]
+    pieces = split_sections("# Code\n\n~~~python\ndef f():\n" + "\n".join(lines) + "\n~~~\n", title="notes")
+    bodies = [section.content.removeprefix("Code\n\n") for section in pieces]
+    assert len(pieces) > 1
+    assert all(body.startswith("~~~python\n") and body.endswith("\n~~~") for body in bodies)
+    assert [line for body in bodies for line in body.split("\n")[1:-1]] == ["def f():", *lines]
+    assert all(len(section.content) <= MAX_SECTION for section in pieces)
+
+
+def test_a_heading_with_nothing_below_it_is_text() -> None:
+    [section] = split_sections(f"Acme, Main street 1\nGhent\n---\n\n# Demand letter\n\n{LONG}\n\n## 1\n", title="letter")
+    assert section.heading_path == ("letter", "Demand letter")
+    assert set(section.content.split("\n\n")) == {"letter > Demand letter", LONG, "1", "Acme, Main street 1 Ghent"}
+
+
+def test_a_paragraph_above_dashes_is_no_heading_alone() -> None:
+    paragraph = " ".join(f"word{number}" for number in range(80))
+    texts = [section.content for section in split_sections(f"# A\n\n{paragraph}\n---\n{LONG}\n", title="notes")]
+    assert any(paragraph in text for text in texts)
+    assert any(LONG in text for text in texts)
+
+
 def test_lines_are_counted_with_the_front_matter() -> None:
     lines = RECORD.split("\n")
     for section in split_sections(RECORD, title="notes"):

@@ -40,6 +40,14 @@ def test_tags_are_read_in_each_simple_way_to_write_them(field: str, tags: tuple[
     assert read_document(f"---\n{field}\n---\n{LONG}", "notes.md").tags == tags
 
 
+def test_several_blocks_of_front_matter_are_read_as_one() -> None:
+    document = read_document(f"---\nauthor: a\n---\n\n---\ntags:\n  - b\ndate: 2024-03-02\n---\n# A\n\n{LONG}", "notes.md")
+    assert (document.tags, document.date) == (("b",), MARCH_2)
+    assert [(section.heading_path, section.line) for section in document.sections] == [(("A",), 10)]
+    prose = read_document(f"---\ntags: b\n---\n---\nNote: this\nis prose.\n---\n{LONG}", "notes.md")
+    assert prose.sections[0].heading_path == ("notes", "Note: this is prose.")
+
+
 def test_a_record_is_one_memory_that_begins_with_its_decision() -> None:
     [section] = read_document(f"{HEAD}{CONTEXT}{OPTIONS}{DECISION}", "docs/adr/carts.md").sections
     decision, rest = section.content.split("\n\n---\n\n")

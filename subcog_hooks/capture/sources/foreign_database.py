@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import apsw
 
-from subcog_hooks.capture import markdown
 from subcog_hooks.capture.sources.source_reading import SourceReading
+from subcog_hooks.capture.written_dates import parse_date_ms
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.memory import hash_content
 from subcog_hooks.store.memory_checks import MAX_ENTRY, MAX_LIST
@@ -201,7 +201,7 @@ def milliseconds_value(row: Mapping[str, object], *columns: str) -> int:
     [1781000000000, 1781000000000, 1781000000000, 0, 0]
     """
     for value in map(row.get, columns):
-        if isinstance(value, str) and (at_ms := markdown.parse_date_ms(value.strip()) or 0) >= MIN_TIME_MS:
+        if isinstance(value, str) and (at_ms := parse_date_ms(value.strip()) or 0) >= MIN_TIME_MS:
             return at_ms
         if isinstance(value, int | float):
             for ms_a_unit in (1e3, 1.0, 1e-3, 1e-6):
