@@ -148,7 +148,7 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
         "Write tests first.": ([], True),
         "Keywords in capitals.": (["**/*.sql"], None),
         "Type everything.": (["**/*.py"], None),
-        "# Shop\n\nRun just tidy before a commit.": ([], None),
+        "Shop\n\nRun just tidy before a commit.": ([], None),
     }
     other = bare.repository("tiles", TILES)
     (other / ".cursor" / "rules").mkdir(parents=True)

@@ -219,13 +219,13 @@ def test_basic_memory_gives_notes_that_hold(bare: Machine, *, is_in_repository: 
         return
     kept = {text.partition("\n")[0]: row for text, row in bare.stored().items()}
     assert {title: (row["namespace"], row.get("project"), row["trust"]) for title, row in kept.items()} == {
-        "# Prices in cents": ("decisions", None, "agent"),
-        "# Anrede": ("learnings", None, "agent"),
-        "# Outbox": ("decisions", None, "agent"),
+        "Prices in cents": ("decisions", None, "agent"),
+        "Anrede": ("learnings", None, "agent"),
+        "Outbox": ("decisions", None, "agent"),
     }
-    assert kept["# Prices in cents"]["tags"] == ["money", "shop"]
-    assert "[[Reports]]" not in str(kept["# Prices in cents"]["content"])
-    assert "(since the drift of June)" in str(kept["# Prices in cents"]["content"])
+    assert kept["Prices in cents"]["tags"] == ["money", "shop"]
+    assert "[[Reports]]" not in str(kept["Prices in cents"]["content"])
+    assert "(since the drift of June)" in str(kept["Prices in cents"]["content"])
     assert [row["trust"] for row in waiting.values()] == ["tool"]
 
 

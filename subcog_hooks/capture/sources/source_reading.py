@@ -65,6 +65,7 @@ def _may_follow(link: str, root: str, followed: set[str]) -> bool:
     return True
 
 
+_TITLE_MARK = re.compile(r"\A#[ \t]+(?=\S)")
 IN_REPOSITORY = "@"  # separates a source's name from the repository of its store
 
 # trust and status of a memory by its author; a machine's waits
@@ -149,7 +150,7 @@ class SourceReading:
     def add_document(self, kind: str, location: str, text: str, at_ms: int, owner: str | None, **fields: object) -> None:
         """Add a document: whole if it fits into one memory, else a memory for each of its sections."""
         if len(text) <= markdown.MAX_SECTION:
-            self.add(kind, location, text.strip(), at_ms, owner, **fields)
+            self.add(kind, location, _TITLE_MARK.sub("", text.strip()), at_ms, owner, **fields)
             return
         title = os.path.splitext(os.path.basename(location))[0]
         seen: Counter[str] = Counter()
