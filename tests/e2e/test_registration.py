@@ -132,6 +132,21 @@ def test_doctor_is_content_with_what_init_writes_for_a_team(bare: Machine, repos
     ]
 
 
+def test_doctor_names_settings_that_run_the_hook_twice(bare: Machine, repository: Path) -> None:
+    for option in ([], ["--project"]):
+        assert bare.run("init", *option, cwd=repository).code == 0
+    away = "`subcog uninstall`, or `subcog uninstall --project`"
+    twice = f"note  the hook runs more than once, by the user and the project settings; {away}"
+    assert twice in bare.run("doctor", cwd=repository).stdout.decode()
+    shared, own = repository / ".claude" / "settings.json", users(bare) / "settings.json"
+    project_settings = shared.read_text()
+    shared.write_text(own.read_text())  # the client runs equal commands once
+    assert "more than once" not in bare.run("doctor", cwd=repository).stdout.decode()
+    shared.write_text(project_settings)
+    assert bare.run("uninstall", "--project", cwd=repository).code == 0
+    assert "more than once" not in bare.run("doctor", cwd=repository).stdout.decode()
+
+
 @posix
 @pytest.mark.parametrize("command", ["doctor", "init", "uninstall"])
 def test_what_a_repositorys_settings_say_reaches_no_terminal_raw(

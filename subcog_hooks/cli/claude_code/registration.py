@@ -245,7 +245,7 @@ def inspect_registration() -> Registration:
     """Read the client's settings and plugins, and judge them without running a command."""
     remarks: list[Remark] = []
     command: list[str] | None = None
-    running: list[str] = []  # settings that run the hook
+    running: dict[str, frozenset[tuple[str, ...]]] = {}  # commands of the settings that run the hook
     is_broken = False
     seen: set[str] = set()  # A repository may contain the user's own settings folder.
     for name, path in settings_files().items():
@@ -257,20 +257,24 @@ def inspect_registration() -> Registration:
         except (ConfigError, ValueError, RecursionError) as error:
             remarks.append(Remark(BAD, visible(f"{path} cannot be read, by the client either: {error}")))
             continue
-        for words in dict.fromkeys(tuple(words) for ours in commands.values() for words in ours):
+        distinct = dict.fromkeys(tuple(words) for ours in commands.values() for words in ours)
+        for words in distinct:
             remarks.append(_judge_command(name, path, words))
             is_broken = is_broken or remarks[-1].kind == BAD
             resolved = resolve_command(words)
             if resolved and is_users_own(path):
                 command = command or resolved[: resolved.index("hook")]
         if commands:
-            running.append(name)
+            running[name] = frozenset(distinct)
             if missing:
                 events = ", ".join(missing)
                 adds = f"`subcog init{scope_option(name)}` adds that"
                 remarks.append(Remark(NOTE, f"the {name} settings do not run it for all of {events}; {adds}"))
     plugins = list_plugins()
-    remarks += _judge_plugins(plugins, running)
+    remarks += _judge_plugins(plugins, list(running))
+    if len(set(running.values())) > 1:  # The client runs equal commands once.
+        away = ", or ".join(f"`subcog uninstall{scope_option(name)}`" for name in running)
+        remarks.append(Remark(NOTE, f"the hook runs more than once, by the {' and the '.join(running)} settings; {away}"))
     remarks += _judge_skills()
     if running and (remark := path_remark()):
         remarks.append(Remark(NOTE, remark))
