@@ -55,7 +55,7 @@ def test_keys_of_a_projects_file_are_one_line_of_the_log(bare: Machine, reposito
 def test_names_of_files_and_fields_are_shown_as_escapes(bare: Machine) -> None:
     folder = bare.folder / "notes"
     folder.mkdir()
-    (folder / f"{EVIL.replace('/', '')}\nsubcog: done.md").write_bytes(b"\xff\xfe")
+    (folder / f"{EVIL.replace('/', '')}\nsubcog: done.md").write_bytes(b"\xff\0\xfe")
     done = bare.run("import", str(folder))
     assert (done.code, done.stderr.count(b"\n")) == (2, 1)
     assert_seen(done)
