@@ -1,7 +1,9 @@
 """The changes that an import makes to the store, and its report."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.compose import Removed, redact_memory, replace_surrogates
@@ -11,6 +13,7 @@ from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.cue_tables import Room
 from subcog_hooks.store.memory import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION_PREFIX, USER, Memory, hash_content, now_ms
+from subcog_hooks.store.project import Project, may_lack_files
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
 
@@ -33,6 +36,8 @@ class ImportReport:
     added: int = 0
     first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
     archived: int = 0
+    moved: dict[str, str] = field(default_factory=dict)  # the new ids of sections whose file has another name, by the old ids
+    kept: Counter[str] = field(default_factory=Counter)  # by folder that is empty or unreadable: the memories that stay
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
     files: set[str] = field(default_factory=set)  # the Markdown files that were read
     ended: dict[str, tuple[str, str]] = field(default_factory=dict)  # by file: title and end of its new sections
@@ -52,7 +57,8 @@ class ImportOptions:
     """The options of an import.
 
     project, root: the owner of Markdown files, and the folder from which they are named; names: all names of that project.
-    trusted: `--trust user`. keeps_users: memories that the user wrote or vouched for stay as they are. waits: an agent imports
+    lacks_files: files may be missing at `root` without being gone; other_roots: its other worktrees and clones. trusted:
+    `--trust user`. keeps_users: memories that the user wrote or vouched for stay as they are. waits: an agent imports
     unasked, so new and changed memories wait for the person. loaded: the real paths of Markdown files that the client loads by
     itself, which are no sections of this import. dates: for documents that tell none.
     """
@@ -60,6 +66,8 @@ class ImportOptions:
     project: str | None = None
     root: str | None = None
     names: tuple[str, ...] = ()
+    lacks_files: bool = False
+    other_roots: tuple[str, ...] = ()
     trusted: bool = False
     replace: bool = False
     dry_run: bool = False
@@ -67,6 +75,19 @@ class ImportOptions:
     keeps_users: bool = False
     waits: bool = False
     loaded: frozenset[str] = frozenset()
+
+    def in_project(self, here: Project | None, roots: Iterable[str] = ()) -> Self:
+        """Return these options for the Markdown files of a project. roots: worktrees and clones of it, other folders too."""
+        if here is None:
+            return self
+        return replace(
+            self,
+            project=here.identity,
+            root=here.root,
+            names=here.names,
+            lacks_files=may_lack_files(here),
+            other_roots=tuple(root for root in roots if root != here.root),
+        )
 
 
 _FILE_FIELDS = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
@@ -87,7 +108,10 @@ class ImportChanges:
     withheld: int = 0
 
 
-def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions) -> ImportChanges:
+def plan_changes(
+    chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, moved: Collection[str] = ()
+) -> ImportChanges:
+    """Return the changes of a chunk's rows. moved: the ids of sections that are counted already."""
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
     unseen = [(location, row) for location, row in chunk if row.is_section and row.memory.id not in existing]
     may_return = options.replace and not options.keeps_users
@@ -112,7 +136,7 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 changes.new[memory.id] = _with_import_status(memory, options)
                 changes.withheld += row.is_withheld
             elif _changes_nothing(before, memory, row, options):
-                changes.skipped += 1
+                changes.skipped += memory.id not in moved
             elif memory.id in changes.new and (options.replace or row.is_section):
                 room.reserve(memory, before)
                 changes.new[memory.id] = memory
@@ -248,6 +272,11 @@ def _update_section(before: Memory, section: Memory) -> Memory:
 def is_untouched(section: Memory) -> bool:
     """Return whether a memory's text is still its file's: imports and `keeps_file_fields` leave both times equal."""
     return section.updated_at == section.created_at
+
+
+def has_additions(memory: Memory) -> bool:
+    """Return whether a memory has more than its text: cues, questions or a priority."""
+    return any(getattr(memory, name) not in ((), {}, 0, None) for name in _USER_FIELDS)
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:

@@ -9,12 +9,14 @@ from itertools import islice
 from typing import TextIO
 
 from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.absence import LIVE, MARKDOWN_SUFFIXES, Absence, find_absence, find_moves, find_sections, section_file
 from subcog_hooks.capture.compose import safe_id, sum_removed
 from subcog_hooks.capture.import_changes import (
     MAX_FIRST,
     ImportOptions,
     ImportProblem,
     ImportReport,
+    has_additions,
     is_untouched,
     plan_changes,
 )
@@ -23,15 +25,13 @@ from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
-from subcog_hooks.store.memory import FILE, PENDING, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import Filter, audience_of
 
 MAX_DATED = 2_000  # bytes of a Markdown file that are searched for the order of its dates
 MAX_JSONL_BYTES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
 MAX_LINE_LENGTH = 8_000_000  # characters of one line: the longest content, written in escapes
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
-MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
 # the status of a record -> the status of its memories
 HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived"}
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
@@ -69,8 +69,10 @@ def count_lines(path: str) -> int | None:
     return lines
 
 
-def read_rows(path: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:
-    """Yield each row with its location; problems go to the report."""
+def read_rows(
+    path: str, options: ImportOptions, report: ImportReport, *, may_be_empty: bool = False
+) -> Iterator[tuple[str, jsonl.Row]]:
+    """Yield each row with its location; problems go to the report. Raises UsageError for an empty folder, unless it may be."""
     if os.path.isdir(path):
         files = list(find_markdown_files(path))
         options = replace(
@@ -82,7 +84,7 @@ def read_rows(path: str, options: ImportOptions, report: ImportReport) -> Iterat
                 report.problems.append(ImportProblem(name, "is a link that leads out of the folder; it was left out"))
             else:
                 yield from _read_sections(file, options, report)
-        if not files:
+        if not files and not may_be_empty:
             raise UsageError(f"{path} holds no Markdown", "give a folder of .md files, or a .jsonl file")
     elif path.lower().endswith(MARKDOWN_SUFFIXES):
         yield from _read_sections(path, options, report)
@@ -228,13 +230,16 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     of rows of each chunk. Raises UsageError if the path cannot be read, and StoreError if the store cannot be written.
     Committed chunks stay.
     """
-    report = ImportReport()
-    return import_reading(read_rows(path, options, report), None, report.files, store, options, progress, report)
+    report, absence = ImportReport(), Absence()
+    if store and (os.path.isdir(path) or path.lower().endswith(MARKDOWN_SUFFIXES)):
+        absence = find_absence(store, path, options)
+    rows = read_rows(path, options, report, may_be_empty=bool(absence.lost or absence.kept))
+    return import_reading(rows, absence, report.files, store, options, progress, report)
 
 
 def import_reading(
     rows: Iterable[tuple[str, jsonl.Row]],
-    has_lost: Callable[[str], bool] | None,
+    absence: Absence,
     files: AbstractSet[str],
     store: Store | None,
     options: ImportOptions,
@@ -243,10 +248,13 @@ def import_reading(
 ) -> ImportReport:
     """Import the rows of a source, as `import_path` does.
 
-    has_lost: tells by the origin of a stored memory whether the source has lost it, so that it is archived. files: the Markdown
-    files that were read as by `import_path`; sections that left them are archived. Raises StoreError.
+    absence: the memories that the source has lost. files: the Markdown files that were read as by `import_path`; sections that
+    left them are archived. Raises StoreError.
     """
     report = report or ImportReport()
+    report.kept = absence.kept
+    if store and (absence.lost or absence.others):
+        rows = _follow_moves(list(rows), absence, store, options, report)
     present_ids: set[str] = set()
     rows_left = iter(rows)
     while chunk := list(islice(rows_left, CHUNK_ROWS)):
@@ -255,11 +263,42 @@ def import_reading(
         progress(len(chunk))
     if store and files:
         _archive_missing_sections(store, present_ids, files, options, report)
-    if store and has_lost:
-        sections = [memory for memory in store.all(("active", PENDING)) if memory.id.startswith(SECTION_PREFIX)]
-        lost = [memory for memory in sections if memory.id not in present_ids and has_lost(memory.source)]
+    if store:
+        lost = [memory for memory in absence.lost if memory.id not in report.moved and memory.id not in present_ids]
         _archive_untouched(lost, store, options, report)
     return report
+
+
+def _follow_moves(
+    rows: list[tuple[str, jsonl.Row]], absence: Absence, store: Store, options: ImportOptions, report: ImportReport
+) -> list[tuple[str, jsonl.Row]]:
+    """Give sections whose file has another name its ids, and return the rows: on a dry run with the ids of the sections."""
+    ids = {row.memory.id for _, row in rows}
+    gone = [memory for memory in (*absence.lost, *absence.others) if memory.id not in ids]
+    hashes = {memory.content_hash for memory in gone}
+    stored = store.by_ids(list(ids)) if gone else {}
+    copies = {memory.id for memory in stored.values() if _is_plain_copy(memory, hashes)}
+    new = [row for _, row in rows if row.is_section and (row.memory.id not in stored or row.memory.id in copies)]
+    moves = find_moves(gone, new, options.names)
+    report.moved = {id_: row.memory.id for id_, row in moves.items()}
+    if options.dry_run:
+        old_ids = {new_id: id_ for id_, new_id in report.moved.items()}
+        for _, row in rows:
+            row.memory = row.memory.with_changes(id=old_ids.get(row.memory.id, row.memory.id))
+    elif moves:
+        store.move({memory.id: _rename_section(memory, moves[memory.id].memory) for memory in gone if memory.id in moves})
+    return rows
+
+
+def _is_plain_copy(memory: Memory, hashes: AbstractSet[str]) -> bool:
+    """Return whether a live memory has one of these texts, and nothing from the user."""
+    return memory.content_hash in hashes and memory.status in LIVE and is_untouched(memory) and not has_additions(memory)
+
+
+def _rename_section(stored: Memory, section: Memory) -> Memory:
+    """Return a stored section under the id and the place of its new file; globs that the file names or stands in follow."""
+    names = ("id", "scope", "project", "source", *(("paths",) if section.paths else ()))
+    return stored.with_changes(**{name: getattr(section, name) for name in names}, seq=0)
 
 
 def _archive_untouched(memories: Sequence[Memory], store: Store, options: ImportOptions, report: ImportReport) -> None:
@@ -277,17 +316,15 @@ def _archive_missing_sections(
     A project that got a remote has another name, but not its sections twice. Sections that the user edited or brought back
     stay: an edit moves `updated_at`.
     """
-    names = options.names or ((options.project,) if options.project else ())
-    audiences = tuple(audience_of("project", name) for name in names) or ("user",)
-    active = store.select(Filter(audiences=audiences, statuses=("active",)))
-    sections = [memory for memory in active if memory.id.startswith(SECTION_PREFIX) and memory.id not in imported]
-    _archive_untouched([memory for memory in sections if _section_file(memory) in files], store, options, report)
+    active = [memory for memory in find_sections(store, options, ("active",)) if memory.id not in imported]
+    _archive_untouched([memory for memory in active if section_file(memory) in files], store, options, report)
 
 
 def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, report: ImportReport) -> None:
     """Write one chunk. If another process imports the same rows meanwhile, compare them once more."""
+    moved_ids = report.moved.keys() if options.dry_run else set(report.moved.values())
     for attempt in range(MAX_CHUNK_ATTEMPTS):
-        changes = plan_changes(chunk, store, options)
+        changes = plan_changes(chunk, store, options, moved_ids)
         try:
             if store and not options.dry_run:
                 store.add(changes.new.values())
@@ -301,8 +338,8 @@ def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     report.set_aside += sum(_end_of(memory) != "" for memory in changes.new.values())
     for memory in (*changes.new.values(), *changes.changed.values()):
         if memory.id.startswith(SECTION_PREFIX) and (end := _end_of(memory)):
-            report.ended[_section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
-    report.unclear |= {_section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in changes.new}
+            report.ended[section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
+    report.unclear |= {section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in changes.new}
     locations = {row.memory.id: location for location, row in chunk}
     coming = [(locations[id_], memory.content) for id_, memory in (*changes.new.items(), *changes.changed.items())]
     report.first += coming[: MAX_FIRST - len(report.first)]
@@ -318,7 +355,3 @@ def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
 def _end_of(memory: Memory) -> str:
     """Return how a document says that it holds no longer, "" where it does not."""
     return memory.status if memory.status in HIDDEN_STATUSES.values() else REJECTED if memory.namespace == REJECTED else ""
-
-
-def _section_file(section: Memory) -> str:
-    return section.source.rpartition(":")[0]

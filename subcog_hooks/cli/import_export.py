@@ -88,7 +88,7 @@ def import_(
             if dry_run:
                 import_from.print_location(origin or "", source)
             import_from.print_reading(reading, store, dry_run=dry_run)
-        changed = report.added + report.replaced + report.archived
+        changed = report.added + report.replaced + report.archived + len(report.moved)
         if store and changed and not dry_run:
             with progress.track_items("indexing", 2 * changed) as advance:
                 context.update_index_and_vectors(store, advance)
@@ -118,18 +118,14 @@ def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bo
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
-    project_here = None if for_all else context.here()
-    return ImportOptions(
-        project=project_here.identity if project_here else None,
-        root=project_here.root if project_here else None,
-        names=project_here.names if project_here else (),
-        dates=import_from.file_dates(),
+    options = ImportOptions(
         trusted=is_trusted,
         replace=replace,
         dry_run=dry_run,
         keeps_users=is_agents,
         waits=is_agents and not dry_run and author.status() == PENDING,
     )
+    return options.in_project(None if for_all else context.here())
 
 
 @contextmanager
@@ -181,10 +177,14 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     _report_ended(report, dry_run=dry_run)
     if dry_run:
         _print_first(report)
+    for folder, count in report.kept.items():
+        stays = "1 memory from it stays" if count == 1 else f"{count} memories from it stay"
+        terminal.say(f"{safe(folder)} is empty or cannot be read, so {stays}; remove the folder if nothing comes back")
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners_text(report)})" if report.added else added]
     parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
     parts += [f"{'would replace' if dry_run else 'replaced'} {report.replaced}"] if report.replaced else []
+    parts += [f"{'would move' if dry_run else 'moved'} {len(report.moved)}"] if report.moved else []
     parts += [f"{'would archive' if dry_run else 'archived'} {report.archived}"] if report.archived else []
     parts += [f"already there {report.skipped}"] if report.skipped else []
     refused = sum(not problem.is_entry for problem in report.problems)

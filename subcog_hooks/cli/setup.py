@@ -129,7 +129,7 @@ def _import_here(name: str, reading: SourceReading) -> None:
     """Import a source of the current repository."""
     try:
         with context.writing() as store:
-            report = import_from.import_source(reading, store, ImportOptions())
+            report = import_from.import_source(reading, store, ImportOptions().in_project(context.here()))
             context.update_index_and_vectors(store)
     except SubcogError as error:
         terminal.complain(f"subcog: {name}: {error.message}")

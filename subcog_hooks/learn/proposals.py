@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from subcog_hooks.capture import importing
+from subcog_hooks.capture.absence import Absence
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
@@ -253,7 +254,7 @@ def store_new(
         if not (store and store.by_hash(row.memory.content_hash)):
             rows.append((proposal.source, row))
     import_options = ImportOptions(dry_run=options.dry_run)
-    imported = importing.import_reading(rows, None, frozenset(), store, import_options, lambda _: None)
+    imported = importing.import_reading(rows, Absence(), frozenset(), store, import_options, lambda _: None)
     report.problems += [f"{problem.location}: {problem.message}" for problem in imported.problems]
     ids = [row.memory.id for _, row in rows]
     if store and not options.dry_run:

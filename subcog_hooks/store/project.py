@@ -124,6 +124,25 @@ def find_upstream(root: str) -> str:
     return normalise_url(url, root) if url else ""
 
 
+def may_lack_files(here: Project) -> bool:
+    """Return whether files of a project can be missing at its root without being gone.
+
+    That holds for a linked worktree, which can be on any branch, and for a sparse checkout.
+    """
+    main = here.names[-1]
+    if here.root != main and os.path.lexists(os.path.join(main, ".git")):
+        return True
+    for folder in git_folders(here.root):
+        for name in ("config", "config.worktree"):
+            try:
+                lines = _read_git_file(os.path.join(folder, name)).lower().splitlines()
+            except OSError:
+                continue
+            if "sparsecheckout=true" in ["".join(line.split()) for line in lines]:
+                return True
+    return False
+
+
 def _walk_up(folder: str) -> tuple[str, str | None]:
     """Return the nearest folder upwards that holds `.git`, and the git folder behind it."""
     while True:

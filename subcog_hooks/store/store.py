@@ -14,7 +14,7 @@ from subcog_hooks.store.store_reader import _COLUMNS, _FIELDS, Filter, Mark, Sto
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any  # Any: the STRICT tables guarantee the column types
 
     from subcog_hooks.core.paths import Home
@@ -152,20 +152,30 @@ class Store(StoreReader):
 
         Raises InvalidMemory for an id that is taken, and for a trigger without a literal for which there is no room.
         """
-        marks = ",".join("?" * len(_FIELDS))  # the revision replaces the row number
-        sql = f"INSERT INTO memories ({_COLUMNS.removeprefix('seq, ')}, revision) VALUES ({marks})"  # noqa: S608 - constants
         added = [check_memory(memory) for memory in memories]
         with _Transaction(self) as revision:
             for memory in added:
-                try:
-                    self._connection.execute(sql, (*_row_of_memory(memory), revision))
-                except apsw.ConstraintError as error:
-                    if self._connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory.id,)).fetchall():
-                        raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
-                    raise
-                memory.seq = self._connection.last_insert_rowid()
-                cue_tables.put_cues(self._connection, memory, audience_of(memory.scope, memory.project))
+                self._insert(memory, revision)
         return added
+
+    def move(self, moved: Mapping[str, Memory]) -> None:
+        """Store memories, by their present ids, under the ids that they carry, in one transaction. Their marks follow.
+
+        A memory with the new id is erased. Raises NoMemory, InvalidMemory.
+        """
+        with _Transaction(self) as revision:
+            for id_, memory in moved.items():
+                old_seq = self.get(id_).seq
+                self._erase(memory.id, revision)
+                self._insert(check_memory(memory), revision)
+                self._connection.execute("UPDATE marks SET seq = ? WHERE seq = ?", (memory.seq, old_seq))
+                self._erase(id_, revision)
+            new_ids = light_json.dumps({id_: memory.id for id_, memory in moved.items()})
+            self._connection.execute(
+                "UPDATE memories SET revision = ?, superseded_by = (SELECT value FROM json_each(?) WHERE key = superseded_by)"
+                " WHERE superseded_by IN (SELECT key FROM json_each(?))",
+                (revision, new_ids, new_ids),
+            )
 
     def update(self, memories: Iterable[Memory]) -> None:
         """Replace memories with the same ids, in one transaction. Raises NoMemory, InvalidMemory."""
@@ -185,10 +195,8 @@ class Store(StoreReader):
         """Erase memories for good; `overwrite_log` erases the last of their bytes. Raises NoMemory."""
         with _Transaction(self) as revision:
             for id_ in ids:
-                rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id_,)).fetchall()
-                if not rows:
+                if not self._erase(id_, revision):
                     raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
-                self._connection.execute("INSERT INTO purged VALUES (?, ?)", (rows[0][0], revision))
                 if id_.startswith(SECTION_PREFIX):  # its file may still have it, and may be imported again
                     self._connection.execute("INSERT OR IGNORE INTO purged_sections VALUES (?)", (id_,))
 
@@ -215,6 +223,24 @@ class Store(StoreReader):
         database.overwrite_log(self._connection, self.path)
 
     # inside
+
+    def _insert(self, memory: Memory, revision: int) -> None:
+        marks = ",".join("?" * len(_FIELDS))  # the revision replaces the row number
+        sql = f"INSERT INTO memories ({_COLUMNS.removeprefix('seq, ')}, revision) VALUES ({marks})"  # noqa: S608 - constants
+        try:
+            self._connection.execute(sql, (*_row_of_memory(memory), revision))
+        except apsw.ConstraintError as error:
+            if self._connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory.id,)).fetchall():
+                raise InvalidMemory(f"the id {memory.id} is taken", "leave the id out, or use --replace") from error
+            raise
+        memory.seq = self._connection.last_insert_rowid()
+        cue_tables.put_cues(self._connection, memory, audience_of(memory.scope, memory.project))
+
+    def _erase(self, id: str, revision: int) -> bool:
+        """Erase a memory. Return whether there was one."""
+        rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id,)).fetchall()
+        self._connection.executemany("INSERT INTO purged VALUES (?, ?)", [(seq, revision) for (seq,) in rows])
+        return bool(rows)
 
     def _write(self, changes: Iterable[tuple[Memory, Memory]], revision: int) -> list[Memory]:
         names = _COLUMNS.removeprefix("seq, id, ").split(", ")

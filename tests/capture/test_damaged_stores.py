@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture import importing
+from subcog_hooks.capture.absence import Absence
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.sources import catalogue, foreign_database
 from subcog_hooks.core.errors import UsageError
@@ -36,7 +37,7 @@ def flip_bytes(whole: bytes, chance: random.Random) -> bytes:
 def read(name: str, path: Path) -> int:
     """Return the number of memories that an import of a store would add."""
     reading = catalogue.read_source(name, str(path), SHOP)
-    return importing.import_reading(reading.rows, reading.has_lost, reading.files, None, ImportOptions(), lambda _: None).added
+    return importing.import_reading(reading.rows, Absence(), reading.files, None, ImportOptions(), lambda _: None).added
 
 
 @pytest.mark.parametrize("case", DATABASES)

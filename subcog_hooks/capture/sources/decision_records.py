@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.decision_record import in_record_folder
-from subcog_hooks.capture.markdown_document import FileDates, is_decision_record
+from subcog_hooks.capture.markdown_document import DECISIONS, FileDates, is_decision_record
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
+from subcog_hooks.store.memory import REJECTED
 from subcog_hooks.store.project import Project
 
 ADR = "adr"
@@ -85,9 +86,11 @@ def read_decision_records(here: Project, only: str | None = None, dates: FileDat
     """Read the decision records of a project. only: one folder instead of the usual places. Raises UsageError."""
     reading = SourceReading(ADR, f"{here.identity}/")
     reading.is_whole = False  # records are archived by their files, as all Markdown
+    reading.folder, reading.namespaces = only or here.root, (DECISIONS, REJECTED)
+    reading.missing = (f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")
+    if only and not os.path.isdir(only):
+        raise UsageError(*reading.missing)
     folders, loose = ([os.path.abspath(only)], []) if only else find_record_places(here.root)
-    if not (folders or loose) or (only and not os.path.isdir(only)):
-        raise UsageError(f"{only or here.root} has no folder of decision records", "name it: subcog import --from adr FOLDER")
     texts: dict[str, str] = {}
     for folder in folders:
         path = os.path.join(here.root, folder)

@@ -8,6 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from subcog_hooks.capture import importing, markdown
+from subcog_hooks.capture.absence import Absence, find_absence
+from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.markdown_document import FileDates
 from subcog_hooks.capture.text_files import read_text_file
@@ -15,8 +17,9 @@ from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.regular_files import leads_out
 from subcog_hooks.store import project
-from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, Memory, hash_content
+from subcog_hooks.store.memory import AGENT, FILE, PENDING, SECTION_PREFIX, STATUSES, Memory, hash_content
 from subcog_hooks.store.project import Project
+from subcog_hooks.store.store import Store
 
 MAX_SEARCHED_FOLDERS = 5_000  # folders of a project that are searched
 MAX_FOLDER_DEPTH = 6  # levels of folders below the root
@@ -79,7 +82,9 @@ class SourceReading:
     """The rows of a source, with counts and remarks.
 
     origin: prefix of its memories' origins; rows: each with its location; left_out: counts by reason; kinds: counts by the
-    source's own kinds; files: its Markdown files that are read as by `subcog import FILE`; remarks: warnings for the person.
+    source's own kinds; files: its Markdown files that are read as by `subcog import FILE`; folder, namespaces: the folder of
+    these files, and the namespaces of their memories; remarks: warnings for the person; missing: the message and the remedy
+    where nothing is there.
 
     If `is_whole`, a memory of an earlier import that is not among the rows is gone. That holds for locations with a prefix in
     `looked_in` (empty: all locations of the origin) and without one in `unread`.
@@ -97,6 +102,9 @@ class SourceReading:
     kinds: Counter[str] = field(default_factory=Counter)
     is_whole: bool = True
     files: set[str] = field(default_factory=set)
+    folder: str = ""
+    namespaces: tuple[str, ...] = ()
+    missing: tuple[str, str] = ("nothing is found there", "`subcog import --from list` says what there is")
     remarks: list[str] = field(default_factory=list)
     looked_in: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
@@ -119,9 +127,19 @@ class SourceReading:
             self.remarks += [] if remark in self.remarks else [remark]
         self._origins.add(self.origin)
 
-    def has_lost(self, source: str) -> bool:
+    def find_absence(self, store: Store, options: ImportOptions) -> Absence:
+        """Return the memories of earlier imports that the source has lost."""
+        if self.folder:
+            return find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
+        absence, ids = Absence(), {row.memory.id for _, row in self.rows}
+        for memory in store.all(STATUSES) if self.is_whole else ():
+            if memory.id.startswith(SECTION_PREFIX) and memory.id not in ids and self._has_lost(memory.source):
+                absence.add(memory, is_inside=True)
+        return absence
+
+    def _has_lost(self, source: str) -> bool:
         """Return whether a memory of this origin that is not among the rows has left its source."""
-        return self.is_whole and self._has_prefix(source, self.looked_in or [""]) and not self._has_prefix(source, self.unread)
+        return self._has_prefix(source, self.looked_in or [""]) and not self._has_prefix(source, self.unread)
 
     def _has_prefix(self, source: str, prefixes: list[str]) -> bool:
         return any(source.startswith(origin + prefix) for origin in self._origins or {self.origin} for prefix in prefixes)

@@ -39,7 +39,8 @@ def import_changed(home: Home) -> ImportReport | None:
     _apply_agent_setting(reading)
     with context.writing() as store:
         options = ImportOptions()
-        report = importing.import_reading(reading.rows, reading.has_lost, reading.files, store, options, lambda _: None)
+        absence = reading.find_absence(store, options)
+        report = importing.import_reading(reading.rows, absence, reading.files, store, options, lambda _: None)
         if report.added or report.replaced or report.archived:
             context.update_index_and_vectors(store)
     _write_stamp(home, stamp)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from subcog_hooks.capture import importing
+from subcog_hooks.capture.absence import Absence
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.markdown_document import FileDates
@@ -83,11 +84,11 @@ def list_sources() -> int:
 
 def import_source(reading: SourceReading, store: Store | None, options: ImportOptions) -> ImportReport:
     """Import the rows of a source, and archive memories that are gone from it. Raises StoreError."""
-    is_empty = not reading.rows and not reading.left_out
-    if is_empty and not (store and any(reading.has_lost(memory.source) for memory in store.all(("active", PENDING)))):
-        raise UsageError("nothing is found there", "`subcog import --from list` says what there is")
+    absence = reading.find_absence(store, options) if store else Absence()
+    if not (reading.rows or reading.left_out or absence.lost or absence.kept):
+        raise UsageError(*reading.missing)
     with progress.track_items("reading", len(reading.rows)) as advance:
-        return importing.import_reading(reading.rows, reading.has_lost, reading.files, store, options, advance)
+        return importing.import_reading(reading.rows, absence, reading.files, store, options, advance)
 
 
 def print_location(name: str, path: str | None) -> None:

@@ -1,0 +1,242 @@
+"""`import` of files that are gone by now: archived, moved, or left alone where they may come back."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import MonkeyPatch, Run
+
+REMOTE = '[remote "origin"]\n\turl = git@github.com:acme/quay.git\n'
+LOCKS = "The lock of the harbour is opened by the yard, every second month of the year, in the morning.\n"
+CRANES = "The crane of the harbour is looked after by the yard, every second month of the year, at noon.\n"
+BUOYS = "The buoys of the outer road are painted red by the crew of the tender, always before Easter.\n"
+TIDES = "The tide tables of the coming year are printed in October, and hang in the office of the pilot.\n"
+
+
+@pytest.fixture
+def quay(monkeypatch: MonkeyPatch, tmp_path: Path) -> Path:
+    """A repository, the current folder, with two notes in its folder `notes`."""
+    root = tmp_path / "quay"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "config").write_text(REMOTE)
+    write(root / "notes" / "locks.md", LOCKS, CRANES)
+    write(root / "notes" / "buoys.md", BUOYS)
+    monkeypatch.chdir(root)
+    return root
+
+
+def write(file: Path, *texts: str) -> None:
+    """Write a note with a section for each text, named by its second word."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("# Port\n\n" + "\n".join(f"## {text.split()[1].title()}\n\n{text}" for text in texts))
+
+
+def active(subcog: Run) -> list[str]:
+    """Return the sources of the active memories without their lines, sorted."""
+    rows = subcog("export").rows
+    return sorted(row["source"].rpartition(":")[0] for row in rows if row.get("status", "active") == "active")
+
+
+def id_of(subcog: Run, words: str) -> str:
+    """Return the id of the memory with these words."""
+    (id_,) = [row["id"] for row in subcog("export").rows if words in row["content"]]
+    return str(id_)
+
+
+def test_a_deleted_file_is_archived_with_its_folder(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes")
+    (quay / "notes" / "locks.md").unlink()
+    assert subcog("import", "notes", "--dry-run").out == "would add 0, would archive 2, already there 1\n"
+    assert active(subcog) == ["notes/buoys.md", "notes/locks.md", "notes/locks.md"]
+    assert subcog("import", "notes").out == "added 0, archived 2, already there 1\n"
+    assert active(subcog) == ["notes/buoys.md"]
+    assert subcog("import", "notes").out == "added 0, already there 1\n"
+
+
+def test_a_file_that_comes_back_brings_its_additions_back(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes")
+    id_ = id_of(subcog, "buoys")
+    subcog("edit", id_, "--keyword", "paint")
+    text = (quay / "notes" / "buoys.md").read_text()
+    (quay / "notes" / "buoys.md").unlink()
+    subcog("import", "notes")
+    (quay / "notes" / "buoys.md").write_text(text)
+    assert subcog("import", "notes").out == "added 0, replaced 1, already there 2\n"
+    (row,) = [row for row in subcog("export").rows if row["id"] == id_]
+    assert (row.get("status", "active"), row["keywords"]) == ("active", ["paint"])
+
+
+@pytest.mark.parametrize("new_name", ["notes/gates.md", "notes/old/locks.md", "manual/locks.md"])
+def test_a_renamed_file_keeps_what_the_user_added(subcog: Run, quay: Path, new_name: str) -> None:
+    subcog("import", "notes")
+    lock, crane = (id_of(subcog, word) for word in ("The lock", "The crane"))
+    subcog("edit", lock, "--keyword", "sluice", "--question", "who opens the sluice?")
+    subcog("forget", crane)
+    (quay / new_name).parent.mkdir(exist_ok=True)
+    (quay / "notes" / "locks.md").rename(quay / new_name)
+    folder = new_name.partition("/")[0]
+    there = ", already there 1" if folder == "notes" else ""
+    assert subcog("import", folder, "--dry-run").out == f"would add 0, would move 2{there}\n"
+    assert subcog("import", folder).out == f"added 0, moved 2{there}\n"
+    assert active(subcog) == sorted(["notes/buoys.md", new_name])
+    (row,) = [row for row in subcog("export").rows if row["source"].startswith(new_name)]
+    assert (row["keywords"], row["questions"]) == (["sluice"], ["who opens the sluice?"])
+    assert subcog("import", "notes").out == f"added 0, already there {3 if folder == 'notes' else 1}\n"
+    assert subcog("search", "sluice").out.count("Locks") <= 1
+    write(quay / new_name, LOCKS.replace("morning", "evening"), CRANES)
+    assert "replaced 1" in subcog("import", folder).out
+    (row,) = [row for row in subcog("export").rows if row["source"].startswith(new_name)]
+    assert ("evening" in row["content"], row["keywords"]) == (True, ["sluice"])
+
+
+def test_a_renamed_file_with_one_changed_section_moves_whole(subcog: Run, quay: Path) -> None:
+    write(quay / "notes" / "locks.md", LOCKS, CRANES, TIDES)
+    subcog("import", "notes")
+    id_ = id_of(subcog, "crane")
+    subcog("edit", id_, "--keyword", "hoist")
+    (quay / "notes" / "locks.md").unlink()
+    write(quay / "notes" / "gates.md", LOCKS, CRANES.replace("noon", "night"), TIDES)
+    assert subcog("import", "notes").out == "added 0, replaced 1, moved 3, already there 1\n"
+    (row,) = [row for row in subcog("export").rows if "night" in row["content"]]
+    assert row["keywords"] == ["hoist"]
+
+
+def test_a_file_with_other_sections_is_no_move(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes")
+    (quay / "notes" / "locks.md").unlink()
+    write(quay / "notes" / "gates.md", CRANES, TIDES)
+    assert "archived 2" in subcog("import", "notes").out
+    assert active(subcog) == ["notes/buoys.md", "notes/gates.md", "notes/gates.md"]
+
+
+def test_marks_of_a_memory_follow_a_renamed_file(subcog: Run, quay: Path) -> None:
+    from subcog_hooks.core.paths import Home
+    from subcog_hooks.store.store import Store
+    from subcog_hooks.store.store_reader import Mark
+
+    subcog("import", "notes")
+    with Store.writer(Home.find()) as store:
+        (old,) = [memory for memory in store.all(("active",)) if "buoys" in memory.content]
+        store.mark(Mark(old.seq, "d1", "{}", 1))
+    (quay / "notes" / "buoys.md").rename(quay / "notes" / "beacons.md")
+    subcog("import", "notes")
+    with Store.writer(Home.find()) as store:
+        (new,) = [memory for memory in store.all(("active",)) if "buoys" in memory.content]
+        assert [mark.decision for mark in store.marks([new.seq])] == ["d1"]
+        assert store.by_ids([old.id]) == {}
+
+
+def test_an_edited_memory_of_a_deleted_file_stays(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes")
+    id_ = id_of(subcog, "buoys")
+    subcog("edit", id_, "--content", "The buoys are painted green by now.")
+    (quay / "notes" / "buoys.md").unlink()
+    assert subcog("import", "notes").out == "added 0, already there 2\n"
+    assert "notes/buoys.md" in active(subcog)
+
+
+def test_importing_a_part_archives_nothing_of_the_rest(subcog: Run, quay: Path) -> None:
+    write(quay / "notes" / "sub" / "tides.md", TIDES)
+    subcog("import", "notes")
+    (quay / "notes" / "locks.md").unlink()
+    assert subcog("import", "notes/sub").out == "added 0, already there 1\n"
+    assert subcog("import", "notes/buoys.md").out == "added 0, already there 1\n"
+    assert active(subcog).count("notes/locks.md") == 2
+    assert "archived 2" in subcog("import", ".").out
+
+
+def test_a_folder_that_cannot_be_read_archives_nothing(subcog: Run, quay: Path) -> None:
+    write(quay / "notes" / "sub" / "tides.md", TIDES)
+    subcog("import", "notes")
+    away = quay / "away"
+    (quay / "notes").rename(away)
+    assert subcog("import", "notes").code == 2
+    (quay / "notes").mkdir()
+    done = subcog("import", "notes")
+    assert (done.code, done.out) == (0, "added 0\n")
+    assert "notes is empty or cannot be read, so 4 memories from it stay" in done.err
+    (quay / "notes").rmdir()
+    away.rename(quay / "notes")
+    (quay / "notes" / "sub" / "tides.md").unlink()
+    done = subcog("import", "notes")
+    assert done.out == "added 0, already there 3\n"
+    assert "sub is empty or cannot be read, so 1 memory from it stays" in done.err
+    assert len(active(subcog)) == 4
+    (quay / "notes" / "sub").rmdir()
+    assert subcog("import", "notes").out == "added 0, archived 1, already there 3\n"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything can be read here")
+def test_a_forbidden_subfolder_counts_as_unread(subcog: Run, quay: Path) -> None:
+    write(quay / "notes" / "sub" / "tides.md", TIDES)
+    subcog("import", "notes")
+    (quay / "notes" / "sub").chmod(0)
+    done = subcog("import", "notes")
+    (quay / "notes" / "sub").chmod(0o700)
+    assert "archived" not in done.out
+    assert len(active(subcog)) == 4
+
+
+def test_a_folder_outside_any_repository_is_compared_too(subcog: Run, tmp_path: Path) -> None:
+    write(tmp_path / "vault" / "locks.md", LOCKS)
+    write(tmp_path / "vault" / "tides.md", TIDES)
+    subcog("import", "vault")
+    (tmp_path / "vault" / "locks.md").rename(tmp_path / "vault" / "gates.md")
+    (tmp_path / "vault" / "tides.md").unlink()
+    assert subcog("import", "vault").out == "added 0, moved 1, archived 1\n"
+
+
+def test_a_worktree_without_a_file_archives_nothing(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    shutil.rmtree(quay / ".git")
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "x"), ("worktree", "add", "-q", "../other")):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *identity, *arguments], cwd=quay, check=True, capture_output=True)
+    subcog("import", "notes")
+    other = quay.parent / "other"
+    (other / "notes" / "locks.md").unlink()
+    monkeypatch.chdir(other)
+    assert subcog("import", "notes").out == "added 0, already there 1\n"
+    monkeypatch.chdir(quay)
+    (quay / "notes" / "locks.md").unlink()
+    assert "archived 2" in subcog("import", "notes").out
+
+
+def test_a_sparse_checkout_archives_nothing(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes")
+    (quay / ".git" / "config").write_text(REMOTE + "[core]\n\tsparseCheckout = true\n")
+    (quay / "notes" / "locks.md").unlink()
+    assert "archived" not in subcog("import", "notes").out
+
+
+RECORD = "# {number}. {title}\n\nDate: 2026-03-02\n\n## Status\n\nAccepted\n\n## Context\n\n{text}\n## Decision\n\n{text}\n"
+
+
+def test_decision_records_without_their_folder_are_archived(subcog: Run, quay: Path) -> None:
+    folder = quay / "docs" / "adr"
+    folder.mkdir(parents=True)
+    (folder / "0001-locks.md").write_text(RECORD.format(number=1, title="Open the locks", text=LOCKS))
+    subcog("import", "notes")
+    subcog("import", "--from", "adr")
+    shutil.rmtree(quay / "docs")
+    shutil.rmtree(quay / "notes")
+    done = subcog("import", "--from", "adr")
+    assert (done.code, "archived" in done.out) == (0, True)
+    assert active(subcog) == ["notes/buoys.md", "notes/locks.md", "notes/locks.md"]
+    done = subcog("import", "--from", "adr")
+    assert (done.code, "has no folder of decision records" in done.err) == (2, True)
+
+
+def test_a_renamed_rule_file_keeps_what_the_user_added(subcog: Run, quay: Path) -> None:
+    rules = quay / ".cursor" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "locks.mdc").write_text(f"---\nglobs: src/**\n---\n{LOCKS}")
+    subcog("import", "--from", "cursor")
+    (row,) = subcog("export").rows
+    subcog("edit", row["id"], "--keyword", "sluice")
+    (rules / "locks.mdc").rename(rules / "gates.mdc")
+    assert subcog("import", "--from", "cursor").out == "added 0, moved 1\n"
+    (row,) = subcog("export").rows
+    assert (row["source"].endswith("gates.mdc:1"), row["keywords"], row["paths"]) == (True, ["sluice"], ["src/**"])
