@@ -94,7 +94,7 @@ def find_absence(
             continue
         if any(os.path.lexists(os.path.join(other, name)) for other in options.other_roots):
             continue
-        is_inside = file.startswith(os.path.join(imported, ""))
+        is_inside = os.path.join(file, "").startswith(os.path.join(imported, ""))
         is_gone, unlisted = folders.look_for(file, base)
         if is_gone:
             absence.add(section, is_inside=is_inside)

@@ -162,11 +162,16 @@ def _check_utf8(line: str) -> None:
 
 
 def find_markdown_files(folder: str) -> Iterator[str]:
+    for parent, names in walk_markdown(folder):
+        for name in names:
+            yield os.path.join(parent, name)
+
+
+def walk_markdown(folder: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the folders that an import reads, each with the names of its Markdown files."""
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS and not name.startswith("."))
-        for name in sorted(files):
-            if name.lower().endswith(MARKDOWN_SUFFIXES):
-                yield os.path.join(parent, name)
+        yield parent, [name for name in sorted(files) if name.lower().endswith(MARKDOWN_SUFFIXES)]
 
 
 def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> Iterator[tuple[str, jsonl.Row]]:

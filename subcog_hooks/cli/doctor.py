@@ -255,7 +255,7 @@ def _check_background_jobs(home: Home, settings: loading.Settings, findings: Fin
             continue
         last = record.runs.get(job.name)
         if last is None:
-            if job.every_s or job.is_due(home):
+            if job.is_due(home):
                 findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
             continue
         message = f"at rest, {job.name}: {safe(last.result)} ({lookup.local_time(last.ended_ms)}, {last.took_ms / 1000:.1f} s)"

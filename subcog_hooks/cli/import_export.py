@@ -13,7 +13,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
-from subcog_hooks.cli.support import author, completion, context, embedding, import_from, progress
+from subcog_hooks.cli.support import author, completion, context, embedding, import_from, kept_imports, progress
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -57,26 +57,32 @@ def import_(
     dry_run: Annotated[bool, Option("--dry-run", help="Show the memories that would come, and import nothing.")] = False,
     user: Annotated[bool, Option("--user", help="Import Markdown for all your projects, not only this one.")] = False,
     wait: Annotated[bool, Option("--wait", help="Wait until the neural model has embedded all memories.")] = False,
+    again: Annotated[
+        bool, Option("--again", help="Repeat the imports into the project of this folder; outside of any, all imports.")
+    ] = False,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Import memories from JSONL, from Markdown, or from another program (--from).
 
     An invalid line, trigger or path is named and left out; the rest is stored. Then the exit code is 2.
 
-    A JSONL line without "project" is for all your projects; Markdown is for the project of this folder. If you import Markdown
-    again, changed sections are updated and missing ones are archived. The same holds with --from: nothing is changed there,
-    and automatic notes wait for `subcog review`.
+    A JSONL line without "project" is for all your projects; Markdown is for the project of this folder. A later
+    import updates changed sections and archives missing ones; it comes by itself, or with --again. The same holds with --from:
+    nothing is changed there, and automatic notes wait for `subcog review`.
 
     Example: subcog import docs/adr --dry-run
     """
     if origin == catalogue.LIST:
         raise typer.Exit(import_from.list_sources())
-    _check_options(source, origin, since, trust, is_for_all=user)
+    _check_options(source, origin, since, trust, is_for_all=user, is_again=again)
     options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, for_all=user, as_user=as_user)
-    reading = import_from.read_source(origin, source, since) if origin else None
+    if again:
+        raise typer.Exit(_import_again(options, wait=wait))
+    here = context.here()
+    reading = import_from.read_source(origin, source, since, here) if origin else None
     if reading is None:
-        here = context.here()
         importing.check_source(source or "", here.root if here else None)
+    entry = None if dry_run else kept_imports.describe_import(source, origin, since, options)
     with ExitStack() as opened:
         store = opened.enter_context(context.reading() if dry_run else context.writing())
         if store and not dry_run:
@@ -88,11 +94,9 @@ def import_(
             if dry_run:
                 import_from.print_location(origin or "", source)
             import_from.print_reading(reading, store, dry_run=dry_run)
-        changed = report.added + report.replaced + report.archived + len(report.moved)
-        if store and changed and not dry_run:
-            with progress.track_items("indexing", 2 * changed) as advance:
-                context.update_index_and_vectors(store, advance)
+        _finish_import(report, store, dry_run=dry_run)
     _print_report(report, dry_run=dry_run)
+    kept_imports.record_import(entry)
     if options.waits and report.added + report.replaced:
         terminal.say("an agent imported that: it waits for `subcog review`")
     if not dry_run:
@@ -101,7 +105,43 @@ def import_(
         raise typer.Exit(EXIT_USAGE)
 
 
-def _check_options(source: str | None, origin: str | None, since: str | None, trust: str, *, is_for_all: bool) -> None:
+def _import_again(options: ImportOptions, *, wait: bool) -> int:
+    """Repeat the recorded imports. Return the exit code."""
+    entries = kept_imports.find_imports(context.here())
+    if not entries:
+        terminal.say("nothing was imported here yet")
+        return EXIT_NOTHING_FOUND
+    has_problems = False
+    for entry in entries:
+        terminal.say(f"{safe(kept_imports.describe_place(entry))}:")
+        try:
+            with context.reading() if options.dry_run else context.writing() as store:
+                report = kept_imports.repeat_import(entry, store, options)
+                _finish_import(report, store, dry_run=options.dry_run)
+        except UsageError as error:
+            context.complain(error.message, error.hint)
+            has_problems = True
+            continue
+        _print_report(report, dry_run=options.dry_run)
+        has_problems |= bool(report.problems)
+    if not options.dry_run:
+        _embed_memories(wait=wait)
+    return EXIT_USAGE if has_problems else 0
+
+
+def _finish_import(report: ImportReport, store: Store | None, *, dry_run: bool) -> None:
+    if store and not dry_run:
+        with progress.track_items("indexing", 2 * import_from.count_changes(report)) as advance:
+            import_from.finish_import(report, store, advance)
+
+
+def _check_options(
+    source: str | None, origin: str | None, since: str | None, trust: str, *, is_for_all: bool, is_again: bool
+) -> None:
+    if is_again:
+        if source or origin or since or is_for_all or trust == USER:
+            raise UsageError("--again repeats imports as they were", "give it alone, or with --dry-run")
+        return
     if source is None and origin is None:
         raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
     if since is not None and origin != git_history.GIT:
@@ -125,7 +165,7 @@ def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bo
         keeps_users=is_agents,
         waits=is_agents and not dry_run and author.status() == PENDING,
     )
-    return options.in_project(None if for_all else context.here())
+    return kept_imports.options_in_project(options, None if for_all else context.here())
 
 
 @contextmanager

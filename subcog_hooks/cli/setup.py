@@ -13,7 +13,7 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes, registration
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import author, context, embedding, import_from, llm_use
+from subcog_hooks.cli.support import author, context, embedding, import_from, kept_imports, llm_use
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
@@ -103,8 +103,7 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         found.append(f"{pluralize(len(reading.rows), 'decision record') if is_adr else f'rules of {name}'} here")
     if not found:
         return
-    again = " Those of Claude Code come again when they change." if notes or others else ""
-    is_wanted = _confirm(f"Found: {', '.join(found)}.{again} Bring them in?", is_sure=is_sure)
+    is_wanted = _confirm(f"Found: {', '.join(found)}. They come again when they change. Bring them in?", is_sure=is_sure)
     write_setting(NOTES_SETTING, is_wanted)
     if not is_wanted:
         return
@@ -121,16 +120,19 @@ def _read_here() -> dict[str, SourceReading]:
     for name, _ in import_from.find_sources():
         if name in HERE_SOURCES:
             with suppress(SubcogError):
-                readings[name] = import_from.read_source(name, None, None)
+                readings[name] = import_from.read_source(name, None, None, context.here())
     return {name: reading for name, reading in readings.items() if reading.rows}
 
 
 def _import_here(name: str, reading: SourceReading) -> None:
     """Import a source of the current repository."""
+    options = kept_imports.options_in_project(ImportOptions(), context.here())
+    entry = kept_imports.describe_import(None, name, None, options)
     try:
         with context.writing() as store:
-            report = import_from.import_source(reading, store, ImportOptions().in_project(context.here()))
-            context.update_index_and_vectors(store)
+            report = import_from.import_source(reading, store, options)
+            import_from.finish_import(report, store)
+        kept_imports.record_import(entry)
     except SubcogError as error:
         terminal.complain(f"subcog: {name}: {error.message}")
         return

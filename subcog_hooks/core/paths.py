@@ -93,6 +93,11 @@ class Home:
         return os.path.join(self.root, "claude-notes")
 
     @property
+    def imports(self) -> str:
+        """The file of the imports that are repeated."""
+        return os.path.join(self.root, "imports.json")
+
+    @property
     def job_record(self) -> str:
         """The file with the results of the background jobs."""
         return os.path.join(self.root, "at-rest.json")

@@ -124,13 +124,18 @@ def find_upstream(root: str) -> str:
     return normalise_url(url, root) if url else ""
 
 
+def is_linked_worktree(here: Project) -> bool:
+    """Return whether a project's root is not its repository's main worktree. A bare repository has none."""
+    main = here.names[-1]
+    return here.root != main and os.path.lexists(os.path.join(main, ".git"))
+
+
 def may_lack_files(here: Project) -> bool:
     """Return whether files of a project can be missing at its root without being gone.
 
     That holds for a linked worktree, which can be on any branch, and for a sparse checkout.
     """
-    main = here.names[-1]
-    if here.root != main and os.path.lexists(os.path.join(main, ".git")):
+    if is_linked_worktree(here):
         return True
     for folder in git_folders(here.root):
         for name in ("config", "config.worktree"):

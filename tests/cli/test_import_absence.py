@@ -3,10 +3,16 @@
 import os
 import shutil
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store.state import State
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Mark
+from subcog_hooks.store.suggestions import KEYWORD, Suggestion, add_suggestion, find_open_suggestions
 from tests.cli.conftest import MonkeyPatch, Run
 
 REMOTE = '[remote "origin"]\n\turl = git@github.com:acme/quay.git\n'
@@ -112,21 +118,21 @@ def test_a_file_with_other_sections_is_no_move(subcog: Run, quay: Path) -> None:
     assert active(subcog) == ["notes/buoys.md", "notes/gates.md", "notes/gates.md"]
 
 
-def test_marks_of_a_memory_follow_a_renamed_file(subcog: Run, quay: Path) -> None:
-    from subcog_hooks.core.paths import Home
-    from subcog_hooks.store.store import Store
-    from subcog_hooks.store.store_reader import Mark
-
+def test_marks_and_suggestions_follow_a_renamed_file(subcog: Run, quay: Path) -> None:
     subcog("import", "notes")
     with Store.writer(Home.find()) as store:
         (old,) = [memory for memory in store.all(("active",)) if "buoys" in memory.content]
         store.mark(Mark(old.seq, "d1", "{}", 1))
+    with closing(State.open(Home.find(), 1_000)) as state:
+        add_suggestion(state, Suggestion("s1", old.id, KEYWORD, "beacon", "person", 1))
     (quay / "notes" / "buoys.md").rename(quay / "notes" / "beacons.md")
     subcog("import", "notes")
     with Store.writer(Home.find()) as store:
         (new,) = [memory for memory in store.all(("active",)) if "buoys" in memory.content]
         assert [mark.decision for mark in store.marks([new.seq])] == ["d1"]
         assert store.by_ids([old.id]) == {}
+    with closing(State.open(Home.find(), 1_000)) as state:
+        assert [suggestion.memory for suggestion in find_open_suggestions(state)] == [new.id]
 
 
 def test_an_edited_memory_of_a_deleted_file_stays(subcog: Run, quay: Path) -> None:
@@ -240,3 +246,13 @@ def test_a_renamed_rule_file_keeps_what_the_user_added(subcog: Run, quay: Path) 
     assert subcog("import", "--from", "cursor").out == "added 0, moved 1\n"
     (row,) = subcog("export").rows
     assert (row["source"].endswith("gates.mdc:1"), row["keywords"], row["paths"]) == (True, ["sluice"], ["src/**"])
+
+
+def test_a_file_that_another_clone_has_is_not_gone(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    shutil.copytree(quay, quay.parent / "clone")
+    subcog("import", "notes")
+    monkeypatch.chdir(quay.parent / "clone")
+    Path("notes/locks.md").unlink()
+    assert subcog("import", "notes").out == "added 0, already there 1\n"
+    (quay / "notes" / "locks.md").unlink()
+    assert "archived 2" in subcog("import", "notes").out

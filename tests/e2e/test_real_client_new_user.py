@@ -65,9 +65,7 @@ def test_the_first_prompt_finds_claude_codes_own_notes(client: str, installed: P
     asked = OnTerminal([str(installed / init[0]), *init[1:]], sandbox.project, asking)
     asked.read_until("Start each session with a short list")
     asked.type("n\n")
-    asked.read_until(
-        "Found: 1 note that Claude Code wrote in 1 project. Those of Claude Code come again when they change. Bring"
-    )
+    asked.read_until("Found: 1 note that Claude Code wrote in 1 project. They come again when they change. Bring")
     asked.type("y\n")
     assert asked.end() == 0
     assert "added 1" in asked.written

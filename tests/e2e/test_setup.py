@@ -57,7 +57,7 @@ def test_init_asks_in_plain_words_and_only_once(bare: Machine) -> None:
     projects = bare.root / "user" / ".claude" / "projects"
     transcripts.session(projects, "one", "from now on, never use npm", folder=str(bare.folder))
     asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
-    asked.read_until("Found: 1 decision record here. Bring them in? [Y/n]")
+    asked.read_until("Found: 1 decision record here. They come again when they change. Bring them in? [Y/n]")
     asked.type("\n")
     asked.read_until("About 2 small calls a day, of your own plan (at most 50)")
     asked.read_until("May it? [y/N]")

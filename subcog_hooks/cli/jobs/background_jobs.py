@@ -299,7 +299,7 @@ def _record_end(home: Home, jobs: Sequence[Job]) -> None:
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:
     """Return the seconds until a session has to start a job, None where a command will start it."""
     if last is None:
-        return 0.0 if job.every_s or job.is_due(home) else None
+        return 0.0 if job.is_due(home) else None
     if last.outcome == DONE and not job.every_s:
         return WAIT_S if job.is_due(home) else None
     return max(0.0, (last.ended_ms - now) / 1000 + wait_s(job, last))

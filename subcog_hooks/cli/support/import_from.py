@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from subcog_hooks.capture import importing
@@ -18,6 +18,8 @@ from subcog_hooks.cli.support import context, progress
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
 from subcog_hooks.store.memory import FILE, PENDING, now_ms
+from subcog_hooks.store.project import Project
+from subcog_hooks.store.renamed_memories import rename_memories
 from subcog_hooks.store.store import Store
 
 MAX_REASONS = 10  # for rows that were left out
@@ -27,12 +29,12 @@ MAX_SHOWN_NEAR = 5  # near duplicates
 MAX_NEAR_CHECKS = 500  # memories compared with the store: one second
 
 
-def read_source(name: str, path: str | None, since: str | None) -> SourceReading:
+def read_source(name: str, path: str | None, since: str | None, here: Project | None) -> SourceReading:
     """Read a source, without the memories that the person's settings drop.
 
-    since: the date of the oldest commit of a history. Raises UsageError, ConfigError.
+    since: the date of the oldest commit of a history; here: the current project. Raises UsageError, ConfigError.
     """
-    reading = catalogue.read_source(name, path, _surroundings()._replace(since=since))
+    reading = catalogue.read_source(name, path, _surroundings()._replace(since=since, here=here))
     if name in waiting.settled_sources(waiting.DROP_FROM):
         is_dropped = [row.memory.status == PENDING for _, row in reading.rows]
         reading.left_out[f"is a machine's note, which {waiting.DROP_FROM} leaves out"] += sum(is_dropped)
@@ -89,6 +91,24 @@ def import_source(reading: SourceReading, store: Store | None, options: ImportOp
         raise UsageError(*reading.missing)
     with progress.track_items("reading", len(reading.rows)) as advance:
         return importing.import_reading(reading.rows, absence, reading.files, store, options, advance)
+
+
+def finish_import(report: ImportReport, store: Store, progress: Callable[[int], None] | None = None) -> None:
+    """Let index, vectors and statistics follow an import. progress: called as by `context.update_index_and_vectors`."""
+    if count_changes(report):
+        context.update_index_and_vectors(store, progress)
+    if report.moved:
+        try:
+            with context.existing_state(context.home()) as state:
+                if state:
+                    rename_memories(state, report.moved)
+        except StoreError as error:
+            terminal.say(f"the statistics of {len(report.moved)} moved memories are lost ({error.message})")
+
+
+def count_changes(report: ImportReport) -> int:
+    """Return the number of memories that an import has changed."""
+    return report.added + report.replaced + report.archived + len(report.moved)
 
 
 def print_location(name: str, path: str | None) -> None:

@@ -1,0 +1,177 @@
+"""Imports that are kept up: by `import --again`, and in the background where files have changed."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from subcog_hooks.cli.jobs import job_list
+from subcog_hooks.cli.jobs.background_jobs import JobPace
+from subcog_hooks.cli.support import kept_imports
+from subcog_hooks.core.homes import IN_AN_AGENT
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import import_record
+from tests.cli.conftest import MonkeyPatch, Run
+
+LOCKS = "# Locks\n\nThe lock of the harbour is opened by the yard, every second month of the year, in the morning.\n"
+CRANES = "# Cranes\n\nThe crane of the harbour is looked after by the yard, every second month of the year, at noon.\n"
+RULE = "The tide tables of the coming year are printed in October, and hang in the office of the pilot.\n"
+
+
+@pytest.fixture
+def quay(monkeypatch: MonkeyPatch, tmp_path: Path) -> Path:
+    """A repository, the current folder, with two notes and a rule file."""
+    root = tmp_path / "quay"
+    (root / ".git").mkdir(parents=True)
+    (root / "notes").mkdir()
+    (root / "notes" / "locks.md").write_text(LOCKS)
+    (root / "notes" / "cranes.md").write_text(CRANES)
+    (root / "GEMINI.md").write_text(RULE)
+    monkeypatch.chdir(root)
+    return root
+
+
+def change_files(root: Path) -> None:
+    (root / "notes" / "locks.md").write_text(LOCKS.replace("morning", "evening"))
+    (root / "notes" / "cranes.md").unlink()
+    (root / "notes" / "gates.md").write_text(LOCKS.replace("lock", "gate"))
+    (root / "GEMINI.md").write_text(RULE.replace("October", "November"))
+
+
+def contents(subcog: Run) -> str:
+    rows = subcog("export").rows
+    return "\n".join(row["content"] for row in rows if row.get("status", "active") == "active")
+
+
+def work_at_rest() -> str:
+    home = Home.find()
+    return kept_imports.repeat_in_background(home, JobPace(home, 60.0))
+
+
+def test_one_command_repeats_the_imports_of_a_project(subcog: Run, quay: Path, tmp_path: Path) -> None:
+    subcog("import", "notes")
+    subcog("import", "--from", "gemini")
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "sea.md").write_text(LOCKS.replace("lock", "bridge"))
+    subcog("import", str(tmp_path / "vault"), "--user")
+    change_files(quay)
+    (tmp_path / "vault" / "sea.md").write_text(LOCKS.replace("lock", "tower"))
+    dry = subcog("import", "--again", "--dry-run")
+    expected = f"would add 1 ({quay}: 1), would replace 1, would archive 1\nwould add 0, would replace 1\n"
+    assert (dry.out, "morning" in contents(subcog)) == (expected, True)
+    done = subcog("import", "--again")
+    assert (done.code, done.out) == (0, f"added 1 ({quay}: 1), replaced 1, archived 1\nadded 0, replaced 1\n")
+    assert f"{quay / 'notes'}:" in done.err
+    text = contents(subcog)
+    assert all(word in text for word in ("evening", "gate", "November", "bridge"))
+    assert "crane" not in text
+
+
+def test_outside_of_projects_all_imports_are_repeated(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    subcog("import", "notes")
+    subcog("import", "--from", "gemini")
+    change_files(quay)
+    monkeypatch.chdir(quay.parent)
+    assert subcog("import", "--again").code == 0
+    assert "November" in contents(subcog)
+    assert "crane" not in contents(subcog)
+
+
+def test_again_repeats_nothing_that_was_not_imported(subcog: Run, quay: Path) -> None:
+    done = subcog("import", "--again")
+    assert (done.code, done.err) == (1, "nothing was imported here yet\n")
+    subcog("import", str(quay / "notes"), "--dry-run")
+    assert subcog("import", "--again").code == 1
+    assert "--again repeats imports as they were" in subcog("import", "notes", "--again").err
+
+
+def test_changed_files_are_imported_at_rest(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes")
+    subcog("import", "--from", "gemini")
+    assert work_at_rest() == ""
+    change_files(quay)
+    assert work_at_rest() == "1 added, 2 updated, 1 archived"
+    assert work_at_rest() == ""
+    assert "crane" not in contents(subcog)
+
+
+def test_the_job_is_due_once_something_was_imported(subcog: Run, quay: Path) -> None:
+    home, job = Home.find(), next(job for job in job_list.JOBS if job.name == "imports")
+    subcog("remember", "The gate is shut.")
+    assert (job.is_due(home), "imports" in subcog("doctor").out) == (False, False)
+    subcog("import", str(quay / "notes"))
+    assert (job.is_due(home), "at rest, imports" in subcog("doctor").out) == (True, True)
+
+
+def test_edits_and_forgotten_memories_stay_at_rest(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes")
+    lock, crane = ([row["id"] for row in subcog("export").rows if word in row["content"]] for word in ("Locks", "Cranes"))
+    subcog("edit", *lock, "--content", "The lock is mine.")
+    subcog("forget", *crane)
+    change_files(quay)
+    (quay / "notes" / "cranes.md").write_text(CRANES.replace("noon", "night"))
+    work_at_rest()
+    assert "The lock is mine." in contents(subcog)
+    assert "crane" not in contents(subcog)
+
+
+def test_a_vanished_folder_is_archived_with_its_repository_here(subcog: Run, quay: Path) -> None:
+    subcog("import", "notes")
+    shutil.rmtree(quay / "notes")
+    assert work_at_rest() == "0 added, 0 updated, 2 archived"
+    assert contents(subcog) == ""
+
+
+def test_a_vanished_folder_or_repository_elsewhere_stays(subcog: Run, quay: Path, tmp_path: Path) -> None:
+    subcog("import", "notes")
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "sea.md").write_text(LOCKS.replace("lock", "bridge"))
+    subcog("import", str(tmp_path / "vault"), "--user")
+    before = contents(subcog)
+    os.rename(quay, tmp_path / "away")
+    os.rename(tmp_path / "vault", tmp_path / "away" / "vault")
+    assert work_at_rest() == ""
+    os.chdir(tmp_path)
+    done = subcog("import", "--again")
+    assert (done.code, contents(subcog)) == (2, before)
+    assert f"{quay} is no repository any more; its memories stay" in done.err
+
+
+def test_an_agents_import_waits_each_time(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    subcog("config", "set", "capture.agent", "pending")
+    monkeypatch.setenv(IN_AN_AGENT, "1")
+    subcog("import", "notes")
+    monkeypatch.delenv(IN_AN_AGENT)
+    change_files(quay)
+    work_at_rest()
+    assert {row["status"] for row in subcog("export").rows} == {"pending", "archived"}
+    subcog("import", "notes")
+    monkeypatch.setenv(IN_AN_AGENT, "1")
+    subcog("import", "notes")
+    (entry,) = import_record.read_imports(Home.find())
+    assert not entry.waits
+
+
+def test_trust_in_a_repository_holds_for_the_files_as_they_were(subcog: Run, quay: Path, tmp_path: Path) -> None:
+    subcog("import", "notes", "--trust", "user")
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "sea.md").write_text(LOCKS.replace("lock", "bridge"))
+    subcog("import", str(tmp_path / "vault"), "--user", "--trust", "user")
+    change_files(quay)
+    (tmp_path / "vault" / "sea.md").write_text(LOCKS.replace("lock", "tower"))
+    assert work_at_rest() == "0 added, 1 updated, 0 archived"
+    assert "tower" in contents(subcog)
+    assert "morning" in contents(subcog)
+    subcog("import", "--again")
+    assert {row["trust"] for row in subcog("export").rows} == {"user"}
+
+
+@pytest.mark.parametrize("text", ["", "[", "{}", '[1, {"path": 1}, {"root": "x"}]', "[" * 9000])
+def test_a_damaged_record_counts_as_none(subcog: Run, quay: Path, text: str) -> None:
+    subcog("import", str(quay / "notes"))
+    Path(Home.find().imports).write_text(text)
+    assert work_at_rest() == ""
+    assert subcog("import", "--again").code == 1
+    assert subcog("import", "notes").code == 0
+    assert len(import_record.read_imports(Home.find())) == 1
