@@ -219,7 +219,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         _print_first(report)
     for folder, count in report.kept.items():
         stays = "1 memory from it stays" if count == 1 else f"{count} memories from it stay"
-        terminal.say(f"{safe(folder)} is empty or cannot be read, so {stays}; remove the folder if nothing comes back")
+        terminal.say(f"{safe(folder)} is empty or cannot be read, so {stays}; delete it if it is empty for good")
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners_text(report)})" if report.added else added]
     parts += [f"{report.set_aside} of them superseded or rejected by their own words"] if report.set_aside else []
