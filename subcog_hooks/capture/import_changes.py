@@ -76,10 +76,8 @@ class ImportOptions:
     waits: bool = False
     loaded: frozenset[str] = frozenset()
 
-    def in_project(self, here: Project | None, roots: Iterable[str] = ()) -> Self:
+    def in_project(self, here: Project, roots: Iterable[str]) -> Self:
         """Return these options for the Markdown files of a project. roots: worktrees and clones of it, other folders too."""
-        if here is None:
-            return self
         return replace(
             self,
             project=here.identity,

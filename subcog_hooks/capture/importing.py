@@ -257,7 +257,7 @@ def import_reading(
     left them are archived. Raises StoreError.
     """
     report = report or ImportReport()
-    report.kept = absence.kept
+    report.kept.update(absence.kept)
     if store and (absence.lost or absence.others):
         rows = _follow_moves(list(rows), absence, store, options, report)
     present_ids: set[str] = set()

@@ -1,6 +1,5 @@
 """`subcog import`, `export` and `reindex`: many memories at once."""
 
-import dataclasses
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -180,13 +179,8 @@ def _report_interruption(store: Store) -> Iterator[None]:
 
 
 def _import_source(source: str, store: Store | None, options: ImportOptions) -> ImportReport:
-    reading, loaded = import_from.read_loaded_files(source, options)
     with progress.track_items("reading", importing.count_lines(source)) as advance:
-        report = importing.import_path(source, store, dataclasses.replace(options, loaded=loaded), advance)
-        importing.import_reading(reading.rows, None, set(), store, options, advance, report)
-    if loaded:
-        import_from.print_loaded_files(reading, loaded)
-    return report
+        return import_from.import_path(source, store, options, context.here() if options.root else None, advance)
 
 
 def _embed_memories(*, wait: bool) -> None:

@@ -58,8 +58,9 @@ def test_one_command_repeats_the_imports_of_a_project(subcog: Run, quay: Path, t
     change_files(quay)
     (tmp_path / "vault" / "sea.md").write_text(LOCKS.replace("lock", "tower"))
     dry = subcog("import", "--again", "--dry-run")
-    expected = f"would add 1 ({quay}: 1), would replace 1, would archive 1\nwould add 0, would replace 1\n"
-    assert (dry.out, "morning" in contents(subcog)) == (expected, True)
+    counts = [line for line in dry.out.splitlines() if line.startswith("would ")]
+    assert counts == [f"would add 1 ({quay}: 1), would replace 1, would archive 1", "would add 0, would replace 1"]
+    assert "morning" in contents(subcog)
     done = subcog("import", "--again")
     assert (done.code, done.out) == (0, f"added 1 ({quay}: 1), replaced 1, archived 1\nadded 0, replaced 1\n")
     assert f"{quay / 'notes'}:" in done.err

@@ -177,7 +177,7 @@ def test_a_file_of_memories_can_not_claim_to_be_the_clients(bare: Machine, shop:
     assert len(bare.recall(ASKED, cwd=shop)) == 1
 
 
-IN_CONTEXT = b"in Claude Code's context anyway: `search` finds the text, and the hook does not repeat it"
+IN_CONTEXT = b"in Claude Code's context anyway: `search` finds it, the hook does not repeat it"
 
 
 @pytest.mark.parametrize("source", ["CLAUDE.md", ".", "docs/money.md", "cranes/CLAUDE.md"])

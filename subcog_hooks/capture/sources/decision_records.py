@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from subcog_hooks.capture import importing
+from subcog_hooks.capture.absence import MARKDOWN_SUFFIXES
 from subcog_hooks.capture.decision_record import in_record_folder
 from subcog_hooks.capture.markdown_document import DECISIONS, FileDates, is_decision_record
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
@@ -45,7 +46,7 @@ def find_record_places(root: str) -> RecordPlaces:
             if any(importing.find_markdown_files(os.path.join(root, folder))):
                 folders.append(folder)
         else:
-            paths = (f"{folder}/{name}".lstrip("/") for name in names if name.lower().endswith(importing.MARKDOWN_SUFFIXES))
+            paths = (f"{folder}/{name}".lstrip("/") for name in names if name.lower().endswith(MARKDOWN_SUFFIXES))
             files += [path for path in paths if _LOOSE_RECORD.match(path) or _LOOSE_RECORD.match(os.path.basename(path))]
     folders += [link for link in _linked_folders(root) if link not in folders]
     return RecordPlaces(folders, files)

@@ -3,10 +3,10 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from subcog_hooks.capture import importing
-from subcog_hooks.capture.absence import Absence
+from subcog_hooks.capture.absence import MARKDOWN_SUFFIXES, Absence
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.markdown_document import FileDates
@@ -47,24 +47,34 @@ def read_source(name: str, path: str | None, since: str | None, here: Project | 
     return reading
 
 
-def read_loaded_files(source: str, options: ImportOptions) -> tuple[SourceReading, frozenset[str]]:
+def import_path(
+    path: str, store: Store | None, options: ImportOptions, here: Project | None, progress: Callable[[int], None]
+) -> ImportReport:
+    """Import a file or folder. Texts that Claude Code loads by itself are stored as from `claude`. here: the path's project.
+
+    Raises as `importing.import_path` does.
+    """
+    reading, loaded = _read_loaded_files(path, here)
+    report = importing.import_path(path, store, replace(options, loaded=loaded), progress)
+    importing.import_reading(reading.rows, Absence(), set(), store, options, progress, report)
+    if loaded:
+        names = sorted(os.path.basename(file) for file in loaded)
+        more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
+        subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
+        report.remarks.append(f"{subject} in Claude Code's context anyway: `search` finds it, the hook does not repeat it")
+        report.remarks += [f"left out {count}, which {reason}" for reason, count in reading.left_out.most_common(MAX_REASONS)]
+    return report
+
+
+def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, frozenset[str]]:
     """Read the texts of a Markdown file or folder that Claude Code loads by itself. Return also the real paths of its files."""
     none = SourceReading(claude_memory.CLAUDE), frozenset[str]()
-    if not os.path.isdir(source) and not source.lower().endswith(importing.MARKDOWN_SUFFIXES):
+    if not os.path.isdir(path) and not path.lower().endswith(MARKDOWN_SUFFIXES):
         return none
     try:
-        return claude_memory.read_loaded_files(claude_notes.config_folder(), context.here() if options.root else None, source)
+        return claude_memory.read_loaded_files(claude_notes.config_folder(), here, path)
     except ConfigError:  # A repository says where the client's folder is.
         return none
-
-
-def print_loaded_files(reading: SourceReading, files: AbstractSet[str]) -> None:
-    """Print the texts that Claude Code loads by itself."""
-    names = sorted(safe(os.path.basename(file)) for file in files)
-    more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
-    subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
-    terminal.say(f"{subject} in Claude Code's context anyway: `search` finds the text, and the hook does not repeat it")
-    _print_left_out(reading)
 
 
 def find_sources() -> list[tuple[str, str]]:
@@ -172,9 +182,9 @@ def _print_near(reading: SourceReading, store: Store) -> None:
         terminal.say(f"and {len(near) - MAX_SHOWN_NEAR} more are nearly there already")
 
 
-def file_dates() -> FileDates:
-    """Return the dates of the current project's files that tell none."""
-    return _surroundings().file_dates()
+def file_dates(here: Project) -> FileDates:
+    """Return the dates of a project's files that tell none."""
+    return _surroundings()._replace(here=here).file_dates()
 
 
 def _surroundings() -> catalogue.SourceContext:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.absence import MARKDOWN_SUFFIXES, find_absence
@@ -24,8 +25,11 @@ MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the b
 
 def options_in_project(options: ImportOptions, here: Project | None) -> ImportOptions:
     """Return the options for the Markdown files of a project; None for all projects."""
-    entries = import_record.read_imports(context.home()) if here else ()
-    return options.in_project(here, [entry.root for entry in entries if here and entry.project == here.identity])
+    if here is None:
+        return options
+    entries = import_record.read_imports(context.home())
+    options = replace(options, dates=import_from.file_dates(here))
+    return options.in_project(here, [entry.root for entry in entries if entry.project == here.identity])
 
 
 def describe_import(path: str | None, source: str | None, since: str | None, options: ImportOptions) -> RecordedImport | None:
@@ -87,7 +91,7 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
             (), find_absence(store, entry.path, options), frozenset(), store, options, lambda _: None
         )
     importing.check_source(entry.path, here.root if here else None)
-    return importing.import_path(entry.path, store, options, lambda _: None)
+    return import_from.import_path(entry.path, store, options, here, lambda _: None)
 
 
 def repeat_in_background(home: Home, pace: Pace) -> str:
@@ -150,7 +154,7 @@ def _find_watched(entry: RecordedImport) -> Iterator[str]:
 
 
 def _record_folders(root: str) -> list[str]:
-    return [os.path.join(root, name) for name in decision_records.find_record_folders(root)]
+    return [os.path.join(root, name) for places in decision_records.find_record_places(root) for name in places]
 
 
 def _rule_finder(name: str) -> Callable[[str], list[str]]:
