@@ -26,6 +26,7 @@ _ANY_FILES = (
 )
 _HINT = "for instance src/db/**, *.sql or docs/*.md"
 _WILD = frozenset("*?[")
+_NOT_SPELLED_OUT = frozenset("*?[]{},/")
 
 
 def check_glob(glob: str) -> None:
@@ -94,6 +95,18 @@ def matches(glob: str, path: str) -> bool:
         return True
     has_brackets = "[" in path and "[" in glob
     return has_brackets and any(_matches_whole(whole_glob, path) for whole_glob in _normalise(glob, path))
+
+
+def matched_length(glob: str, path: str) -> int | None:
+    """Return how many characters of the file `path` a glob spells out, without slashes; None if it does not match.
+
+    >>> matched_length("src/**/*.py", "src/a.py"), matched_length("**/*.{tsx,py}", "src/a.py"), matched_length("*.go", "a.py")
+    (6, 3, None)
+    """
+    if not matches(glob, path):
+        return None
+    alternatives = [whole_glob for whole_glob in _normalise(glob) if _matches_whole(whole_glob, path)]
+    return max([sum(sign not in _NOT_SPELLED_OUT for sign in alternative) for alternative in alternatives or (glob,)])
 
 
 def matches_most_files(glob: str) -> bool:

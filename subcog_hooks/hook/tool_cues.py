@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 from subcog_hooks.cues import globs
 from subcog_hooks.recall.hits import ACTION, MENTION, PATH, PATTERN, STATE
+from subcog_hooks.store.memory import SECTION_PREFIX
 from subcog_hooks.store.store_reader import audience_of, audiences_of
 
 TYPE_CHECKING = False
@@ -24,11 +27,12 @@ MAX_MATCHES = 30  # memories with matching globs that are loaded
 class CueSearch:
     """The search for live memories about the target, by channel, the most urgent first.
 
-    eligible: the test for memories that may come; given: ids that the session has been given; distant: ids of rules about the
-    deletion of something else; note: the part that was left undone, "" for none.
+    eligible: the test for memories that may come; given: ids that the session has been given; closeness: of the globs that
+    match the file, by row number; distant: ids of rules about the deletion of something else; note: the part that was left
+    undone, "" for none.
     """
 
-    __slots__ = ("_call", "_target", "distant", "eligible", "given", "note")
+    __slots__ = ("_call", "_target", "closeness", "distant", "eligible", "given", "note")
 
     def __init__(self, target: ToolTarget, call: HookCall) -> None:
         self._target = target
@@ -37,6 +41,7 @@ class CueSearch:
         around = [project for project, _ in target.around]
         self.eligible = call.eligible_to((*call.with_parents(target.owner or call.here), *around))
         self.given = self.eligible.given
+        self.closeness: dict[int, float] = {}
         self.distant: set[str] = set()
         self.note = ""
 
@@ -71,23 +76,30 @@ class CueSearch:
         return channels
 
     def _match_globs(self) -> list[Memory]:
-        """Return the memories with a glob that matches the file. The most literal glob comes first."""
-        target, owner = self._target, self._target.owner
+        """Return the memories with a glob that matches the file: the closest first, then in the order of their document.
+
+        A glob is the closer the more of the path it spells out. It says less in a memory with many globs.
+        """
+        target, owner, store = self._target, self._target.owner, self._call.store
         views = [(audiences_of(*owner.names) if owner and target.around else self.eligible.audiences, target.file)]
         views += [(tuple(audience_of("project", name) for name in project.names), inside) for project, inside in target.around]
-        closeness: dict[int, int] = {}
+        lengths: dict[int, int] = {}
         certain: set[int] = set()
         for audiences, path in views:
             keys = [*globs.keys_of_path(path), *globs.keys_of_path(target.absolute)]
             inside = path.rpartition("/")[2] if globs.is_absolute(path) else path
-            for seq, glob in self._call.store.globs(keys, audiences, self.eligible.now_ms):
+            for seq, glob in store.globs(keys, audiences, self.eligible.now_ms):
                 is_whole = globs.is_absolute(glob)
-                if globs.matches(globs.expand_home(glob), target.absolute if is_whole else inside):
-                    closeness[seq] = max(closeness.get(seq, 0), sum(sign not in "*?[]{}," for sign in glob))
-                    if is_whole or target.owner:
+                length = globs.matched_length(globs.expand_home(glob), target.absolute if is_whole else inside)
+                if length is not None:
+                    lengths[seq] = max(lengths.get(seq, 0), length)
+                    if is_whole or owner:
                         certain.add(seq)
-        closest = sorted(closeness, key=lambda seq: (-closeness[seq], -seq))[:MAX_MATCHES]
-        return self._eligible_memories(closest, certain)
+        counts = store.glob_counts(list(lengths)) if len(lengths) > 1 else {}
+        self.closeness = {seq: length / sqrt(counts.get(seq, 1)) for seq, length in lengths.items()}
+        closest = sorted(lengths, key=lambda seq: (-self.closeness[seq], counts.get(seq, 1), seq))[:MAX_MATCHES]
+        memories = self._eligible_memories(closest, certain)
+        return sorted(memories, key=lambda memory: (-self.closeness[memory.seq], counts.get(memory.seq, 1), *_tie_key(memory)))
 
     def _match_mentions(self) -> list[Memory]:
         """Return the memories that name the target, if they are few: by its longest name first, then the newest."""
@@ -130,7 +142,7 @@ class CueSearch:
 
         words = frozenset(singular_words(f"{target.file} {target.text[:MAX_COMPARED]}"))
         score_of = {memory.id: closeness(memory.content, words, target.actions) for memory in new}
-        best = max(new, key=lambda memory: score_of[memory.id])  # of equal ones the newest
+        best = min(new, key=lambda memory: (-score_of[memory.id], *_tie_key(memory)))
         if score_of[best.id] == FAR:
             if not float(self._call.settings["surfacing.maybe_relevance"]):
                 return []  # Only a line may point at it.
@@ -148,3 +160,16 @@ class CueSearch:
             for memory in map(memories.get, seqs)
             if memory and (memory.scope != "project" or memory.seq in certain) and self.eligible.allows(memory)
         ]
+
+
+def _tie_key(memory: Memory) -> tuple[bool, int, str, int, int]:
+    """Return the sort key of equally close memories: single ones first, the newest before; then sections as in their file."""
+    is_section = memory.id.startswith(SECTION_PREFIX)
+    name, _, line = memory.source.rpartition(":") if is_section else ("", "", "")
+    return (
+        is_section,
+        0 if is_section else -memory.created_at,
+        name.partition("#")[0],
+        int(line) if line.isdigit() else 0,
+        memory.seq,
+    )

@@ -58,7 +58,9 @@ def divide_memories(
     first = hits[0].memory.id if hits and hits[0].memory.id not in search.distant else ""
     told: dict[str, Sequence[Memory]] = {}
     further: dict[str, Sequence[Memory]] = {}
-    for name, memories in channels.items():
+    near_ids = [hit.memory.id for hit in hits if hit.relevance >= CLEAR]
+    by_path = _put_near_first(channels.get(PATH, ()), near_ids, search.closeness)
+    for name, memories in {**channels, PATH: by_path}.items():
         if name in IMPLICIT:
             told[name] = [memory for memory in memories if memory.id == first]
             further[name] = [memory for memory in memories if memory.id != first]
@@ -78,6 +80,12 @@ def divide_memories(
         ordered = [*relevant, *of_cues]
     candidates = {hit.memory.id: hit for hit in reversed(ordered)}
     return told, [hit for id_, hit in reversed(candidates.items()) if id_ not in seen]
+
+
+def _put_near_first(memories: Sequence[Memory], near_ids: Sequence[str], closeness: Mapping[int, float]) -> list[Memory]:
+    """Return a file's memories with those of `near_ids` first among equally close ones, in the order of `near_ids`."""
+    rank_of = {id_: rank for rank, id_ in enumerate(near_ids)}
+    return sorted(memories, key=lambda memory: (-closeness[memory.seq], rank_of.get(memory.id, len(rank_of))))
 
 
 def _recall_need(need: str, search: CueSearch, call: HookCall) -> Sequence[Hit]:

@@ -117,6 +117,15 @@ def find_globs(run: Run, keys: Sequence[str], audiences: tuple[str, ...], now_ms
     )
 
 
+def count_globs(run: Run, seqs: Sequence[int]) -> dict[int, int]:
+    """Return how many globs each of these memories has, by row number; each alternative in braces counts."""
+    sql = (
+        "SELECT seq, sum(1 + length(glob) - length(replace(glob, ',', ''))) FROM path_globs"
+        " WHERE seq IN (SELECT value FROM json_each(?)) GROUP BY seq"
+    )
+    return dict(run(sql, (light_json.dumps(list(seqs)),)))
+
+
 def find_mentioning(
     run: Run, names: Sequence[str], audiences: tuple[str, ...], max_per_name: int, now_ms: int
 ) -> dict[str, list[int]]:

@@ -200,6 +200,12 @@ class StoreReader:
 
         return cue_tables.find_globs(self._execute, keys, audiences, now_ms)
 
+    def glob_counts(self, seqs: Sequence[int]) -> dict[int, int]:
+        """Return how many globs each of these memories has, by row number; each alternative in braces counts."""
+        from subcog_hooks.store import cue_tables  # Few stores have cues.
+
+        return cue_tables.count_globs(self._execute, seqs)
+
     def mentioning(
         self, names: Sequence[str], audiences: tuple[str, ...], max_per_name: int, now_ms: int = 0
     ) -> dict[str, list[int]]:

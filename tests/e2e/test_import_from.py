@@ -187,6 +187,19 @@ def test_linked_rule_folders_are_followed_in_the_project(bare: Machine, shop: Pa
             link.unlink()
 
 
+def test_a_long_rule_file_is_handed_out_from_its_beginning(bare: Machine, shop: Path) -> None:
+    names = ("Contract", "Errors", "Tests", "Logging", "Typing", "Appendix")
+    sections = "\n\n".join(
+        f"## {name}\n\nMind the {name.lower()} of the shop's code. {'So we agreed. ' * 25}" for name in names
+    )
+    (shop / ".cursor" / "rules").mkdir(parents=True)
+    (shop / ".cursor" / "rules" / "code.mdc").write_text(f"---\nglobs: src/**/*.py\n---\n# Code\n\n{sections}\n")
+    assert bare.run("import", "--from", "cursor", cwd=shop).code == 0
+    given = bare.at_call("Edit", cwd=shop, file_path=str(shop / "src" / "a.py"), old_string="a", new_string="b")
+    heading_by_id = {str(row["id"]): text.split()[2] for text, row in bare.stored().items()}
+    assert [heading_by_id[id_] for id_ in given] == list(names[:3])
+
+
 @posix
 def test_rules_are_looked_for_in_this_project_alone(bare: Machine, shop: Path) -> None:
     (bare.repository("my.shop/inner", TILES) / "AGENTS.md").write_text("Another project's.")

@@ -138,6 +138,23 @@ def test_brackets_and_accents_of_a_path_are_its_globs(call: Call, remember: Call
     assert [call(file=file) for file in files] == [["slug"], ["rest"], ["shop"], []]
 
 
+def test_a_memory_of_few_globs_comes_before_one_of_many(call: Call, remember: Callable[..., None]) -> None:
+    remember("many", "Rule of many languages.", paths=("*.c", "*.py", "*.ts", "*.rs", "web/**/*.go", "cmd/**/*.go"))
+    remember("braces", "Rule in braces.", paths=("**/*.{c,cpp,java,kotlin,go,scala}",))
+    remember("alone", "Rule of Go.", paths=("**/*.go",))
+    remember("named", "Rule of this file.", paths=("docs/*.md", "Makefile", "cmd/main.go"))
+    assert call(file="cmd/main.go") == ["named", "alone", "many"]
+    assert call(file="cmd/main.go") == ["braces"]
+
+
+def test_equally_close_sections_come_as_in_their_file(call: Call, remember: Callable[..., None]) -> None:
+    for id_, line, text in (("md-3", 31, "Third."), ("md-1", 4, "First."), ("md-2", 12, "Second.")):
+        remember(id_, text, paths=("*.py",), source=f"cursor:shop::rules/py.mdc#{text}#1:{line}", created_at=2_000 - line)
+    remember("own", "Older, by hand.", paths=("*.py",))
+    assert call(file="a.py") == ["own", "md-1", "md-2"]
+    assert call(file="a.py") == ["md-3"]
+
+
 def test_only_live_memories_of_this_project_come(call: Call, remember: Callable[..., None]) -> None:
     gone: list[dict[str, object]] = [{"status": "superseded"}, {"status": "archived"}, {"status": "pending"}, {"expires_at": 1}]
     gone.append({"project": "git.example.com/acme/blog"})
@@ -356,15 +373,15 @@ def test_the_number_of_memories_and_their_room_have_a_ceiling(call: Call, rememb
     for word in "anchor buoy crane".split():
         remember(word, f"The {word} is heavy. " * 20, paths=("*.py",))
     configure(home, "[surfacing]\nmax_memories = 1\n")
-    assert call(file="a.py") == ["crane"]
+    assert call(file="a.py") == ["anchor"]
     configure(home, "[surfacing]\nmax_characters = 250\n")
-    assert call(file="a.py", session="2") == ["crane"]
+    assert call(file="a.py", session="2") == ["anchor"]
 
 
 def test_of_near_duplicates_one_is_handed_over(call: Call, remember: Callable[..., None]) -> None:
     remember("one", "The pool is never shared between threads.", paths=("*.py",))
     remember("two", "The pool is never shared between threads!", paths=("*.py",))
-    assert call(file="a.py") == ["two"]
+    assert call(file="a.py") == ["one"]
     assert call(file="a.py") == []
 
 

@@ -72,6 +72,18 @@ def test_an_edit_gets_a_line_about_what_it_writes(call: Call) -> None:
     assert call("Edit", file="src/fees.py", **edit) == []
 
 
+def test_of_equal_rules_the_first_is_about_the_written_text(call: Call, home: Home, store: Store, make: Maker) -> None:
+    rules = (
+        "Read the contract of the module first.",
+        "Name a class by its noun.",
+        "Log lines bind the order's id to the logger.",
+    )
+    store.add([make(text, id=f"rule{number}", project=PROJECT, paths=("*.py",)) for number, text in enumerate(rules)])
+    index_sync.bring_up_to_date(home, store)
+    lines = call("Edit", file="src/ship.py", old_string="", new_string="logger.bind(order_id=order.id)  # bind the logger")
+    assert ["rule2" in lines[0], "rule0" in lines[1], "rule1" in lines[2]] == [True, True, True]
+
+
 def test_a_removal_is_searched_by_the_removed_lines(call: Call) -> None:
     removal = {"old_string": "    session.execute('CREATE INDEX CONCURRENTLY orders_po ON orders (po)')\n", "new_string": ""}
     (line,) = call("Edit", file="migrations/0187.py", **removal)

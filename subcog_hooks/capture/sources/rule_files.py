@@ -104,7 +104,8 @@ def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner
     holds = not paths and (says_always or is_plain) and not source.is_ours  # the client loads its own rules already
     kind = "for files" if paths else "always" if holds else "when asked for"
     values = {"namespace": "patterns", "paths": tuple(paths), "standing": True if holds else None, "trust": "file"}
-    reading.add_document(kind, location, body.strip(), date_ms, owner, **values)
+    body = "\n" * (text.count("\n") - body.count("\n")) + body  # Its lines keep their numbers.
+    reading.add_document(kind, location, body.rstrip(), date_ms, owner, **values)
 
 
 def _folder_glob(location: str) -> str:

@@ -167,7 +167,7 @@ class SourceReading:
 
     def add_document(self, kind: str, location: str, text: str, at_ms: int, owner: str | None, **fields: object) -> None:
         """Add a document: whole if it fits into one memory, else a memory for each of its sections."""
-        if len(text) <= markdown.MAX_SECTION:
+        if len(text.strip()) <= markdown.MAX_SECTION:
             self.add(kind, location, _TITLE_MARK.sub("", text.strip()), at_ms, owner, **fields)
             return
         title = os.path.splitext(os.path.basename(location))[0]
@@ -176,6 +176,8 @@ class SourceReading:
             heading = "/".join(section.heading_path)
             seen[heading] += 1
             self.add(kind, f"{location}#{heading}#{seen[heading]}", section.content, at_ms, owner, **fields)
+            memory = self.rows[-1][1].memory
+            memory.source = f"{memory.source.removesuffix(':1')}:{section.line}"  # Sections stay in this order.
 
 
 def read_source_text(path: str, reading: SourceReading, location: str | None = None) -> tuple[str, int] | None:
