@@ -73,12 +73,16 @@ def find_newest(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -> 
 
 
 def find_standing(run: Run, audiences: Sequence[str], limit: int, now_ms: int) -> list[Outline]:
-    """Return the `limit` newest unconditional live memories of each project that are marked as standing."""
+    """Return the `limit` newest unconditional live memories of each project that are marked as standing.
+
+    Of equally old ones the first stored come, as a document begins with them.
+    """
     outlines: list[Outline] = []
     for project, scopes in _scopes_by_project(audiences):
         rows = run(
             f"SELECT {_OUTLINE_COLUMNS} FROM memories INDEXED BY memories_standing WHERE status = 'active' AND standing = 1"  # noqa: S608 - as above
-            f" AND project IS ? AND scope IN ({_placeholders(scopes)}) AND {_UNCONDITIONAL} ORDER BY seq DESC LIMIT ?",
+            f" AND project IS ? AND scope IN ({_placeholders(scopes)}) AND {_UNCONDITIONAL}"
+            " ORDER BY created_at DESC, seq LIMIT ?",
             (project, *scopes, now_ms, limit),
         )
         outlines += [Outline(*row) for row in rows]

@@ -112,6 +112,15 @@ def test_a_standing_memory_comes_before_many_newer_ones(store: Store, make: Make
     assert printed_ids(begin())[0] == "said"
 
 
+def test_of_many_standing_sections_a_file_begins_with_its_first(store: Store, make: Maker, begin: Begin) -> None:
+    ids = [f"md-{number * 7919 % 1_000:03}" for number in range(450)]
+    rules = [make(f"Rule {id_} of the harbour.", id=id_, standing=True, created_at=50) for id_ in ids]
+    store.add(rules)
+    given = printed_ids(begin())
+    assert given == ids[: len(given)]
+    assert len(given) > 3
+
+
 def test_what_is_said_to_be_standing_comes_first_however_old(store: Store, make: Maker, begin: Begin, home: Home) -> None:
     store.add([make(RULE, id="rule", namespace="preferences", created_at=5)])
     store.add([make("The harbour has two cranes.", id="said", namespace="context", standing=True, created_at=4)])
