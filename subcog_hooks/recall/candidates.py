@@ -157,6 +157,7 @@ class Candidates:
         "_asked",
         "_copies_of",
         "_index",
+        "_repeats",
         "_scores",
         "_semantic",
         "_standings",
@@ -204,6 +205,7 @@ class Candidates:
         self.identifiers: list[str] = []
         self.sole: list[int] = []
         self._copies_of: dict[int, set[int]] = {}
+        self._repeats: set[int] = set()
         self.words: dict[int, float] = {}
         for result in ran:
             if result.strategy == LEXICAL:
@@ -227,12 +229,34 @@ class Candidates:
             self._standings = None
 
     def leave_out_copies(self, memories: Sequence[Memory]) -> None:
-        """Let no copy or near-copy count as a rival of its original. memories: the first of the ranking."""
-        near = sorted([(self.cosines.get(memory.seq, -1.0), memory.seq, memory.content) for memory in memories])
-        for (cosine, earlier, content), (next_cosine, seq, next_content) in pairwise(near):
-            if next_cosine - cosine <= NEAR_COSINES and diversity.is_copy(content, next_content):
-                copies = self._copies_of.get(earlier, {earlier}) | {seq}
+        """Let each text count once where memories are compared with others. memories: the first of the ranking, in order."""
+        for memory, other in self._likely_copies(memories):
+            copies = self._copies_of.get(memory.seq, {memory.seq})
+            if other.seq not in copies and diversity.is_copy(memory.content, other.content):
+                copies = copies | self._copies_of.get(other.seq, {other.seq})
                 self._copies_of.update(dict.fromkeys(copies, copies))
+        for memory in memories:
+            if memory.seq not in self._repeats:
+                self._repeats |= self._copies_of.get(memory.seq, {memory.seq}) - {memory.seq}
+        ranked_seqs = [memory.seq for memory in memories]
+        scores = {(self.words.get(seq), self.cosines.get(seq)) for seq in ranked_seqs}
+        for seq in self.cosines.keys() - ranked_seqs:  # Their texts are not read, but equal texts have equal scores.
+            if (score := (self.words.get(seq), self.cosines[seq])) in scores:
+                self._repeats.add(seq)
+            scores.add(score)
+        self._standings = None
+
+    def _likely_copies(self, memories: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
+        """Yield the pairs of memories that may be copies: neighbours by meaning, and texts with the same end."""
+        near = sorted([(self.cosines[memory.seq], memory.seq, memory) for memory in memories if memory.seq in self.cosines])
+        for (cosine, _, memory), (next_cosine, _, other) in pairwise(near):
+            if next_cosine - cosine <= NEAR_COSINES:
+                yield memory, other
+        first_by_ending: dict[str, Memory] = {}
+        for memory in memories:
+            first = first_by_ending.setdefault(diversity.plain_ending(memory.content), memory)
+            if first is not memory:
+                yield first, memory
 
     def agreement(self, seq: int) -> float:
         """Return the share of the strategies that rank the memory among their first AGREEMENT_DEPTH."""
@@ -256,8 +280,10 @@ class Candidates:
             share = evidence["covered"] / max(self._asked.total, relevance.MIN_ASKED)
         cosine = self.cosines.get(seq)
         if self._standings is None:
-            self._standings = relevance.Standings(self.words, self.cosines, self.full_words)
-        standings = self._standings_without(self._copies_of[seq] - {seq}) if seq in self._copies_of else self._standings
+            self._standings = self._standings_without(self._repeats)
+        standings = self._standings
+        if seq in self._copies_of:
+            standings = self._standings_without((self._repeats | self._copies_of[seq]) - {seq})
         terms = relevance.weigh_evidence(evidence | standings.evidence_of(seq, share))
         ranks = {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks}
         terms = logit.with_channels(terms, ranks)

@@ -200,6 +200,7 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
         [memory.content for memory, _, _ in distinct], [score for _, score, _ in distinct], tuning.mmr
     )
     page = [distinct[position] for position in order[offset:end]]
+    page_candidates.leave_out_copies([memory for memory, _, _ in ordered[: diversity.WINDOW]])
     answer = pipeline.build_answer(
         [page_candidates.hit(memory, score, factor) for memory, score, factor in page], page_candidates, alpha, alpha_reason
     )

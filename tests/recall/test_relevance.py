@@ -94,6 +94,22 @@ def test_a_copy_of_a_memory_is_no_rival(shelf: Shelf) -> None:
     assert relevance_of(shelf, prompt) == pytest.approx({"first": alone, "copy": alone, "near": alone}, abs=0.1)
 
 
+def test_copies_under_other_titles_are_no_rivals(shelf: Shelf) -> None:
+    agreed = "It was agreed upon after two long meetings in which the people from operations and from the warehouse took part."
+    texts = {
+        "index": "The search index is rebuilt on Sundays, when the editors are away and the load of the shop is at its lowest.",
+        "staging": "The staging system lies behind the VPN in Ghent, so that no crawler puts it into an index.",
+        "mail": "Mails leave through the queue and never inside of a transaction.",
+    }
+    shelf.store.add([memory(f"{id_}\n\n{text} {agreed}", id=id_) for id_, text in texts.items()])
+    prompt = "when is the index of the search built?"
+    alone = relevance_of(shelf, prompt)["index"]
+    copies = [memory(f"{id_} of the shop, from its handbook\n{text} {agreed}".upper()) for id_, text in texts.items()]
+    shelf.store.add(copies)
+    of = relevance_of(shelf, prompt)
+    assert [of["index"], of[copies[0].id]] == pytest.approx([alone, alone], abs=0.1)
+
+
 # ---- how it stands among the others ---------------------------------------------------------------------------------------
 
 
