@@ -234,8 +234,7 @@ def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry
 
 
 def _entry_head(entry: Entry) -> str:
-    day = f"{_iso_day(entry.date)} " if entry.date != UNDATED else ""
-    return f"[{_label(entry.namespace)} {day}{_label(entry.id)}{_relevance_and_author(entry)}] "
+    return f"[{_label(entry.namespace)} {_iso_day(entry.date)} {_label(entry.id)}{_relevance_and_author(entry)}] "
 
 
 def _relevance_and_author(entry: Entry) -> str:
@@ -287,5 +286,7 @@ def _clamped_probability(number: float) -> float:
 
 
 def _iso_day(date: int) -> str:
+    if date == UNDATED:
+        return "undated"
     day = time.gmtime(max(0, min(date // 1000, _LAST_SECOND)))
     return f"{day.tm_year:04}-{day.tm_mon:02}-{day.tm_mday:02}"

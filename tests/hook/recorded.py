@@ -71,4 +71,4 @@ def printed_ids(outputs: list[bytes]) -> list[str]:
         return []
     context = json.loads(outputs[0])["hookSpecificOutput"]["additionalContext"]
     heads = [line[1:].split("]")[0].split() for line in context.splitlines()[1:-1]]
-    return [head[1 if head[0] == "maybe" else 2 if head[1][:4].isdecimal() else 1].rstrip(",") for head in heads]
+    return [head[1] if head[0] == "maybe" else head[2].rstrip(",") for head in heads]

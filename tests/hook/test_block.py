@@ -70,9 +70,9 @@ def test_a_date_is_the_day_in_utc() -> None:
         assert f"\n[context {day} x1] text\n" in rendered.text
 
 
-def test_an_undated_memory_has_no_date() -> None:
+def test_a_memory_without_a_date_is_called_undated() -> None:
     rendered = render_block([Entry("context", UNDATED, "x1", "text")], attributes=HOWTO, max_units=2_000)
-    assert "\n[context x1] text\n" in rendered.text
+    assert "\n[context undated x1] text\n" in rendered.text
 
 
 def test_relevance_has_two_digits_between_0_and_1() -> None:
