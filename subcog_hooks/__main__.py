@@ -51,9 +51,14 @@ def _run_hook() -> None:
             from subcog_hooks.core import child_environment  # a variable may lead the interpreter elsewhere
 
             child_environment.restart_isolated()
+        client = None
+        if "--client" in sys.argv:
+            from subcog_hooks.clients import translation
+
+            client = translation.find_client(sys.argv)
         from subcog_hooks.hook import main as hook_main
 
-        hook_main.main()
+        hook_main.main(client)
     except BaseException as error:  # noqa: BLE001 - a broken installation must not cost the user a prompt
         _log_broken_installation(error)
         sys.exit(0)

@@ -11,7 +11,7 @@ import subcog_hooks
 
 ROOT = Path(subcog_hooks.__file__).parent
 LAYERS = (  # a package imports from those behind it, and packages of one layer not from each other
-    ("cli",),
+    ("cli", "clients"),
     ("hook", "learn", "share"),
     ("capture",),
     ("recall",),

@@ -16,7 +16,20 @@ from subcog_hooks.hook.watchdog import MAX_WORK_MS, Output, end_in_time, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Protocol
+
     from subcog_hooks.core.paths import Home
+
+    class ForeignClient(Protocol):
+        """Another client than Claude Code."""
+
+        def read(self, payload: Mapping[str, object]) -> list[dict[str, object]]:
+            """Return Claude Code's payloads for one of the client's."""
+
+        def write(self, event: str, text: str) -> bytes:
+            """Return the client's output that hands a text to the model. Raises OSError for a text too long."""
+
 
 # Milliseconds of the whole process, by event: the limit for waits, and the limit for own work, which a busy machine may slow
 # down. Other events get no answer.
@@ -41,7 +54,7 @@ _HELP = b"""Usage: subcog hook
   It reads a JSON payload on standard input and prints one JSON object or
   nothing. The exit code is always 0, errors go to the log.
 
-  `subcog init` registers it with the client.
+  `subcog init` registers it with the client. Other clients give --client NAME.
   `subcog doctor --prompt TEXT` shows what it would answer to a prompt.
 """
 _READ_BYTES = 1 << 16
@@ -49,8 +62,11 @@ _READ_BYTES = 1 << 16
 _home: list[Home] = []  # The payload's folder selects the home.
 
 
-def main() -> None:
-    """Run the hook on this process's streams. Never returns and never raises: the process ends with exit code 0."""
+def main(client: ForeignClient | None = None) -> None:
+    """Run the hook on this process's streams. Never returns and never raises: the process ends with exit code 0.
+
+    client: another client than Claude Code, which translates payloads and outputs.
+    """
     try:
         if os.isatty(0) or not _ASKS_FOR_HELP.isdisjoint(sys.argv):
             os.write(2, _HELP)  # Standard output belongs to the client.
@@ -65,7 +81,7 @@ def main() -> None:
         output = Output(max(MAX_WORK_MS, age_ms + READING_MS))
         _thread.start_new_thread(end_in_time, (output, age_ms))
         try:
-            _handle_payload(output)
+            _handle_payload(output, client)
         except BaseException:
             output.give_up()
             raise
@@ -79,7 +95,7 @@ def _may_be_note(prompt: object) -> bool:
     return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
 
 
-def _handle_payload(output: Output) -> None:
+def _handle_payload(output: Output, client: ForeignClient | None) -> None:
     raw = _read_payload()
     if raw is None:
         _log_message(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
@@ -94,7 +110,8 @@ def _handle_payload(output: Output) -> None:
     if not isinstance(payload, dict) or not isinstance(event, str):
         _log_message(f"a payload of {len(raw)} bytes names no event")
         return
-    if event not in BUDGETS_MS:
+    payloads = [payload] if client is None else client.read(payload)
+    if not payloads or (first_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
         return
     age_ms = process_age_ms()
     folder = payload.get("cwd")
@@ -102,41 +119,69 @@ def _handle_payload(output: Output) -> None:
     _home.append(home)
     output.cut_offs = home.cut_offs
     home.pause_background_jobs()
-    wait_ms, work_ms = BUDGETS_MS[event]
+    wait_ms, work_ms = BUDGETS_MS[first_event]
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
-    output.event = event
-    may_be_note = event == "UserPromptSubmit" and _may_be_note(payload.get("prompt"))
-    output.end_at(max(NOTE_MS, age_ms + MAX_WORK_MS) if may_be_note else work_ms)  # A late note is answered, too.
+    output.event = first_event
     if ignored:
         _log_message(ignored)
+    if client is not None:
+        output.end_at(work_ms)
+        _answer_client(client, event, payloads, home, output, deadline)
+        return
+    may_be_note = event == "UserPromptSubmit" and _may_be_note(payload.get("prompt"))
+    output.end_at(max(NOTE_MS, age_ms + MAX_WORK_MS) if may_be_note else work_ms)  # A late note is answered, too.
+    if may_be_note:
+        from subcog_hooks.hook import typed_note  # Few prompts are notes.
+
+        if typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message):
+            return
+        output.end_at(work_ms)
+    _answer_event(event, payload, home, output.write, deadline)
+
+
+def _answer_client(
+    client: ForeignClient, event: str, payloads: Sequence[dict[str, object]], home: Home, output: Output, deadline: Deadline
+) -> None:
+    """Answer another client's event: the texts of all its payloads in one output, in the client's form."""
+    texts: list[str] = []
+    outputs = [b""]
+
+    def add_text(answer: bytes) -> None:
+        whole = light_json.loads(answer.decode("ascii"))
+        fields = whole.get("hookSpecificOutput") if isinstance(whole, dict) else None
+        text = fields.get("additionalContext") if isinstance(fields, dict) else None
+        if isinstance(text, str):
+            rendered = client.write(event, "\n".join([*texts, text]))
+            output.prepare(rendered)  # It raises where the text would come too late: then it does not count as given.
+            texts.append(text)
+            outputs.append(rendered)
+
+    for payload in payloads:
+        _answer_event(str(payload["hook_event_name"]), payload, home, add_text, deadline)
+    if texts:
+        output.write(outputs[-1])
+
+
+def _answer_event(
+    event: str, payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline
+) -> None:
+    """Answer an event. Each loads its own modules alone."""
     if event == "UserPromptSubmit":
-        if may_be_note:
-            from subcog_hooks.hook import typed_note  # Few prompts are notes.
+        from subcog_hooks.hook import prompt
 
-            if typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message):
-                return
-            output.end_at(work_ms)
-        from subcog_hooks.hook import prompt as hook_prompt  # Other events do not pay for its imports.
-
-        hook_prompt.respond(payload, home, output.write, deadline)
-    else:
-        _answer_event(event, payload, home, output, deadline)
-
-
-def _answer_event(event: str, payload: dict[str, object], home: Home, output: Output, deadline: Deadline) -> None:
-    """Answer any event but a prompt. Each loads its own modules alone."""
-    if event == "PreToolUse":
+        prompt.respond(payload, home, write, deadline)
+    elif event == "PreToolUse":
         from subcog_hooks.hook import tool
 
-        tool.respond(payload, home, output.write, deadline)
+        tool.respond(payload, home, write, deadline)
     elif event == "PostToolUseFailure":
         from subcog_hooks.hook import tool_failure
 
-        tool_failure.respond(payload, home, output.write, deadline)
+        tool_failure.respond(payload, home, write, deadline)
     elif event == "SessionStart":
         from subcog_hooks.hook import session
 
-        session.respond(payload, home, output.write, deadline)
+        session.respond(payload, home, write, deadline)
     else:
         from subcog_hooks.hook import end_events
 

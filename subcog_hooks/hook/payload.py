@@ -10,6 +10,8 @@ PROMPT_EVENT = "UserPromptSubmit"
 TOOL_EVENT = "PreToolUse"
 FAILURE_EVENT = "PostToolUseFailure"
 START_EVENT = "SessionStart"
+# Sources of other clients' sessions: one that begins with its first prompt, and one whose context was compacted.
+FIRST, FORGET = "first", "forget"
 MAX_SESSION = 200  # characters of a session id
 TRIAL = "doctor-"  # The session ids of `subcog doctor` begin with it; a client's ids are UUIDs.
 

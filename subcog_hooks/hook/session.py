@@ -9,7 +9,7 @@ from __future__ import annotations
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import START_EVENT, text_of
+from subcog_hooks.hook.payload import FIRST, FORGET, START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import AT_ONCE, COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import sessions, state_values
@@ -68,6 +68,12 @@ def _start_background_work(call: HookCall) -> None:
 
 def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[bytes], None]) -> None:
     source = text_of(payload, "source")
+    if source == FORGET:
+        _forget_given(call)
+        _write_unless_busy(call, lambda: sessions.forget_printed_ids(call.state, call.session))
+        return
+    if source == FIRST and sessions.find_printed_ids(call.state, call.session) is not None:
+        return
     used = _forget_given(call) if source == COMPACT else []
     first_ids = sessions.find_printed_ids(call.state, call.session) if source == RESUME else None
     is_silent = bool(silence_reason(call))

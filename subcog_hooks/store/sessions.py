@@ -137,6 +137,11 @@ def keep_printed_ids(state: State, session: str, memories: Sequence[str]) -> Non
     state.run("UPDATE sessions SET said = ? WHERE session = ?", (light_json.dumps(tuple(memories)), session))
 
 
+def forget_printed_ids(state: State, session: str) -> None:
+    """Forget which memories the start of a session printed, so that it begins anew."""
+    state.run("UPDATE sessions SET said = NULL WHERE session = ?", (session,))
+
+
 # the topics of the last prompt
 
 

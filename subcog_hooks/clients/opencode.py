@@ -1,0 +1,14 @@
+"""OpenCode: our plugin calls the hook, with the names of the plugin's events."""
+
+from __future__ import annotations
+
+from subcog_hooks.clients.translation import COMPACTED, Client
+
+CLIENT = Client(
+    "opencode",
+    {"chat.message": "UserPromptSubmit", "tool.execute.after": "PreToolUse", "session.compacted": COMPACTED},
+    tools={"edit": "Edit", "write": "Write", "read": "Read", "bash": "Bash", "grep": "Grep", "glob": "Glob"},
+    fields={"filePath": "file_path", "oldString": "old_string", "newString": "new_string"},
+    max_bytes=300_000,
+    begins_at_prompt=True,
+)

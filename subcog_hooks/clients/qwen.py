@@ -1,0 +1,27 @@
+"""Qwen Code: a text can come with a prompt and after a tool. After each batch of tools it sends an empty prompt."""
+
+from __future__ import annotations
+
+from subcog_hooks.clients.translation import Client
+
+CLIENT = Client(
+    "qwen",
+    {
+        "SessionStart": "SessionStart",
+        "UserPromptSubmit": "UserPromptSubmit",
+        "PostToolUse": "PreToolUse",
+        "PostToolUseFailure": "PostToolUseFailure",
+        "PreCompact": "PreCompact",
+        "SessionEnd": "SessionEnd",
+    },
+    tools={
+        "edit": "Edit",
+        "write_file": "Write",
+        "read_file": "Read",
+        "run_shell_command": "Bash",
+        "grep_search": "Grep",
+        "glob": "Glob",
+    },
+    max_bytes=600_000,
+    escapes=True,
+)

@@ -1,0 +1,134 @@
+"""Translate a client's payloads into Claude Code's, and our answers into the client's form.
+
+The contracts were verified with the real clients, offline: Codex CLI 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, OpenCode
+1.18.33 and GitHub Copilot CLI 1.0.102.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+from subcog_hooks.core import light_json
+from subcog_hooks.hook.payload import FIRST, FORGET, PROMPT_EVENT, START_EVENT, TOOL_EVENT, session_of, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Payload = Mapping[str, object]
+
+CLIENTS = ("codex", "gemini", "qwen", "opencode", "copilot")
+OPTION = "--client"
+TOP_LEVEL, NESTED = "top-level", "nested"  # where `additionalContext` stands in the output
+COMPACTED = "compacted"  # the event of a compaction after which the client asks for no new start
+
+MAX_PATCHED = 3  # files of a patch that are answered
+_OWN_BLOCK = re.compile(r"<hook_context>.*?</hook_context>\s*|<subcog-memories.*?</subcog-memories>\s*", re.DOTALL)
+_OWN_TAG = re.compile(r"<(/?)subcog-memories([^<>]*)>")
+_PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+
+
+class Client:
+    """A client's contract.
+
+    events: our event for each of the client's, or COMPACTED; tools: our tool for each of the client's; fields: our field for
+    each of the client's in a tool's input; form: TOP_LEVEL or NESTED; max_bytes: the longest text that arrives whole; escapes:
+    the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of the session.
+    """
+
+    __slots__ = ("begins_at_prompt", "escapes", "events", "fields", "form", "max_bytes", "name", "tools")
+
+    def __init__(
+        self,
+        name: str,
+        events: Mapping[str, str],
+        *,
+        tools: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        form: str = NESTED,
+        max_bytes: int,
+        escapes: bool = False,
+        begins_at_prompt: bool = False,
+    ) -> None:
+        self.name = name
+        self.events = events
+        self.tools = tools or {}
+        self.fields = fields or {}
+        self.form = form
+        self.max_bytes = max_bytes
+        self.escapes = escapes
+        self.begins_at_prompt = begins_at_prompt
+
+    def read(self, payload: Payload) -> list[dict[str, object]]:
+        """Return the payloads of Claude Code that a payload means, in the order of their answers; [] for none."""
+        event = self.events.get(text_of(payload, "hook_event_name"), "")
+        shared: dict[str, object] = {**payload, "hook_event_name": event}
+        if session := session_of(payload):
+            shared["session_id"] = f"{self.name}:{session}"  # Ids of two clients may be equal.
+        if event == COMPACTED and payload.get("trigger") == "auto":
+            return []  # Gemini says so before every request.
+        if event == COMPACTED:
+            return [{**shared, "hook_event_name": START_EVENT, "source": FORGET}]
+        start = {**shared, "hook_event_name": START_EVENT, "source": FIRST}
+        if event == PROMPT_EVENT:
+            prompt = _OWN_BLOCK.sub("", text_of(payload, "prompt"))
+            if not prompt.strip():
+                return []
+            return [*([start] if self.begins_at_prompt else []), {**shared, "prompt": prompt}]
+        if event == START_EVENT and self.begins_at_prompt:
+            return [start]
+        return self._read_call(shared) if "tool_name" in payload else [shared] if event else []
+
+    def _read_call(self, payload: dict[str, object]) -> list[dict[str, object]]:
+        tool, tool_input = text_of(payload, "tool_name"), payload.get("tool_input")
+        response = payload.get("tool_response")
+        if payload["hook_event_name"] == TOOL_EVENT and isinstance(response, dict) and response.get("error"):
+            return []  # The client drops a text beside a failed tool.
+        tool_input = tool_input if isinstance(tool_input, dict) else {}
+        if tool == "apply_patch":
+            return [
+                {**payload, "tool_name": "Edit", "tool_input": edit} for edit in patched_files(text_of(tool_input, "command"))
+            ]
+        ours = {self.fields.get(name, name): value for name, value in tool_input.items()}
+        return [{**payload, "tool_name": self.tools.get(tool, tool), "tool_input": ours}]
+
+    def write(self, event: str, text: str) -> bytes:
+        """Return the output that hands a text to the model. event: the client's. Raises OSError for a text too long."""
+        if self.escapes:
+            text = _OWN_TAG.sub(lambda tag: f"[{tag[1]}subcog-memories{tag[2]}]", text)
+        if len(text.encode()) > self.max_bytes:
+            raise OSError(f"{self.name} cuts a text of more than {self.max_bytes} bytes")
+        context: dict[str, light_json.Json] = {"additionalContext": text}
+        output = context if self.form == TOP_LEVEL else {"hookSpecificOutput": {"hookEventName": event, **context}}
+        return light_json.dumps(output).encode("ascii") + b"\n"
+
+
+def patched_files(patch: str) -> list[dict[str, str]]:
+    """Return the first files of a patch as the inputs of Claude Code's Edit: path, removed and added lines.
+
+    >>> patched_files("*** Begin Patch\\n*** Update File: a.py\\n@@\\n-old\\n+new\\n*** End Patch")
+    [{'file_path': 'a.py', 'old_string': 'old', 'new_string': 'new'}]
+    """
+    files = list(_PATCHED_FILE.finditer(patch))
+    ends = [file.start() for file in files[1:]] + [len(patch)]
+    edits = []
+    for file, end in list(zip(files, ends, strict=True))[:MAX_PATCHED]:
+        lines = patch[file.end() : end].split("\n")
+        removed, added = (_lines_after(sign, lines) for sign in "-+")
+        edits.append({"file_path": file[1].strip(), "old_string": removed, "new_string": added})
+    return edits
+
+
+def _lines_after(sign: str, lines: Sequence[str]) -> str:
+    return "\n".join([line[1:] for line in lines if line.startswith(sign)])
+
+
+def find_client(arguments: Sequence[str]) -> Client | None:
+    """Return the client that `--client NAME` names, None for Claude Code."""
+    name = arguments[arguments.index(OPTION) + 1] if OPTION in arguments[:-1] else ""
+    if name not in CLIENTS:
+        return None
+    client = import_module(f"subcog_hooks.clients.{name}").CLIENT
+    assert isinstance(client, Client)
+    return client

@@ -1,0 +1,109 @@
+"""Payloads of other clients, and the outputs that reach their models."""
+
+import json
+import re
+
+import pytest
+
+from subcog_hooks.clients.translation import CLIENTS, Client, find_client
+
+BLOCK = '<subcog-memories source="the user\'s own notes">\n[learnings 2026-03-02 a1] Rope < chain.\n</subcog-memories>'
+EVENTS = {  # a client's events: prompt, a tool's call, compaction
+    "codex": ("UserPromptSubmit", "PreToolUse", "SessionStart"),
+    "gemini": ("BeforeAgent", "AfterTool", "PreCompress"),
+    "qwen": ("UserPromptSubmit", "PostToolUse", "SessionStart"),
+    "opencode": ("chat.message", "tool.execute.after", "session.compacted"),
+    "copilot": ("UserPromptSubmit", "PreToolUse", "PreCompact"),
+}
+EDITS: dict[str, tuple[str, dict[str, str]]] = {  # how each client edits a file
+    "codex": ("apply_patch", {"command": "*** Begin Patch\n*** Update File: a b.py\n@@\n-old\n+new\n*** End Patch\n"}),
+    "gemini": ("replace", {"file_path": "a b.py", "old_string": "old", "new_string": "new", "instruction": "Rename it."}),
+    "qwen": ("edit", {"file_path": "a b.py", "old_string": "old", "new_string": "new"}),
+    "opencode": ("edit", {"filePath": "a b.py", "oldString": "old", "newString": "new"}),
+    "copilot": ("Edit", {"path": "a b.py", "old_str": "old", "new_str": "new"}),
+}
+
+
+def client_of(name: str) -> Client:
+    client = find_client(["hook", "--client", name])
+    assert client is not None
+    return client
+
+
+def read(name: str, event: str, **fields: object) -> list[dict[str, object]]:
+    return client_of(name).read({"hook_event_name": event, "session_id": "s", "cwd": "/srv/quay", **fields})
+
+
+def test_each_client_has_a_contract() -> None:
+    assert set(CLIENTS) == set(EVENTS)
+    assert [client_of(name).name for name in CLIENTS] == list(CLIENTS)
+    assert [find_client(words) for words in (["hook"], ["hook", "--client"], ["hook", "--client", "os"])] == [None] * 3
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_prompt_is_read_without_our_own_blocks(name: str) -> None:
+    texts = (f"<hook_context>{BLOCK}</hook_context>\n\nWhich rope?", f"{BLOCK}\nWhich rope?", "Which rope?")
+    for text in texts:
+        *_, payload = read(name, EVENTS[name][0], prompt=text)
+        assert (payload["hook_event_name"], payload["prompt"]) == ("UserPromptSubmit", "Which rope?")
+        assert payload["session_id"] == f"{name}:s"
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_prompt_of_nothing_is_none(name: str) -> None:
+    assert read(name, EVENTS[name][0], prompt="") == read(name, EVENTS[name][0], prompt=BLOCK) == []
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_an_edit_is_read_in_each_clients_own_way(name: str) -> None:
+    tool, tool_input = EDITS[name]
+    [payload] = read(name, EVENTS[name][1], tool_name=tool, tool_input=tool_input)
+    assert (payload["hook_event_name"], payload["tool_name"]) == ("PreToolUse", "Edit")
+    edit = payload["tool_input"]
+    assert isinstance(edit, dict)
+    assert {field: edit[field] for field in ("file_path", "old_string", "new_string")} == {
+        "file_path": "a b.py",
+        "old_string": "old",
+        "new_string": "new",
+    }
+
+
+def test_a_patch_of_many_files_is_read_for_the_first_three() -> None:
+    files = "".join(f"*** Add File: {number}.py\n+line {number}\n" for number in range(9))
+    payloads = read("codex", "PreToolUse", tool_name="apply_patch", tool_input={"command": f"*** Begin Patch\n{files}"})
+    inputs = [payload["tool_input"] for payload in payloads]
+    assert inputs == [{"file_path": f"{n}.py", "old_string": "", "new_string": f"line {n}"} for n in range(3)]
+
+
+@pytest.mark.parametrize("name", ["gemini", "copilot", "opencode"])
+def test_a_session_begins_with_its_first_prompt_where_it_must(name: str) -> None:
+    prompt_event, _, compaction = EVENTS[name]
+    assert [payload.get("source") for payload in read(name, prompt_event, prompt="Which rope?")] == ["first", None]
+    assert [payload["source"] for payload in read(name, compaction, trigger="manual")] == ["forget"]
+
+
+def test_gemini_compacts_on_demand_alone() -> None:
+    assert read("gemini", "PreCompress", trigger="auto") == []
+
+
+def test_unknown_events_and_failed_tools_bring_nothing() -> None:
+    assert [read(name, "Notification") for name in CLIENTS] == [[]] * len(CLIENTS)
+    failed = {"tool_name": "read_file", "tool_input": {"file_path": "a"}, "tool_response": {"error": {"message": "not there"}}}
+    assert read("gemini", "AfterTool", **failed) == []
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_text_reaches_the_model_as_the_client_reads_it(name: str) -> None:
+    event = EVENTS[name][0]
+    output = client_of(name).write(event, BLOCK)
+    assert (output.isascii(), output.count(b"\n")) == (True, 1)
+    answer = json.loads(output)
+    context = answer["additionalContext"] if name == "copilot" else answer["hookSpecificOutput"]["additionalContext"]
+    begin = "[" if name in ("gemini", "qwen") else "<"
+    assert re.findall(r"[<\[]/?subcog-memories", context) == [f"{begin}subcog-memories", f"{begin}/subcog-memories"]
+    assert "Rope < chain." in context
+
+
+def test_a_text_that_would_be_cut_is_refused() -> None:
+    with pytest.raises(OSError, match="codex cuts a text of more than 10000 bytes"):
+        client_of("codex").write("UserPromptSubmit", "ж" * 5_001)

@@ -1,0 +1,63 @@
+"""The hook as other clients call it: told once a session, begun anew after a compaction, silent where nothing fits."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.clients.test_translation import EDITS, EVENTS
+from tests.e2e.machine import NO_BRIEF, Machine
+
+STANDING = "Every change of the quay wall is signed by the harbour master."
+FILE_RULE = "a b.py holds the tide tables; sort them by port."
+
+
+def answer(machine: Machine, client: str, event: str, session: str = "one", **fields: object) -> str:
+    """The text for the model that an event brings, "" for none."""
+    payload = {"hook_event_name": event, "session_id": session, "cwd": str(machine.folder), **fields}
+    done = machine.hook(json.dumps(payload).encode(), "--client", client)
+    assert (done.code, done.stderr) == (0, b"")
+    output = json.loads(done.stdout or b"{}")
+    return str(output.get("hookSpecificOutput", output).get("additionalContext", ""))
+
+
+@pytest.fixture
+def noted(bare: Machine) -> Machine:
+    for text, *cue in ((STANDING, "--standing"), (FILE_RULE, "--path", "a b.py")):
+        assert bare.run("remember", text, *cue, "--user").code == 0
+    bare.environment[NO_BRIEF] = "1500"
+    return bare
+
+
+def begin(machine: Machine, client: str, session: str) -> str:
+    """What a session has been told when its first prompt is answered."""
+    start = "" if client in ("gemini", "opencode") else answer(machine, client, "SessionStart", session, source="startup")
+    return start + answer(machine, client, EVENTS[client][0], session, prompt="Which colour has the crane?")
+
+
+@pytest.mark.parametrize("client", EVENTS)
+def test_a_session_is_told_the_brief_and_a_files_rule_once(noted: Machine, client: str) -> None:
+    assert begin(noted, client, "one").count(STANDING) == 1
+    assert answer(noted, client, EVENTS[client][0], prompt="And the boat?") == ""
+    tool, tool_input = EDITS[client]
+    call: dict[str, object] = {"tool_name": tool, "tool_input": tool_input}
+    assert answer(noted, client, EVENTS[client][1], "one", **call).count(FILE_RULE) == 1
+    assert answer(noted, client, EVENTS[client][1], "one", **call) == ""
+
+
+@pytest.mark.parametrize("client", EVENTS)
+def test_a_compacted_session_is_told_anew(noted: Machine, client: str) -> None:
+    begin(noted, client, "one")
+    told = answer(noted, client, EVENTS[client][2], source="compact", trigger="manual")
+    told += answer(noted, client, EVENTS[client][0], prompt="Which colour has the crane?")
+    assert told.count(STANDING) == 1
+
+
+def test_sessions_of_two_clients_are_told_each(noted: Machine) -> None:
+    assert [begin(noted, client, "same").count(STANDING) for client in EVENTS] == [1] * len(EVENTS)
+
+
+def test_an_unknown_client_or_payload_gets_nothing(noted: Machine, tmp_path: Path) -> None:
+    for payload in (b"", b"[]", b"{", b'{"hook_event_name": 3}', b'{"hook_event_name": "BeforeAgent", "prompt": 7}'):
+        done = noted.hook(payload, "--client", "gemini")
+        assert (done.code, done.stdout, done.stderr) == (0, b"", b"")
