@@ -238,10 +238,11 @@ class Candidates:
         for memory in memories:
             if memory.seq not in self._repeats:
                 self._repeats |= self._copies_of.get(memory.seq, {memory.seq}) - {memory.seq}
-        ranked_seqs = [memory.seq for memory in memories]
+        ranked_seqs = {memory.seq for memory in memories}
         scores = {(self.words.get(seq), self.cosines.get(seq)) for seq in ranked_seqs}
-        for seq in self.cosines.keys() - ranked_seqs:  # Their texts are not read, but equal texts have equal scores.
-            if (score := (self.words.get(seq), self.cosines[seq])) in scores:
+        for seq in (self.cosines.keys() & self.words.keys()) - ranked_seqs:
+            # Their texts are not read. Two equal scores are no accident, while equal cosines alone may be one.
+            if (score := (self.words[seq], self.cosines[seq])) in scores:
                 self._repeats.add(seq)
             scores.add(score)
         self._standings = None
