@@ -1,7 +1,8 @@
 """The changes that an import makes to the store, and its report."""
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -90,6 +91,9 @@ class ImportOptions:
 
 _FILE_FIELDS = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
 _USER_FIELDS = ("keywords", "triggers", "paths", "when", "questions", "standing", "priority", "expires_at")
+_COPIED_FIELDS = ("scope", "project", "paths", "triggers", "when", "standing")
+# Titles of rule files that several tools read. They say nothing about the text below.
+_RULE_TITLES = ("AGENTS", "AGENTS.md", "CLAUDE", "CLAUDE.md", "GEMINI", "GEMINI.md", "copilot-instructions", ".cursorrules")
 _PATTERNS = {"triggers": triggers.check_trigger, "paths": globs.check_glob}
 
 
@@ -102,6 +106,7 @@ class ImportChanges:
     problems: list[ImportProblem] = field(default_factory=list)
     removed: list[Removed] = field(default_factory=list)
     skipped: int = 0
+    copies: list[tuple[str, jsonl.Row]] = field(default_factory=list)  # sections with the text of another live memory
     unknown: set[str] = field(default_factory=set)
     withheld: int = 0
 
@@ -118,7 +123,8 @@ def plan_changes(
     time_ms = now_ms()
     changes = ImportChanges()
     hashes: set[tuple[str, str]] = set()
-    for location, row in chunk:
+    written: dict[str, Memory] = {}
+    for location, row in sorted(chunk, key=lambda entry: entry[1].memory.id not in existing):
         changes.unknown.update(row.unknown)
         try:
             memory, removed, faults = _redact_valid_parts(row.memory)
@@ -130,8 +136,11 @@ def plan_changes(
                 if memory.id in forgotten or (not row.has_id and _has_same_content(memory, hashes, store)):
                     changes.skipped += 1
                     continue
+                if row.is_section and _is_copy(memory, written, store, options):
+                    changes.copies.append((location, row))
+                    continue
                 room.reserve(memory, before)
-                changes.new[memory.id] = _with_import_status(memory, options)
+                changes.new[memory.id] = written[memory.content_hash] = _with_import_status(memory, options)
                 changes.withheld += row.is_withheld
             elif _changes_nothing(before, memory, row, options):
                 changes.skipped += memory.id not in moved
@@ -141,7 +150,7 @@ def plan_changes(
             else:
                 replacement = _choose_replacement(before, memory, row, options)
                 room.reserve(replacement, before)
-                changes.changed[memory.id] = _with_import_status(replacement, options)
+                changes.changed[memory.id] = written[replacement.content_hash] = _with_import_status(replacement, options)
         except InvalidMemory as error:
             changes.problems.append(ImportProblem(location, str(error)))
     return changes
@@ -281,6 +290,38 @@ def keeps_file_fields(before: Memory, after: Memory) -> bool:
     """Return whether a change leaves a section's file fields alone: `updated_at` stays, so the file goes on to update it."""
     as_before = after.with_changes(**{name: getattr(before, name) for name in _USER_FIELDS})
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)
+
+
+def _is_copy(memory: Memory, written: Mapping[str, Memory], store: Store | None, options: ImportOptions) -> bool:
+    """Return whether another live memory says the same as a section, for the same audience and with the same cues.
+
+    written: the new and changed memories of this chunk, by their content's hash.
+    """
+    if memory.status != "active":
+        return False
+    live = ("active", PENDING) if options.waits else ("active",)
+    hashes = [hash_content(text) for text in _texts_of_copies(memory.content)]
+    others = [written[content_hash] for content_hash in hashes if content_hash in written]
+    others += [other for content_hash in hashes for other in (store.by_hash(content_hash) if store else ())]
+    return any(
+        other.id != memory.id
+        and other.status in live
+        and other.trust in (memory.trust, USER)
+        and all(getattr(other, name) == getattr(memory, name) for name in _COPIED_FIELDS)
+        for other in others
+    )
+
+
+def _texts_of_copies(content: str) -> set[str]:
+    """Return the texts of copies of a section: with and without the sign of a heading, and of other tools' rule files.
+
+    >>> "CLAUDE > Build\\n\\nRun make." in _texts_of_copies("AGENTS > Build\\n\\nRun make.")
+    True
+    """
+    text = content.removeprefix("# ")
+    title, below = re.split(r"(?= > |\n|\Z)", text, maxsplit=1)
+    titles = _RULE_TITLES if title in _RULE_TITLES else (title,)
+    return {mark + other + below for other in titles for mark in ("", "# ")}
 
 
 def _has_same_content(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:

@@ -261,9 +261,10 @@ def import_reading(
     if store and (absence.lost or absence.others):
         rows = _follow_moves(list(rows), absence, store, options, report)
     present_ids: set[str] = set()
+    copies: list[tuple[str, jsonl.Row]] = []
     rows_left = iter(rows)
     while chunk := list(islice(rows_left, CHUNK_ROWS)):
-        _write_chunk(chunk, store, options, report)
+        copies += _write_chunk(chunk, store, options, report)
         present_ids.update(row.memory.id for _, row in chunk if row.is_section)
         progress(len(chunk))
     if store and files:
@@ -271,6 +272,8 @@ def import_reading(
     if store:
         lost = [memory for memory in absence.lost if memory.id not in report.moved and memory.id not in present_ids]
         _archive_untouched(lost, store, options, report)
+    if copies:  # Their originals may have been archived meanwhile.
+        report.skipped += len(_write_chunk(copies, store, options, report))
     return report
 
 
@@ -325,8 +328,13 @@ def _archive_missing_sections(
     _archive_untouched([memory for memory in active if section_file(memory) in files], store, options, report)
 
 
-def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, report: ImportReport) -> None:
-    """Write one chunk. If another process imports the same rows meanwhile, compare them once more."""
+def _write_chunk(
+    chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, report: ImportReport
+) -> list[tuple[str, jsonl.Row]]:
+    """Write one chunk, and return its copies of other memories.
+
+    If another process imports the same rows meanwhile, compare them once more.
+    """
     moved_ids = report.moved.keys() if options.dry_run else set(report.moved.values())
     for attempt in range(MAX_CHUNK_ATTEMPTS):
         changes = plan_changes(chunk, store, options, moved_ids)
@@ -355,6 +363,7 @@ def _write_chunk(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     report.removed = sum_removed([report.removed, *changes.removed])
     report.unknown |= changes.unknown
     report.withheld += changes.withheld
+    return changes.copies
 
 
 def _end_of(memory: Memory) -> str:

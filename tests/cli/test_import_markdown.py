@@ -209,6 +209,43 @@ def test_a_project_that_gets_a_remote_has_its_sections_once(subcog: Run, tmp_pat
     assert len(subcog("list", "--ids").out.split()) == 2
 
 
+COPIED = "The {} of the harbour is looked after by the yard, every second month of the year, in the morning.\n\n"
+
+
+def test_a_copy_of_a_section_is_stored_once(subcog: Run, tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.md").write_text(SECTIONS)
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        (tmp_path / name).write_text("## Build\n\n" + COPIED.format("mill"))
+    assert subcog("import", "a").out.startswith("added 2 ")
+    assert subcog("import", "b").out == "added 0, already there 2\n"
+    assert subcog("import", "AGENTS.md").out.startswith("added 1 ")
+    assert subcog("import", "CLAUDE.md").out == "added 0, already there 1\n"
+    (tmp_path / "staging.md").write_text("# Staging\n\n" + COPIED.format("mill"))
+    assert subcog("import", "staging.md").out.startswith("added 1 ")
+
+
+def test_a_copy_comes_once_its_original_is_gone(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Notes\n\n## Mill\n\n" + COPIED.format("mill") + "## Lock\n\n" + COPIED.format("lock"))
+    (tmp_path / "b.md").write_text("# Notes\n\n## Mill\n\n" + COPIED.format("mill"))
+    assert subcog("import", str(tmp_path)).out.endswith(", already there 1\n")
+    (tmp_path / "a.md").write_text("# Notes\n\n## Lock\n\n" + COPIED.format("lock"))
+    done = subcog("import", str(tmp_path))
+    assert (done.out.startswith("added 1 "), done.out.endswith(", archived 1, already there 1\n")) == (True, True)
+    live = [str(row["source"]) for row in subcog("export").rows if row.get("status", "active") == "active"]
+    assert sorted(source.rpartition("/")[2].partition(":")[0] for source in live) == ["a.md", "b.md"]
+
+
+def test_a_copy_with_other_cues_is_stored_too(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Notes\n\n" + COPIED.format("mill"))
+    subcog("import", "a.md")
+    (id_,) = [str(row["id"]) for row in subcog("export").rows]
+    subcog("edit", id_, "--path", "quay/**")
+    (tmp_path / "b.md").write_text("# Notes\n\n" + COPIED.format("mill"))
+    assert subcog("import", "b.md").out.startswith("added 1 ")
+
+
 def test_a_forgotten_section_stays_forgotten(subcog: Run, tmp_path: Path) -> None:
     record = "# 3. Use RabbitMQ\n\nStatus: Accepted\n\n## Context\n\nWe needed a queue between shop and yard.\n"
     (tmp_path / "0003-rabbit.md").write_text(record)
