@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
+from subcog_hooks.capture.navigation import is_navigation
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,7 +72,8 @@ def split_parts(text: str, *, title: str) -> list[Part]:
 def cut_sections(parts: list[Part]) -> list[Section]:
     """Return the sections of a document: tiny parts are merged into others, long ones are cut."""
     _merge_tiny(parts)
-    return [section for part in parts if part.blocks for section in _cut_part(part)]
+    sections = [section for part in parts if part.blocks for section in _cut_part(part)]
+    return [section for section in sections if not is_navigation(section.content)]
 
 
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")

@@ -108,7 +108,7 @@ def test_a_repository_imports_nothing_from_outside_of_it(bare: Machine, shop: Pa
     text = (
         f"{RULE} @{bare.root}/secret.md @../secret.md @linked.md `@code.md` @more.md\n\n```\n@fenced.md\n```\n<!-- hidden -->\n"
     )
-    written(shop, {"CLAUDE.md": text, "code.md": "Code.", "fenced.md": "Fenced.", "more.md": "More. @more.md @CLAUDE.md"})
+    written(shop, {"CLAUDE.md": text, "code.md": "Code.", "fenced.md": "Fenced.", "more.md": "Cents, too. @more.md @CLAUDE.md"})
     said = taken(bare, shop)
     assert "left out 1, which is outside of the folder that imports it" in said
     texts = bare.stored()

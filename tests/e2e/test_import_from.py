@@ -200,6 +200,15 @@ def test_a_long_rule_file_is_handed_out_from_its_beginning(bare: Machine, shop: 
     assert [heading_by_id[id_] for id_ in given] == list(names[:3])
 
 
+def test_a_rule_of_nothing_but_a_link_comes_for_files_alone(bare: Machine, shop: Path) -> None:
+    (shop / ".cursor" / "rules").mkdir(parents=True)
+    (shop / ".cursor" / "rules" / "all.mdc").write_text("---\nalwaysApply: true\n---\n@AGENTS.md\n")
+    (shop / ".cursor" / "rules" / "sql.mdc").write_text("---\nglobs: **/*.sql\n---\nSee docs/tables.md\n")
+    done = bare.run("import", "--from", "cursor", cwd=shop)
+    assert (b"added 1" in done.stdout, b"left out 1, which has nothing but links" in done.stderr) == (True, True)
+    assert [*bare.stored()] == ["See docs/tables.md"]
+
+
 @posix
 def test_rules_are_looked_for_in_this_project_alone(bare: Machine, shop: Path) -> None:
     (bare.repository("my.shop/inner", TILES) / "AGENTS.md").write_text("Another project's.")

@@ -12,6 +12,7 @@ from subcog_hooks.capture.absence import Absence, find_absence
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.markdown_document import FileDates
+from subcog_hooks.capture.navigation import is_navigation
 from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.accepted_homes import account_folder, is_inside, is_users_own
 from subcog_hooks.core.errors import UsageError
@@ -166,9 +167,15 @@ class SourceReading:
             self.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
 
     def add_document(self, kind: str, location: str, text: str, at_ms: int, owner: str | None, **fields: object) -> None:
-        """Add a document: whole if it fits into one memory, else a memory for each of its sections."""
+        """Add a document: whole if it fits into one memory, else a memory for each of its sections.
+
+        A short document of nothing but links is left out, unless it has paths: it may say where to read about these files.
+        """
         if len(text.strip()) <= markdown.MAX_SECTION:
-            self.add(kind, location, _TITLE_MARK.sub("", text.strip()), at_ms, owner, **fields)
+            if not fields.get("paths") and is_navigation(f"\n\n{text}"):
+                self.left_out["has nothing but links"] += 1
+            else:
+                self.add(kind, location, _TITLE_MARK.sub("", text.strip()), at_ms, owner, **fields)
             return
         title = os.path.splitext(os.path.basename(location))[0]
         seen: Counter[str] = Counter()
