@@ -7,7 +7,8 @@ MAX_LABEL_WORDS = 15  # words of a link's text: a longer one is a sentence
 
 _LINK = re.compile(
     r"!?\[\[[^\[\]\n]*\]\]"  # [[note]]
-    r"|!?\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\[[^\[\]\n]*\]|:[ \t]*\S+.*)"
+    r"|!?\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]"
+    r"(?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\[[^\[\]\n]*\]|:[ \t]*\S+(?:[ \t]+[\"'(].*)?$)"
     r"|<?https?://[^\s>]+>?"
     r"|(?:(?<=\s)|^)@[\w~./-]*[\w/-]"  # @AGENTS.md
     r"|(?<![\w~./-])`?[\w~./-]*\w\.(?:mdx?|mdc|markdown|adoc|rst|html)(?:#[\w-]*)?`?(?!\w)",
@@ -26,7 +27,7 @@ _FILLER_WORDS = frozenset(
 )
 _CONTINUED = re.compile(r"\n[ \t]+(?!(?:[-*+]|\d+[.)])[ \t])")
 _WORD = re.compile(r"[^\W\d_][\w'’]*")
-_MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)]|\[[ xX]\]|#+)\s+|[*_|]")
+_MARKS = re.compile(r"^\s*(?:(?:[-*+>]|\d+[.)]|\[[ xX]\])\s+)+|[*_|]")
 
 
 def is_navigation(content: str) -> bool:
@@ -54,6 +55,7 @@ def _only_points(line: str, *, may_name: bool) -> bool:
     if line.startswith("#"):
         return True
     labels = [match[1] or "" for match in _LINK.finditer(line)]
+    may_name = may_name and (bool(labels) or not line.endswith("."))
     if any(len(label.split()) > MAX_LABEL_WORDS for label in labels):
         return False
     words = [word for word in _WORD.findall(_MARKS.sub(" ", _LINK.sub(" ", line))) if word.lower() not in _FILLER_WORDS]

@@ -6,7 +6,7 @@ from subcog_hooks.capture.navigation import is_navigation
 
 def test_links_and_names_are_navigation() -> None:
     sections = (
-        "Jobs > Related\n\n- [Retries](retries.md)\n- [[Back-off]]\n* [ ] <https://example.com/queues>",
+        "Jobs > Related\n\n- [Retries](retries.md)\n- [[Back-off]]\n* [x] <https://example.com/queues>",
         "Jobs > See also\n\n- [retry](retry.md) - Retries of failed jobs\n- [gc](gc.md) - Old jobs go",
         "Jobs > References\n\n- Implementation: `src/jobs.md`\n- M. Fowler, Refactoring, 1999: https://example.com/book",
         "Jobs\n\nContents:\n\n* [Why](#why)\n  * [How](#how)",
@@ -21,8 +21,10 @@ def test_links_and_names_are_navigation() -> None:
 def test_a_sentence_or_a_choice_is_no_navigation() -> None:
     sections = (
         "Jobs > Related\n\n- [Retries](retries.md): use them for each job that calls a supplier, never for a payment.",
-        "Jobs > Links\n\n- [Wiki](https://example.com) - use as an aid;\n  the text and the code beside it are surer and newer.",
+        "Jobs > Links\n\n- [Wiki](https://example.com) - use as an aid;\n  the text and the code beside it are surer, newer.",
         "Jobs > Decision\n\nChosen: [Sidekiq](https://sidekiq.org)",
+        "Jobs\n\n[NOTE]: never run a job by hand.\n[docs]: jobs.md",
+        "Jobs > Links\n\nNever on Fridays.\n\n- [Why](why.md)",
         "Jobs > Tools\n\n- Redis\n- Postgres",
         "Jobs > Links\n\n```\nmake docs.md\n```",
         "Jobs > References\n\nTables are named after their noun.",
