@@ -66,7 +66,7 @@ def is_record(file_name: str, parts: Sequence[Part]) -> bool:
         return True
     headings = {words[0] for part in parts[1:] if (words := _heading_words(part)) and words[0] in WORDS["record"]}
     decisions = [part for part in parts[1:] if _is_decision(part)]
-    has_status = any(True for _ in _values(parts, "status"))
+    has_status = any(True for _ in _find_values(parts, "status"))
     is_numbered = bool(_NUMBERED.match(stem))
     if in_record_folder(file_name) or is_numbered:
         return bool(headings) or has_status or (in_record_folder(file_name) and is_numbered)
@@ -88,12 +88,12 @@ def read_record(
 ) -> DecisionRecord:
     """Read a decision record. fields: its front matter; is_day_first: the order of `03/05/2024`, None for unknown."""
     title = parts[0].heading
-    status_texts = list(_values(parts, "status"))
+    status_texts = list(_find_values(parts, "status"))
     statuses = [parse_status(fields.get("status", "")), title_status(title), *_preamble_ends(parts)]
     statuses += [parse_status(text) for text in status_texts] if len(status_texts) == 1 else []
     statuses += _section_statuses(parts)
     status = choose_status(statuses)
-    dates = [fields.get("date", ""), fields.get("created", ""), *_values(parts, "date"), *_section_texts(parts, "date")]
+    dates = [fields.get("date", ""), fields.get("created", ""), *_find_values(parts, "date"), *_section_texts(parts, "date")]
     dates += [drop_references(text) for text in (fields.get("status", ""), *status_texts, *_section_texts(parts, "status"))]
     written = (parse_date_ms(text, is_day_first=is_day_first) for text in dates if text)
     date = next((date for date in written if date is not None), None)
@@ -110,11 +110,19 @@ def _compose(title: str, status: Status, parts: Sequence[Part]) -> str:
     for part in parts:
         if (part.parent and part.level <= level) or not is_deciding:
             is_deciding, level = _is_decision(part), part.level
-        if not (_is_about(part, "status") or _is_about(part, "date")):
+        if _is_about(part, "status"):
+            others += [text for text in (block.text for block in part.blocks) if _says_more(text, status)]
+        elif not _is_about(part, "date"):
             (decided if is_deciding else others).extend(_labelled_text(part, is_root=part is parts[0]))
     if not decided:
         return "\n\n".join([*lead, *others])
     return "\n\n".join([*lead, *decided]) + (REST + "\n\n".join(others) if others else "")
+
+
+def _says_more(text: str, status: Status) -> bool:
+    """Return whether a paragraph of the section about the status says more than the status."""
+    parsed = parse_status(text)
+    return not (parsed.kind and parsed.is_certain) and " ".join(text.split()) != status.rest
 
 
 def _labelled_text(part: Part, *, is_root: bool) -> list[str]:
@@ -153,44 +161,45 @@ def _is_decision(part: Part) -> bool:
 
 def _is_about(part: Part, kind: str) -> bool:
     words = _heading_words(part)
-    return part.level > 0 and bool(words) and words[0] in WORDS[kind] and len(words) <= 12
+    is_named = part.level > 0 and bool(words) and words[0] in WORDS[kind]
+    return is_named and (len(words) == 1 or _HEADING_STATUS.match(part.heading) is not None)
 
 
-def _prose(parts: Sequence[Part]) -> Iterator[Block]:
+def _head_blocks(parts: Sequence[Part]) -> Iterator[Block]:
     """Yield the blocks of a record's head: the text before its first section, and all of it where nothing has a heading."""
     for part in parts:
         if part.level <= 1:
             yield from (block for block in part.blocks if not block.text.startswith(_FENCES))
 
 
-def _values(parts: Sequence[Part], kind: str) -> Iterator[str]:
+def _find_values(parts: Sequence[Part], kind: str) -> Iterator[str]:
     """Yield the values that lines and tables in a record's head give: `Status: …`, `| Date | … |`."""
-    for block in _prose(parts):
+    for block in _head_blocks(parts):
         for match in _LABEL.finditer(block.text):
             if fold_words(match[1])[0] in WORDS[kind]:
                 yield match[2]
-        yield from _table_values(block.text, kind)
+        yield from _find_table_values(block.text, kind)
 
 
-def _table_values(text: str, kind: str) -> Iterator[str]:
+def _find_table_values(text: str, kind: str) -> Iterator[str]:
     lines = [line.strip() for line in text.split("\n")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     for row in rows:
-        if len(row) == 2 and _names(row[0], kind):
+        if len(row) == 2 and _is_label(row[0], kind):
             yield row[1]
     if len(rows) > 2 and len(rows[0]) != 2:
-        columns = [column for column, cell in enumerate(rows[0]) if _names(cell, kind)]
+        columns = [column for column, cell in enumerate(rows[0]) if _is_label(cell, kind)]
         yield from (rows[2][column] for column in columns if column < len(rows[2]))
 
 
-def _names(cell: str, kind: str) -> bool:
+def _is_label(cell: str, kind: str) -> bool:
     words = [word for word in fold_words(cell) if word[0].isalnum()]
     return len(words) == 1 and words[0] in WORDS[kind]
 
 
 def _preamble_ends(parts: Sequence[Part]) -> list[Status]:
     """Return the ends that a line of its own tells, as `**Withdrawn** 2024-08-01`."""
-    statuses = [parse_status(block.text) for block in _prose(parts)]
+    statuses = [parse_status(block.text) for block in _head_blocks(parts)]
     return [status for status in statuses if status.has_ended and status.is_certain]
 
 

@@ -68,6 +68,17 @@ def test_the_words_of_an_unclear_status_come_with_the_record() -> None:
     assert f"\n\nStatus: {status}\n\n" in document.sections[0].content
 
 
+def test_no_text_of_a_record_is_lost() -> None:
+    status = "## Status\n\nAccepted\n\nAmended by ADR 12: carts of guests stay a week.\n\n"
+    quo = "## Status quo\n\nThe carts lie in memory.\n\n"
+    [section] = read_document(f"{HEAD}{status}{quo}{DECISION}", "docs/adr/carts.md").sections
+    assert section.content.partition("---")[2].split("\n\n") == [
+        "",
+        "Amended by ADR 12: carts of guests stay a week.",
+        "Status quo: The carts lie in memory.",
+    ]
+
+
 @pytest.mark.parametrize(
     "status",
     [
