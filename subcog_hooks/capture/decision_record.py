@@ -54,7 +54,7 @@ def in_record_folder(file_name: str) -> bool:
     """
     folders = file_name.lower().replace("_", "-").split("/")[:-1]
     is_arch = any(pair in (("doc", "arch"), ("docs", "arch")) for pair in pairwise(folders))
-    return is_arch or not RECORD_FOLDERS.isdisjoint(folders)
+    return is_arch or any(folder in RECORD_FOLDERS or folder.endswith(("-adr", "-adrs")) for folder in folders)
 
 
 def is_record(file_name: str, parts: Sequence[Part]) -> bool:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from subcog_hooks.capture.record_words import MONTHS, WORDS, fold_words
 
+MAX_KINDS = 3  # kinds of status in one text: a template, as `{proposed | rejected | accepted}`
 MAX_STATUS = 300  # characters of a text that are read
 
 ENDED_STATUSES = ("superseded", "deprecated", "rejected")
@@ -58,6 +59,8 @@ def parse_status(value: str) -> Status:
         del tokens[0]
     kinds = [_KIND_OF_WORD[token] for token in tokens if token in _KIND_OF_WORD]
     rest = " ".join(value.split())[:MAX_STATUS]
+    if len(set(kinds)) >= MAX_KINDS:
+        return NO_STATUS
     if not tokens or tokens[0] not in _KIND_OF_WORD:
         return Status("", is_certain=set(ENDED_STATUSES).isdisjoint(kinds), rest=rest)
     kind = next((kind for kind in kinds if kind in ENDED_STATUSES), kinds[0])

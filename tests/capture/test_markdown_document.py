@@ -114,6 +114,7 @@ def test_a_status_in_code_or_in_two_records_of_a_file_is_none() -> None:
         ("0011-use-sqlite.md", f"# Use SQLite\n\n{CONTEXT}"),
         ("docs/decisions/sqlite.md", f"# Use SQLite\n\n{CONTEXT}"),
         ("packages/web/docs/adr/sqlite.md", "# Use SQLite\n\nStatus: accepted\n\nText."),
+        ("docs/architecture/historic-adrs/sqlite.md", f"# Use SQLite\n\n{CONTEXT}"),
         ("doc/arch/0001-sqlite.md", "# Use SQLite\n\nText."),
         ("docs/adr/0001-sqlite/README.md", f"# Use SQLite\n\n{CONTEXT}"),
         ("notes/sqlite.md", f"# Use SQLite\n\n## Question\n\n{LONG}\n\n## Decision\n\nYes."),

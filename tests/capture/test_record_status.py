@@ -54,5 +54,12 @@ def test_an_end_with_a_reason_is_an_end_that_is_reported() -> None:
 
 
 def test_prose_names_no_status() -> None:
-    for text in ("Rejected messages go to the dead letter queue.", "Obsolete rows are purged", "Green", "", "2024-05-03"):
+    for text in (
+        "Rejected messages go to the dead letter queue.",
+        "Obsolete rows are purged",
+        "Green",
+        "",
+        "2024-05-03",
+        "{proposed | rejected | accepted}",
+    ):
         assert not parse_status(text).kind
