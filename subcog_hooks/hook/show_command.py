@@ -15,7 +15,9 @@ from subcog_hooks.core.light_json import quote
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
+    from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.store.memory import Memory
 
@@ -38,7 +40,7 @@ def command_of_agent() -> str:
 def may_run_command(command: str, call: HookCall) -> bool:
     """Return whether a shell command opens memories of the session and does nothing else. Raises StoreError."""
     program, *words = command.split(" ")
-    if words[:1] != [SHOW] or not 0 < len(ids := words[1:]) <= MAX_OPENED or not all(map(_is_memory_id, ids)):
+    if words[:1] != [SHOW] or not are_ids(ids := words[1:]):
         return False
     own = _own_script()
     if not own or not (_resolves_to_own(program, own) if program == PROGRAM else program == own):
@@ -56,6 +58,11 @@ def permission_output() -> bytes:
     reason = quote("prints memories that subcog has pointed this session at")
     inner = f'{{"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": {reason}}}'
     return f'{{"hookSpecificOutput": {inner}}}\n'.encode("ascii")
+
+
+def are_ids(words: Sequence[object]) -> bool:
+    """Return whether words are ids, and no more than one command opens."""
+    return 0 < len(words) <= MAX_OPENED and all(isinstance(word, str) and _is_memory_id(word) for word in words)
 
 
 def _is_memory_id(word: str) -> bool:
@@ -88,26 +95,33 @@ def print_memories(words: Sequence[str]) -> int | None:
 
     None leaves the command to the terminal: nothing is printed then.
     """
-    ids = list(dict.fromkeys(words[1:]))
-    if words[:1] != [SHOW] or not 0 < len(ids) <= MAX_OPENED or not all(map(_is_memory_id, ids)):
+    if words[:1] != [SHOW] or not are_ids(words[1:]):
         return None
     try:
-        memories = _open_memories(ids)
+        text = open_block(words[1:], os.getcwd(), os.environ.get(SESSION_VARIABLE, ""))
     except StoreError:
         return None  # The terminal reports the error.
-    if not memories:
+    if not text:
         return None
+    os.write(1, f"{text}\n".encode("utf-8", "replace"))
+    _start_teaching()
+    return 0
+
+
+def open_block(ids: Sequence[str], folder: str, session: str) -> str:
+    """Return a block of memories, and note that the session has opened them. Raises StoreError.
+
+    The text is "" unless all of them may be handed over in this folder. session: "" for none.
+    """
     from subcog_hooks.hook.block import Entry, render_block
     from subcog_hooks.store.memory import now_ms
 
+    now = now_ms()
     entries = [
-        Entry(memory.namespace, min(memory.created_at, now_ms()), memory.id, memory.content, memory.noted)
-        for memory in memories
+        Entry(memory.namespace, min(memory.created_at, now), memory.id, memory.content, memory.noted)
+        for memory in _open_memories(list(dict.fromkeys(ids)), folder, session, now)
     ]
-    block = render_block(entries, attributes={}, max_units=MAX_UNITS, hard_cap=MAX_UNITS)
-    os.write(1, f"{block.text}\n".encode("utf-8", "replace"))
-    _start_teaching()
-    return 0
+    return render_block(entries, attributes={}, max_units=MAX_UNITS, hard_cap=MAX_UNITS).text
 
 
 def _start_teaching() -> None:
@@ -134,34 +148,53 @@ def _start_teaching() -> None:
         return  # The next session starts the jobs.
 
 
-def _open_memories(ids: Sequence[str]) -> list[Memory]:
+def _open_memories(ids: Sequence[str], folder: str, session: str, now_ms: int) -> list[Memory]:
     """Return the memories of these ids, noted as opened; none unless all may be handed over here. Raises StoreError."""
-    from subcog_hooks.store import metrics, project, sessions
-    from subcog_hooks.store.memory import now_ms
-    from subcog_hooks.store.state import State
-    from subcog_hooks.store.store_reader import StoreReader, audience_of, audiences_of
+    from subcog_hooks.store.store_reader import StoreReader, audience_of
 
-    home, _ = find_home()
-    if not os.path.exists(home.memories_db) or not os.path.exists(home.state_db):
+    home, _ = find_home(folder)
+    if not os.path.exists(home.memories_db):
         return []
-    session, now = os.environ.get(SESSION_VARIABLE, ""), now_ms()
-    here = project.find_project(os.getcwd())
-    audiences = audiences_of(*(here.names if here else ()))
     with StoreReader.reader(home) as store:
         memory_of = store.by_ids(ids)
+    memories = [memory for id_ in ids if (memory := memory_of.get(id_)) is not None and memory.is_live(now_ms)]
+    audiences = _audiences_in(folder, home)
+    foreign = {memory.id for memory in memories if audience_of(memory.scope, memory.project) not in audiences}
+    is_known = len(memories) == len(ids)
+    if not session or not os.path.exists(home.state_db):
+        return memories if is_known and not foreign else []
+    return memories if is_known and _note_opened(home, session, ids, foreign, now_ms) else []
+
+
+def _audiences_in(folder: str, home: Home) -> tuple[str, ...]:
+    """Return the audiences whose memories may be handed over in a folder."""
+    from subcog_hooks.store import project
+    from subcog_hooks.store.store_reader import audiences_of
+
+    here = project.find_project(folder)
+    names: tuple[str, ...] = here.names if here else ()
+    if here and here.parent:
+        from subcog_hooks.settings import defaults, loading  # Submodules are rare.
+
+        if loading.load(home, here.root)[defaults.PARENTS]:
+            names = tuple(name for owner in here.with_parents() for name in owner.names)
+    return audiences_of(*names)
+
+
+def _note_opened(home: Home, session: str, ids: Sequence[str], foreign: AbstractSet[str], now_ms: int) -> bool:
+    """Note that a session opens memories, unless it was never given or pointed at a foreign memory. Raises StoreError."""
+    from subcog_hooks.store import metrics, sessions
+    from subcog_hooks.store.state import State
+
     state = State.open(home, OPENING_WAIT_MS)
     try:
-        session_ids = sessions.find_given(state, session) | sessions.find_pointed(state, session)
-        memories = [memory for id_ in ids if (memory := memory_of.get(id_)) is not None and memory.is_live(now)]
-        if len(memories) < len(ids):
-            return []
-        if not all(memory.id in session_ids or audience_of(memory.scope, memory.project) in audiences for memory in memories):
-            return []
+        if not foreign <= sessions.find_given(state, session) | sessions.find_pointed(state, session):
+            return False
         state.begin(OPENING_WAIT_MS)
-        if opened := sessions.note_opened(state, session, ids, now):
+        if opened := sessions.note_opened(state, session, ids, now_ms):
             metrics.increase_counter(state, metrics.OPENED, by=len(opened))
-            sessions.record_given(state, session, opened, now, "")
+            sessions.record_given(state, session, opened, now_ms, "")
         state.commit()
     finally:
         state.close()
-    return memories
+    return True
