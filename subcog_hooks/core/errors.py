@@ -12,6 +12,7 @@ SubcogError                    exit code
 │   └── StoreTooOld            3   written by a version before 0.1.0
 ├── ConfigError                4
 ├── ModelError                 5   an embedding model is missing, incomplete or of another shape
+├── ExtraMissing               5   a package of an optional extra is not installed
 ├── ServerError                5   the team's server cannot be reached, or refuses, or has another schema
 │   └── NotAgreedTo            5   it is not the one that the person agreed to share with
 └── ProviderError              5   an LLM cannot be reached, or answers nothing that can be used
@@ -96,6 +97,12 @@ class ConfigError(SubcogError):
 
 class ModelError(SubcogError):
     """An embedding model is missing, incomplete or of another shape."""
+
+    exit_code = EXIT_MODEL
+
+
+class ExtraMissing(SubcogError):
+    """A package of an optional extra is not installed."""
 
     exit_code = EXIT_MODEL
 

@@ -25,7 +25,7 @@ MEMORIES = (
     '{"id": "OLD", "content": "Sessions last an hour."}\n{"id": "NEW", "content": "Tokens live for a day."}\n'
     '{"id": "FK", "content": "The crane is placed by forward kinematics (FK)."}\n'
 )
-NO_EXAMPLE = {"hook", BACKGROUND_COMMAND}  # nobody types them
+NO_EXAMPLE = {"hook", "mcp", BACKGROUND_COMMAND}  # nobody types them
 NO_QUESTIONS = json.dumps({"choices": [{"message": {"content": '{"notes": []}'}}]}).encode()
 BGE = "BAAI/bge-small-en-v1.5"  # it has 384 dimensions: the packaged files pass for it
 

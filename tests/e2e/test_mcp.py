@@ -1,0 +1,256 @@
+"""`subcog mcp`: the protocol's own client lists and calls the tools of the installed executable, over pipes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.client.context import ClientRequestContext
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import ErrorData, ListRootsResult, Root, TextContent, Tool
+from pydantic import FileUrl
+
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import sessions
+from subcog_hooks.store.state import State
+from tests.e2e.machine import ABOUT_IT, CONTENT, OTHER_REMOTE, OWNER, REMOTE, Machine, assert_one_line_error, posix
+
+MAX_CHARACTERS = 875  # of all descriptions: 250 tokens of 3.5 characters, which JSON has at least
+NOTHING = "Nothing is known about this."
+HANDSHAKE, NEWEST = "legacy", "auto"  # protocols: the server asks for roots itself, or answers a call by asking
+UNREADABLE = "file:///unreadable"  # as a root: the client answers with an error
+INITIALIZE: dict[str, object] = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "by hand", "version": "1"},
+}
+
+Call = tuple[str, dict[str, object]]
+Answer = tuple[bool, str]  # whether it is an error, and the text
+
+
+def talk(
+    machine: Machine, *calls: Call, roots: Sequence[str] = (), mode: str = NEWEST, cwd: Path | None = None
+) -> tuple[list[Tool], list[Answer]]:
+    """List the tools and make the calls, all in one session. roots: URIs, () where the client offers none."""
+    errors = machine.root / "stderr"
+    command = StdioServerParameters(command=machine.command, args=["mcp"], env=machine.environment, cwd=cwd or machine.folder)
+
+    async def tell_roots(context: ClientRequestContext) -> ListRootsResult | ErrorData:
+        if UNREADABLE in roots:
+            return ErrorData(code=-32603, message="no roots")
+        return ListRootsResult(roots=[Root(uri=FileUrl(uri)) for uri in roots])
+
+    async def work() -> tuple[list[Tool], list[Answer]]:
+        with errors.open("w") as errlog:
+            async with Client(
+                stdio_client(command, errlog), mode=mode, list_roots_callback=tell_roots if roots else None
+            ) as client:
+                tools = (await client.list_tools()).tools
+                results = [await client.call_tool(name, arguments) for name, arguments in calls]
+        contents = [result.content[0] for result in results]
+        assert all(len(result.content) == 1 for result in results)
+        texts = [content.text for content in contents if isinstance(content, TextContent)]
+        return tools, [(result.is_error or False, text) for result, text in zip(results, texts, strict=True)]
+
+    told = anyio.run(work)
+    assert errors.read_text() == ""
+    return told
+
+
+def answer_to(machine: Machine, name: str, arguments: dict[str, object], cwd: Path | None = None) -> Answer:
+    """The answer to one call in a session of its own."""
+    (answer,) = talk(machine, (name, arguments), cwd=cwd)[1]
+    return answer
+
+
+def test_three_tools_are_described_in_few_words(bare: Machine) -> None:
+    tools, _ = talk(bare)
+    assert [tool.name for tool in tools] == ["recall", "show", "remember"]
+    listed = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools])
+    assert len(listed) <= MAX_CHARACTERS
+
+
+def test_a_remembered_note_is_recalled_and_shown(bare: Machine) -> None:
+    question = "which boat is in the way of the slip?"
+    (is_error, told), (_, nothing) = talk(
+        bare, ("remember", {"text": CONTENT, "questions": [question]}), ("recall", {"text": "How are invoices rounded?"})
+    )[1]
+    id_, remark = told.split("\n")
+    assert (is_error, nothing) == (False, NOTHING)
+    assert "noted by an agent" in remark
+    (row,) = bare.stored().values()
+    assert (row["id"], row["trust"]) == (id_, "agent")
+    assert row["questions"] == [{"text": question, "by": "agent"}]
+    block, shown = talk(bare, ("recall", {"text": ABOUT_IT}), ("show", {"ids": [id_]}))[1]
+    assert block == (False, bare.run("block", ABOUT_IT).stdout.decode().rstrip("\n"))
+    assert f", noted by an agent] {CONTENT}" in block[1]
+    bare.environment["CLAUDECODE"] = "1"
+    assert shown == (False, bare.run("show", id_).stdout.decode().rstrip("\n"))
+
+
+@pytest.mark.parametrize("mode", [HANDSHAKE, NEWEST])
+def test_the_first_root_that_is_a_folder_is_the_project(bare: Machine, mode: str) -> None:
+    own, other = bare.repository("the harbour", REMOTE), bare.repository("shop", OTHER_REMOTE)
+    roots = ["file:///nowhere/at/all", f"file://elsewhere{other.as_uri()[7:]}", own.as_uri(), other.as_uri()]
+    talk(bare, ("remember", {"text": CONTENT}), roots=roots, mode=mode, cwd=other)
+    (row,) = bare.stored().values()
+    assert row["project"] == "github.com/tidepool/harbour"
+    ((_, block),) = talk(bare, ("recall", {"text": ABOUT_IT}), roots=roots, mode=mode)[1]
+    assert str(row["id"]) in block
+    assert talk(bare, ("recall", {"text": ABOUT_IT}), roots=["file:///nowhere"], cwd=own)[1] == [(False, block)]
+
+
+def test_another_projects_memories_are_never_shown(bare: Machine) -> None:
+    own, other = bare.repository("harbour", REMOTE), bare.repository("shop", OTHER_REMOTE)
+    bare.imports(
+        {"id": "foreign", "content": CONTENT, "project": OWNER}, {"id": "mine", "content": "Piers are painted in May."}
+    )
+    calls: list[Call] = [("recall", {"text": ABOUT_IT})]
+    calls += [("show", {"ids": ids}) for ids in (["foreign"], ["mine", "foreign"], ["fore"])]
+    refused = (True, "not every id is of a memory that this project may see; `recall` names ids")
+    assert talk(bare, *calls, cwd=own)[1] == [(False, NOTHING), refused, refused, refused]
+    recalled, shown, both, _ = talk(bare, *calls, cwd=other)[1]
+    assert (CONTENT in recalled[1], CONTENT in shown[1]) == (True, True)
+    assert [line.split("] ")[1] for line in both[1].splitlines()[1:-1]] == ["Piers are painted in May.", CONTENT]
+
+
+def test_a_submodule_shows_the_memories_of_its_parent(bare: Machine) -> None:
+    parent = bare.repository("shop", OTHER_REMOTE)
+    inside = parent / "codec"
+    for folder in (parent / ".git" / "modules" / "codec", inside):
+        folder.mkdir(parents=True)
+    (inside / ".git").write_text("gitdir: ../.git/modules/codec\n")
+    bare.imports({"id": "parents", "content": CONTENT, "project": OWNER})
+    recalled, shown = talk(bare, ("recall", {"text": ABOUT_IT}), ("show", {"ids": ["parents"]}), cwd=inside)[1]
+    assert (CONTENT in recalled[1], CONTENT in shown[1]) == (True, True)
+    bare.configure(project__parents="false")
+    assert answer_to(bare, "show", {"ids": ["parents"]}, inside)[0]
+
+
+def test_an_earlier_sessions_opening_opens_nothing_here(bare: Machine) -> None:
+    own, other = bare.repository("harbour", REMOTE), bare.repository("shop", OTHER_REMOTE)
+    bare.imports({"id": "foreign", "content": CONTENT, "project": OWNER})
+    assert bare.recall(ABOUT_IT, "s1", other) == ["foreign"]
+    with closing(State.open(Home(str(bare.home)), 1_000)) as state:
+        sessions.record_pointed(state, "s1", ["foreign"], 1, "decision")
+        sessions.note_opened(state, "s1", ["foreign"], 2)
+        sessions.forget_session(state, "s1")
+    assert answer_to(bare, "show", {"ids": ["foreign"]}, own)[0]
+    bare.environment["CLAUDECODE"] = "1"
+    assert not bare.run("show", "foreign", cwd=own).stdout.startswith(b"<subcog-memories")
+
+
+def test_a_hostile_argument_gets_one_clear_error(bare: Machine) -> None:
+    too_long = "text has 1,000,000 characters, at most 50,000 are taken; shorten it"
+    no_ids, no_text = (
+        "ids must be 1 to 10 ids of memories; `recall` names ids",
+        "text is missing or not a text; give it in words",
+    )
+    long_question = "a question has 201 characters, at most 200 are taken; shorten it"
+    errors: list[tuple[Call, str]] = [
+        (("recall", {"text": "x" * 1_000_000}), too_long),
+        (("remember", {"text": "x" * 1_000_000}), too_long),
+        (("show", {"ids": ["x" * 1_000_000]}), no_ids),
+        (("show", {"ids": [f"id{number}" for number in range(11)]}), no_ids),
+        (("show", {"ids": ["--help\x1b[2J"]}), no_ids),
+        (("recall", {"text": "piers\x1b[31m"}), "text has the control character U+001B; leave it out"),
+        (("remember", {"text": "piers\0"}), "text has the control character U+0000; leave it out"),
+        (("remember", {"text": "piers", "questions": ["a\x9bb"]}), "a question has the control character U+009B; leave it out"),
+        (("remember", {"text": "piers", "questions": ["?"] * 9}), "questions must be at most 8 texts; leave some out"),
+        (("remember", {"text": "piers", "questions": ["?" * 201]}), long_question),
+        (("remember", {"text": " \n"}), no_text),
+        (("recall", {"words": "piers"}), no_text),
+        (("show", {"ids": [["piers"]]}), no_ids),
+        (("forget\x1b[2J", {}), "there is no such tool; there are recall, show, remember"),
+    ]
+    answers = talk(bare, *(hostile for hostile, _ in errors))[1]
+    assert answers == [(True, error) for _, error in errors]
+    assert not bare.home.exists()
+
+
+def test_a_text_is_no_option_of_a_command(bare: Machine) -> None:
+    talk(bare, ("remember", {"text": "--help", "questions": ["--quiet", "--user"]}))
+    ((content, row),) = bare.stored().items()
+    assert (content, [question["text"] for question in row["questions"]]) == ("--help", ["--quiet", "--user"])
+
+
+def test_secrets_are_taken_out_before_anything_is_stored(bare: Machine) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    _, told = answer_to(bare, "remember", {"text": f"The token of the build farm is {token}."})
+    assert "removed 1 GitHub token" in told
+    assert all(token not in content for content in bare.stored())
+
+
+def test_the_person_decides_about_an_agents_notes(bare: Machine) -> None:
+    bare.configure(capture__agent="pending")
+    assert "once `subcog review` has accepted it" in answer_to(bare, "remember", {"text": CONTENT})[1]
+    assert list(bare.stored("pending")) == [CONTENT]
+    assert answer_to(bare, "recall", {"text": ABOUT_IT}) == (False, NOTHING)
+    bare.configure(capture__agent="off")
+    is_error, told = answer_to(bare, "remember", {"text": "Piers are painted in May."})
+    assert (is_error, told.partition(";")[0]) == (True, "capture.agent is off: an agent stores nothing")
+
+
+def test_a_damaged_store_is_one_clear_error(bare: Machine) -> None:
+    bare.imports({"id": "mine", "content": CONTENT})
+    (bare.home / "memories.db").write_bytes(b"no database" * 1_000)
+    calls: list[Call] = [("recall", {"text": ABOUT_IT}), ("show", {"ids": ["mine"]}), ("remember", {"text": CONTENT})]
+    for is_error, told in talk(bare, *calls)[1]:
+        assert (is_error, told.count("\n")) == (True, 0)
+        assert "memories.db" in told
+
+
+def test_roots_that_cannot_be_read_leave_the_working_folder(bare: Machine) -> None:
+    own = bare.repository("harbour", REMOTE)
+    talk(bare, ("remember", {"text": CONTENT}), roots=[UNREADABLE], mode=HANDSHAKE, cwd=own)
+    assert [row["project"] for row in bare.stored().values()] == ["github.com/tidepool/harbour"]
+    assert bare.log()[0].endswith("Z mcp: the client's roots cannot be read: MCPError")
+
+
+@posix
+def test_a_removed_folder_is_one_clear_error(bare: Machine) -> None:
+    with bare.begin("mcp") as server:
+        assert ask(server, "initialize", INITIALIZE)["serverInfo"]["name"] == "subcog"
+        bare.folder.rmdir()
+        result = ask(server, "tools/call", {"name": "recall", "arguments": {"text": ABOUT_IT}})
+    assert (result["isError"], len(result["content"])) == (True, 1)
+    assert "No such file or directory" in result["content"][0]["text"]
+
+
+def test_nothing_but_the_protocol_is_printed(bare: Machine) -> None:
+    with bare.begin("mcp") as server:
+        assert server.stdin
+        ask(server, "initialize", INITIALIZE)
+        server.stdin.write(b"no JSON\n{}\n")
+        for name in ("remember", "recall"):
+            ask(server, "tools/call", {"name": name, "arguments": {"text": CONTENT}})
+        rest, errors = server.communicate()
+    assert (server.returncode, rest, errors) == (0, b"", b"")
+
+
+def ask(server: subprocess.Popen[bytes], method: str, params: dict[str, object]) -> dict[str, Any]:  # Any: JSON
+    """The result of one request, which is the next line on standard output."""
+    assert server.stdin
+    assert server.stdout
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}).encode() + b"\n")
+    server.stdin.flush()
+    answer = json.loads(server.stdout.readline())
+    assert answer["id"] == method
+    result: dict[str, Any] = answer["result"]
+    return result
+
+
+def test_without_the_extra_one_line_names_it(bare: Machine) -> None:
+    script = (
+        "import sys; sys.modules['mcp'] = None; sys.argv = ['subcog', 'mcp']\nfrom subcog_hooks.__main__ import main; main()"
+    )
+    done = bare.start([sys.executable, "-c", script])
+    assert_one_line_error(done, 5)
+    assert b'install "subcog[mcp]"' in done.stderr
