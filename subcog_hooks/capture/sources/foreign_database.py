@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import quote
 
 import apsw
@@ -56,9 +57,12 @@ class ForeignDatabase:
             raise UsageError(f"{self._path} has no table {table}: it is no store of {program}", _CHECK_FILE)
 
     def select_rows(
-        self, table: str, columns: tuple[str, ...], wanted: tuple[str, tuple[str, ...]] | None = None
+        self, table: str, columns: tuple[str, ...], wanted: tuple[str, tuple[str, ...]] | None = None, *, by_index: bool = False
     ) -> Iterator[Mapping[str, object]]:
-        """Yield a table's rows with its existing columns, without too long texts. wanted: a column and the values to select."""
+        """Yield a table's rows with its existing columns, without too long texts.
+
+        wanted: a column and the values to select; by_index: trust the database's indexes, so that rows of many are found fast.
+        """
         existing = self._columns(table)
         chosen = [column for column in columns if column in existing]
         if not chosen or (wanted and wanted[0] not in existing):
@@ -71,7 +75,8 @@ class ForeignDatabase:
             for name, condition_of_length in zip(chosen, is_long, strict=True)
         ]
         condition = f" WHERE {wanted[0]} IN ({', '.join('?' * len(wanted[1]))})" if wanted else ""
-        statement = f"SELECT {' OR '.join(is_long)}, {', '.join(values)} FROM {table} NOT INDEXED{condition}"  # noqa: S608 - names of ours
+        source = f"{table}{'' if by_index else ' NOT INDEXED'}{condition}"
+        statement = f"SELECT {' OR '.join(is_long)}, {', '.join(values)} FROM {source}"  # noqa: S608 - names of ours
         number = 0
         try:
             for is_too_long, *row in self._connection.execute(statement, wanted[1] if wanted else ()):
@@ -85,6 +90,17 @@ class ForeignDatabase:
                 yield dict(zip(chosen, texts, strict=True))
         except _FAULTS as error:
             raise _as_usage_error(self._path, f"behind row {number} of its table {table}", error) from error
+
+    def sum_lengths(self, table: str, column: str, group: str) -> dict[str, int]:
+        """Return the bytes of a table's texts in a column, for each text of another column."""
+        if not {column, group} <= self._columns(table):
+            return {}
+        statement = f"SELECT CAST({group} AS BLOB), sum(octet_length({column})) FROM {table} NOT INDEXED GROUP BY 1"  # noqa: S608 - names of ours
+        try:
+            rows = list(islice(self._connection.execute(statement), MAX_FOREIGN_ROWS))
+        except _FAULTS as error:
+            raise _as_usage_error(self._path, f"in its table {table}", error) from error
+        return {name.decode("utf-8", "replace"): int(size or 0) for name, size in rows if isinstance(name, bytes)}
 
     def _columns(self, table: str) -> set[str]:
         """Return the columns of a table; none for a view, a virtual table, or a missing table."""
