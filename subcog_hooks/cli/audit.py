@@ -39,9 +39,9 @@ def audit(
 ) -> None:
     """Replay your past prompts, and show the memories that the hook would have added, their number and their cost.
 
-    It reads Claude Code's transcripts and its list of prompts (history.jsonl) on this machine. It decides as the hook does,
-    against the memories of today. It also shows memories that never came, and repeated questions and corrections. No record
-    is kept. The exit code is 1 when there are no prompts.
+    It reads your coding agents' sessions and Claude Code's list of prompts (history.jsonl) on this machine. It decides as the
+    hook does, against the memories of today. It also shows memories that never came, and repeated questions and corrections.
+    No record is kept. The exit code is 1 when there are no prompts.
 
     Example: subcog audit --since 30d
     """
@@ -53,7 +53,8 @@ def audit(
         raise NoMemory("there are no memories to replay against", "--learned replays against what `learn` would propose")
     all_files = sessions.find_all_transcripts(transcripts)
     recent_files = [file for file in all_files if file.latest >= since_ms]
-    history_file = transcript_files.history_path(claude_notes.config_folder()) if transcripts is None else ""
+    wants_history = transcripts is None and sessions.CLAUDE not in sessions.excluded_clients()
+    history_file = transcript_files.history_path(claude_notes.config_folder()) if wants_history else ""
     _announce_sources(all_files if learned else recent_files, transcripts or sessions.clients_folder(), history_file)
     turns, damaged = _read_typed_turns(recent_files, history_file, since_ms)
     if not turns:

@@ -26,8 +26,7 @@ from subcog_hooks.store.state import State
 
 def learn(
     transcripts: Annotated[
-        str | None,
-        Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, not all of Claude Code's."),
+        str | None, Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder alone.")
     ] = None,
     file: Annotated[
         str | None, Option("--session", metavar="FILE", help="Read this transcript alone, also of a session that goes on.")
@@ -45,12 +44,12 @@ def learn(
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Propose memories from your prompts in Claude Code's sessions, in your own words.
+    """Propose memories from your prompts in the sessions of your coding agents, in your own words.
 
     All is read on this machine, and only the proposals are kept. They wait for `subcog review`. A session is read once, and
-    goes on where it was. `capture.sessions_except` leaves out projects and folders. With `--llm` a language model is sent
-    your prompts, a call a session. Its proposals have to quote you. A command that failed, and worked in another form in
-    two sessions of a project, is proposed too.
+    goes on where it was. `capture.sessions_except` leaves out projects and folders, `capture.clients_except` agents. With
+    `--llm` a language model is sent your prompts, a call a session. Its proposals have to quote you. A command that failed,
+    and worked in another form in two sessions of a project, is proposed too.
 
     Example: subcog learn --dry-run --since 30d
     """

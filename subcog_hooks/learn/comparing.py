@@ -4,11 +4,11 @@ One proposal then stands for all turns with its meaning. Nothing that decides is
 after a kill has the same result.
 """
 
-import os
 from collections.abc import Sequence
 
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.learn import fixes, proposals, repetition, transcript, transcript_files
+from subcog_hooks.learn import fixes, proposals, repetition, transcript
+from subcog_hooks.learn.client_folders import name_session
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, Proposal, store_new
 from subcog_hooks.learn.transcript_files import SessionFolders
 from subcog_hooks.learn.turn_scores import PACKAGED_FIT
@@ -137,7 +137,7 @@ def _proposal_utterance(proposal: Proposal) -> repetition.Utterance:
     return repetition.Utterance(
         proposal.id,
         proposal.judgement.text,
-        session=os.path.basename(proposal.path).removesuffix(transcript_files.SUFFIX),
+        session=name_session(proposal.path),
         audience=audience_of(proposal.scope, proposal.owner),
         at_ms=proposal.turn.at_ms,
         certainty=proposal.certainty,

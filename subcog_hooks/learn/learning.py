@@ -80,7 +80,7 @@ class _LearningRun:
             while start is not None:
                 reading = transcript.read_transcript(file.path, start, self._pace)
                 digest = transcript_files.compute_digest(file.path, reading.end)
-                size = reading.end if reading.has_more else file.size
+                size = 0 if reading.has_more else file.size  # with 0 the next run goes on
                 yield reading, learned.ReadPosition(size, reading.end, digest)
                 start = reading.end if reading.has_more and self._goes_on() else None
         except OSError as error:
@@ -165,7 +165,7 @@ def find_start(file: TranscriptFile, before: learned.ReadPosition | None) -> int
     """Return the offset in bytes from which to read a transcript, None if nothing is new since `before`. Raises OSError."""
     if before is None:
         return 0
-    is_same = file.size >= before.end and transcript_files.compute_digest(file.path, before.end) == before.digest
+    is_same = transcript_files.compute_digest(file.path, before.end) == before.digest
     if not is_same:
         return 0
     return before.end if file.size > before.size else None

@@ -13,6 +13,7 @@ from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs
 from subcog_hooks.learn import turn_scores
+from subcog_hooks.learn.client_folders import name_session
 from subcog_hooks.learn.fixes import FixProposal, SessionTimes
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.signs import CALL_REFUSED, TypedTurn
@@ -183,8 +184,7 @@ def session_id(memory: Memory) -> str:
     >>> session_id(Memory(id="a", content="x", source="session:/home/me/.claude/projects/-shop/4f56.jsonl:b1c2"))
     '4f56'
     """
-    path = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")[0]
-    return os.path.basename(path).removesuffix(".jsonl")
+    return name_session(memory.source.removeprefix(SESSION_SOURCE).rpartition(":")[0])
 
 
 def propose(turn: TypedTurn, path: str, owner: str | None, fit: Fit = PACKAGED_FIT) -> Proposal | None:

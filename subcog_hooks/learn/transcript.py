@@ -1,4 +1,6 @@
-"""Read a transcript of Claude Code row by row, in bounded memory, into the turns that the person typed.
+"""Read a transcript row by row, in bounded memory, into the turns that the person typed.
+
+Rows of other clients are read as rows of Claude Code.
 
 A rewound prompt, after which the client continues from an earlier row, stays in the file. Rows form a tree by `parentUuid`;
 only the rows between the last one and the root count. A prompt without a parent rewinds its whole session, and no other session
@@ -17,7 +19,9 @@ from typing import BinaryIO, NamedTuple
 
 from subcog_hooks.capture.compose import replace_surrogates
 from subcog_hooks.core.deadline import FULL_PACE, Pace
-from subcog_hooks.learn import shell_commands, transcript_rows
+from subcog_hooks.learn import client_rows, shell_commands, transcript_rows
+from subcog_hooks.learn.client_folders import find_folder, name_session
+from subcog_hooks.learn.opencode_sessions import open_session
 from subcog_hooks.learn.signs import ANSWER, CALL_FAILED, CALL_REFUSED, QUEUED, Before, TypedTurn
 
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the largest hold a picture
@@ -59,11 +63,9 @@ def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE) -> Transc
 
 def _read_from(path: str, begin: int, start: int, pace: Pace) -> _Reader:
     """Read a transcript from `begin` on, in bytes. start: offset of the new rows."""
-    reader = _Reader(os.path.basename(path).removesuffix(".jsonl"), is_whole=not begin)
-    with open(path, "rb") as file:
-        if begin:
-            last = min(begin, MAX_BEGINNING)
-            reader.read_beginning(line for _, _, line in takewhile(lambda row: row[1] <= last, _read_lines(file, 0)))
+    reader = _Reader(path, is_whole=not begin)
+    with open_session(path) as file:
+        reader.read_beginning(file, begin)
         file.seek(begin)
         if begin:
             begin += len(file.readline(MAX_ROW))
@@ -78,9 +80,10 @@ def _read_from(path: str, begin: int, start: int, pace: Pace) -> _Reader:
 
 def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> list[TypedTurn]:
     """Read the turns of the row at an offset in bytes. Raises OSError. look_back: bytes before it for context; 0 for none."""
-    reader = _Reader(os.path.basename(path).removesuffix(".jsonl"))
-    with open(path, "rb") as file:
+    reader = _Reader(path)
+    with open_session(path) as file:
         begin = max(0, row_offset - look_back)
+        reader.read_beginning(file, begin)
         file.seek(begin)
         if begin and look_back:
             begin += len(file.readline(MAX_ROW))
@@ -150,13 +153,13 @@ def _is_escaped(line: bytes, position: int) -> bool:
 class _Reader:
     """The state of reading one transcript. A stretch is a prompt with its rows up to the next prompt."""
 
-    def __init__(self, name: str, *, is_whole: bool = True) -> None:
+    def __init__(self, path: str, *, is_whole: bool = True) -> None:
         """Begin a reading. is_whole: it begins with the file, so that an unknown parent is an unreadable row."""
         self.end = 0
         self.damaged = 0
         self.misses_parent = False  # a prompt's parent lies before the read part
         self._is_whole = is_whole
-        self._name = name
+        self._name = name_session(path)
         self._turns: list[tuple[int, TypedTurn]] = []  # turns with their stretches
         self._noted_as_queued: list[tuple[int, TypedTurn]] = []  # noted by old clients, and by new ones twice
         self._stretch_before: list[int] = [-1]  # parent by stretch
@@ -169,30 +172,36 @@ class _Reader:
         self.attempts = shell_commands.Attempts()
         self._count = 0
         self._characters = 0
-        self._folder = ""  # folder of the last row that names one
+        self._folder = find_folder(path)  # folder of the last row that names one
         self._says_who_typed = False  # a new client notes who typed each row
-        self._begun: dict[str, bool] = {}  # by session id: whether its first prompt excludes the session
+        self._begun: dict[str, bool] = {}  # by session id: whether its first prompt, or an agent that began it, excludes it
 
     @property
     def is_full(self) -> bool:
         """Return whether the limits of one reading are reached."""
         return len(self._turns) + len(self._noted_as_queued) >= MAX_TURNS or self._characters >= MAX_CHARACTERS
 
-    def read_beginning(self, lines: Iterable[bytes]) -> None:
-        """Note from a transcript's first rows whether the person has excluded its session."""
-        for line in lines:
+    def read_beginning(self, file: BinaryIO, end: int) -> None:
+        """Note the folder from the rows before `end`, up to the first prompt, and whether the person excludes the session."""
+        last = min(end, MAX_BEGINNING)
+        for _, _, line in takewhile(lambda row: row[1] <= last, _read_lines(file, 0) if end else ()):
             try:
-                row = _parse_row(line)
+                parsed = _parse_row(line)
             except (ValueError, RecursionError):
                 continue
-            if isinstance(row, dict) and not row.get("isSidechain"):
-                self._note_exclusion(row)
+            for row in client_rows.read_client_row(parsed) if isinstance(parsed, dict) else ():
+                if not row.get("isSidechain"):
+                    self._folder = _text_field(row, "cwd") or self._folder
+                    self._note_exclusion(row)
             if self._begun:
                 return
 
     def _note_exclusion(self, row: Mapping[str, object]) -> None:
         session = self._session_of(row)
-        if session not in self._begun and (is_off := transcript_rows.is_marked_off(row)) is not None:
+        if session in self._begun:
+            return
+        is_off = bool(row.get(client_rows.AGENT_SESSION)) or transcript_rows.is_marked_off(row)
+        if is_off is not None:
             self._begun[session] = is_off
 
     def _session_of(self, row: Mapping[str, object]) -> str:
@@ -200,28 +209,39 @@ class _Reader:
 
     def read_row(self, line: bytes, offset: int, *, is_new: bool) -> None:
         try:
-            row = _parse_row(line)
+            parsed = _parse_row(line)
         except (ValueError, RecursionError):
             self.damaged += bool(line.strip()) or not line
             return
-        if not isinstance(row, dict):
+        if not isinstance(parsed, dict):
             self.damaged += 1
             return
-        if row.get("isSidechain"):
-            return
+        for row in client_rows.read_client_row(parsed):
+            if not row.get("isSidechain"):
+                self._read_parsed(row, offset, is_new=is_new)
+
+    def _read_parsed(self, row: Mapping[str, object], offset: int, *, is_new: bool) -> None:
         self._folder = _text_field(row, "cwd") or self._folder
         self._says_who_typed = self._says_who_typed or transcript_rows.notes_author(row)
         self._note_exclusion(row)
         typed = transcript_rows.typed_texts(row)
         words = [(kind, text) for kind, text in typed if kind != ANSWER or self._may_hold_answer(row)]
         self._assign_stretch(row, begins=bool(words) and words[0][0] != ANSWER)
+        if rewound := _text_field(row, client_rows.REWOUND_TO):
+            self._turns = list(takewhile(lambda noted: noted[1].uuid != rewound, self._turns))
         for kind, text in words:
             turn = self._build_turn(row, kind, text, offset)
             if is_new:
                 turns = self._noted_as_queued if row.get("type") == "queue-operation" else self._turns
-                turns.append((self._last, turn))
+                position = self._find_message(row) if client_rows.MESSAGE_ID in row else len(turns)
+                turns[position : position + 1] = [(self._last, turn)]
                 self._characters += len(text)
         self._note_context(row, words, offset, is_new=is_new)
+
+    def _find_message(self, row: Mapping[str, object]) -> int:
+        """Return the position of the turn that a row of another client replaces, or that of a new turn."""
+        ids = (turn.uuid for _, turn in self._turns)
+        return next((position for position, id_ in enumerate(ids) if id_ == row[client_rows.MESSAGE_ID]), len(self._turns))
 
     def fixes(self) -> list[shell_commands.Fix]:
         """Return the commands that failed and then worked in another form."""
@@ -272,7 +292,7 @@ class _Reader:
             text,
             before,
             kind=kind,
-            uuid=_text_field(row, "uuid"),
+            uuid=_text_field(row, "uuid") or _text_field(row, client_rows.MESSAGE_ID),
             session=self._session_of(row),
             at_ms=_parse_time_ms(_text_field(row, "timestamp")),
             folder=_text_field(row, "cwd") or self._folder,
@@ -330,6 +350,7 @@ class _Reader:
             name = _text_field(block, "name")
             is_changing = any(part in name.lower() for part in _WRITING_TOOLS) and "todo" not in name.lower()
             path = next((value for field in _PATH_FIELDS if (value := _text_field(fields, field))), "")
+            path = os.path.join(self._folder, path) if path else ""  # some clients name it from their folder
             self._before = Before(name, path, _text_field(fields, "command"), changed=before.changed or is_changing)
             self._calls.append((_text_field(block, "id"), self._before))
             if name == shell_commands.SHELL_TOOL:

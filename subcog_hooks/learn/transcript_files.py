@@ -1,13 +1,15 @@
-"""Session transcripts found on disk, and `history.jsonl`, the client's list of prompts, which outlives them."""
+"""Session transcripts found on disk, of all clients, and `history.jsonl`, the client's list of prompts, which outlives them."""
 
 import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from subcog_hooks.learn.client_folders import find_session_files
+from subcog_hooks.learn.opencode_sessions import DATABASE, database_of, list_sessions
 from subcog_hooks.learn.signs import Before, TypedTurn
 from subcog_hooks.store import project
 
@@ -35,8 +37,28 @@ def find_transcripts(folder: str, report_error: Callable[[OSError], None] = lamb
     return sorted(filter(None, map(transcript_at, paths)), key=lambda file: (file.changed, file.path))
 
 
+def find_client_transcripts(clients: Collection[str], report_error: Callable[[OSError], None]) -> list[TranscriptFile]:
+    """Return the sessions of other clients, oldest first. report_error: for an unreadable database."""
+    found = [file for client in clients for path in find_session_files(client) for file in _sessions_in(path, report_error)]
+    return sorted(found, key=lambda file: (file.changed, file.path))
+
+
+def _sessions_in(path: str, report_error: Callable[[OSError], None]) -> list[TranscriptFile]:
+    """Return the sessions in a file of another client."""
+    if os.path.basename(path) != DATABASE:
+        file = transcript_at(path)
+        return [file] if file else []
+    try:
+        return [TranscriptFile(session, size, changed, changed) for session, size, changed in list_sessions(path)]
+    except OSError as error:
+        report_error(error)
+        return []
+
+
 def transcript_at(path: str) -> TranscriptFile | None:
     """Return the transcript at a path, None if there is no regular file."""
+    if database := database_of(path):
+        return next((file for file in _sessions_in(database, lambda _: None) if file.path == path), None)
     try:
         status = os.stat(path)
     except OSError:
@@ -60,7 +82,12 @@ def _last_change_ms(path: str, status: os.stat_result) -> tuple[int, int]:
 
 
 def compute_digest(path: str, end: int) -> str:
-    """Return a digest of the beginning and of the bytes before `end`: transcripts only grow. Raises OSError."""
+    """Return a digest of the beginning and of the bytes before `end`: transcripts only grow. Raises OSError.
+
+    A session in a database has none, as its size alone says whether it has grown.
+    """
+    if database_of(path):
+        return "-"
     digest = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:
         digest.update(file.read(min(end, _DIGESTED_BYTES)))

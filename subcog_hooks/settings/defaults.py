@@ -79,6 +79,7 @@ DEFAULTS: dict[str, Value] = {
     SESSIONS_SETTING: NOT_LEARNED,
     "capture.sessions_except": "",
     "capture.sessions_never": "",
+    "capture.clients_except": "",
     "capture.keep_from": "",
     "capture.drop_from": "",
     "capture.remind": True,

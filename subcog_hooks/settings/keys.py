@@ -450,6 +450,11 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         ("correction", "preference", "decision", "fact", "procedure", "pitfall", "command"),
         "Kinds of what sessions hold that `subcog learn` never proposes; command: one that failed, and how it worked then",
     ),
+    WordsKey(
+        "capture.clients_except",
+        ("claude", "codex", "gemini", "qwen", "opencode", "copilot"),
+        "Coding agents in whose sessions neither `subcog learn` nor `subcog audit` reads what you typed",
+    ),
     NameKey(
         "capture.keep_from",
         "names as `subcog import --from` has them, with commas between them",

@@ -138,6 +138,7 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
         "capture.sessions",
         "capture.sessions_except",
         "capture.sessions_never",
+        "capture.clients_except",
     }
     other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts", LEARN, SECOND_LOOK}
     share = {name for name in KEYS if name.startswith("share.")}

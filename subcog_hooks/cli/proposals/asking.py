@@ -133,7 +133,7 @@ def _find_unasked(
         report.stored.problems.append(f"{file.path} cannot be read: {cause}")
         return None
     turns = [turn for turn in reading.turns if not places.is_excluded(turn.folder, places.owner_of(turn.folder))]
-    size = reading.end if reading.has_more else file.size
+    size = 0 if reading.has_more else file.size
     return _UnaskedPart(quoting.select_turns(turns, options.fit), learned.ReadPosition(size, reading.end, digest))
 
 

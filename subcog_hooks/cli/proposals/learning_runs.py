@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn import transcript, transcript_files
+from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
 from subcog_hooks.learn.fixes import TOOL_TRUST
 from subcog_hooks.learn.proposals import LearningOptions, LearningReport, is_from_session
 from subcog_hooks.learn.signs import TypedTurn
@@ -31,6 +32,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 
 LEFT_OUT, NEVER = "capture.sessions_except", "capture.sessions_never"
+CLIENTS_LEFT_OUT, CLAUDE = "capture.clients_except", "claude"
 DAY_MS = 86_400_000
 COUNTED_SINCE = "30d"  # The client deletes older transcripts.
 MAX_COUNTED_BYTES = 100_000_000  # read to count possible proposals: five seconds of background work
@@ -39,40 +41,55 @@ MAX_CALL_CHARS, MAX_TURN_CHARS = 120, 500
 _AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
 
 
-def find_idle_transcripts(folder: str | None, file: str | None) -> tuple[list[TranscriptFile], int]:
+def find_idle_transcripts(
+    folder: str | None, file: str | None, report_error: Callable[[OSError], None] | None = None
+) -> tuple[list[TranscriptFile], int]:
     """Return the transcripts to read, and the number of sessions that are not over yet.
 
-    folder: of transcripts, None for all of the client's; file: a single transcript. Raises UsageError, ConfigError.
+    folder: of transcripts, None for all of the clients'; file: a single transcript; report_error: for an unreadable folder or
+    database, which is printed otherwise. Raises UsageError, ConfigError.
     """
     if file is not None:
         transcript_file = transcript_files.transcript_at(os.path.abspath(file))
         if transcript_file is None:
             raise UsageError(f"{file or 'an empty name'} is no file", "name a transcript: subcog learn --session FILE")
         return [transcript_file], 0
-    found_files = find_all_transcripts(folder)
+    found_files = find_all_transcripts(folder, report_error)
     now = now_ms()
     # `abs`, as a time in the future comes from a wrong clock.
     idle = [candidate for candidate in found_files if abs(now - candidate.changed) >= transcript_files.IDLE_MS]
     return idle, len(found_files) - len(idle)
 
 
-def find_all_transcripts(folder: str | None) -> list[TranscriptFile]:
-    """Return all transcripts of a folder, also of running sessions. folder: None for all of the client's.
+def find_all_transcripts(folder: str | None, report_error: Callable[[OSError], None] | None = None) -> list[TranscriptFile]:
+    """Return all transcripts of a folder, also of running sessions. folder: None for all of the clients'.
 
     Raises UsageError, ConfigError.
     """
+    report_error = report_error or _print_unreadable
     if folder == "":
         raise UsageError("an empty name is no folder", "name the folder of the transcripts, as --transcripts DIR")
-    path = os.path.abspath(folder) if folder is not None else clients_folder()
-    if folder is None and not os.path.isdir(path):
-        return []  # the client has not been used yet
-    if not os.path.isdir(path):
-        raise UsageError(f"{path} is no folder", "name the folder of the transcripts, as --transcripts DIR")
-    return transcript_files.find_transcripts(path, _print_unreadable)
+    if folder is not None:
+        path = os.path.abspath(folder)
+        if not os.path.isdir(path):
+            raise UsageError(f"{path} is no folder", "name the folder of the transcripts, as --transcripts DIR")
+        return transcript_files.find_transcripts(path, report_error)
+    left_out = excluded_clients()
+    found_files = transcript_files.find_client_transcripts(
+        [name for name in CLIENT_FOLDERS if name not in left_out], report_error
+    )
+    if CLAUDE not in left_out and os.path.isdir(path := clients_folder()):
+        found_files += transcript_files.find_transcripts(path, report_error)
+    return sorted(found_files, key=lambda file: (file.changed, file.path))
+
+
+def excluded_clients() -> list[str]:
+    """Return the clients whose sessions are not read. Raises ConfigError."""
+    return _names_among(CLIENTS_LEFT_OUT, (CLAUDE, *CLIENT_FOLDERS), "clients")
 
 
 def clients_folder() -> str:
-    """Return the folder of the client's own transcripts. Raises ConfigError."""
+    """Return the folder of Claude Code's own transcripts. Raises ConfigError."""
     return os.path.join(claude_notes.config_folder(), "projects")
 
 
@@ -97,7 +114,10 @@ def time_of_age(text: str | None, now: int) -> int:
 def options_of_settings(since: str | None, *, dry_run: bool) -> LearningOptions:
     """Return the options of a run by the settings. Raises UsageError, ConfigError."""
     return LearningOptions(
-        since=time_of_age(since, now_ms()), left_out=excluded_names(), never=_excluded_kinds(), dry_run=dry_run
+        since=time_of_age(since, now_ms()),
+        left_out=excluded_names(),
+        never=_names_among(NEVER, ALL_KINDS, "kinds"),
+        dry_run=dry_run,
     )
 
 
@@ -111,10 +131,10 @@ def excluded_names() -> list[str]:
     return names
 
 
-def _excluded_kinds() -> list[str]:
-    for kind in (names := _names_in(NEVER)):
-        if kind not in ALL_KINDS:
-            raise ConfigError(f"{NEVER} has {safe(kind)!r}", f"the kinds are {', '.join(ALL_KINDS)}")
+def _names_among(setting: str, choices: Sequence[str], meaning: str) -> list[str]:
+    for name in (names := _names_in(setting)):
+        if name not in choices:
+            raise ConfigError(f"{setting} has {safe(name)!r}", f"the {meaning} are {', '.join(choices)}")
     return names
 
 
@@ -140,10 +160,12 @@ def learn_in_background(home: Home, pace: Pace) -> str:
 
     Where the setting only counts, nothing is stored.
     """
-    if not os.path.isdir(clients_folder()):
+    if not any(map(os.path.isdir, (clients_folder(), *(client.path for client in CLIENT_FOLDERS.values())))):
         return ""
     only_counts = context.settings()[SESSIONS_SETTING] == COUNTED_IN_BACKGROUND
-    transcripts, _ = find_idle_transcripts(None, None)
+    transcripts, _ = find_idle_transcripts(
+        None, None, lambda error: log.write_line(home, f"learning at rest: {error.filename} cannot be read: {error.strerror}")
+    )
     with open_store_and_state(dry_run=only_counts) as (store, state):
         run_options = options_of_settings(COUNTED_SINCE if only_counts else None, dry_run=only_counts)
         stamp = 0

@@ -1,0 +1,214 @@
+"""Rows of other clients' sessions as rows of Claude Code's transcripts, so that one reader and one detector serve all. Pure.
+
+A row says by its own fields which client wrote it. Only typed text becomes a typed prompt: the clients' contexts, the texts of
+hooks and the prompts of agents do not.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from subcog_hooks.learn.shell_commands import SHELL_TOOL
+
+Row = Mapping[str, object]
+
+AGENT_SESSION = "agentSession"  # marks a row whose whole session has prompts by agents
+MESSAGE_ID, REWOUND_TO = (
+    "messageId",
+    "rewoundTo",
+)  # a message replaces an earlier one with its id; a rewind drops it and all later
+_SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "run_shell_command", "bash"))
+_OTHER_NAMES = {**dict.fromkeys(_SHELLS, SHELL_TOOL), "create": "create_file"}  # tools by the names that our reader knows
+_COMMANDS, _PATHS = ("command", "cmd"), ("file_path", "filePath", "path", "absolute_path")
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit Code:|<exited with exit code) ([1-9]\d{0,2})\b", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_IDE_REQUEST = "## My request for Codex:"  # editors put their context before it
+_INJECTED_PARTS = ("<hook_context>", "<session_context>")
+_LOCATED = ("uuid", "parentUuid", "sessionId", "timestamp", "cwd")
+
+
+def read_client_row(row: Row) -> Iterator[Row]:
+    """Yield a row of any client as rows of Claude Code's transcripts. Never fails.
+
+    >>> [typed["message"] for typed in read_client_row({"type": "user.message", "data": {"content": "use pnpm"}})]
+    [{'role': 'user', 'content': 'use pnpm'}]
+    >>> list(read_client_row({"type": "progress", "data": {}}))
+    [{'type': 'progress', 'data': {}}]
+    """
+    reader = next((reader for reader in _READERS if reader.wrote(row)), None)
+    return reader.read(row) if reader else iter((row,))
+
+
+def typed_row(text: str, located: Row) -> Row:
+    """Return the row of a typed prompt. located: fields for the row's time, folder and position."""
+    author = {"origin": {"kind": "human"}, "promptSource": "typed"}
+    return {**located, "type": "user", **author, "message": {"role": "user", "content": text}}
+
+
+def answer_rows(text: str, located: Row) -> Iterator[Row]:
+    """Yield the row of an agent's words, none without words."""
+    if text.strip():
+        yield {**located, "type": "assistant", "message": {"content": [{"type": "text", "text": text}]}}
+
+
+def call_row(identifier: object, name: object, arguments: object, located: Row) -> Row:
+    """Return the row of a tool call, with the names of tools and arguments that Claude Code uses."""
+    tool = _text(name)
+    given = arguments if isinstance(arguments, Mapping) else {}
+    command = next((given[field] for field in _COMMANDS if field in given), "")
+    words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else [_text(command)]
+    path = next((value for field in _PATHS if (value := _text(given.get(field)))), "")
+    patched = _PATCHED.search(arguments) if isinstance(arguments, str) else None
+    fields = {"command": words[-1] if words else "", "file_path": patched[1] if patched else path}
+    block = {"type": "tool_use", "id": _text(identifier), "name": _OTHER_NAMES.get(tool, tool), "input": fields}
+    return {**located, "type": "assistant", "message": {"content": [block]}}
+
+
+def result_row(identifier: object, text: str, located: Row, *, is_error: bool) -> Row:
+    """Return the row of a tool's result, which never holds the person's answer: its text is the tool's."""
+    exit_code = _EXIT_CODE.search(text)
+    content = f"Exit code {exit_code[1]}\n{text}" if exit_code else text
+    block = {"type": "tool_result", "tool_use_id": _text(identifier), "content": content}
+    failed = {"is_error": is_error or exit_code is not None}
+    return {**located, "type": "user", "toolDenialKind": "", "message": {"content": [{**block, **failed}]}}
+
+
+def _read_codex(row: Row) -> Iterator[Row]:
+    payload, located = _object(row, "payload"), {"timestamp": row.get("timestamp")}
+    kind = payload.get("type") if row.get("type") in ("event_msg", "response_item") else row.get("type")
+    if kind == "session_meta":
+        source, thread = payload.get("source"), payload.get("thread_source") or "user"
+        is_agents = isinstance(source, Mapping) or source == "mcp" or thread != "user"
+        yield {**located, "type": "system", "cwd": payload.get("cwd"), AGENT_SESSION: is_agents}
+    elif kind == "turn_context":
+        yield {**located, "type": "system", "cwd": payload.get("cwd")}
+    elif kind == "item_completed" and _object(payload, "item").get("type") == "UserMessage":
+        yield typed_row(_without_ide_context(_joined_texts(_object(payload, "item"), "content")), located)
+    elif kind == "user_message" and payload.get("kind") in (None, "plain"):  # older versions
+        yield typed_row(_without_ide_context(_text(payload.get("message"))), located)
+    elif kind == "message" and payload.get("role") == "assistant":
+        yield from answer_rows(_joined_texts(payload, "content"), located)
+    elif kind in ("function_call", "custom_tool_call"):
+        arguments = payload.get("arguments", payload.get("input"))
+        yield call_row(payload.get("call_id"), payload.get("name"), _parsed_arguments(arguments), located)
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        text = _text(payload.get("output"))
+        yield result_row(payload.get("call_id"), text, located, is_error=text.startswith("Command blocked by"))
+
+
+def _without_ide_context(text: str) -> str:
+    return (text.partition(_IDE_REQUEST)[2] or text).strip()
+
+
+def _parsed_arguments(arguments: object) -> object:
+    try:
+        return json.loads(arguments) if isinstance(arguments, str) and arguments.startswith("{") else arguments
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _read_gemini(row: Row) -> Iterator[Row]:
+    located = {"timestamp": row.get("timestamp"), MESSAGE_ID: row.get("id")}
+    if "projectHash" in row:
+        yield {"type": "system", AGENT_SESSION: row.get("kind", "main") != "main"}
+    elif "$rewindTo" in row:
+        yield {"type": "system", REWOUND_TO: row["$rewindTo"]}
+    elif row.get("type") == "user":
+        yield typed_row(_typed_in_gemini(row), located)
+    elif row.get("type") == "gemini":
+        yield from answer_rows(_text(row.get("content")), located)
+        for call in _objects(row.get("toolCalls")):
+            yield call_row(call.get("id"), call.get("name"), call.get("args"), located)
+            responses = (_object(_object(result, "functionResponse"), "response") for result in _objects(call.get("result")))
+            printed = "\n".join(_text(response.get("error", response.get("output"))) for response in responses)
+            yield result_row(call.get("id"), printed, located, is_error=call.get("status") == "error")
+
+
+def _typed_in_gemini(row: Row) -> str:
+    if "displayContent" in row:
+        return _joined_texts(row, "displayContent")
+    content = row.get("content")
+    parts = [{"text": content}] if isinstance(content, str) else list(_objects(content))
+    if any("functionResponse" in part for part in parts):
+        return ""
+    return next((text for part in parts if not (text := _text(part.get("text"))).lstrip().startswith(_INJECTED_PARTS)), "")
+
+
+def _read_qwen(row: Row) -> Iterator[Row]:
+    located = {name: row[name] for name in _LOCATED if name in row}
+    parts = list(_objects(_object(row, "message").get("parts")))
+    yield {**located, "type": "system"}  # it is a node of the tree, also without words
+    if row.get("type") == "user" and row.get("provenance") == "real_user":
+        shown = _text(_object(row, "systemPayload").get("displayText"))
+        yield typed_row(shown or next((_text(part.get("text")) for part in parts), ""), located)
+    elif row.get("type") == "assistant":
+        yield from answer_rows(
+            "\n".join(_text(part["text"]) for part in parts if "text" in part and not part.get("thought")), located
+        )
+        for call in (_object(part, "functionCall") for part in parts if "functionCall" in part):
+            yield call_row(call.get("id"), call.get("name"), call.get("args"), located)
+    elif row.get("type") == "tool_result":
+        is_error = _object(row, "toolCallResult").get("status") == "error"
+        for result in (_object(part, "functionResponse") for part in parts):
+            response = _object(result, "response")
+            printed = _text(response.get("error", response.get("output")))
+            yield result_row(result.get("id"), printed, located, is_error=is_error)
+
+
+def _read_copilot(row: Row) -> Iterator[Row]:
+    data, located = _object(row, "data"), {"timestamp": row.get("timestamp")}
+    kind = _text(row.get("type"))
+    if row.get("agentId"):  # an event of a subagent
+        return
+    if kind in ("session.start", "session.resume"):
+        yield {**located, "type": "system", "cwd": _object(data, "context").get("cwd")}
+    elif kind == "user.message" and data.get("source", "user") in ("", "user", None):
+        yield typed_row(_text(data.get("content")), located)
+    elif kind == "assistant.message":
+        yield from answer_rows(_text(data.get("content")), located)
+        for call in _objects(data.get("toolRequests")):
+            yield call_row(call.get("toolCallId"), call.get("name"), call.get("arguments"), located)
+    elif kind == "tool.execution_complete":
+        is_error = data.get("success") is False
+        printed = _object(data, "error").get("message") if is_error else _object(data, "result").get("content")
+        yield result_row(data.get("toolCallId"), _text(printed), located, is_error=is_error)
+
+
+class _Reader(NamedTuple):
+    """A client's rows. wrote: whether the client wrote a row."""
+
+    wrote: Callable[[Row], bool]
+    read: Callable[[Row], Iterator[Row]]
+
+
+_COPILOT_EVENTS = ("session.", "user.", "assistant.", "tool.", "hook.", "system.", "subagent.", "skill.", "permission.")
+_READERS = (
+    _Reader(lambda row: isinstance(row.get("payload"), Mapping) and "message" not in row, _read_codex),
+    _Reader(lambda row: "data" in row and _text(row.get("type")).startswith(_COPILOT_EVENTS), _read_copilot),
+    _Reader(lambda row: "provenance" in row or "parts" in _object(row, "message"), _read_qwen),
+    _Reader(
+        lambda row: (
+            not {"projectHash", "$rewindTo", "$set"}.isdisjoint(row)
+            or (row.get("type") in ("user", "gemini") and "message" not in row)
+        ),
+        _read_gemini,
+    ),
+)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(fields: Row, name: str) -> Row:
+    value = fields.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _objects(value: object) -> Iterator[Row]:
+    return (entry for entry in value if isinstance(entry, Mapping)) if isinstance(value, list) else iter(())
+
+
+def _joined_texts(fields: Row, name: str) -> str:
+    return "\n".join(text for part in _objects(fields.get(name)) if (text := _text(part.get("text"))))
