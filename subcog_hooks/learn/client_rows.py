@@ -24,7 +24,7 @@ _COMMANDS, _PATHS = ("command", "cmd"), ("file_path", "filePath", "path", "absol
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit Code:|<exited with exit code) ([1-9]\d{0,2})\b", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _IDE_REQUEST = "## My request for Codex:"  # editors put their context before it
-_INJECTED_PARTS = ("<hook_context>", "<session_context>")
+_CONTEXTS = ("hook_context", "session_context")  # elements of Gemini CLI, also at the beginning of a prompt
 _LOCATED = ("uuid", "parentUuid", "sessionId", "timestamp", "cwd")
 
 
@@ -126,13 +126,23 @@ def _read_gemini(row: Row) -> Iterator[Row]:
 
 
 def _typed_in_gemini(row: Row) -> str:
-    if "displayContent" in row:
-        return _joined_texts(row, "displayContent")
-    content = row.get("content")
+    content = row.get("displayContent", row.get("content"))
     parts = [{"text": content}] if isinstance(content, str) else list(_objects(content))
     if any("functionResponse" in part for part in parts):
         return ""
-    return next((text for part in parts if not (text := _text(part.get("text"))).lstrip().startswith(_INJECTED_PARTS)), "")
+    return next((text for part in parts if (text := _without_context(_text(part.get("text"))))), "")
+
+
+def _without_context(text: str) -> str:
+    """Return a text without the contexts at its beginning.
+
+    >>> _without_context("<hook_context>x</hook_context> use pnpm"), _without_context("<session_context>x")
+    ('use pnpm', '')
+    """
+    text = text.strip()
+    while name := next((name for name in _CONTEXTS if text.startswith(f"<{name}>")), ""):
+        text = text.partition(f"</{name}>")[2].strip()
+    return text
 
 
 def _read_qwen(row: Row) -> Iterator[Row]:

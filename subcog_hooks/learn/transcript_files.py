@@ -66,6 +66,11 @@ def transcript_at(path: str) -> TranscriptFile | None:
     return TranscriptFile(path, status.st_size, *_last_change_ms(path, status)) if os.path.isfile(path) else None
 
 
+def has_transcript(path: str) -> bool:
+    """Return whether there is a file that can hold the transcript at a path."""
+    return os.path.isfile(database_of(path) or path)
+
+
 def _last_change_ms(path: str, status: os.stat_result) -> tuple[int, int]:
     """Return when the last row was written, by its own time if the file was copied later; and the later of both."""
     changed = status.st_mtime_ns // 1_000_000

@@ -128,7 +128,9 @@ def test_gemini_replaces_and_rewinds_messages(tmp_path: Path) -> None:
     path = client_sessions.gemini(tmp_path, "first", "second")
     with path.open("a", encoding="utf-8") as file:
         file.write('{"id": "u0", "type": "user", "content": "first, as corrected"}\n{"$rewindTo": "u1"}\n')
-        file.write('{"id": "u2", "type": "user", "content": [{"text": "<hook_context>x</hook_context>"}, {"text": "third"}]}\n')
+        file.write(
+            '{"id": "u2", "type": "user", "content": [{"text": "<hook_context>x</hook_context>\\n\\nthird"}, {"text": "x"}]}\n'
+        )
     assert texts(path) == ["first, as corrected", "third"]
 
 

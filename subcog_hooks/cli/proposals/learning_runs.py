@@ -236,9 +236,8 @@ def turn_of(memory: Memory) -> TypedTurn | None:
 def turn_in_context(memory: Memory) -> TurnInContext | None:
     """Return the turn that a memory comes from with its neighbours, None where its transcript is gone."""
     path, _, row = memory.source.removeprefix(SESSION_SOURCE).rpartition(":")
-    if (
-        not is_from_session(memory) or transcript_files.transcript_at(path) is None
-    ):  # The source of another program must not be opened as a path.
+    # The source of another program must not be opened as a path.
+    if not is_from_session(memory) or not transcript_files.has_transcript(path):
         return None
     before: TypedTurn | None = None
     current: TypedTurn | None = None
