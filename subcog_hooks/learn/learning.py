@@ -84,7 +84,9 @@ class _LearningRun:
                 yield reading, learned.ReadPosition(size, reading.end, digest)
                 start = reading.end if reading.has_more and self._goes_on() else None
         except OSError as error:
-            self.report.problems.append(f"{file.path} cannot be read: {error.strerror}")
+            named = f"{error.filename or file.path} cannot be read: "
+            if not any(problem.startswith(named) for problem in self.report.problems):  # a database holds many sessions
+                self.report.problems.append(f"{named}{error.strerror}")
 
     def _goes_on(self) -> bool:
         self.report.is_cut_short = not self._pace.goes_on()

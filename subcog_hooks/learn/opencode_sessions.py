@@ -73,7 +73,7 @@ def _write_out(path: str, _version: tuple[int, ...]) -> bytes:
         with open_database(database, SourceReading("opencode"), os.path.dirname(database)) as opened:
             rows = list(_read_session(opened, identifier))
     except UsageError as error:
-        raise OSError(errno.EIO, str(error), path) from error
+        raise OSError(errno.EIO, str(error), database) from error
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 

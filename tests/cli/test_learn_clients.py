@@ -1,5 +1,7 @@
 """`subcog learn` and `subcog audit` with sessions of other coding agents: typed words alone, and each agent can be left out."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,14 @@ def test_a_damaged_database_is_one_line_in_the_log(subcog: Run, home: Home, tmp_
     lines = [line for file in Path(home.log).iterdir() for line in file.read_text(encoding="utf-8").splitlines()]
     (line,) = [line for line in lines if "opencode.db" in line]
     assert "is damaged" in line
+
+
+def test_damaged_sessions_of_one_database_are_one_line(subcog: Run, tmp_path: Path) -> None:
+    paths = [client_sessions.opencode(tmp_path, RULE, name=f"ses_{number}") for number in range(3)]
+    with closing(sqlite3.connect(paths[0].parent)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'part_session'")
+        database.commit()
+    done = subcog("learn", "--dry-run")
+    assert done.code == 0
+    assert done.err.count("is damaged") == 1
