@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import ClientUnavailable, fetched_packages
 from tests.e2e.machine import NO_BRIEF, Machine, linux
@@ -109,3 +110,14 @@ def test_a_hook_that_is_gone_costs_no_prompt(client: str, modules: Path, noted: 
     report = json.loads((noted.root / "report.json").read_text())
     assert done.returncode == 0, done.stdout + done.stderr
     assert any("How do we rotate" in piece["text"] for request in report["requests"] for piece in request["pieces"])
+
+
+@pytest.mark.parametrize("client", PACKAGES)
+def test_learn_proposes_a_rule_typed_in_a_session(client: str, modules: Path, noted: Machine) -> None:
+    rule = "From now on always run make lint before you push, never after it."
+    work = noted.root / "work"
+    assert drive(client, modules, noted, rule, "--work", str(work)).returncode == 0
+    place = CLIENT_FOLDERS[client]
+    (session,) = (work / "home" / place.folder).glob(place.pattern)
+    proposals = noted.rows("learn", "--dry-run", "--jsonl", "--session", str(session))
+    assert [proposal["memory"] for proposal in proposals] == [rule]
