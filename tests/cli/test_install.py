@@ -147,7 +147,7 @@ def test_our_hook_is_known_in_every_form() -> None:
         ({"command": 3}, False),
         ("subcog hook", False),
     ]
-    assert [(hook, actual) for hook, ours in cases if (actual := hook_entries._is_ours(hook)) is not ours] == []
+    assert [(hook, actual) for hook, ours in cases if (actual := hook_entries.is_ours(hook)) is not ours] == []
 
 
 def test_a_line_for_the_shell_is_told_as_words() -> None:

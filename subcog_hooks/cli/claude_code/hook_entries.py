@@ -1,17 +1,22 @@
-"""Finds, adds and removes hook entries in the text of Claude Code's settings files."""
+"""Finds, adds and removes hook entries in the text of Claude Code's settings files, and of agents that keep theirs alike."""
 
 import ast
 import json
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
+from subcog_hooks.cli.support import hook_lines
 from subcog_hooks.cues.conditions import TOOLS
 
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"
+# A string or a comment, whole or up to the end of the text: each character is looked at once.
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+"?|//[^\r\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +30,30 @@ class Member:
     value: object
 
 
+class Entry(NamedTuple):
+    """An entry of our hook: its event, its group there, and itself, both with their index."""
+
+    event: str
+    group_index: int
+    hook_index: int
+    group: dict[str, object]
+    hook: dict[str, object]
+
+
+def blank_comments(text: str) -> str:
+    """Return `text` with blanks instead of comments, so that every position stays.
+
+    >>> blank_comments('{"a//b": 1} // c')
+    '{"a//b": 1}     '
+    """
+    if "//" not in text and "/*" not in text:
+        return text
+    return _STRING_OR_COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else " " * len(match[0]), text)
+
+
 def parse_members(text: str, bracket: int) -> list[Member]:
     """Return the members of the object or array that begins at `text[bracket]`. Raises ValueError for invalid JSON."""
+    text = blank_comments(text)
     is_object = text[bracket] == "{"
     closing = "}" if is_object else "]"
     members: list[Member] = []
@@ -48,6 +75,7 @@ def parse_members(text: str, bracket: int) -> list[Member]:
 
 def start_of(text: str) -> int:
     """Return the position of the document's only object. Raises ValueError for any other text."""
+    text = blank_comments(text)
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     value, end = _DECODER.raw_decode(text, start)
     if not isinstance(value, dict) or text[end:].strip(_BLANK):
@@ -81,10 +109,19 @@ def remove(text: str, bracket: int, removed: Member) -> str:
     members_there = parse_members(text, bracket)
     position = next(i for i, entry in enumerate(members_there) if entry.start == removed.start)
     if position:
-        return text[: members_there[position - 1].end] + text[removed.end :]
+        end = members_there[position - 1].end
+        return text[:end] + _comments_between(text, end, removed.start) + text[removed.end :]
     if len(members_there) > 1:
-        return text[: removed.start] + text[members_there[1].start :]
+        start = members_there[1].start
+        return text[: removed.start] + _comments_between(text, removed.end, start) + text[start:]
     return text[: bracket + 1] + text[removed.end :]
+
+
+def _comments_between(text: str, start: int, end: int) -> str:
+    """Return the text between two members without its comma, if it has comments; "" otherwise."""
+    comma = blank_comments(text).index(",", start)
+    comments = text[start:comma] + text[comma + 1 : end]
+    return comments if comments.strip(_BLANK) else ""
 
 
 def _indent(text: str, position: int) -> str | None:
@@ -142,49 +179,71 @@ def add_hook(text: str | None, command: list[str], further: Mapping[str, str] = 
 
     further: events beside EVENTS, with their matchers. Raises ValueError for invalid JSON.
     """
-    events = {**EVENTS, **further}
+    return add_groups(text, {event: _group(command, matcher) for event, matcher in {**EVENTS, **further}.items()})
+
+
+def add_groups(text: str | None, groups: Mapping[str, dict[str, object]], *, has_comments: bool = False) -> str:
+    """Return the settings file `text` (None for no file) with a group for each event, instead of our earlier ones.
+
+    has_comments: the client's JSON may have comments. Raises ValueError for invalid JSON.
+    """
     if text is None:
-        hooks = {event: [_group(command, matcher)] for event, matcher in events.items()}
-        return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False)
-    for event, matcher in events.items():
-        wanted = _group(command, matcher)
+        return json.dumps({"hooks": {event: [group] for event, group in groups.items()}}, indent=2, ensure_ascii=False)
+    _check_comments(text, has_comments=has_comments)
+    for event, wanted in groups.items():
         for group in _groups(text, event):
-            if any(_is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
-                return add_hook(remove_hook(text), command, further)
+            if any(is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
+                return add_groups(remove_hook(text, has_comments=has_comments), groups, has_comments=has_comments)
         if not any(group.value == wanted for group in _groups(text, event)):
             text = _add_group(text, event, wanted)
     return text
 
 
-def remove_hook(text: str) -> str | None:
+def remove_hook(text: str, *, has_comments: bool = False) -> str | None:
     """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
     is_of_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
-    for event in registered_commands(text):
+    for event in registered_commands(text, has_comments=has_comments):
         while (entry := _find_our_hook(text, event)) is not None:
             text = _remove_entry(text, event, entry)
     root = start_of(text)
     return None if text != before and is_of_init and not parse_members(text, root) else text
 
 
-def registered_commands(text: str) -> dict[str, list[list[str]]]:
+def registered_commands(text: str, *, has_comments: bool = False) -> dict[str, list[list[str]]]:
     """Return the commands of our hooks in a settings file by event, each as words. Raises ValueError for invalid JSON."""
+    _check_comments(text, has_comments=has_comments)
     by_event: dict[str, list[list[str]]] = {}
-    for event, groups in _events(text).items():
-        for group in groups if isinstance(groups, list) else []:
-            for hook in filter(_is_ours, _hooks_of(group)):
-                by_event.setdefault(event, []).append(_words(hook))
+    for entry in find_entries(text):
+        by_event.setdefault(entry.event, []).append(words_of(entry.hook))
     return by_event
+
+
+def find_entries(text: str) -> Iterator[Entry]:
+    """Yield the entries of our hook in a settings file. Raises ValueError for invalid JSON."""
+    hooks = find_member(text, start_of(text), "hooks")
+    events = hooks.value if hooks is not None and isinstance(hooks.value, dict) else {}
+    for event, groups in events.items():
+        for group_index, group in enumerate(groups if isinstance(groups, list) else []):
+            hooks_there = group.get("hooks") if isinstance(group, dict) else None
+            for index, hook in enumerate(hooks_there if isinstance(hooks_there, list) else []):
+                if is_ours(hook):
+                    yield Entry(event, group_index, index, group, hook)
 
 
 def find_unserved_events(text: str) -> list[str]:
     """Return the events that a settings file does not run our hook for, or not for all tools. Raises ValueError."""
     missing = []
     for event, matcher in EVENTS.items():
-        ours = [group.value for group in _groups(text, event) if any(map(_is_ours, _hooks_of(group.value)))]
+        ours = [group.value for group in _groups(text, event) if any(map(is_ours, _hooks_of(group.value)))]
         if not any(isinstance(group, dict) and group.get("matcher", "") in ("", "*", matcher) for group in ours):
             missing.append(event)
     return missing
+
+
+def _check_comments(text: str, *, has_comments: bool) -> None:
+    if not has_comments and blank_comments(text) != text:
+        raise ValueError("comments are not allowed")
 
 
 def _group(command: list[str], matcher: str) -> dict[str, object]:
@@ -235,14 +294,9 @@ def _find_our_hook(text: str, event: str) -> tuple[Member, Member] | None:
         inner = find_member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
         if inner is not None and isinstance(inner.value, list):
             for hook in parse_members(text, inner.value_start):
-                if _is_ours(hook.value):
+                if is_ours(hook.value):
                     return group, hook
     return None
-
-
-def _events(text: str) -> dict[str, object]:
-    hooks = find_member(text, start_of(text), "hooks")
-    return hooks.value if hooks is not None and isinstance(hooks.value, dict) else {}
 
 
 def _groups(text: str, event: str) -> list[Member]:
@@ -256,11 +310,13 @@ def _hooks_of(group: object) -> list[dict[str, object]]:
     return [hook for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
 
 
-def _is_ours(hook: object) -> bool:
+def is_ours(hook: object) -> bool:
     """Return whether a handler runs `subcog hook`, from any path and in either form."""
     if not isinstance(hook, dict) or not isinstance(hook.get("command"), str):
         return False
-    words = _words(hook)
+    words = words_of(hook)
+    if hook_lines.is_line(words):
+        return True
     name = words[0].replace("\\", "/").rpartition("/")[2].lower() if words else ""
     by_python = words[2:] if words[1:2] == ["-P"] else words[1:]
     if by_python[: len(ISOLATED)] == [*ISOLATED]:
@@ -269,7 +325,7 @@ def _is_ours(hook: object) -> bool:
     return (name in ("subcog", "subcog.exe") and words[1:2] == ["hook"]) or by_python[:3] == ["-m", "subcog_hooks", "hook"]
 
 
-def _words(hook: dict[str, object]) -> list[str]:
+def words_of(hook: dict[str, object]) -> list[str]:
     """Return the words of a handler's command; a command without arguments is a shell line."""
     command, arguments = str(hook["command"]), hook.get("args")
     if isinstance(arguments, list):
