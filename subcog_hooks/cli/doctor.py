@@ -18,7 +18,7 @@ from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs, job_list
-from subcog_hooks.cli.support import context, editor, llm_use, namesakes, stale_files, trial_folders
+from subcog_hooks.cli.support import client_settings, context, editor, llm_use, namesakes, stale_files, trial_folders
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
@@ -506,7 +506,7 @@ def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
 
 def _check_registration(findings: Findings) -> list[str] | None:
     look = registration.inspect_registration()
-    for remark in look.remarks:
+    for remark in (*look.remarks, *client_settings.inspect_clients()):
         if remark.kind == registration.BAD:
             findings.bad(remark.text, EXIT_CONFIG)
         elif remark.kind == registration.NOTE:

@@ -1,8 +1,10 @@
-"""`subcog init` and `uninstall`: the hook in Claude Code's settings, and the skills. The rest of the file stays."""
+"""`subcog init` and `uninstall`: the hook in the settings of Claude Code or another agent, and the skills.
+
+The rest of the file stays.
+"""
 
 import difflib
 import os
-import shutil
 from typing import Annotated
 
 import typer
@@ -10,11 +12,11 @@ from typer import Option
 
 from subcog_hooks.cli import setup
 from subcog_hooks.cli.claude_code import hook_entries, registration, skills
-from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support import client_settings, context
 from subcog_hooks.cli.support.output import terminal, visible
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
-from subcog_hooks.core.whole_files import WholeFile
+from subcog_hooks.settings.defaults import CLAUDE
 
 AGENT_VARIABLE = "CLAUDECODE"  # the client sets it for its agent's commands; a repository can set their other variables
 
@@ -23,9 +25,19 @@ _Project = Annotated[
     bool, Option("--project", help="Use this project's shared .claude/settings.json; it calls `subcog` from the PATH.")
 ]
 _Local = Annotated[bool, Option("--local", help="Use this project's .claude/settings.local.json, which is yours alone.")]
+_For = Annotated[
+    str,
+    Option(
+        "--for",
+        metavar="AGENT",
+        help=f"Use your own settings of another agent: {', '.join(client_settings.CLIENTS)}.",
+        autocompletion=client_settings.complete_name,
+    ),
+]
 
 
 def init(
+    for_: _For = CLAUDE,
     user: _User = False,
     project: _Project = False,
     local: _Local = False,
@@ -37,7 +49,7 @@ def init(
     yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
     no: Annotated[bool, Option("--no", help="Say no to all questions.")] = False,
 ) -> None:
-    """Register the hook in Claude Code's settings, and ask once what subcog may do by itself.
+    """Register the hook in Claude Code's settings or another agent's, and ask once what subcog may do by itself.
     The rest of the file stays as it is. Questions are asked on a terminal only; `subcog setup` asks again.
 
     The agent gets skills to store your statements and to look up notes. You call them, and others, as /subcog-remember and
@@ -48,6 +60,9 @@ def init(
     Example: subcog init --dry-run
     """
     setup.check_answer(yes=yes, no=no)
+    if for_ != CLAUDE:
+        _register_elsewhere(for_, has_claude_options=any((user, project, local, beside_plugin, no_skills)), dry_run=dry_run)
+        return
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
     plugin = next((plugin.id for plugin in registration.list_plugins() if plugin.runs_where(scope)), None)
@@ -79,7 +94,7 @@ def init(
     if after == before:
         terminal.say(f"{path} has the hook already")
     elif not dry_run:
-        _write_settings(path, after)
+        registration.write_settings(path, after)
         events = ", ".join(hook_entries.registered_commands(after))
         terminal.say(f"{path}: has the hook at {events}; nothing else is changed")
         terminal.say("new sessions of Claude Code use it (`subcog doctor` tries it out)")
@@ -96,16 +111,20 @@ def _warn_about_path() -> None:
 
 
 def uninstall(
+    for_: _For = CLAUDE,
     user: _User = False,
     project: _Project = False,
     local: _Local = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
-    """Take the hook out of Claude Code's settings. The file is then as it was before `init`, and the skills are gone.
-    Your memories stay.
+    """Take the hook out of Claude Code's settings or another agent's. The file is then as it was before `init`, and the
+    skills are gone. Your memories stay.
 
     Example: subcog uninstall
     """
+    if for_ != CLAUDE:
+        _unregister_elsewhere(for_, has_claude_options=any((user, project, local)), dry_run=dry_run)
+        return
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
     before = registration.read_settings(path)
@@ -119,15 +138,49 @@ def uninstall(
         if not has_removed:
             raise typer.Exit(EXIT_NOTHING_FOUND)
         return
+    _put_back(path, before or "", after, dry_run=dry_run)
+
+
+def _put_back(path: str, before: str, after: str | None, *, dry_run: bool) -> None:
+    """Write settings without the hook; None removes the file."""
     if dry_run:
-        _show_change(path, before or "", after or "")
-        return
-    if after is None:
+        _show_change(path, before, after or "")
+    elif after is None:
         os.unlink(os.path.realpath(path))
         terminal.say(f"{path} removed, as it was before; your memories stay in {context.home().root}")
     else:
-        _write_settings(path, after)
+        registration.write_settings(path, after)
         terminal.say(f"{path} is as it was before; your memories stay in {context.home().root}")
+
+
+def _register_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
+    client = _find_client(name, has_claude_options=has_claude_options)
+    if dry_run:
+        before = registration.read_settings(client.path)
+        _show_change(client.path, before or "", client_settings.add_hook(client, before))
+        return
+    _prepare_home()
+    client_settings.register(client)
+    _warn_about_path()
+
+
+def _unregister_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
+    client = _find_client(name, has_claude_options=has_claude_options)
+    before = registration.read_settings(client.path)
+    after = client_settings.remove_hook(client, before)
+    if before is None or after == before:
+        terminal.say(f"{client.path} does not have the hook")
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+    _put_back(client.path, before, after, dry_run=dry_run)
+
+
+def _find_client(name: str, *, has_claude_options: bool) -> client_settings.Client:
+    client = client_settings.find_client(name)
+    if has_claude_options:
+        raise UsageError(
+            f"--for {name} changes your own settings of {client.title} alone", "give no option but --dry-run with it"
+        )
+    return client
 
 
 def _write_skills(scope: str, *, dry_run: bool) -> None:
@@ -210,18 +263,6 @@ def _prepare_home() -> None:
         terminal.say(f"{home.root} lies in a repository; it is accepted, and the hook uses it from now on")
     else:
         terminal.say(f"{home.root} lies in a repository, and so does your home folder: the hook will not use it")
-
-
-def _write_settings(path: str, text: str) -> None:
-    target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
-    try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with WholeFile(target) as whole:
-            whole.file.write(text)
-            if os.path.exists(target):
-                shutil.copymode(target, whole.path)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}", "check its permissions and the disk") from error
 
 
 def _show_change(path: str, before: str, after: str) -> None:

@@ -16,6 +16,7 @@ from subcog_hooks.cli.support.output import visible
 from subcog_hooks.core import child_environment
 from subcog_hooks.core.accepted_homes import is_inside
 from subcog_hooks.core.errors import ConfigError, UsageError
+from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
 
@@ -101,6 +102,19 @@ def read_settings(path: str) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}", "correct it by hand") from error
+
+
+def write_settings(path: str, text: str) -> None:
+    """Write a settings file whole, with its mode. Raises ConfigError."""
+    target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
+    try:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with WholeFile(target) as whole:
+            whole.file.write(text)
+            if os.path.exists(target):
+                shutil.copymode(target, whole.path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", "check its permissions and the disk") from error
 
 
 def list_plugins() -> list[Plugin]:

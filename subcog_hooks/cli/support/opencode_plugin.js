@@ -1,0 +1,68 @@
+// Gives OpenCode memories from subcog. Written by `subcog init --for opencode`, removed by `subcog uninstall --for opencode`.
+import { spawn } from "node:child_process"
+
+const COMMAND = []
+const LIMIT_MS = 1500
+
+let count = 0
+const children = new Set() // sessions of subagents, whose prompts nobody typed
+
+// Resolves to the hook's text for an event, "" for none. It never throws: that would end the user's prompt.
+const ask = (event, session_id, cwd, fields) =>
+  new Promise((resolve) => {
+    try {
+      const hook = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+      const late = setTimeout(() => {
+        hook.kill("SIGKILL")
+        resolve("")
+      }, LIMIT_MS)
+      const chunks = []
+      hook.stdout.on("data", (chunk) => chunks.push(chunk))
+      hook.stdin.on("error", () => {})
+      hook.on("error", () => {
+        clearTimeout(late)
+        resolve("")
+      })
+      hook.on("close", () => {
+        clearTimeout(late)
+        try {
+          const text = JSON.parse(Buffer.concat(chunks).toString("utf8")).hookSpecificOutput.additionalContext
+          resolve(typeof text === "string" ? text : "")
+        } catch {
+          resolve("")
+        }
+      })
+      hook.stdin.end(JSON.stringify({ hook_event_name: event, session_id, cwd, ...fields }))
+    } catch {
+      resolve("")
+    }
+  })
+
+export const Subcog = async (context) => ({
+  "chat.message": async (input, output) => {
+    try {
+      if (children.has(input.sessionID)) return
+      const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic)
+      const prompt = typed.map((part) => part.text).join("\n")
+      const text = await ask("chat.message", input.sessionID, context.directory, { prompt })
+      if (!text) return
+      const messageID = output.message.id
+      const id = `prt_${messageID.slice(4, 16)}zz${String(count++).padStart(12, "0")}` // parts are sorted by id
+      output.parts.push({ id, sessionID: input.sessionID, messageID, type: "text", text, synthetic: true })
+    } catch {}
+  },
+  "tool.execute.after": async (input, output) => {
+    try {
+      const fields = { tool_name: input.tool, tool_input: input.args }
+      const text = await ask("tool.execute.after", input.sessionID, context.directory, fields)
+      if (text) output.output += `\n${text}`
+    } catch {}
+  },
+  event: async ({ event }) => {
+    try {
+      const { info, sessionID } = event.properties
+      if (event.type === "session.created" && info.parentID) children.add(info.id)
+      if (event.type === "session.compacted") await ask("session.compacted", sessionID, context.directory, {})
+    } catch {}
+  },
+})

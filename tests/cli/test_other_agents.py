@@ -1,0 +1,314 @@
+"""`init --for` and `uninstall --for`: the hook in the settings of other agents, every other byte as it was."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from subcog_hooks.cli.claude_code import hook_entries, registration
+from subcog_hooks.cli.support import client_settings, hook_lines
+from subcog_hooks.cli.support.client_settings import CLIENTS
+from tests.cli.conftest import MonkeyPatch, Run
+from tests.cli.test_install import FILES
+from tests.e2e.machine import posix, write_program
+
+FILES_OF = {
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "qwen": ".qwen/settings.json",
+    "copilot": ".copilot/hooks/subcog.json",
+    "opencode": ".config/opencode/plugins/subcog.js",
+}
+SHARED = ("codex", "gemini", "qwen")  # the agents whose file has other settings, too
+COMMENTED = {
+    "a comment of its own": '// mine\n{\n  "model": "x" // "hooks": {}\n  /* { */\n}\n// end\n',
+    "hooks among comments": '{\n  "hooks": { // none of "ours"\n    "SessionEnd": [ /* ] */ ]\n  }, // "a"\n  "url": "https://x/*"\n}',
+    "only a comment": "{ // nothing yet\n}\n",
+}
+NODE = shutil.which("node")
+
+
+@pytest.fixture(autouse=True)
+def usual_folders(monkeypatch: MonkeyPatch) -> None:
+    """No variable names another folder of settings, and no agent is on the PATH."""
+    for client in CLIENTS.values():
+        monkeypatch.delenv(client.variable, raising=False)
+    monkeypatch.setenv("PATH", os.pathsep.join(path for path in ("/usr/bin", "/bin") if os.path.isdir(path)))
+
+
+def settings_of(name: str) -> Path:
+    return Path(os.environ["HOME"], *FILES_OF[name].split("/"))
+
+
+def read_entries(name: str) -> dict[str, Any]:
+    """Return the first entry of each event: in Claude Code's form, its group's only hook."""
+    hooks: dict[str, list[Any]] = json.loads(settings_of(name).read_text())["hooks"]
+    return {event: entries[-1] if name == "copilot" else entries[-1]["hooks"][0] for event, entries in hooks.items()}
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.parent.name != "subcog"}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_init_makes_the_file_and_uninstall_removes_it(subcog: Run, name: str) -> None:
+    done = subcog("init", "--for", name, "--dry-run")
+    assert (done.code, "--client" in done.out, settings_of(name).exists()) == (0, True, False)
+    done = subcog("init", "--for", name)
+    assert (done.code, f"{settings_of(name)}: has the hook" in done.err) == (0, True)
+    assert ("trust" in done.err) is (name == "codex")
+    written = settings_of(name).read_bytes()
+    again = subcog("init", "--for", name)
+    assert (again.code, "has the hook already" in again.err, settings_of(name).read_bytes()) == (0, True, written)
+    assert subcog("uninstall", "--for", name, "--dry-run").code == 0
+    assert settings_of(name).read_bytes() == written
+    assert subcog("uninstall", "--for", name).code == 0
+    assert not settings_of(name).exists()
+    assert subcog("uninstall", "--for", name).code == 1
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_no_other_file_is_touched(subcog: Run, tmp_path: Path, name: str) -> None:
+    for other in FILES_OF:
+        beside = settings_of(other).parent / "beside.json"
+        beside.parent.mkdir(parents=True)
+        beside.write_text("{ }")
+    before = snapshot(tmp_path)
+    assert subcog("init", "--for", name).code == 0
+    assert snapshot(tmp_path).keys() - before.keys() == {str(settings_of(name))}
+    assert subcog("uninstall", "--for", name).code == 0
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_settings_come_back_byte_for_byte(name: str, subtests: pytest.Subtests) -> None:
+    client = CLIENTS[name]
+    for text in (*FILES.values(), *(COMMENTED.values() if name != "codex" else ())):
+        with subtests.test(text=text):
+            registered = client_settings.add_hook(client, text)
+            commands = client.form.read_commands(registered)
+            assert {*commands} == {*client.form.events}
+            assert client_settings.add_hook(client, registered) == registered
+            assert client_settings.remove_hook(client, registered) == text
+            plain = json.loads(hook_entries.blank_comments(registered).removeprefix("\ufeff"))
+            before = json.loads(hook_entries.blank_comments(text).removeprefix("\ufeff"))
+            assert [key for key in plain if key in before] == list(before)
+
+
+def test_changes_and_comments_made_later_stay(subcog: Run) -> None:
+    path = settings_of("gemini")
+    path.parent.mkdir()
+    path.write_text('{\n  "model": "x"\n}\n')
+    subcog("init", "--for", "gemini")
+    changed = path.read_text().replace('"x",', '"y", // by me\n  /* , */ "a": [1], // kept\n', 1)
+    path.write_text(changed.removesuffix("\n}\n") + ', // also\n  "z": 2\n}\n')
+    subcog("uninstall", "--for", "gemini")
+    assert path.read_text() == '{\n  "model": "y", // by me\n  /* , */ "a": [1] // kept\n\n  , // also\n  "z": 2\n}\n'
+
+
+def test_comments_are_refused_where_the_agent_has_none(subcog: Run) -> None:
+    settings_of("codex").parent.mkdir()
+    settings_of("codex").write_text("{} // mine")
+    done = subcog("init", "--for", "codex")
+    assert (done.code, "comments are not allowed" in done.err) == (4, True)
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_broken_settings_file_gets_a_single_line(subcog: Run, name: str) -> None:
+    settings_of(name).parent.mkdir(parents=True)
+    for text in ("", "[]", "{", '{"hooks": []}', "nonsense", "const COMMAND = [\n", 'const COMMAND = ["]'):
+        settings_of(name).write_text(text)
+        for command in ("init", "uninstall"):
+            done = subcog(command, "--for", name)
+            assert (done.code in (1, 4), done.err.count("\n"), settings_of(name).read_text()) == (True, 1, text)
+        assert subcog("init", "--for", name).code == 4
+        assert subcog("doctor").code == 0
+
+
+def test_each_agent_gets_its_own_unit_of_time(subcog: Run) -> None:
+    limits = {}
+    for name in (*SHARED, "copilot"):
+        subcog("init", "--for", name)
+        limits[name] = {entry["timeoutSec" if name == "copilot" else "timeout"] for entry in read_entries(name).values()}
+    assert limits == {"codex": {3}, "gemini": {5000}, "qwen": {5000}, "copilot": {10}}
+    assert all(isinstance(limit, int) for kinds in limits.values() for limit in kinds)
+
+
+def test_a_moved_installation_is_registered_anew(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    for name in CLIENTS:
+        with monkeypatch.context() as patched:
+            patched.setattr(registration, "hook_command", lambda: ["/old place/subcog"])
+            subcog("init", "--for", name)
+        before = settings_of(name).read_text()
+        assert "/old place/subcog" in before
+        assert f"`subcog init --for {name}` again" in subcog("doctor").err + subcog("doctor").out
+        assert subcog("init", "--for", name).code == 0
+        assert "/old place/subcog" not in settings_of(name).read_text()
+        subcog("uninstall", "--for", name)
+        assert not settings_of(name).exists()
+
+
+def lines(folder: Path) -> Iterator[tuple[list[list[str]], str]]:
+    """Yield commands with the output that their line has to give."""
+    answers = write_program(folder / 'it\'s a "place"' / "subcog", 'cat; echo " $*"; echo warning >&2')
+    fails = write_program(folder / "fails" / "subcog", "echo broken >&2; exit 2")
+    answer = "payload hook --client gemini\n"
+    yield [[str(answers)]], answer
+    yield [[str(fails)]], ""
+    yield [["/nowhere/subcog"]], ""
+    yield [["/nowhere/python", "-c", "import a; a.b('x')"], [str(answers)]], answer
+
+
+@posix
+def test_a_missing_or_failing_hook_stays_silent(tmp_path: Path) -> None:
+    for commands, output in lines(tmp_path):
+        line = hook_lines.make_line(commands, "gemini", is_windows=False)
+        done = subprocess.run(["bash", "-c", line], input="payload", capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
+        words = hook_entries.words_of({"command": line})
+        assert hook_lines.is_line(words)
+        assert hook_lines.split_line(words) == [[*command, "hook", "--client", "gemini"] for command in commands]
+
+
+def test_the_line_for_windows_is_recognised() -> None:
+    program = "C:\\Users\\Jane Doe\\subcog.exe"
+    line = hook_lines.make_line([["python"], [program]], "qwen", is_windows=True)
+    assert line == f'cmd /d /c if exist "{program}" "{program}" hook --client qwen'
+    words = hook_entries.words_of({"command": line})
+    assert hook_entries.is_ours({"command": line})
+    assert hook_lines.split_line(words) == [[program, "hook", "--client", "qwen"]]
+
+
+def test_lines_of_others_are_not_ours() -> None:
+    for line in ("sh -c 'other hook --client codex || exit 0'", "sh -c 'subcog doctor'", "sh -c date", "cmd /c subcog"):
+        assert not hook_entries.is_ours({"command": line})
+    assert not hook_entries.is_ours({"command": "sh -c '" + "subcog hook --client " * 100_000 + "'"})
+
+
+def test_names_and_options_are_checked(subcog: Run) -> None:
+    for arguments in (["--for", "cursor"], ["--for", "codex", "--project"], ["--for", "codex", "--user"]):
+        done = subcog("init", *arguments)
+        assert (done.code, done.err.count("\n")) == (2, 1)
+    assert subcog("init", "--for", "claude", "--dry-run").code == 0
+
+
+def test_a_variable_moves_the_settings(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    for client in CLIENTS.values():
+        monkeypatch.setenv(client.variable, str(tmp_path / "moved" / client.name))
+        assert subcog("init", "--for", client.name).code == 0
+        assert not settings_of(client.name).exists()
+    files = sorted(str(path.relative_to(tmp_path / "moved")) for path in (tmp_path / "moved").rglob("*.js*"))
+    assert files == [
+        os.path.join("codex", "hooks.json"),
+        os.path.join("copilot", "hooks", "subcog.json"),
+        os.path.join("gemini", ".gemini", "settings.json"),
+        os.path.join("opencode", "opencode", "plugins", "subcog.js"),
+        os.path.join("qwen", "settings.json"),
+    ]
+
+
+def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
+    assert "--for" not in subcog("doctor").out
+    settings_of("qwen").parent.mkdir()
+    assert "Qwen Code does not have the hook; `subcog init --for qwen` registers it" in subcog("doctor").out
+    subcog("init", "--for", "qwen")
+    assert f"ok  Qwen Code: hook in {settings_of('qwen')}" in subcog("doctor").out
+    partial = json.loads(settings_of("qwen").read_text())
+    del partial["hooks"]["PreCompact"]
+    settings_of("qwen").write_text(json.dumps(partial))
+    assert "lacks PreCompact; `subcog init --for qwen` adds that" in subcog("doctor").out
+
+
+def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    settings_of("codex").parent.mkdir()
+    other = {"type": "command", "command": "date"}
+    settings_of("codex").write_text(json.dumps({"hooks": {"Stop": [{"matcher": "x", "hooks": [other]}]}}))
+    monkeypatch.setattr(registration, "hook_command", lambda: ["sh"])
+    monkeypatch.setattr(hook_lines, "make_line", lambda *_, **__: "subcog hook --client codex # é")
+    monkeypatch.setenv("PATH", str(write_program(tmp_path / "bin" / "subcog", "").parent))
+    subcog("init", "--for", "codex")
+    assert "is not trusted yet" in subcog("doctor").out
+    hashes = {  # as Codex 0.169.0 wrote them
+        "session_start:0": "bc0d2eaa1ddc4d2142924eaecb736daaa8cd8a770c4ce6289361cf2ef17b0d00",
+        "user_prompt_submit:0": "1469b443aff6b8b78356ff0c797e67df374054689c96ff56d531a5d30316c76a",
+        "pre_tool_use:0": "9d69821cd0093cb2891af856716a656775cfecf9e6fe666e499f8e02fb65a74e",
+        "stop:1": "64448823ed025f6b5b511464940a2d8d6385cdfc46ec8afbc36d6f7b65833735",
+        "pre_compact:0": "5d2f597ada9a4ae95a764d2102f685674c0ef0e767301d1596b74bf6654b7005",
+        "session_end:0": "7c00c73737bfcdf906b1cdadc77a804d41d16127f0733ce113aea815fb9f0d43",
+    }
+    states = [
+        f'[hooks.state."{settings_of("codex")}:{key}:0"]\ntrusted_hash = "sha256:{value}"' for key, value in hashes.items()
+    ]
+    config = settings_of("codex").parent / "config.toml"
+    config.write_text("\n".join(states))
+    assert f"ok  Codex CLI: hook in {settings_of('codex')}" in subcog("doctor").out
+    config.write_text("\n".join(states[1:]))
+    assert "is not trusted yet" in subcog("doctor").out
+
+
+DRIVE = """
+import { Subcog } from "./subcog.mjs"
+const hooks = await Subcog({ directory: "/project" })
+await hooks.event({ event: { type: "session.created", properties: { info: { id: "child", parentID: "s" } } } })
+const results = []
+for (const sessionID of ["s", "s", "child"]) {
+  const parts = [{ type: "text", text: "typed" }, { type: "text", text: "x", synthetic: true }]
+  const output = { message: { id: "msg_0123456789abcdef" }, parts }
+  await hooks["chat.message"]({ sessionID }, output)
+  results.push(output.parts.slice(2))
+}
+const tool = { output: "done" }
+await hooks["tool.execute.after"]({ tool: "edit", sessionID: "s", args: { filePath: "a" } }, tool)
+await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "s" } } })
+await hooks["chat.message"]({}, {})
+console.log(JSON.stringify({ results, tool: tool.output }))
+"""
+
+
+def run_plugin(folder: Path, hook: str) -> dict[str, Any]:
+    """Run OpenCode's plugin in Node with a program as its hook, and return its texts."""
+    program = write_program(folder / "bin" / "subcog", hook)
+    text = CLIENTS["opencode"].form.add_hook(None, "opencode")
+    command = json.dumps([str(program), "hook", "--client", "opencode"])
+    (folder / "subcog.mjs").write_text(client_settings._PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", text))
+    (folder / "drive.mjs").write_text(DRIVE)
+    assert NODE is not None
+    done = subprocess.run([NODE, "drive.mjs"], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@posix
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+def test_the_opencode_plugin_hands_over_the_hooks_texts(tmp_path: Path) -> None:
+    log = tmp_path / "payloads.jsonl"
+    said = '{"hookSpecificOutput": {"additionalContext": "a note"}}'
+    answer = run_plugin(tmp_path, f"cat >>'{log}'; echo >>'{log}'; echo '{said}'")
+    first, second, child = answer["results"]
+    part = {"sessionID": "s", "messageID": "msg_0123456789abcdef", "type": "text", "text": "a note", "synthetic": True}
+    assert [{**entry, "id": ""} for entry in (*first, *second)] == [{**part, "id": ""}] * 2
+    assert first[0]["id"].startswith("prt_0123456789ab")
+    assert first[0]["id"] < second[0]["id"]
+    assert (child, answer["tool"]) == ([], "done\na note")
+    payloads = [json.loads(line) for line in log.read_text().splitlines()]
+    prompt = {"hook_event_name": "chat.message", "session_id": "s", "cwd": "/project", "prompt": "typed"}
+    tool = {"tool_name": "edit", "tool_input": {"filePath": "a"}}
+    assert payloads == [
+        prompt,
+        prompt,
+        {"hook_event_name": "tool.execute.after", "session_id": "s", "cwd": "/project", **tool},
+        {"hook_event_name": "session.compacted", "session_id": "s", "cwd": "/project"},
+    ]
+
+
+@posix
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+@pytest.mark.parametrize("hook", ["exit 3", "echo broken", "echo '{}'", "exec sleep 5", "echo null", "kill -9 $$"])
+def test_the_opencode_plugin_survives_a_bad_hook(tmp_path: Path, hook: str) -> None:
+    assert run_plugin(tmp_path, hook) == {"results": [[], [], []], "tool": "done"}
