@@ -1,4 +1,4 @@
-"""`subcog setup` asks which work subcog may do by itself: imports, and questions to a model. `init` asks the same once."""
+"""`subcog setup` asks which agents get the hook, and which work subcog may do by itself. `init` asks the same once."""
 
 import math
 from contextlib import suppress
@@ -13,7 +13,7 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes, registration
 from subcog_hooks.cli.config import write_setting
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.support import author, context, embedding, import_from, kept_imports, llm_use
+from subcog_hooks.cli.support import author, client_settings, context, embedding, import_from, kept_imports, llm_use
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
@@ -21,6 +21,7 @@ from subcog_hooks.settings.defaults import (
     AT_ONCE,
     BACKGROUND_LLM,
     CLAUDE,
+    DECLINED_AGENTS,
     DEFAULTS,
     ENRICH,
     LEARNED_IN_BACKGROUND,
@@ -42,7 +43,7 @@ def setup(
     yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, without a question.")] = False,
     no: Annotated[bool, Option("--no", help="Switch everything off at once.")] = False,
 ) -> None:
-    """Choose what subcog does by itself, and show what is on.
+    """Choose which agents get the hook and what subcog does by itself, and show what is on.
 
     It can bring in notes that exist, ask your own Claude about finished sessions, and act at once on what it finds. Without a
     terminal, and without an option, it only shows what is on.
@@ -54,6 +55,7 @@ def setup(
         for setting, value in ((NOTES_SETTING, False), (SESSIONS_SETTING, NOT_LEARNED), (BACKGROUND_LLM, NO_LLM)):
             write_setting(setting, value)
     elif yes or terminal.interactive:
+        _ask_for_agents(frozenset(), is_sure=yes)
         _ask_for_notes(is_sure=yes)
         _ask_for_claude(is_sure=yes)
     _show_choices()
@@ -72,6 +74,7 @@ def ask_once(*, yes: bool, no: bool) -> None:
     if no or not (yes or terminal.interactive):
         return
     settings = context.settings()
+    _ask_for_agents(_declined_agents(), is_sure=yes)
     if not settings.is_set(BRIEF_UNITS_SETTING):
         _ask_for_brief(is_sure=yes)
     if not settings.is_set(NOTES_SETTING):
@@ -82,6 +85,24 @@ def ask_once(*, yes: bool, no: bool) -> None:
 
 def _confirm(question: str, *, is_sure: bool, default: bool = True) -> bool:
     return is_sure or typer.confirm(question, default=default, err=True)
+
+
+def _ask_for_agents(unasked: frozenset[str], *, is_sure: bool) -> None:
+    """Ask about each installed agent without the hook. unasked: the names of agents to leave out."""
+    for client in client_settings.find_clients(has_hook=False):
+        if client.name in unasked:
+            continue
+        if not _confirm(f"Found {client.title}. Give it your memories, too?", is_sure=is_sure):
+            write_setting(DECLINED_AGENTS, ",".join(sorted({*_declined_agents(), client.name})))
+            continue
+        try:
+            client_settings.register(client)
+        except SubcogError as error:
+            terminal.complain(f"subcog: {error.message}")
+
+
+def _declined_agents() -> frozenset[str]:
+    return frozenset(filter(None, str(context.settings()[DECLINED_AGENTS]).split(",")))
 
 
 def _ask_for_brief(*, is_sure: bool) -> None:
@@ -184,4 +205,6 @@ def _show_choices() -> None:
     meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
     value = str(settings[SESSIONS_SETTING])
     terminal.result(f"your sessions          {meaning.get(value, value)}")
+    names = ", ".join(client.title for client in client_settings.find_clients(has_hook=True))
+    terminal.result(f"other agents           {names or 'none'}")
     terminal.say("`subcog setup --no` switches all of it off")

@@ -22,6 +22,7 @@ LEARN, SECOND_LOOK = "surfacing.learn", "second_look.mode"
 PARENTS = "project.parents"
 NOTES_SETTING, SESSIONS_SETTING = "capture.claude_memory", "capture.sessions"
 BACKGROUND_LLM, ENRICH, LLM_LEARNS = "llm.at_rest", "llm.enrich", "llm.learn"
+DECLINED_AGENTS = "capture.agents_declined"
 SHARE_URL, SHARE_IN_BACKGROUND = "share.url", "share.at_rest"
 
 ALPHA = 0.7  # the value of S4 and of the sweep in tests/eval/results
@@ -83,6 +84,7 @@ DEFAULTS: dict[str, Value] = {
     "capture.keep_from": "",
     "capture.drop_from": "",
     "capture.remind": True,
+    DECLINED_AGENTS: "",
     "llm.provider": NO_LLM,
     "llm.model": "",
     "llm.base_url": "",

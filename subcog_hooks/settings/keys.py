@@ -470,6 +470,11 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         "Whether a session that begins tells you, once a day, how many memories wait for `subcog review`",
         is_personal=True,
     ),
+    NameKey(
+        defaults.DECLINED_AGENTS,
+        "names as `subcog init --for` has them, with commas between them",
+        "Other coding agents that `subcog init` no longer asks about, because you declined",
+    ),
     ChoiceKey(
         "llm.provider",
         (defaults.NO_LLM, defaults.ANTHROPIC, defaults.OPENAI),

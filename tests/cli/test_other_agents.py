@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
+from subcog_hooks.cli.setup import ask_once
 from subcog_hooks.cli.support import client_settings, hook_lines
 from subcog_hooks.cli.support.client_settings import CLIENTS
+from subcog_hooks.cli.support.output import terminal
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.cli.test_install import FILES
 from tests.e2e.machine import posix, write_program
@@ -249,6 +251,29 @@ def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, 
     assert f"ok  Codex CLI: hook in {settings_of('codex')}" in subcog("doctor").out
     config.write_text("\n".join(states[1:]))
     assert "is not trusted yet" in subcog("doctor").out
+
+
+def test_init_asks_about_each_agent_until_answered(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    questions: list[str] = []
+    answers = iter([True, False])
+
+    def answer(question: str, **_: object) -> bool:
+        questions.append(question)
+        return next(answers)
+
+    for name in ("codex", "gemini"):
+        settings_of(name).parent.mkdir()
+    for setting, value in (("surfacing.brief_characters", "0"), ("capture.claude_memory", "false"), ("llm.at_rest", "none")):
+        subcog("config", "set", setting, value)
+    monkeypatch.setattr("typer.confirm", answer)
+    monkeypatch.setattr(type(terminal), "interactive", True)
+    assert subcog("init", "--no-skills").code == 0
+    assert questions == ["Found Codex CLI. Give it your memories, too?", "Found Gemini CLI. Give it your memories, too?"]
+    assert (settings_of("codex").exists(), settings_of("gemini").exists()) == (True, False)
+    ask_once(yes=False, no=False)
+    assert len(questions) == 2
+    shown = subcog("setup", "--no").out
+    assert "other agents           Codex CLI" in shown
 
 
 DRIVE = """

@@ -131,6 +131,7 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
     capture = {
         "capture.typed",
         "capture.agent",
+        "capture.agents_declined",
         "capture.remind",
         "capture.claude_memory",
         "capture.keep_from",
