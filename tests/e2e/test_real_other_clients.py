@@ -1,8 +1,10 @@
 """Other coding agents, real and offline: what a note has to do with the prompt or the edited file reaches their models."""
 
+import contextlib
 import glob
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -34,15 +36,16 @@ PACKAGES = {
     "codex": Package("@openai/codex@0.169.0", "@openai/codex-linux-x64/vendor/*/bin/codex"),
     "gemini": Package("@google/gemini-cli@0.61.0", ".bin/gemini", has_node=True),
     "qwen": Package("@qwen-code/qwen-code@0.24.4", ".bin/qwen", has_node=True),
+    "opencode": Package("opencode-ai@1.18.33", "opencode-linux-x64/bin/opencode"),
     "copilot": Package("@github/copilot@1.0.102", "@github/copilot-linux-x64/copilot"),
 }
-EVENTS = {
-    "codex": ("SessionStart", "UserPromptSubmit", "PreToolUse"),
-    "gemini": ("BeforeAgent", "AfterTool", "PreCompress"),
-    "qwen": ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
-    "copilot": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact"),
+SETTINGS = {  # where `init` writes, below the user folder
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "qwen": ".qwen/settings.json",
+    "opencode": ".config/opencode/plugins/subcog.js",
+    "copilot": ".copilot/hooks/subcog.json",
 }
-MILLISECONDS = ("gemini", "qwen")
 
 pytestmark = [linux, pytest.mark.skipif(not HARNESS.is_dir(), reason=f"{HARNESS} is not there, which drives the clients")]
 
@@ -64,20 +67,20 @@ def noted(bare: Machine) -> Machine:
     return bare
 
 
-def settings_of(client: str, command: str) -> dict[str, object]:
-    """The client's settings with our hook."""
-    if client == "copilot":
-        entry: dict[str, object] = {"type": "command", "bash": command, "timeoutSec": 10}
-        return {"version": 1, "hooks": {event: [entry] for event in EVENTS[client]}}
-    entry = {"type": "command", "command": command, "timeout": 5000 if client in MILLISECONDS else 10}
-    return {"hooks": {event: [{"hooks": [entry]}] for event in EVENTS[client]}}
+def settings_of(client: str, machine: Machine) -> Path:
+    """The client's settings after `init`, by which it runs our hook."""
+    done = machine.run("init", "--for", client)
+    assert done.code == 0, done.stderr
+    return Path(machine.environment["HOME"]) / SETTINGS[client]
 
 
-def drive(client: str, modules: Path, machine: Machine, prompt: str, *options: str) -> subprocess.CompletedProcess[str]:
+def drive(
+    client: str, modules: Path, machine: Machine, prompt: str, *options: str, is_gone: bool = False
+) -> subprocess.CompletedProcess[str]:
     """One prompt to the real client, offline, with our hook; the model edits a file then."""
-    settings = machine.root / f"{client}.json"
-    command = f"sh -c 'command -v {machine.command} >/dev/null || exit 0; {machine.command} hook --client {client} || exit 0'"
-    settings.write_text(json.dumps(settings_of(client, command)))
+    settings = settings_of(client, machine)
+    if is_gone:
+        settings.write_text(settings.read_text().replace(sys.prefix, str(machine.root / "gone")))
     package = PACKAGES[client]
     (executable,) = glob.glob(str(modules / package.executable))
     words = [sys.executable, str(HARNESS / "drive.py"), "--client", client, "--executable", executable]
@@ -105,8 +108,9 @@ def test_a_prompt_about_other_work_brings_none(client: str, modules: Path, noted
 
 @pytest.mark.parametrize("client", PACKAGES)
 def test_a_hook_that_is_gone_costs_no_prompt(client: str, modules: Path, noted: Machine) -> None:
-    noted.command = str(noted.root / "gone" / "subcog")
-    done = drive(client, modules, noted, "How do we rotate the signing keys?", "--assert-absent", "rotate_keys.sh")
+    done = drive(
+        client, modules, noted, "How do we rotate the signing keys?", "--assert-absent", "rotate_keys.sh", is_gone=True
+    )
     report = json.loads((noted.root / "report.json").read_text())
     assert done.returncode == 0, done.stdout + done.stderr
     assert any("How do we rotate" in piece["text"] for request in report["requests"] for piece in request["pieces"])
@@ -119,5 +123,8 @@ def test_learn_proposes_a_rule_typed_in_a_session(client: str, modules: Path, no
     assert drive(client, modules, noted, rule, "--work", str(work)).returncode == 0
     place = CLIENT_FOLDERS[client]
     (session,) = (work / "home" / place.folder).glob(place.pattern)
+    if client == "opencode":  # a database
+        with contextlib.closing(sqlite3.connect(session)) as database:
+            session /= database.execute("SELECT id FROM session").fetchone()[0]
     proposals = noted.rows("learn", "--dry-run", "--jsonl", "--session", str(session))
-    assert [proposal["memory"] for proposal in proposals] == [rule]
+    assert [str(proposal["memory"]).strip('"') for proposal in proposals] == [rule]
