@@ -42,6 +42,7 @@ BUDGETS_MS = {
     "PreCompact": (50.0, 500.0),
     "SessionEnd": (50.0, 500.0),
 }
+IN_COPILOT = "COPILOT_CLI"  # GitHub Copilot CLI sets it for its hooks.
 READING_MS = 250.0  # A process that starts late still gets this time to read the payload.
 NOTE_MS = 3_000.0  # The person waits for a typed note this long, and the client for 5 seconds.
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; a larger payload gets no answer.
@@ -110,6 +111,8 @@ def _handle_payload(output: Output, client: ForeignClient | None) -> None:
     if not isinstance(payload, dict) or not isinstance(event, str):
         _log_message(f"a payload of {len(raw)} bytes names no event")
         return
+    if client is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
+        return  # Copilot runs the hooks of a project's .claude/settings.json, too, and drops an answer in this form.
     payloads = [payload] if client is None else client.read(payload)
     if not payloads or (first_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
         return

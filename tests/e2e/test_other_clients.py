@@ -57,6 +57,15 @@ def test_sessions_of_two_clients_are_told_each(noted: Machine) -> None:
     assert [begin(noted, client, "same").count(STANDING) for client in EVENTS] == [1] * len(EVENTS)
 
 
+def test_copilot_gets_one_answer_beside_a_projects_settings(noted: Machine) -> None:
+    noted.environment["COPILOT_CLI"] = "1"
+    event = {"hook_event_name": "SessionStart", "session_id": "one", "cwd": str(noted.folder), "source": "startup"}
+    assert noted.hook(json.dumps(event).encode()).stdout == b""
+    assert begin(noted, "copilot", "one").count(STANDING) == 1
+    of_claude = {**event, "session_id": "two", "transcript_path": "/tmp/two.jsonl"}
+    assert STANDING.encode() in noted.hook(json.dumps(of_claude).encode()).stdout
+
+
 def test_an_unknown_client_or_payload_gets_nothing(noted: Machine, tmp_path: Path) -> None:
     for payload in (b"", b"[]", b"{", b'{"hook_event_name": 3}', b'{"hook_event_name": "BeforeAgent", "prompt": 7}'):
         done = noted.hook(payload, "--client", "gemini")
