@@ -282,8 +282,8 @@ const hooks = await Subcog({ directory: "/project" })
 await hooks.event({ event: { type: "session.created", properties: { info: { id: "child", parentID: "s" } } } })
 const results = []
 for (const sessionID of ["s", "s", "child"]) {
-  const parts = [{ type: "text", text: "typed" }, { type: "text", text: "x", synthetic: true }]
-  const output = { message: { id: "msg_0123456789abcdef" }, parts }
+  const parts = [{ type: "text", text: "typed" }, { id: "prt_0123456789abZ", type: "text", text: "x", synthetic: true }]
+  const output = { message: { id: "msg_1" }, parts }
   await hooks["chat.message"]({ sessionID }, output)
   results.push(output.parts.slice(2))
 }
@@ -316,10 +316,9 @@ def test_the_opencode_plugin_hands_over_the_hooks_texts(tmp_path: Path) -> None:
     said = '{"hookSpecificOutput": {"additionalContext": "a note"}}'
     answer = run_plugin(tmp_path, f"cat >>'{log}'; echo >>'{log}'; echo '{said}'")
     first, second, child = answer["results"]
-    part = {"sessionID": "s", "messageID": "msg_0123456789abcdef", "type": "text", "text": "a note", "synthetic": True}
+    part = {"sessionID": "s", "messageID": "msg_1", "type": "text", "text": "a note", "synthetic": True}
     assert [{**entry, "id": ""} for entry in (*first, *second)] == [{**part, "id": ""}] * 2
-    assert first[0]["id"].startswith("prt_0123456789ab")
-    assert first[0]["id"] < second[0]["id"]
+    assert "prt_0123456789abZ" < first[0]["id"] < second[0]["id"]
     assert (child, answer["tool"]) == ([], "done\na note")
     payloads = [json.loads(line) for line in log.read_text().splitlines()]
     prompt = {"hook_event_name": "chat.message", "session_id": "s", "cwd": "/project", "prompt": "typed"}

@@ -47,7 +47,8 @@ export const Subcog = async (context) => ({
       const text = await ask("chat.message", input.sessionID, context.directory, { prompt })
       if (!text) return
       const messageID = output.message.id
-      const id = `prt_${messageID.slice(4, 16)}zz${String(count++).padStart(12, "0")}` // parts are sorted by id
+      const last = output.parts[output.parts.length - 1].id
+      const id = `prt_${last.slice(4, 16)}zz${String(count++).padStart(12, "0")}` // parts are sorted by id: after the prompt
       output.parts.push({ id, sessionID: input.sessionID, messageID, type: "text", text, synthetic: true })
     } catch {}
   },
