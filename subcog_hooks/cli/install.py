@@ -133,6 +133,8 @@ def uninstall(
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
     has_removed = _remove_skills(scope, dry_run=dry_run)
+    for client in client_settings.find_clients(has_hook=True):
+        terminal.say(f"{client.title} still has the hook; `subcog uninstall --for {client.name}` takes it out")
     if after == before:
         terminal.say(f"{path} does not have the hook")
         if not has_removed:

@@ -191,6 +191,12 @@ def test_lines_of_others_are_not_ours() -> None:
         assert not hook_entries.is_ours({"command": line})
     assert not hook_entries.is_ours({"command": "sh -c '" + "subcog hook --client " * 100_000 + "'"})
 
+def test_uninstall_names_the_agents_that_keep_the_hook(subcog: Run) -> None:
+    subcog("init", "--for", "qwen")
+    done = subcog("uninstall")
+    assert "Qwen Code still has the hook; `subcog uninstall --for qwen` takes it out" in done.err
+
+
 
 def test_names_and_options_are_checked(subcog: Run) -> None:
     for arguments in (["--for", "cursor"], ["--for", "codex", "--project"], ["--for", "codex", "--user"]):
