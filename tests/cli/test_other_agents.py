@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
-from subcog_hooks.cli.setup import ask_once
 from subcog_hooks.cli.support import client_settings, hook_lines
 from subcog_hooks.cli.support.client_settings import CLIENTS
-from subcog_hooks.cli.support.output import terminal
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.cli.test_install import FILES
 from tests.e2e.machine import posix, write_program
@@ -40,6 +38,7 @@ def usual_folders(monkeypatch: MonkeyPatch) -> None:
     """No variable names another folder of settings, and no agent is on the PATH."""
     for client in CLIENTS.values():
         monkeypatch.delenv(client.variable, raising=False)
+    monkeypatch.setenv("USERPROFILE", os.environ["HOME"])
     monkeypatch.setenv("PATH", os.pathsep.join(path for path in ("/usr/bin", "/bin") if os.path.isdir(path)))
 
 
@@ -191,11 +190,11 @@ def test_lines_of_others_are_not_ours() -> None:
         assert not hook_entries.is_ours({"command": line})
     assert not hook_entries.is_ours({"command": "sh -c '" + "subcog hook --client " * 100_000 + "'"})
 
+
 def test_uninstall_names_the_agents_that_keep_the_hook(subcog: Run) -> None:
     subcog("init", "--for", "qwen")
     done = subcog("uninstall")
     assert "Qwen Code still has the hook; `subcog uninstall --for qwen` takes it out" in done.err
-
 
 
 def test_names_and_options_are_checked(subcog: Run) -> None:
@@ -232,6 +231,7 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
     assert "lacks PreCompact; `subcog init --for qwen` adds that" in subcog("doctor").out
 
 
+@posix
 def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     settings_of("codex").parent.mkdir()
     other = {"type": "command", "command": "date"}
@@ -250,36 +250,13 @@ def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, 
         "session_end:0": "7c00c73737bfcdf906b1cdadc77a804d41d16127f0733ce113aea815fb9f0d43",
     }
     states = [
-        f'[hooks.state."{settings_of("codex")}:{key}:0"]\ntrusted_hash = "sha256:{value}"' for key, value in hashes.items()
+        f"[hooks.state.'{settings_of('codex')}:{key}:0']\ntrusted_hash = \"sha256:{value}\"" for key, value in hashes.items()
     ]
     config = settings_of("codex").parent / "config.toml"
     config.write_text("\n".join(states))
     assert f"ok  Codex CLI: hook in {settings_of('codex')}" in subcog("doctor").out
     config.write_text("\n".join(states[1:]))
     assert "is not trusted yet" in subcog("doctor").out
-
-
-def test_init_asks_about_each_agent_until_answered(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    questions: list[str] = []
-    answers = iter([True, False])
-
-    def answer(question: str, **_: object) -> bool:
-        questions.append(question)
-        return next(answers)
-
-    for name in ("codex", "gemini"):
-        settings_of(name).parent.mkdir()
-    for setting, value in (("surfacing.brief_characters", "0"), ("capture.claude_memory", "false"), ("llm.at_rest", "none")):
-        subcog("config", "set", setting, value)
-    monkeypatch.setattr("typer.confirm", answer)
-    monkeypatch.setattr(type(terminal), "interactive", True)
-    assert subcog("init", "--no-skills").code == 0
-    assert questions == ["Found Codex CLI. Give it your memories, too?", "Found Gemini CLI. Give it your memories, too?"]
-    assert (settings_of("codex").exists(), settings_of("gemini").exists()) == (True, False)
-    ask_once(yes=False, no=False)
-    assert len(questions) == 2
-    shown = subcog("setup", "--no").out
-    assert "other agents           Codex CLI" in shown
 
 
 DRIVE = """

@@ -73,6 +73,26 @@ def test_init_asks_in_plain_words_and_only_once(bare: Machine) -> None:
 
 
 @posix
+def test_init_asks_about_each_installed_agent_once(bare: Machine) -> None:
+    user = bare.root / "user"
+    for folder in (".codex", ".gemini"):
+        (user / folder).mkdir()
+    asked = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
+    asked.read_until("Found Codex CLI. Give it your memories, too? [Y/n]")
+    asked.type("\n")
+    asked.read_until("Found Gemini CLI. Give it your memories, too? [Y/n]")
+    asked.type("n\n")
+    assert asked.end() == 0
+    assert ((user / ".codex" / "hooks.json").exists(), (user / ".gemini" / "settings.json").exists()) == (True, False)
+    again = OnTerminal([bare.command, "init", "--no-skills"], bare.folder, bare.environment)
+    assert again.end() == 0
+    assert "Found" not in again.written
+    assert bare.run("setup").stdout.decode().split("\n")[-2] == "other agents           Codex CLI"
+    assert bare.run("setup", "--yes").code == 0
+    assert (user / ".gemini" / "settings.json").exists()
+
+
+@posix
 def test_setup_asks_again_and_takes_an_answer_back(bare: Machine) -> None:
     with_claude(bare)
     assert bare.run("setup", "--yes").code == 0
