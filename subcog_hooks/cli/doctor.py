@@ -53,6 +53,7 @@ from subcog_hooks.store import (
     job_record,
     recorded_decisions,
     second_looks,
+    sessions,
     state_values,
 )
 from subcog_hooks.store.decision import FAILED, Decision
@@ -504,9 +505,15 @@ def _open_circuit_s(home: Home, provider: providers.Provider) -> float:
     return (until - now) / 1000 if until is not None and breaker.is_open(until, now) else 0.0
 
 
+def _last_activity(client: str) -> int | None:
+    with suppress(StoreError), context.existing_state(context.home()) as state:
+        return sessions.last_activity(state, client) if state else None
+    return None
+
+
 def _check_registration(findings: Findings) -> list[str] | None:
     look = registration.inspect_registration()
-    for remark in (*look.remarks, *client_settings.inspect_clients()):
+    for remark in (*look.remarks, *client_settings.inspect_clients(_last_activity)):
         if remark.kind == registration.BAD:
             findings.bad(remark.text, EXIT_CONFIG)
         elif remark.kind == registration.NOTE:

@@ -65,6 +65,13 @@ def note_activity(state: State, session: str, now_ms: int) -> None:
     state.run("UPDATE sessions SET last_at = ? WHERE session = ?", (now_ms, session))
 
 
+def last_activity(state: State, client: str) -> int | None:
+    """Return when a session of another client was last active, in milliseconds since the epoch; None for never."""
+    # The prefix of its sessions' ids ends in a colon, and a semicolon follows that.
+    rows = state.run("SELECT max(last_at) FROM sessions WHERE session > ? AND session < ?", (f"{client}:", f"{client};"))
+    return int(rows[0][0]) if rows[0][0] is not None else None
+
+
 def _prune(state: State, now_ms: int) -> None:
     state.run("DELETE FROM sessions WHERE last_at < ?", (now_ms - SESSION_DAYS * _DAY_MS,))
     (count,) = state.run("SELECT count(*) FROM sessions")[0]

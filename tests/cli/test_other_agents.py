@@ -1,5 +1,6 @@
 """`init --for` and `uninstall --for`: the hook in the settings of other agents, every other byte as it was."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,6 +14,9 @@ import pytest
 from subcog_hooks.cli.claude_code import hook_entries, registration
 from subcog_hooks.cli.support import client_settings, hook_lines
 from subcog_hooks.cli.support.client_settings import CLIENTS
+from subcog_hooks.core.paths import Home
+from subcog_hooks.store import sessions
+from subcog_hooks.store.state import State
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.cli.test_install import FILES
 from tests.e2e.machine import posix, write_program
@@ -224,7 +228,11 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
     settings_of("qwen").parent.mkdir()
     assert "Qwen Code does not have the hook; `subcog init --for qwen` registers it" in subcog("doctor").out
     subcog("init", "--for", "qwen")
-    assert f"ok  Qwen Code: hook in {settings_of('qwen')}" in subcog("doctor").out
+    assert f"ok  Qwen Code: hook in {settings_of('qwen')}, not seen at work yet" in subcog("doctor").out
+    subcog("remember", "Ropes are replaced every spring.")
+    with contextlib.closing(State.open(Home.find(), 1_000)) as state:
+        sessions.note_prompt(state, "qwen:s", "", 1_772_445_600_000)
+    assert f"hook in {settings_of('qwen')}, last at work on 2026-03-02" in subcog("doctor").out
     partial = json.loads(settings_of("qwen").read_text())
     del partial["hooks"]["PreCompact"]
     settings_of("qwen").write_text(json.dumps(partial))

@@ -5,14 +5,14 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
 from subcog_hooks.cli.claude_code.registration import BAD, GOOD, NOTE, Remark
 from subcog_hooks.cli.support import hook_lines
-from subcog_hooks.cli.support.output import terminal, visible
+from subcog_hooks.cli.support.output import day, terminal, visible
 from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.settings.defaults import CLAUDE
 
@@ -259,17 +259,20 @@ def register(client: Client) -> None:
         terminal.say(client.next_step)
 
 
-def inspect_clients() -> Iterator[Remark]:
-    """Yield a remark about the hook in each installed agent's settings. No command is run."""
+def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Remark]:
+    """Yield a remark about the hook in each installed agent's settings. No command is run.
+
+    last_activity: returns when a session of an agent was last active, in milliseconds since the epoch, None for never.
+    """
     for client in CLIENTS.values():
         if client.is_installed:
             try:
-                yield _judge(client, read_commands(client))
+                yield _judge(client, read_commands(client), last_activity(client.name))
             except ConfigError as error:
                 yield Remark(NOTE, visible(error.message))
 
 
-def _judge(client: Client, commands: Commands) -> Remark:
+def _judge(client: Client, commands: Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
         return Remark(GOOD, f"{client.title} does not have the hook; {init} registers it")
@@ -283,7 +286,7 @@ def _judge(client: Client, commands: Commands) -> Remark:
         return Remark(NOTE, f"{where} lacks {', '.join(absent)}; {init} adds that")
     if client.name == "codex" and not is_trusted_by_codex(client):
         return Remark(NOTE, f"{where} is not trusted yet. {TRUST_IN_CODEX}")
-    return Remark(GOOD, where)
+    return Remark(GOOD, f"{where}, last at work on {day(last_ms)}" if last_ms else f"{where}, not seen at work yet")
 
 
 def is_trusted_by_codex(client: Client) -> bool:
