@@ -15,4 +15,5 @@ CLIENT = Client(
         "SessionEnd": "SessionEnd",
     },
     max_bytes=10_000,
+    shows_messages=True,
 )

@@ -34,10 +34,11 @@ class Client:
 
     events: our event for each of the client's, or COMPACTED; tools: our tool for each of the client's; fields: our field for
     each of the client's in a tool's input; form: TOP_LEVEL or NESTED; max_bytes: the longest text that arrives whole; escapes:
-    the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of the session.
+    the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of the session;
+    shows_messages: the client shows `systemMessage` to the person.
     """
 
-    __slots__ = ("begins_at_prompt", "escapes", "events", "fields", "form", "max_bytes", "name", "tools")
+    __slots__ = ("begins_at_prompt", "escapes", "events", "fields", "form", "max_bytes", "name", "shows_messages", "tools")
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class Client:
         max_bytes: int,
         escapes: bool = False,
         begins_at_prompt: bool = False,
+        shows_messages: bool = False,
     ) -> None:
         self.name = name
         self.events = events
@@ -59,6 +61,7 @@ class Client:
         self.max_bytes = max_bytes
         self.escapes = escapes
         self.begins_at_prompt = begins_at_prompt
+        self.shows_messages = shows_messages
 
     def read(self, payload: Payload) -> list[dict[str, object]]:
         """Return the payloads of Claude Code that a payload means, in the order of their answers; [] for none."""
@@ -93,14 +96,18 @@ class Client:
         ours = {self.fields.get(name, name): value for name, value in tool_input.items()}
         return [{**payload, "tool_name": self.tools.get(tool, tool), "tool_input": ours}]
 
-    def write(self, event: str, text: str) -> bytes:
-        """Return the output that hands a text to the model. event: the client's. Raises OSError for a text too long."""
+    def write(self, event: str, text: str, message: str = "") -> bytes:
+        """Return the output that hands a text to the model. Raises OSError for a text too long.
+
+        event: the client's; message: for the person, "" for none.
+        """
         if self.escapes:
             text = _OWN_TAG.sub(lambda tag: f"[{tag[1]}subcog-memories{tag[2]}]", text)
         if len(text.encode()) > self.max_bytes:
             raise OSError(f"{self.name} cuts a text of more than {self.max_bytes} bytes")
+        output: dict[str, light_json.Json] = {"systemMessage": message} if message and self.shows_messages else {}
         context: dict[str, light_json.Json] = {"additionalContext": text}
-        output = context if self.form == TOP_LEVEL else {"hookSpecificOutput": {"hookEventName": event, **context}}
+        output |= context if self.form == TOP_LEVEL else {"hookSpecificOutput": {"hookEventName": event, **context}}
         return light_json.dumps(output).encode("ascii") + b"\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from subcog_hooks.core.light_json import quote
+from subcog_hooks.core.light_json import dumps, loads, quote
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.memory import UNDATED, colleague_in
 from subcog_hooks.text.sanitise import cut, disarm, neutralise, one_line, utf16_units
@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _collections_abc import Sequence
     from collections.abc import Mapping
+
+    from subcog_hooks.core.light_json import Json
 
 HARD_CAP_UNITS = 9_900  # Claude Code replaces a text of more than 10,000 UTF-16 units by a preview of 2 kB.
 MIN_TEXT_UNITS = 80  # A shorter part of a longer memory says nothing.
@@ -211,6 +213,13 @@ def to_hook_output(event: str, context: str) -> bytes:
         return b""
     inner = f'{{"hookEventName": {quote(event)}, "additionalContext": {quote(context)}}}'
     return f'{{"hookSpecificOutput": {inner}}}\n'.encode("ascii")
+
+
+def add_message(output: bytes, message: str) -> bytes:
+    """Return an output of the hook with a message that the client shows to the person."""
+    fields = loads(output.decode())
+    whole: Json = {"systemMessage": message, **(fields if isinstance(fields, dict) else {})}
+    return dumps(whole).encode() + b"\n"
 
 
 def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry], int]:

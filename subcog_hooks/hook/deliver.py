@@ -8,8 +8,9 @@ ledger. A ledger that cannot be locked does not stop the delivery: then memories
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.hook.block import NOTHING_RENDERED, Entry, Pointer, RenderedBlock, render_block, to_hook_output
+from subcog_hooks.hook.block import NOTHING_RENDERED, Entry, Pointer, RenderedBlock, add_message, render_block, to_hook_output
 from subcog_hooks.hook.call import PRINT_MS
+from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.verdict import injected_judgements, pointer_judgements
 from subcog_hooks.store import sessions
 from subcog_hooks.store.decision import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.hits import Hit
 
 
+RECEIPT_SETTING = "surfacing.receipt"
 SESSION_UNITS_SETTING = "surfacing.session_characters"
 MIN_UNITS = 200  # A session with fewer units left gets no memories.
 
@@ -66,7 +68,9 @@ def _hand_over(
             return SPENT, judgements, NOTHING_RENDERED
         block = _render_offer(offer, judgements, min(offer.max_units, units_left), call.now_ms, is_first=not latest[1])
         if block.text:
-            write(to_hook_output(event, block.text))
+            output = to_hook_output(event, block.text)
+            shows_receipt = call.settings[RECEIPT_SETTING] and event == PROMPT_EVENT
+            write(add_message(output, _receipt_text(block)) if shows_receipt else output)
     except BaseException:
         if has_lock:
             call.state.roll_back()
@@ -75,6 +79,16 @@ def _hand_over(
     if has_lock:
         _commit_ledger(call, block, is_repeat=is_repeat, when_given=offer.when_given)
     return _outcome_of_block(block, offer, judgements), judgements, block
+
+
+def _receipt_text(block: RenderedBlock) -> str:
+    """Return the line for the person about a block.
+
+    >>> _receipt_text(RenderedBlock("", ("a",), ("b", "c")))
+    'subcog: 1 note, 2 lines'
+    """
+    counts = ((len(block.ids), "note"), (len(block.pointed), "line"))
+    return "subcog: " + ", ".join([f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in counts if count])
 
 
 def _outcome_of_block(block: RenderedBlock, offer: Offer, judgements: Sequence[Judgement]) -> str:

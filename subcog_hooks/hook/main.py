@@ -27,8 +27,11 @@ if TYPE_CHECKING:
         def read(self, payload: Mapping[str, object]) -> list[dict[str, object]]:
             """Return Claude Code's payloads for one of the client's."""
 
-        def write(self, event: str, text: str) -> bytes:
-            """Return the client's output that hands a text to the model. Raises OSError for a text too long."""
+        def write(self, event: str, text: str, message: str) -> bytes:
+            """Return the client's output with a text for the model and a message for the person, "" for none.
+
+            Raises OSError for a text too long.
+            """
 
 
 # Milliseconds of the whole process, by event: the limit for waits, and the limit for own work, which a busy machine may slow
@@ -154,7 +157,8 @@ def _answer_client(
         fields = whole.get("hookSpecificOutput") if isinstance(whole, dict) else None
         text = fields.get("additionalContext") if isinstance(fields, dict) else None
         if isinstance(text, str):
-            rendered = client.write(event, "\n".join([*texts, text]))
+            receipt = whole.get("systemMessage") if isinstance(whole, dict) and event == "UserPromptSubmit" else None
+            rendered = client.write(event, "\n".join([*texts, text]), receipt if isinstance(receipt, str) else "")
             output.prepare(rendered)  # It raises where the text would come too late: then it does not count as given.
             texts.append(text)
             outputs.append(rendered)

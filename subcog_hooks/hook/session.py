@@ -6,7 +6,6 @@ gets its first block again, byte for byte: then the client does not add it twice
 
 from __future__ import annotations
 
-from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
 from subcog_hooks.hook.payload import FIRST, FORGET, START_EVENT, text_of
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from subcog_hooks.core.deadline import Deadline
-    from subcog_hooks.core.light_json import Json
     from subcog_hooks.core.paths import Home
     from subcog_hooks.cues.conditions import Scalar
     from subcog_hooks.hook.call import HookCall
@@ -86,15 +84,17 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     if not remark:
         _hand_over_start(call, source, first_ids, facts, used, write)
         return
+    from subcog_hooks.hook.block import add_message  # Few sessions begin with a remark.
+
     outputs: list[bytes] = []
 
     def write_with_remark(output: bytes) -> None:
         outputs.append(output)
-        write(_with_remark(output, remark))
+        write(add_message(output, remark))
 
     _hand_over_start(call, source, first_ids, facts, used, write_with_remark)
     if not outputs:
-        write(_with_remark(b"{}", remark))
+        write(add_message(b"{}", remark))
     if not call.is_trial:
         _write_unless_busy(call, lambda: _note_remark(call, untold))
 
@@ -152,12 +152,6 @@ def _reminder_text(call: HookCall) -> str:
             things = "thing that you said in a session" if count == 1 else "things that you said in sessions"
             parts.append(f"{count} {things} may be worth remembering: `subcog learn`")
     return f"subcog: {'; '.join(parts)}" if parts and state_values.is_reminder_due(call.state, call.now_ms) else ""
-
-
-def _with_remark(output: bytes, remark: str) -> bytes:
-    fields = light_json.loads(output.decode())
-    whole: Json = {"systemMessage": remark, **(fields if isinstance(fields, dict) else {})}
-    return light_json.dumps(whole).encode() + b"\n"
 
 
 def preview_start(call: HookCall) -> Verdict:

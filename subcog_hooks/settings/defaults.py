@@ -49,6 +49,7 @@ DEFAULTS: dict[str, Value] = {
     "surfacing.max_memories": 6,
     "surfacing.max_characters": 2000,
     "surfacing.session_characters": 12_000,
+    "surfacing.receipt": False,
     "surfacing.log_prompts": True,
     LEARN: True,
     "fusion.preset": "fixed-70-30",

@@ -330,6 +330,11 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         "The most characters (UTF-16 units) that a session is given, brief, prompts and tools together",
     ),
     SwitchKey(
+        "surfacing.receipt",
+        "Whether Claude Code and Codex show you how many notes and lines a prompt was given",
+        is_personal=True,
+    ),
+    SwitchKey(
         "surfacing.log_prompts",
         "Whether prompts are kept for `why`, `replay` and follow-up questions; false also deletes the kept ones",
         is_personal=True,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import MODELS, VERSIONS, ClientUnavailable, fetched
 from tests.e2e.machine import ANSWER, DATA, QUESTION, SHOP, Machine
 
@@ -74,3 +75,12 @@ def machine(bare: Machine, imported: Path) -> Machine:
     """A machine with the memories of tests/data."""
     shutil.copytree(imported, bare.home)
     return bare
+
+
+@pytest.fixture
+def pointing(machine: Machine) -> Machine:
+    """A machine with the usual settings, and subcog on the PATH."""
+    for name in AS_LARGE_STORES_WITHOUT_LINES:
+        del machine.environment[name]
+    machine.environment["PATH"] = os.pathsep.join((os.path.dirname(machine.command), machine.environment["PATH"]))
+    return machine

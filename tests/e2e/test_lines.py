@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.hook.detached import SWITCH_OFF
-from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.machine import (
     ANSWER,
     ATTEMPTS,
@@ -30,15 +29,6 @@ OTHER = "tp-0041"  # the memory of the second line
 SESSION = "4b1e6f0a-0b0e-4a51-9d5c-2f3f9a5d7c11"
 LEARNING_S = 30.0  # seconds until the background process has learned
 WITHOUT_NEED = ["thanks, looks good", "go on", "/compact", "ok now the second one", f"{RELATED} [nomem]"]
-
-
-@pytest.fixture
-def pointing(machine: Machine) -> Machine:
-    """A machine with the usual settings, and subcog on the PATH."""
-    for name in AS_LARGE_STORES_WITHOUT_LINES:
-        del machine.environment[name]
-    machine.environment["PATH"] = os.pathsep.join((os.path.dirname(machine.command), machine.environment["PATH"]))
-    return machine
 
 
 def lines_in(block: str) -> dict[str, str]:
@@ -235,3 +225,28 @@ def test_a_forgotten_note_is_not_opened(pointing: Machine) -> None:
     pointing.answer(pointing.asking(RELATED, SESSION))
     pointing.run("forget", ANSWER)
     assert not opened(pointing, ANSWER).stdout.startswith(b"<subcog-memories")
+
+
+# ---- a receipt for the person ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [(), ("--client", "codex"), ("--client", "qwen")])
+def test_a_receipt_comes_beside_a_prompts_text_if_wanted(pointing: Machine, options: tuple[str, ...]) -> None:
+    told, related = pointing.asking(f"What did we decide: {QUESTION}", "one"), pointing.asking(RELATED, "two")
+    without = [pointing.hook(payload, *options).stdout for payload in (told, related)]
+    assert b"systemMessage" not in b"".join(without)
+    (pointing.home / "state.db").unlink()
+    pointing.run("config", "set", "surfacing.receipt", "true")
+    outputs = [json.loads(pointing.hook(payload, *options).stdout) for payload in (told, related)]
+    receipts = [output.pop("systemMessage", None) for output in outputs]
+    assert receipts == ([None, None] if "qwen" in options else ["subcog: 1 note", "subcog: 2 lines"])
+    assert outputs == [json.loads(stdout) for stdout in without]
+    assert pointing.prompt("thanks, looks good").stdout == b""
+
+
+def test_a_project_cannot_switch_receipts_on(machine: Machine) -> None:
+    folder = machine.repository("shop", OTHER_REMOTE)
+    (folder / ".subcog.toml").write_text("[surfacing]\nreceipt = true\n")
+    assert b"systemMessage" not in machine.hook(machine.asking(cwd=folder)).stdout
+    machine.run("config", "set", "surfacing.receipt", "true")
+    assert b'"systemMessage":"subcog: 1 note"' in machine.hook(machine.asking(cwd=folder)).stdout

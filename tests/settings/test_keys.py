@@ -141,7 +141,15 @@ def test_models_and_processes_are_for_the_user_alone() -> None:
         "capture.sessions_never",
         "capture.clients_except",
     }
-    other = {"embedding.model", "embedding.background", "search_intent.use_llm", "surfacing.log_prompts", LEARN, SECOND_LOOK}
+    other = {
+        "embedding.model",
+        "embedding.background",
+        "search_intent.use_llm",
+        "surfacing.log_prompts",
+        LEARN,
+        SECOND_LOOK,
+        "surfacing.receipt",
+    }
     share = {name for name in KEYS if name.startswith("share.")}
     assert personal == capture | other | llm | share
     assert all(key.is_personal for key in KEYS.values() if isinstance(key, NameKey))
