@@ -31,6 +31,11 @@ def main() -> None:
 
         if (code := show_command.print_memories(arguments)) is not None:
             os._exit(code)
+    if arguments == ["statusline"]:
+        from subcog_hooks.hook import status_line
+
+        status_line.print_status()
+        os._exit(0)
     try:
         if command == "search":
             from subcog_hooks.cli import light_search

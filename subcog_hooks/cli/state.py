@@ -1,4 +1,4 @@
-"""`subcog state`, `pause`, `resume` and `hook`."""
+"""`subcog state`, `pause`, `resume`, `hook` and `statusline`."""
 
 import json
 import re
@@ -15,6 +15,7 @@ from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GTE, IN, LTE
+from subcog_hooks.hook import status_line
 from subcog_hooks.store import state_values
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
@@ -203,3 +204,13 @@ def hook() -> None:
     It reads a JSON payload on standard input and prints one JSON object or nothing. The exit code is always 0, errors go to the
     log. `subcog init` registers it; `subcog doctor --prompt TEXT` shows what it would answer.
     """
+
+
+def statusline() -> None:
+    """Print the line for Claude Code's status line: notes here, notes of the session, and waiting notes.
+
+    It reads the client's JSON payload on standard input. `subcog help settings` shows how to register it.
+
+    Example: subcog statusline
+    """
+    status_line.print_status()

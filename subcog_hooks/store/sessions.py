@@ -198,6 +198,18 @@ def find_given(state: State, session: str) -> set[str]:
     return {str(row[0]) for row in state.run("SELECT memory FROM ledger WHERE session = ?", (session,))}
 
 
+def count_given(state: State, session: str) -> int:
+    """Return how many memories the hook has given to this session; opened ones were not given by the hook."""
+    rows = state.run("SELECT count(*) FROM ledger WHERE session = ? AND decision <> ''", (session,))
+    return int(rows[0][0] or 0)
+
+
+def count_opened(state: State, session: str) -> int:
+    """Return how many memories this session has opened from lines that pointed at them."""
+    rows = state.run("SELECT count(*) FROM pointers WHERE session = ? AND opened_at IS NOT NULL", (session,))
+    return int(rows[0][0] or 0)
+
+
 def find_last_given(state: State, session: str, limit: int) -> list[str]:
     """Return the ids of the last memories that this session has been given, the latest first."""
     rows = state.run("SELECT memory FROM ledger WHERE session = ? ORDER BY at DESC, memory LIMIT ?", (session, limit))

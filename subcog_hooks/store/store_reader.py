@@ -151,6 +151,11 @@ class StoreReader:
         """Return how many memories wait for the person's answer."""
         return int(self._execute("SELECT count(*) FROM memories WHERE status = 'pending'", ())[0][0])
 
+    def count_active(self, projects: tuple[str, ...]) -> int:
+        """Return how many active memories a session in a project of these names has, expired ones too: an index counts them."""
+        sql = "SELECT count(*) FROM memories WHERE project IS ? AND status = 'active'"
+        return sum(int(self._execute(sql, (project,))[0][0]) for project in (None, *projects))
+
     def projects(self) -> list[str]:
         """Return the identities of all projects that have memories."""
         return [

@@ -20,7 +20,7 @@ from pathlib import Path
 FORKER = Path(__file__).with_name("fork_commands.py")
 SCRIPT = os.path.join(os.path.dirname(sys.executable), "subcog")
 IS_POSSIBLE = hasattr(os, "fork") and hasattr(socket, "send_fds") and os.environ.get("SUBCOG_EVAL") != "1"
-BY_THEMSELVES = ("hook", "block")  # what they load is what matters there
+BY_THEMSELVES = ("hook", "block", "statusline")  # what they load is what matters there
 
 # Any other variable, or value, may be read where the interpreter starts, or where a library is loaded
 HARMLESS = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")

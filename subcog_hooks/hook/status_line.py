@@ -1,0 +1,56 @@
+"""`subcog statusline`: a line for Claude Code's status line about the notes here, those of the session, and waiting ones."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from subcog_hooks.core import database, light_json
+from subcog_hooks.core.homes import find_home
+from subcog_hooks.hook.payload import session_of, text_of
+from subcog_hooks.store import project, sessions
+from subcog_hooks.store.state import SCHEMA, State
+from subcog_hooks.store.store_reader import StoreReader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subcog_hooks.core.paths import Home
+
+MAX_PAYLOAD = 1 << 20  # bytes; the client sends some 2,000.
+WAIT_MS = 20.0  # for another process that is writing
+
+
+def print_status() -> None:
+    """Print the line for the payload on standard input, or nothing. Never raises: the client shows a failed command."""
+    try:
+        raw = b"" if os.isatty(0) else sys.stdin.buffer.read(MAX_PAYLOAD)
+        payload = light_json.loads(raw.decode("utf-8", "replace")) if raw.strip() else {}
+        if isinstance(payload, dict) and (line := _status_line(payload)):
+            os.write(1, f"{line}\n".encode())
+    except Exception:  # noqa: BLE001, S110 - it runs at every turn, and only shows
+        pass
+
+
+def _status_line(payload: dict[str, object]) -> str:
+    """Return the line, "" where there are no memories yet. Raises StoreError."""
+    workspace = payload.get("workspace")
+    folder = text_of(workspace, "current_dir") if isinstance(workspace, dict) else ""
+    folder = folder or text_of(payload, "cwd") or os.getcwd()
+    home, _ = find_home(folder)
+    if not os.path.exists(home.memories_db):
+        return ""
+    here = project.find_project(folder)
+    with StoreReader.reader(home, WAIT_MS) as store:
+        notes, waiting = store.count_active(here.names if here else ()), store.count_pending()
+    given, opened = _count_handed_over(home, session_of(payload))
+    session = ", ".join(f"{count} {what}" for count, what in ((given, "given"), (opened, "opened")) if count)
+    waits = f"{waiting} {'waits' if waiting == 1 else 'wait'}" if waiting else ""
+    return " · ".join(filter(None, (f"subcog {notes} {'note' if notes == 1 else 'notes'}", session, waits)))
+
+
+def _count_handed_over(home: Home, session: str) -> tuple[int, int]:
+    """Return how many memories a session was given, and how many it opened from lines. Raises StoreError."""
+    if not session or not os.path.exists(home.state_db):
+        return 0, 0
+    state = State(database.open_reader(home.state_db, SCHEMA, WAIT_MS), home.state_db, WAIT_MS)
+    return sessions.count_given(state, session), sessions.count_opened(state, session)
