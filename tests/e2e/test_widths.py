@@ -32,7 +32,7 @@ def test_the_list_of_commands_tells_each_whole_first_sentence(bare: Machine) -> 
     for columns in WIDTHS:
         text = words(shown(bare, columns, "--help"))
         assert not [command for command in COMMANDS if command not in text]
-        assert "TakethehookoutofClaudeCode'ssettings." in text
+        assert "TakethehookoutofClaudeCode'ssettingsoranotheragent's." in text
         assert "anditstopics." in text
         assert "..." not in text.replace("[ARGS]...", "")
         assert "…" not in text
