@@ -30,7 +30,7 @@ def test_what_an_agent_remembers_is_its_own_and_shown_so(agent: Machine) -> None
     id_ = done.stdout.decode().strip()
     assert (done.code, fields(agent, id_)["trust"]) == (0, "agent")
     assert b"noted by an agent" in done.stderr
-    assert b"agent (noted by an agent)" in agent.run("show", id_).stdout
+    assert b", noted by an agent] " in agent.run("show", id_).stdout
     assert f"{CONTENT}  (noted by an agent)".encode() in agent.run("list").stdout
     context = agent.answer(agent.asking(ABOUT_IT))
     assert f" {id_}, relevance " in context
@@ -48,7 +48,7 @@ def test_an_agent_does_not_pin(agent: Machine) -> None:
     assert (fields(agent, id_)["priority"], fields(agent, id_)["trust"]) == (80, "agent")
     assert agent.run("import", "-", "--trust", "user", stdin=b'{"content": "x", "priority": 95}').code == 2
     assert agent.run("edit", id_, "--priority", "95", "--trust", "user", "--as-user").code == 0
-    assert b"95, pinned" in agent.run("show", id_).stdout
+    assert (fields(agent, id_)["priority"], fields(agent, id_)["trust"]) == (95, "user")
 
 
 @pytest.mark.parametrize(
