@@ -104,16 +104,20 @@ def _count_yaml_block(lines: list[str]) -> int:
 
 
 def _parse_fields(lines: Iterable[str]) -> dict[str, list[str]]:
-    """Parse the plain entries: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a` on the lines below a key."""
+    """Parse the plain entries: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a`, or `|` with a text, below a key."""
     fields: dict[str, list[str]] = {}
     key = ""
+    is_block = False
     for line in lines:
         if key and (item := _ITEM.match(line)):
             fields[key].append(item[1])
         elif field := _FIELD.match(line):
             key, value = field[1].lower(), (field[2] or "").strip()
             is_list = key == "tags" or value.startswith("[")
-            fields[key] = (value.strip("[]").split(",") if is_list else [value]) if value else []
+            is_block = value.rstrip("+-") in ("|", ">")
+            fields[key] = [] if is_block else (value.strip("[]").split(",") if is_list else [value]) if value else []
+        elif is_block and line[:1].isspace():
+            fields[key] = [" ".join([*fields[key], line.strip()])]
     return fields
 
 

@@ -172,5 +172,10 @@ def test_the_title_is_that_of_the_front_matter() -> None:
     assert titled.content == f"Ledger\n\nAppend only\n\n{LONG}"
 
 
+def test_a_title_may_stand_on_the_lines_below_its_key() -> None:
+    document = read_document(f"---\ntitle: |\n  18. Single state\n  of a node\nslug: 18\n---\n{LONG}", "18.md")
+    assert document.sections[0].heading_path == ("18. Single state of a node",)
+
+
 def test_a_file_name_without_a_word_is_no_title() -> None:
     assert read_document(LONG, "n-20250312a.md").sections[0].content == LONG
