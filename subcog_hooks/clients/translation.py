@@ -10,7 +10,7 @@ import re
 from importlib import import_module
 
 from subcog_hooks.core import light_json
-from subcog_hooks.hook.payload import FIRST, FORGET, PROMPT_EVENT, START_EVENT, TOOL_EVENT, session_of, text_of
+from subcog_hooks.hook.payload import FIRST, FORGET, OF_CLIENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT, session_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Client:
     def read(self, payload: Payload) -> list[dict[str, object]]:
         """Return the payloads of Claude Code that a payload means, in the order of their answers; [] for none."""
         event = self.events.get(text_of(payload, "hook_event_name"), "")
-        shared: dict[str, object] = {**payload, "hook_event_name": event}
+        shared: dict[str, object] = {**payload, "hook_event_name": event, OF_CLIENT: self.name}
         if session := session_of(payload):
             shared["session_id"] = f"{self.name}:{session}"  # Ids of two clients may be equal.
         if event == COMPACTED and payload.get("trigger") == "auto":

@@ -10,6 +10,7 @@ PROMPT_EVENT = "UserPromptSubmit"
 TOOL_EVENT = "PreToolUse"
 FAILURE_EVENT = "PostToolUseFailure"
 START_EVENT = "SessionStart"
+OF_CLIENT = "subcog_client"  # the field with another client's name
 # Sources of other clients' sessions: one that begins with its first prompt, and one whose context was compacted.
 FIRST, FORGET = "first", "forget"
 MAX_SESSION = 200  # characters of a session id

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import FIRST, FORGET, START_EVENT, text_of
+from subcog_hooks.hook.payload import FIRST, FORGET, OF_CLIENT, START_EVENT, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import AT_ONCE, COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import sessions, state_values
@@ -79,8 +79,9 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
     _write_unless_busy(call, lambda: _record_start(call, source))
     if is_silent:
         return
-    untold = state_values.find_untold(call.state) if call.settings[SESSIONS_SETTING] == AT_ONCE else []
-    remark = _noted_text(call, untold) or _reminder_text(call)
+    shows_remarks = OF_CLIENT not in payload  # A remark that other clients drop does not count as shown.
+    untold = state_values.find_untold(call.state) if shows_remarks and call.settings[SESSIONS_SETTING] == AT_ONCE else []
+    remark = (_noted_text(call, untold) or _reminder_text(call)) if shows_remarks else ""
     if not remark:
         _hand_over_start(call, source, first_ids, facts, used, write)
         return

@@ -66,6 +66,13 @@ def test_copilot_gets_one_answer_beside_a_projects_settings(noted: Machine) -> N
     assert STANDING.encode() in noted.hook(json.dumps(of_claude).encode()).stdout
 
 
+def test_a_remark_that_a_client_drops_is_not_shown_yet(noted: Machine) -> None:
+    noted.imports(*({"id": f"w-{n}", "content": f"Berth {n} is free at night.", "status": "pending"} for n in range(30)))
+    begin(noted, "codex", "one")
+    event = {"hook_event_name": "SessionStart", "session_id": "two", "cwd": str(noted.folder), "source": "startup"}
+    assert "subcog review" in json.loads(noted.hook(json.dumps(event).encode()).stdout)["systemMessage"]
+
+
 def test_an_unknown_client_or_payload_gets_nothing(noted: Machine, tmp_path: Path) -> None:
     for payload in (b"", b"[]", b"{", b'{"hook_event_name": 3}', b'{"hook_event_name": "BeforeAgent", "prompt": 7}'):
         done = noted.hook(payload, "--client", "gemini")
