@@ -92,6 +92,15 @@ def silent(machine: Machine, text: str = WAGES, session: str = "s") -> None:
     assert_silent(machine.prompt(text, session))
 
 
+def looked_anew(machine: Machine, count: int) -> list[Decision]:
+    """The second looks once a prompt has started one more. On a busy machine a hook may have no time left to start it."""
+    for attempt in range(ATTEMPTS):
+        silent(machine, session=f"anew-{attempt}")
+        if len(looks := looked(machine)) == count:
+            break
+    return looks
+
+
 def called(machine: Machine, session: str = "s", command: str = "ls") -> list[str]:
     """The ids that come beside a tool's result."""
     return machine.at_call("Bash", session, command=command)
@@ -158,8 +167,7 @@ def test_a_bad_mark_is_about_the_prompt_of_the_look(paid: Machine) -> None:
     called(paid)
     assert b"marked as wrong for prompts like" in paid.run("why", "--bad", LATE).stderr
     set_mode(paid, "always")
-    silent(paid, session="another")
-    assert [look.outcome for look in looked(paid)] == [BELOW, HANDED_OVER]
+    assert [look.outcome for look in looked_anew(paid, 2)] == [BELOW, HANDED_OVER]
 
 
 # ---- it is dropped where the session has moved on --------------------------------------------------------------------------
@@ -247,8 +255,7 @@ def test_none_starts_where_all_memories_fit_into_the_brief(bare: Machine) -> Non
     silent(bare)
     assert looked(bare) == []
     bare.environment[NO_BRIEF] = "0"
-    silent(bare)
-    assert len(looked(bare)) == 1
+    assert len(looked_anew(bare, 1)) == 1
 
 
 def test_it_starts_after_the_answer_without_our_streams(paid: Machine) -> None:
