@@ -27,8 +27,8 @@ from tests.e2e.machine import NO_BRIEF
 from tests.e2e.messages_api import MessagesAPI, Request, ToolCall
 
 PACKAGE = "@anthropic-ai/claude-code"
-VERSIONS = ("2.1.329", "2.1.197")  # npm installs the second where Node is older than 22
-MODELS = ("sonnet", "claude-sonnet-4-5")  # a hook's text reaches them as a system message, or inside the user's
+VERSIONS = ("2.1.332", "2.1.329", "2.1.197")  # npm installs the last where Node is older than 22
+MODELS = ("sonnet", "sonnet", "claude-sonnet-4-5")  # a hook's text reaches them as a system message, or inside the user's
 FETCH_SECONDS = 600  # about 100 MB a version
 COMMAND_SECONDS = 60
 START_SECONDS = 30

@@ -143,7 +143,7 @@ def test_a_session_begins_with_a_brief_that_no_prompt_repeats(client: str, model
 
 
 def test_question_after_a_compaction_finds_the_memory_there_once(client: str, sandbox: Sandbox) -> None:
-    if VERSIONS[0] not in client:
+    if VERSIONS[-1] in client:
         pytest.skip("only the later version compacts so short a session")
     with conversation(client, sandbox, MODELS[0]) as talk:
         first, compaction, again = [talk.say(prompt) for prompt in (QUESTION, "/compact", QUESTION)]
