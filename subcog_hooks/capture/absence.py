@@ -1,4 +1,4 @@
-"""Imported sections whose file is gone: they are archived, or follow their text into another file."""
+"""Imported sections of deleted and renamed files: they are archived, or follow their text into the other file."""
 
 import os
 from collections import Counter, defaultdict
@@ -78,7 +78,7 @@ def section_file(section: Memory) -> str:
 def find_absence(
     store: Store, path: str, options: ImportOptions, is_wanted: Callable[[Memory], bool] = lambda _: True
 ) -> Absence:
-    """Return the sections whose Markdown file is gone. path: the imported file or folder; is_wanted: leaves sections out.
+    """Return the sections of deleted Markdown files. path: the imported file or folder; is_wanted: leaves sections out.
 
     A file of the project is looked for from its root, any other from the imported folder. No file is gone that another
     worktree or clone still has.

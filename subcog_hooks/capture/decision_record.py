@@ -13,10 +13,10 @@ from subcog_hooks.capture.markdown import Block, Part
 from subcog_hooks.capture.record_status import NO_STATUS, Status, choose_status, drop_references, parse_status, title_status
 from subcog_hooks.capture.record_words import WORDS, fold_words
 from subcog_hooks.capture.written_dates import file_name_date_ms, parse_date_ms
+from subcog_hooks.store.memory import BACKGROUND
 
 MAX_RECORD = 100_000  # characters; a longer document is cut at its headings
 MAX_OTHER_HEADINGS = 12  # of a note with a decision; more make it a handbook
-REST = "\n\n---\n\n"  # between a record's decision and the text that leads to it
 
 RECORD_FOLDERS = frozenset(
     "adr adrs .adr decisions decision-records decision-record architecture-decisions architecture-decision"
@@ -36,7 +36,7 @@ _HEADING_STATUS = re.compile(r"[\W_]*[^\W\d_]+[ \t]*[:–—-]+[ \t]*(.+)")
 
 
 class DecisionRecord(NamedTuple):
-    """A decision record. content: title, status and decision, and the rest of its text behind REST.
+    """A decision record. content: title, status and decision, and the rest of its text behind BACKGROUND.
 
     date: milliseconds since the epoch, None where nobody wrote one.
     """
@@ -116,7 +116,7 @@ def _compose(title: str, status: Status, parts: Sequence[Part]) -> str:
             (decided if is_deciding else others).extend(_labelled_text(part, is_root=part is parts[0]))
     if not decided:
         return "\n\n".join([*lead, *others])
-    return "\n\n".join([*lead, *decided]) + (REST + "\n\n".join(others) if others else "")
+    return "\n\n".join([*lead, *decided]) + (BACKGROUND + "\n\n".join(others) if others else "")
 
 
 def _says_more(text: str, status: Status) -> bool:

@@ -280,7 +280,7 @@ def import_reading(
 def _follow_moves(
     rows: list[tuple[str, jsonl.Row]], absence: Absence, store: Store, options: ImportOptions, report: ImportReport
 ) -> list[tuple[str, jsonl.Row]]:
-    """Give sections whose file has another name its ids, and return the rows: on a dry run with the ids of the sections."""
+    """Give the sections of a renamed file their new ids, and return the rows: on a dry run with the sections' old ids."""
     ids = {row.memory.id for _, row in rows}
     gone = [memory for memory in (*absence.lost, *absence.others) if memory.id not in ids]
     hashes = {memory.content_hash for memory in gone}

@@ -16,6 +16,7 @@ DECISIONS, CHANGELOG = "decisions", "changelog"
 
 _CHANGELOGS = ("changelog", "changes", "history", "releases", "release-notes", "news")
 _MAX_TAG = 100  # characters
+_MAX_ALIASES = 20
 _MIN_NAME_WORD = 3  # letters; a file's name without such a word is no title
 
 
@@ -56,7 +57,7 @@ def read_document(text: str, file_name: str, *, is_day_first: bool | None = None
     parts = markdown.split_parts(text, title=stem if _is_title(stem) else "")
     _put_title(fields.get("title", ""), parts)
     tags = _plain_values(lists.get("tags", []), _MAX_TAG)
-    aliases = _plain_values(lists.get("aliases", []), _MAX_TAG)
+    aliases = _plain_values(lists.get("aliases", []), _MAX_TAG)[:_MAX_ALIASES]
     if is_record(file_name, parts):
         if not parts[0].heading:
             parts[0].heading = stem

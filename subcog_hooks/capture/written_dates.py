@@ -77,7 +77,9 @@ def day_after_end(text: str, now_ms: int) -> str:
 
 
 def find_day_order(texts: Iterable[str]) -> bool | None:
-    """Return whether the day comes first in dates such as `03/05/2024`, by those that allow one order only; None if unknown.
+    """Return whether the day comes first in dates such as `03/05/2024`, by the dates with only one possible order.
+
+    None: no date tells it.
 
     >>> find_day_order(["Date: 03/05/2024", "Date: 25/05/2024"]), find_day_order(["Date: 03/05/2024"])
     (True, None)

@@ -49,7 +49,7 @@ def init(
     yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
     no: Annotated[bool, Option("--no", help="Say no to all questions.")] = False,
 ) -> None:
-    """Register the hook in Claude Code's settings or another agent's, and ask once what subcog may do by itself.
+    """Register the hook in Claude Code's settings or another agent's, and ask once about subcog's background work.
     The rest of the file stays as it is. Questions are asked on a terminal only; `subcog setup` asks again.
 
     The agent gets skills to store your statements and to look up notes. You call them, and others, as /subcog-remember and

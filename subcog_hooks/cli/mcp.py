@@ -1,4 +1,4 @@
-"""`subcog mcp`: a server of the Model Context Protocol, for clients whose hooks carry no text."""
+"""`subcog mcp`: a server of the Model Context Protocol, for clients without hooks that carry text."""
 
 from subcog_hooks.core.errors import ExtraMissing
 

@@ -43,7 +43,7 @@ def setup(
     yes: Annotated[bool, Option("--yes", "-y", help="Switch everything on, without a question.")] = False,
     no: Annotated[bool, Option("--no", help="Switch everything off at once.")] = False,
 ) -> None:
-    """Choose which agents get the hook and what subcog does by itself, and show what is on.
+    """Choose the agents with the hook and subcog's background work, and show the choices.
 
     It can bring in notes that exist, ask your own Claude about finished sessions, and act at once on what it finds. Without a
     terminal, and without an option, it only shows what is on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from subcog_hooks.hook.block import MAX_GIST
+from subcog_hooks.store.memory import BACKGROUND
 from subcog_hooks.text.prompt_needs import split_sentences
 from subcog_hooks.text.sanitise import utf16_units
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 MAX_SCANNED = 8_000  # characters of a memory
 MAX_TITLE_WORDS = 12  # A longer first line is a sentence.
 MAX_TITLE = 60  # characters; the sentence needs the rest of the line.
-_REST = "\n\n---\n\n"  # before the text that leads to a record's decision
 _HEADING_SEPARATOR = " > "  # between the headings above a section
 _EDGES = ".,;:!?()[]{}<>\"'`*_#|"
 _STEM_LENGTH = 5  # compared characters of a word: "retries" is near "retry".
@@ -30,7 +30,7 @@ def gist_of(content: str, prompt: str) -> str:
     >>> gist_of(f"Tools > Queues\\n{long} It retries three times.", "how many retries has the queue?")
     'Queues: It retries three times.'
     """
-    content = content[:MAX_SCANNED].partition(_REST)[0]
+    content = content[:MAX_SCANNED].partition(BACKGROUND)[0]
     whole = " ".join(content.split())
     if utf16_units(whole) <= MAX_GIST:
         return whole

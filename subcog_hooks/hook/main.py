@@ -117,7 +117,7 @@ def _handle_payload(output: Output, client: ForeignClient | None) -> None:
     if client is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
         return  # Copilot runs the hooks of a project's .claude/settings.json, too, and drops an answer in this form.
     payloads = [payload] if client is None else client.read(payload)
-    if not payloads or (first_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
+    if not payloads or (answered_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
         return
     age_ms = process_age_ms()
     folder = payload.get("cwd")
@@ -125,9 +125,9 @@ def _handle_payload(output: Output, client: ForeignClient | None) -> None:
     _home.append(home)
     output.cut_offs = home.cut_offs
     home.pause_background_jobs()
-    wait_ms, work_ms = BUDGETS_MS[first_event]
+    wait_ms, work_ms = BUDGETS_MS[answered_event]
     deadline = Deadline(wait_ms - age_ms, age_ms, work_ms - age_ms)
-    output.event = first_event
+    output.event = answered_event
     if ignored:
         _log_message(ignored)
     if client is not None:

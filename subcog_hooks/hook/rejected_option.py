@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MIN_PART = 5  # letters of a name that may be part of a longer one
 MAX_TITLE = 200  # characters
 MAX_TEXT = 20_000  # characters of a prompt or of a tool's input
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -25,11 +26,16 @@ def names_option(content: str, payload: Mapping[str, object]) -> bool:
     True
     >>> names_option("1. Use Kafka for the event bus", {"prompt": "which event bus do we use?"})
     False
+    >>> names_option("Use Go", {"prompt": "shall we write it in go?"}), names_option("Use NATS", {"prompt": "add signatures"})
+    (True, False)
     """
     words = [word for word in _WORD.findall(content[:MAX_TITLE].partition("\n")[0]) if word.lower() not in _GENERAL]
     names = [word.lower() for word in words if not word.islower() and not word.isdecimal()]
     text = _text_of(payload)
-    return any(name in text for name in names) if names else bool(words) and all(word in text for word in words)
+    text_words = frozenset(_WORD.findall(text))
+    if names:  # A long name may be part of another, as kafka is of kafkajs.
+        return any(name in text if len(name) >= MIN_PART else name in text_words for name in names)
+    return bool(words) and text_words.issuperset(words)
 
 
 def _text_of(payload: Mapping[str, object]) -> str:

@@ -21,6 +21,7 @@ NAMESPACES = (
 )  # the suggested ones, for completion and help; others are allowed
 DEFAULT_NAMESPACE = "learnings"
 REJECTED = "rejected"  # the namespace of decisions against an option
+BACKGROUND = "\n\n---\n\n"  # between a record's decision and the text that led to it
 SCOPES = ("project", "user", "org")
 ACTIVE, PENDING = "active", "pending"  # of STATUSES; the second waits for the person's answer
 STATUSES = (ACTIVE, PENDING, "superseded", "archived", "deleted")

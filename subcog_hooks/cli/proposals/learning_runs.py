@@ -84,7 +84,7 @@ def find_all_transcripts(folder: str | None, report_error: Callable[[OSError], N
 
 
 def excluded_clients() -> list[str]:
-    """Return the clients whose sessions are not read. Raises ConfigError."""
+    """Return the clients with sessions that the settings leave unread. Raises ConfigError."""
     return _names_among(CLIENTS_LEFT_OUT, (CLAUDE, *CLIENT_FOLDERS), "clients")
 
 
