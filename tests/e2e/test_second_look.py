@@ -64,6 +64,9 @@ def paid(bare: Machine, payroll: Path) -> Machine:
     return bare
 
 
+CLEAR_POLLS = 3  # of the list of processes: one that begins a program can be missing from it for a moment
+
+
 def looking(machine: Machine) -> list[int]:
     """The processes of second looks of this machine."""
     return machine.processes(b"--second-look")
@@ -83,7 +86,13 @@ def command_of(process: int) -> bytes:
 
 def looked(machine: Machine) -> list[Decision]:
     """The second looks that have ended, the newest first, once none is running."""
-    wait_until(lambda: not looking(machine), LONG_S)
+    polls = [True]
+
+    def is_over() -> bool:
+        polls.append(bool(looking(machine)))
+        return not any(polls[-CLEAR_POLLS:])
+
+    wait_until(is_over, LONG_S)
     return [decision for decision in machine.decisions() if decision.event == LOOK_EVENT]
 
 
