@@ -56,14 +56,14 @@ def _run_hook() -> None:
             from subcog_hooks.core import child_environment  # a variable may lead the interpreter elsewhere
 
             child_environment.restart_isolated()
-        client = None
+        translator = None
         if "--client" in sys.argv:
-            from subcog_hooks.clients import translation
+            from subcog_hooks.hook import translation
 
-            client = translation.find_client(sys.argv)
+            translator = translation.find_translator(sys.argv)
         from subcog_hooks.hook import main as hook_main
 
-        hook_main.main(client)
+        hook_main.main(translator)
     except BaseException as error:  # noqa: BLE001 - a broken installation must not cost the user a prompt
         _log_broken_installation(error)
         sys.exit(0)

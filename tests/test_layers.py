@@ -11,7 +11,7 @@ import subcog_hooks
 
 ROOT = Path(subcog_hooks.__file__).parent
 LAYERS = (  # a package imports from those behind it, and packages of one layer not from each other
-    ("cli", "clients"),
+    ("cli",),
     ("hook", "learn", "share"),
     ("capture",),
     ("recall",),
@@ -21,6 +21,7 @@ LAYERS = (  # a package imports from those behind it, and packages of one layer 
     ("cues", "redaction"),
     ("text",),
     ("settings",),
+    ("clients",),
     ("core",),
 )
 PACKAGES = {name for layer in LAYERS for name in layer}

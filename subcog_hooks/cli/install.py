@@ -14,6 +14,7 @@ from subcog_hooks.cli import setup
 from subcog_hooks.cli.claude_code import hook_entries, registration, skills
 from subcog_hooks.cli.support import client_settings, context
 from subcog_hooks.cli.support.output import terminal, visible
+from subcog_hooks.clients.table import Client
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.settings.defaults import CLAUDE
@@ -158,8 +159,8 @@ def _put_back(path: str, before: str, after: str | None, *, dry_run: bool) -> No
 def _register_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
     if dry_run:
-        before = registration.read_settings(client.path)
-        _show_change(client.path, before or "", client_settings.add_hook(client, before))
+        before = registration.read_settings(client.settings.path)
+        _show_change(client.settings.path, before or "", client_settings.add_hook(client, before))
         return
     _prepare_home()
     client_settings.register(client)
@@ -168,15 +169,15 @@ def _register_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -
 
 def _unregister_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
-    before = registration.read_settings(client.path)
+    before = registration.read_settings(client.settings.path)
     after = client_settings.remove_hook(client, before)
     if before is None or after == before:
-        terminal.say(f"{client.path} does not have the hook")
+        terminal.say(f"{client.settings.path} does not have the hook")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    _put_back(client.path, before, after, dry_run=dry_run)
+    _put_back(client.settings.path, before, after, dry_run=dry_run)
 
 
-def _find_client(name: str, *, has_claude_options: bool) -> client_settings.Client:
+def _find_client(name: str, *, has_claude_options: bool) -> Client:
     client = client_settings.find_client(name)
     if has_claude_options:
         raise UsageError(

@@ -1,1 +1,1 @@
-"""Coding agents beside Claude Code: how their hooks call ours, and what reaches their model. One file an agent."""
+"""Coding agents beside Claude Code, each described by a file of its own. `table` names them."""

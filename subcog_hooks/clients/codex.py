@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from subcog_hooks.clients.translation import Client
+from subcog_hooks.clients.table import GROUPS, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "codex",
-    {
-        "SessionStart": "SessionStart",
-        "UserPromptSubmit": "UserPromptSubmit",
-        "PreToolUse": "PreToolUse",
-        "PreCompact": "PreCompact",
-        "Stop": "Stop",
-        "SessionEnd": "SessionEnd",
-    },
-    max_bytes=10_000,
-    shows_messages=True,
+    "Codex CLI",
+    Contract(
+        {
+            "SessionStart": "SessionStart",
+            "UserPromptSubmit": "UserPromptSubmit",
+            "PreToolUse": "PreToolUse",
+            "Stop": "Stop",
+            "PreCompact": "PreCompact",
+            "SessionEnd": "SessionEnd",
+        },
+        max_bytes=10_000,
+        shows_messages=True,
+    ),
+    Settings(
+        ".codex",
+        "hooks.json",
+        GROUPS,
+        variable="CODEX_HOME",
+        # Codex cuts a longer limit of SessionEnd to 3 seconds, and its hash of the hook has the limit that counts.
+        hook={"type": "command", "timeout": 3},
+        next_step="Codex runs it once you trust it: start `codex` in a terminal, which asks. `codex exec` does not ask",
+        has_trust=True,
+    ),
+    Sessions(".codex", "sessions/*/*/*/rollout-*.jsonl", "codex"),
 )

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from subcog_hooks.clients.translation import COMPACTED, TOP_LEVEL, Client
+import os
+
+from subcog_hooks.clients.table import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "copilot",
-    {
-        "SessionStart": "SessionStart",
-        "UserPromptSubmit": "UserPromptSubmit",
-        "PreToolUse": "PreToolUse",
-        "PostToolUseFailure": "PostToolUseFailure",
-        "PreCompact": COMPACTED,
-        "SessionEnd": "SessionEnd",
-    },
-    fields={"path": "file_path", "old_str": "old_string", "new_str": "new_string", "file_text": "content"},
-    form=TOP_LEVEL,
-    max_bytes=900_000,
-    begins_at_prompt=True,
+    "Copilot CLI",
+    Contract(
+        {
+            "SessionStart": "SessionStart",
+            "UserPromptSubmit": "UserPromptSubmit",
+            "PreToolUse": "PreToolUse",
+            "PostToolUseFailure": "PostToolUseFailure",
+            "PreCompact": COMPACTED,
+            "SessionEnd": "SessionEnd",
+        },
+        fields={"path": "file_path", "old_str": "old_string", "new_str": "new_string", "file_text": "content"},
+        form=TOP_LEVEL,
+        max_bytes=900_000,
+        begins_at_prompt=True,
+    ),
+    Settings(
+        ".copilot",
+        "hooks/subcog.json",
+        ENTRIES,
+        variable="COPILOT_HOME",
+        hook={"type": "command", "timeoutSec": 10},
+        command_key="powershell" if os.name == "nt" else "bash",
+        beside={"version": 1},
+    ),
+    Sessions(".copilot", "session-state/*/events.jsonl", "copilot"),
 )

@@ -6,20 +6,33 @@ event asks for a new start.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.translation import COMPACTED, Client
+from subcog_hooks.clients.table import COMPACTED, GROUPS, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "gemini",
-    {"BeforeAgent": "UserPromptSubmit", "AfterTool": "PreToolUse", "PreCompress": COMPACTED, "SessionEnd": "SessionEnd"},
-    tools={
-        "replace": "Edit",
-        "write_file": "Write",
-        "read_file": "Read",
-        "run_shell_command": "Bash",
-        "search_file_content": "Grep",
-        "glob": "Glob",
-    },
-    max_bytes=1_000_000,
-    escapes=True,
-    begins_at_prompt=True,
+    "Gemini CLI",
+    Contract(
+        {"BeforeAgent": "UserPromptSubmit", "AfterTool": "PreToolUse", "PreCompress": COMPACTED, "SessionEnd": "SessionEnd"},
+        tools={
+            "replace": "Edit",
+            "write_file": "Write",
+            "read_file": "Read",
+            "run_shell_command": "Bash",
+            "search_file_content": "Grep",
+            "glob": "Glob",
+        },
+        max_bytes=1_000_000,
+        escapes=True,
+        begins_at_prompt=True,
+    ),
+    Settings(
+        ".gemini",
+        "settings.json",
+        GROUPS,
+        variable="GEMINI_CLI_HOME",
+        below=".gemini",
+        hook={"type": "command", "timeout": 5000},  # ms
+        has_comments=True,
+    ),
+    Sessions(".gemini", "tmp/*/chats/session-*.jsonl", "gemini"),
 )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from subcog_hooks.clients.translation import COMPACTED, Client
+from subcog_hooks.clients.table import COMPACTED, PLUGIN, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "opencode",
-    {"chat.message": "UserPromptSubmit", "tool.execute.after": "PreToolUse", "session.compacted": COMPACTED},
-    tools={"edit": "Edit", "write": "Write", "read": "Read", "bash": "Bash", "grep": "Grep", "glob": "Glob"},
-    fields={"filePath": "file_path", "oldString": "old_string", "newString": "new_string"},
-    max_bytes=300_000,
-    begins_at_prompt=True,
+    "OpenCode",
+    Contract(
+        {"chat.message": "UserPromptSubmit", "tool.execute.after": "PreToolUse", "session.compacted": COMPACTED},
+        tools={"edit": "Edit", "write": "Write", "read": "Read", "bash": "Bash", "grep": "Grep", "glob": "Glob"},
+        fields={"filePath": "file_path", "oldString": "old_string", "newString": "new_string"},
+        max_bytes=300_000,
+        begins_at_prompt=True,
+    ),
+    Settings(".config/opencode", "plugins/subcog.js", PLUGIN, variable="XDG_CONFIG_HOME", below="opencode"),
+    Sessions(".local/share/opencode", "opencode.db", "opencode"),
 )

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from subcog_hooks.clients.translation import Client
+from subcog_hooks.clients.table import GROUPS, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "qwen",
-    {
-        "SessionStart": "SessionStart",
-        "UserPromptSubmit": "UserPromptSubmit",
-        "PostToolUse": "PreToolUse",
-        "PostToolUseFailure": "PostToolUseFailure",
-        "PreCompact": "PreCompact",
-        "SessionEnd": "SessionEnd",
-    },
-    tools={
-        "edit": "Edit",
-        "write_file": "Write",
-        "read_file": "Read",
-        "run_shell_command": "Bash",
-        "grep_search": "Grep",
-        "glob": "Glob",
-    },
-    max_bytes=600_000,
-    escapes=True,
+    "Qwen Code",
+    Contract(
+        {
+            "SessionStart": "SessionStart",
+            "UserPromptSubmit": "UserPromptSubmit",
+            "PostToolUse": "PreToolUse",
+            "PostToolUseFailure": "PostToolUseFailure",
+            "PreCompact": "PreCompact",
+            "SessionEnd": "SessionEnd",
+        },
+        tools={
+            "edit": "Edit",
+            "write_file": "Write",
+            "read_file": "Read",
+            "run_shell_command": "Bash",
+            "grep_search": "Grep",
+            "glob": "Glob",
+        },
+        max_bytes=600_000,
+        escapes=True,
+    ),
+    Settings(
+        ".qwen",
+        "settings.json",
+        GROUPS,
+        variable="QWEN_HOME",
+        hook={"type": "command", "timeout": 5000},  # ms: the client reads a number from 1000 as such
+        has_comments=True,
+    ),
+    Sessions(".qwen", "projects/*/chats/*.jsonl", "qwen"),
 )

@@ -16,23 +16,10 @@ from subcog_hooks.hook.watchdog import MAX_WORK_MS, Output, end_in_time, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Protocol
+    from collections.abc import Callable, Sequence
 
     from subcog_hooks.core.paths import Home
-
-    class ForeignClient(Protocol):
-        """Another client than Claude Code."""
-
-        def read(self, payload: Mapping[str, object]) -> list[dict[str, object]]:
-            """Return Claude Code's payloads for one of the client's."""
-
-        def write(self, event: str, text: str, message: str) -> bytes:
-            """Return the client's output with a text for the model and a message for the person, "" for none.
-
-            Raises OSError for a text too long.
-            """
-
+    from subcog_hooks.hook.translation import Translator
 
 # Milliseconds of the whole process, by event: the limit for waits, and the limit for own work, which a busy machine may slow
 # down. Other events get no answer.
@@ -66,10 +53,10 @@ _READ_BYTES = 1 << 16
 _home: list[Home] = []  # The payload's folder selects the home.
 
 
-def main(client: ForeignClient | None = None) -> None:
+def main(translator: Translator | None = None) -> None:
     """Run the hook on this process's streams. Never returns and never raises: the process ends with exit code 0.
 
-    client: another client than Claude Code, which translates payloads and outputs.
+    translator: for another client than Claude Code.
     """
     try:
         if os.isatty(0) or not _ASKS_FOR_HELP.isdisjoint(sys.argv):
@@ -85,7 +72,7 @@ def main(client: ForeignClient | None = None) -> None:
         output = Output(max(MAX_WORK_MS, age_ms + READING_MS))
         _thread.start_new_thread(end_in_time, (output, age_ms))
         try:
-            _handle_payload(output, client)
+            _handle_payload(output, translator)
         except BaseException:
             output.give_up()
             raise
@@ -99,7 +86,7 @@ def _may_be_note(prompt: object) -> bool:
     return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
 
 
-def _handle_payload(output: Output, client: ForeignClient | None) -> None:
+def _handle_payload(output: Output, translator: Translator | None) -> None:
     raw = _read_payload()
     if raw is None:
         _log_message(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
@@ -114,9 +101,9 @@ def _handle_payload(output: Output, client: ForeignClient | None) -> None:
     if not isinstance(payload, dict) or not isinstance(event, str):
         _log_message(f"a payload of {len(raw)} bytes names no event")
         return
-    if client is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
+    if translator is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
         return  # Copilot runs the hooks of a project's .claude/settings.json, too, and drops an answer in this form.
-    payloads = [payload] if client is None else client.read(payload)
+    payloads = [payload] if translator is None else translator.read(payload)
     if not payloads or (answered_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
         return
     age_ms = process_age_ms()
@@ -130,9 +117,9 @@ def _handle_payload(output: Output, client: ForeignClient | None) -> None:
     output.event = answered_event
     if ignored:
         _log_message(ignored)
-    if client is not None:
+    if translator is not None:
         output.end_at(work_ms)
-        _answer_client(client, event, payloads, home, output, deadline)
+        _answer_client(translator, event, payloads, home, output, deadline)
         return
     may_be_note = event == "UserPromptSubmit" and _may_be_note(payload.get("prompt"))
     output.end_at(max(NOTE_MS, age_ms + MAX_WORK_MS) if may_be_note else work_ms)  # A late note is answered, too.
@@ -146,7 +133,7 @@ def _handle_payload(output: Output, client: ForeignClient | None) -> None:
 
 
 def _answer_client(
-    client: ForeignClient, event: str, payloads: Sequence[dict[str, object]], home: Home, output: Output, deadline: Deadline
+    translator: Translator, event: str, payloads: Sequence[dict[str, object]], home: Home, output: Output, deadline: Deadline
 ) -> None:
     """Answer another client's event: the texts of all its payloads in one output, in the client's form."""
     texts: list[str] = []
@@ -158,7 +145,7 @@ def _answer_client(
         text = fields.get("additionalContext") if isinstance(fields, dict) else None
         if isinstance(text, str):
             receipt = whole.get("systemMessage") if isinstance(whole, dict) and event == "UserPromptSubmit" else None
-            rendered = client.write(event, "\n".join([*texts, text]), receipt if isinstance(receipt, str) else "")
+            rendered = translator.write(event, "\n".join([*texts, text]), receipt if isinstance(receipt, str) else "")
             output.prepare(rendered)  # It raises where the text would come too late: then it does not count as given.
             texts.append(text)
             outputs.append(rendered)

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterator
 from glob import iglob
 from itertools import islice
-from typing import NamedTuple
 
+from subcog_hooks.clients.table import list_clients
 from subcog_hooks.core.accepted_homes import is_users_own
 from subcog_hooks.core.regular_files import leads_out, read_regular
 
@@ -14,24 +14,7 @@ MAX_SESSION_FILES = 50_000  # files of a client
 _MAX_PROJECTS = 4 * 1024 * 1024  # bytes of a list of projects
 
 
-class ClientFolder(NamedTuple):
-    """A client's folder below the user folder, and the pattern of the files in it that hold sessions."""
-
-    folder: str
-    pattern: str
-
-    @property
-    def path(self) -> str:
-        return os.path.join(os.path.expanduser("~"), *self.folder.split("/"))
-
-
-CLIENT_FOLDERS = {
-    "codex": ClientFolder(".codex", "sessions/*/*/*/rollout-*.jsonl"),
-    "gemini": ClientFolder(".gemini", "tmp/*/chats/session-*.jsonl"),
-    "qwen": ClientFolder(".qwen", "projects/*/chats/*.jsonl"),
-    "opencode": ClientFolder(".local/share/opencode", "opencode.db"),
-    "copilot": ClientFolder(".copilot", "session-state/*/events.jsonl"),
-}
+CLIENT_FOLDERS = {client.name: client.sessions for client in list_clients()}
 
 
 def find_session_files(client: str) -> Iterator[str]:

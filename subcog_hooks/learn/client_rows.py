@@ -36,7 +36,7 @@ def read_client_row(row: Row) -> Iterator[Row]:
     >>> list(read_client_row({"type": "progress", "data": {}}))
     [{'type': 'progress', 'data': {}}]
     """
-    reader = next((reader for reader in _READERS if reader.wrote(row)), None)
+    reader = next((reader for reader in READERS.values() if reader.wrote(row)), None)
     return reader.read(row) if reader else iter((row,))
 
 
@@ -193,18 +193,18 @@ class _Reader(NamedTuple):
 
 
 _COPILOT_EVENTS = ("session.", "user.", "assistant.", "tool.", "hook.", "system.", "subagent.", "skill.", "permission.")
-_READERS = (
-    _Reader(lambda row: isinstance(row.get("payload"), Mapping) and "message" not in row, _read_codex),
-    _Reader(lambda row: "data" in row and _text(row.get("type")).startswith(_COPILOT_EVENTS), _read_copilot),
-    _Reader(lambda row: "provenance" in row or "parts" in _object(row, "message"), _read_qwen),
-    _Reader(
+READERS = {
+    "codex": _Reader(lambda row: isinstance(row.get("payload"), Mapping) and "message" not in row, _read_codex),
+    "copilot": _Reader(lambda row: "data" in row and _text(row.get("type")).startswith(_COPILOT_EVENTS), _read_copilot),
+    "qwen": _Reader(lambda row: "provenance" in row or "parts" in _object(row, "message"), _read_qwen),
+    "gemini": _Reader(
         lambda row: (
             not {"projectHash", "$rewindTo", "$set"}.isdisjoint(row)
             or (row.get("type") in ("user", "gemini") and "message" not in row)
         ),
         _read_gemini,
     ),
-)
+}
 
 
 def _text(value: object) -> str:

@@ -41,7 +41,7 @@ NODE = shutil.which("node")
 def usual_folders(monkeypatch: MonkeyPatch) -> None:
     """No variable names another folder of settings, and no agent is on the PATH."""
     for client in CLIENTS.values():
-        monkeypatch.delenv(client.variable, raising=False)
+        monkeypatch.delenv(client.settings.variable, raising=False)
     monkeypatch.setenv("USERPROFILE", os.environ["HOME"])
     monkeypatch.setenv("PATH", os.pathsep.join(path for path in ("/usr/bin", "/bin") if os.path.isdir(path)))
 
@@ -96,8 +96,8 @@ def test_shared_settings_come_back_byte_for_byte(name: str, subtests: pytest.Sub
     for text in (*FILES.values(), *(COMMENTED.values() if name != "codex" else ())):
         with subtests.test(text=text):
             registered = client_settings.add_hook(client, text)
-            commands = client.form.read_commands(registered)
-            assert {*commands} == {*client.form.events}
+            commands = client_settings.FORMS[client.settings.form].read_commands(registered, client)
+            assert {*commands} == {*client.contract.events}
             assert client_settings.add_hook(client, registered) == registered
             assert client_settings.remove_hook(client, registered) == text
             plain = json.loads(hook_entries.blank_comments(registered).removeprefix("\ufeff"))
@@ -210,7 +210,7 @@ def test_names_and_options_are_checked(subcog: Run) -> None:
 
 def test_a_variable_moves_the_settings(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     for client in CLIENTS.values():
-        monkeypatch.setenv(client.variable, str(tmp_path / "moved" / client.name))
+        monkeypatch.setenv(client.settings.variable, str(tmp_path / "moved" / client.name))
         assert subcog("init", "--for", client.name).code == 0
         assert not settings_of(client.name).exists()
     files = sorted(str(path.relative_to(tmp_path / "moved")) for path in (tmp_path / "moved").rglob("*.js*"))
@@ -289,9 +289,9 @@ console.log(JSON.stringify({ results, tool: tool.output }))
 def run_plugin(folder: Path, hook: str) -> dict[str, Any]:
     """Run OpenCode's plugin in Node with a program as its hook, and return its texts."""
     program = write_program(folder / "bin" / "subcog", hook)
-    text = CLIENTS["opencode"].form.add_hook(None, "opencode")
+    text = client_settings.add_hook(CLIENTS["opencode"], None)
     command = json.dumps([str(program), "hook", "--client", "opencode"])
-    (folder / "subcog.mjs").write_text(client_settings._PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", text))
+    (folder / "subcog.mjs").write_text(client_settings.PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", text))
     (folder / "drive.mjs").write_text(DRIVE)
     assert NODE is not None
     done = subprocess.run([NODE, "drive.mjs"], cwd=folder, capture_output=True, text=True, check=True)

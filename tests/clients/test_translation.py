@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from subcog_hooks.clients.translation import CLIENTS, Client, find_client
+from subcog_hooks.clients.table import NAMES as CLIENTS
+from subcog_hooks.hook.translation import Translator, find_translator
 
 BLOCK = '<subcog-memories source="the user\'s own notes">\n[learnings 2026-03-02 a1] Rope < chain.\n</subcog-memories>'
 EVENTS = {  # a client's events: prompt, a tool's call, compaction
@@ -24,8 +25,8 @@ EDITS: dict[str, tuple[str, dict[str, str]]] = {  # how each client edits a file
 }
 
 
-def client_of(name: str) -> Client:
-    client = find_client(["hook", "--client", name])
+def client_of(name: str) -> Translator:
+    client = find_translator(["hook", "--client", name])
     assert client is not None
     return client
 
@@ -37,7 +38,7 @@ def read(name: str, event: str, **fields: object) -> list[dict[str, object]]:
 def test_each_client_has_a_contract() -> None:
     assert set(CLIENTS) == set(EVENTS)
     assert [client_of(name).name for name in CLIENTS] == list(CLIENTS)
-    assert [find_client(words) for words in (["hook"], ["hook", "--client"], ["hook", "--client", "os"])] == [None] * 3
+    assert [find_translator(words) for words in (["hook"], ["hook", "--client"], ["hook", "--client", "os"])] == [None] * 3
 
 
 @pytest.mark.parametrize("name", CLIENTS)

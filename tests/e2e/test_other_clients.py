@@ -1,6 +1,8 @@
 """The hook as other clients call it: told once a session, begun anew after a compaction, silent where nothing fits."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,21 @@ def test_an_unknown_client_or_payload_gets_nothing(noted: Machine, tmp_path: Pat
     for payload in (b"", b"[]", b"{", b'{"hook_event_name": 3}', b'{"hook_event_name": "BeforeAgent", "prompt": 7}'):
         done = noted.hook(payload, "--client", "gemini")
         assert (done.code, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_hook_loads_the_file_of_its_own_agent_alone(bare: Machine) -> None:
+    code = (
+        "import os, sys\n"
+        "def leave(code): print(*sys.modules); sys.stdout.flush(); leave_now(code)\n"
+        "leave_now, os._exit = os._exit, leave\n"
+        "sys.argv = ['subcog', 'hook', '--client', 'qwen']\n"
+        "from subcog_hooks.__main__ import main\n"
+        "main()\n"
+    )
+    payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(bare.folder), "prompt": "Hello?"}
+    command, data = [sys.executable, "-I", "-c", code], json.dumps(payload).encode()
+    done = subprocess.run(command, input=data, env=bare.environment, cwd=bare.folder, capture_output=True, check=True)
+    modules = done.stdout.decode().split()
+    loaded = {name for name in modules if name.startswith("subcog_hooks.clients")}
+    assert loaded == {"subcog_hooks.clients", "subcog_hooks.clients.table", "subcog_hooks.clients.qwen"}
+    assert not {name for name in modules if name.split(".")[0] in ("typing", "dataclasses", "json", "typer")}

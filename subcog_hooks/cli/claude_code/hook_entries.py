@@ -151,6 +151,7 @@ except BaseException:
   try: subprocess.call([script, *sys.argv[1:]], stderr=subprocess.DEVNULL)
   finally: sys.exit(0)
 main()"""  # After a move of the package, as with a new Python, the script is run. Half an upgrade stays silent.
+_COMMAND_KEYS = ("command", "bash", "powershell")  # Copilot names the command by the shell that runs it.
 SECONDS = 5  # the client's time limit; the hook's own is at most 200 ms
 _FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # A file with these ends was made by `init`, so uninstall may delete it.
 
@@ -182,24 +183,32 @@ def add_hook(text: str | None, command: list[str], further: Mapping[str, str] = 
     return add_groups(text, {event: _group(command, matcher) for event, matcher in {**EVENTS, **further}.items()})
 
 
-def add_groups(text: str | None, groups: Mapping[str, dict[str, object]], *, has_comments: bool = False) -> str:
+def add_groups(
+    text: str | None,
+    groups: Mapping[str, dict[str, object]],
+    *,
+    has_comments: bool = False,
+    beside: Mapping[str, object] = MappingProxyType({}),
+) -> str:
     """Return the settings file `text` (None for no file) with a group for each event, instead of our earlier ones.
 
-    has_comments: the client's JSON may have comments. Raises ValueError for invalid JSON.
+    A group may be a hook itself. has_comments: the client's JSON may have comments; beside: further members of a new file.
+    Raises ValueError for invalid JSON.
     """
     if text is None:
-        return json.dumps({"hooks": {event: [group] for event, group in groups.items()}}, indent=2, ensure_ascii=False)
+        return _dump({**beside, "hooks": {event: [group] for event, group in groups.items()}})
     _check_comments(text, has_comments=has_comments)
     for event, wanted in groups.items():
         for group in _groups(text, event):
             if any(is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
-                return add_groups(remove_hook(text, has_comments=has_comments), groups, has_comments=has_comments)
+                rest = remove_hook(text, has_comments=has_comments, beside=beside)
+                return add_groups(rest, groups, has_comments=has_comments, beside=beside)
         if not any(group.value == wanted for group in _groups(text, event)):
             text = _add_group(text, event, wanted)
     return text
 
 
-def remove_hook(text: str, *, has_comments: bool = False) -> str | None:
+def remove_hook(text: str, *, has_comments: bool = False, beside: Mapping[str, object] = MappingProxyType({})) -> str | None:
     """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
     is_of_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
@@ -207,7 +216,8 @@ def remove_hook(text: str, *, has_comments: bool = False) -> str | None:
         while (entry := _find_our_hook(text, event)) is not None:
             text = _remove_entry(text, event, entry)
     root = start_of(text)
-    return None if text != before and is_of_init and not parse_members(text, root) else text
+    is_bare = {member.key: member.value for member in parse_members(text, root)} in ({}, beside)
+    return None if text != before and is_of_init and is_bare else text
 
 
 def registered_commands(text: str, *, has_comments: bool = False) -> dict[str, list[list[str]]]:
@@ -225,8 +235,7 @@ def find_entries(text: str) -> Iterator[Entry]:
     events = hooks.value if hooks is not None and isinstance(hooks.value, dict) else {}
     for event, groups in events.items():
         for group_index, group in enumerate(groups if isinstance(groups, list) else []):
-            hooks_there = group.get("hooks") if isinstance(group, dict) else None
-            for index, hook in enumerate(hooks_there if isinstance(hooks_there, list) else []):
+            for index, hook in enumerate(_hooks_of(group)):
                 if is_ours(hook):
                     yield Entry(event, group_index, index, group, hook)
 
@@ -274,8 +283,7 @@ def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
     array = find_member(text, hooks.value_start, event)
     assert array is not None
     inner = find_member(text, group.value_start, "hooks")
-    assert inner is not None
-    if len(parse_members(text, inner.value_start)) > 1:
+    if inner is not None and len(parse_members(text, inner.value_start)) > 1:
         return remove(text, inner.value_start, hook)
     if len(parse_members(text, array.value_start)) > 1 or not _made_by_init(text, array.value_start):
         return remove(text, array.value_start, group)
@@ -291,6 +299,8 @@ def _made_by_init(text: str, bracket: int) -> bool:
 
 def _find_our_hook(text: str, event: str) -> tuple[Member, Member] | None:
     for group in _groups(text, event):
+        if is_ours(group.value):
+            return group, group
         inner = find_member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
         if inner is not None and isinstance(inner.value, list):
             for hook in parse_members(text, inner.value_start):
@@ -306,13 +316,14 @@ def _groups(text: str, event: str) -> list[Member]:
 
 
 def _hooks_of(group: object) -> list[dict[str, object]]:
-    hooks = group.get("hooks") if isinstance(group, dict) else None
-    return [hook for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
+    """Return the hooks of a group. Some clients have none: a hook stands in place of its group."""
+    hooks = group.get("hooks", [group]) if isinstance(group, dict) else None
+    return hooks if isinstance(hooks, list) else []
 
 
 def is_ours(hook: object) -> bool:
     """Return whether a handler runs `subcog hook`, from any path and in either form."""
-    if not isinstance(hook, dict) or not isinstance(hook.get("command"), str):
+    if not isinstance(hook, dict) or not isinstance(_command_of(hook), str):
         return False
     words = words_of(hook)
     if hook_lines.is_line(words):
@@ -327,13 +338,17 @@ def is_ours(hook: object) -> bool:
 
 def words_of(hook: dict[str, object]) -> list[str]:
     """Return the words of a handler's command; a command without arguments is a shell line."""
-    command, arguments = str(hook["command"]), hook.get("args")
+    command, arguments = str(_command_of(hook)), hook.get("args")
     if isinstance(arguments, list):
         return [command, *map(str, arguments)]
     try:
         return [word.strip('"') for word in shlex.split(command, posix="\\" not in command)]  # C:\... has no escapes
     except ValueError:
         return command.split()
+
+
+def _command_of(hook: Mapping[str, object]) -> object:
+    return next((hook[key] for key in _COMMAND_KEYS if key in hook), None)
 
 
 def _dump(value: object) -> str:

@@ -7,196 +7,93 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
 from subcog_hooks.cli.claude_code.registration import BAD, GOOD, NOTE, Remark
 from subcog_hooks.cli.support import hook_lines
 from subcog_hooks.cli.support.output import day, terminal, visible
+from subcog_hooks.clients.table import ENTRIES, GROUPS, PLUGIN, Client, list_clients
 from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.settings.defaults import CLAUDE
 
 IS_WINDOWS = os.name == "nt"
-MS = 5000  # the limit for one event; the hook's own is at most 200 ms
-CODEX_SECONDS = 3  # Codex cuts a longer limit of SessionEnd to this, and its hash of the hook has the limit that counts.
-COPILOT_SECONDS = 10
-TRUST_IN_CODEX = "Codex runs it once you trust it: start `codex` in a terminal, which asks. `codex exec` does not ask"
 # Imports the package from the folder that follows, in an interpreter that heeds no variables.
 ISOLATED_CODE = "import sys; sys.path.append(sys.argv.pop(1)); from subcog_hooks.__main__ import main; main()"
 _PLUGIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "opencode_plugin.js")
-_PLUGIN_COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
+PLUGIN_COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 
 Commands = Mapping[str, list[list[str]]]  # of our hook by event, each as words
 
 
 class Form(Protocol):
-    """The form of an agent's settings. Each method raises ValueError for text that the agent could not read."""
+    """A form of settings. Each method raises ValueError for text that the agent could not read."""
 
-    @property
-    def events(self) -> tuple[str, ...]:
-        """The events that our hook is run for."""
-
-    def add_hook(self, text: str | None, client: str) -> str:
+    def add_hook(self, text: str | None, client: Client) -> str:
         """Return the settings `text` (None for no file) with our hook."""
 
-    def remove_hook(self, text: str) -> str | None:
+    def remove_hook(self, text: str, client: Client) -> str | None:
         """Return the settings without our hook; None where nothing is left of a file that `init` made."""
 
-    def read_commands(self, text: str) -> Commands:
+    def read_commands(self, text: str, client: Client) -> Commands:
         """Return the commands of our hook."""
 
 
-class SharedForm(NamedTuple):
-    """Claude Code's form, in a file with other settings. timeout: in the agent's unit, always an integer."""
+class GroupsForm:
+    """Claude Code's form, in a file with other settings."""
 
-    events: tuple[str, ...]
-    timeout: int
-    has_comments: bool = False
+    def add_hook(self, text: str | None, client: Client) -> str:
+        settings = client.settings
+        groups = {event: self._make_group(_make_hook(client)) for event in client.contract.events}
+        return hook_entries.add_groups(text, groups, has_comments=settings.has_comments, beside=settings.beside)
 
-    def add_hook(self, text: str | None, client: str) -> str:
-        hook = {"type": "command", "command": _make_line(client), "timeout": self.timeout}
-        groups: dict[str, dict[str, object]] = {event: {"hooks": [hook]} for event in self.events}
-        return hook_entries.add_groups(text, groups, has_comments=self.has_comments)
+    def _make_group(self, hook: dict[str, object]) -> dict[str, object]:
+        return {"hooks": [hook]}
 
-    def remove_hook(self, text: str) -> str | None:
-        return hook_entries.remove_hook(text, has_comments=self.has_comments)
+    def remove_hook(self, text: str, client: Client) -> str | None:
+        settings = client.settings
+        return hook_entries.remove_hook(text, has_comments=settings.has_comments, beside=settings.beside)
 
-    def read_commands(self, text: str) -> Commands:
-        return hook_entries.registered_commands(text, has_comments=self.has_comments)
-
-
-class CopilotForm(NamedTuple):
-    """A JSON file of our own among Copilot's hooks. An entry names the command by the shell that runs it."""
-
-    events: tuple[str, ...]
-
-    def add_hook(self, text: str | None, client: str) -> str:
-        _check_owner(text, self)
-        entry = {"type": "command", _copilot_shell(): _make_line(client), "timeoutSec": COPILOT_SECONDS}
-        return json.dumps({"version": 1, "hooks": {event: [entry] for event in self.events}}, indent=2) + "\n"
-
-    def remove_hook(self, text: str) -> str | None:
-        return None if self.read_commands(text) else text
-
-    def read_commands(self, text: str) -> Commands:
-        commands: dict[str, list[list[str]]] = {}
-        hooks = _get_object(json.loads(text), "hooks")
-        for event, entries in hooks.items():
-            for entry in entries if isinstance(entries, list) else []:
-                hook = {"command": entry.get(_copilot_shell()) if isinstance(entry, dict) else None}
-                if hook_entries.is_ours(hook):
-                    commands.setdefault(event, []).append(hook_entries.words_of(hook))
-        return commands
+    def read_commands(self, text: str, client: Client) -> Commands:
+        return hook_entries.registered_commands(text, has_comments=client.settings.has_comments)
 
 
-class PluginForm(NamedTuple):
+class EntriesForm(GroupsForm):
+    """A JSON file of hooks alone, without groups, which says its version."""
+
+    def add_hook(self, text: str | None, client: Client) -> str:
+        for key in client.settings.beside:
+            if text is not None and hook_entries.find_member(text, hook_entries.start_of(text), key) is None:
+                raise ValueError(f"{key} is missing")
+        return super().add_hook(text, client)
+
+    def _make_group(self, hook: dict[str, object]) -> dict[str, object]:
+        return hook
+
+
+class PluginForm:
     """A JavaScript file of our own among OpenCode's plugins. It calls the hook without a shell."""
 
-    events: tuple[str, ...]
-
-    def add_hook(self, text: str | None, client: str) -> str:
-        _check_owner(text, self)
+    def add_hook(self, text: str | None, client: Client) -> str:
+        if text is not None and not self.read_commands(text, client):
+            raise ValueError("subcog did not write it")
         with open(_PLUGIN, encoding="utf-8") as file:
             plugin = file.read()
-        command = json.dumps([*registration.hook_command(), "hook", "--client", client])
-        return _PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", plugin)
+        command = json.dumps([*registration.hook_command(), "hook", "--client", client.name])
+        return PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", plugin)
 
-    def remove_hook(self, text: str) -> str | None:
-        return None if self.read_commands(text) else text
+    def remove_hook(self, text: str, client: Client) -> str | None:
+        return None if self.read_commands(text, client) else text
 
-    def read_commands(self, text: str) -> Commands:
-        match = _PLUGIN_COMMAND.search(text)
+    def read_commands(self, text: str, client: Client) -> Commands:
+        match = PLUGIN_COMMAND.search(text)
         words = json.loads(match[1]) if match else []
         is_ours = words and hook_entries.is_ours({"command": words[0], "args": words[1:]})
-        return {event: [words] for event in self.events} if is_ours else {}
+        return {event: [words] for event in client.contract.events} if is_ours else {}
 
 
-class Client(NamedTuple):
-    """An agent beside Claude Code. name: its program, and the value of `--for`.
-
-    variable: the environment variable for the folder of its settings, which lies `below` that; usual_folder: below the user's.
-    """
-
-    name: str
-    title: str
-    variable: str
-    below: str
-    usual_folder: str
-    file: str
-    form: Form
-    next_step: str = ""  # for the person, after `init`
-
-    @property
-    def folder(self) -> str:
-        """Return the folder of its settings."""
-        if named := os.environ.get(self.variable):
-            return os.path.join(os.path.abspath(named), self.below) if self.below else os.path.abspath(named)
-        return os.path.join(os.path.expanduser("~"), *self.usual_folder.split("/"))
-
-    @property
-    def path(self) -> str:
-        """Return the file with our hook."""
-        return os.path.join(self.folder, *self.file.split("/"))
-
-    @property
-    def is_installed(self) -> bool:
-        """Return whether its program is on the PATH, or has left a folder of settings."""
-        return registration.find_program(self.name) is not None or os.path.isdir(self.folder)
-
-
-_SESSION = ("SessionStart", "UserPromptSubmit")
-_END = ("PreCompact", "SessionEnd")
-CLIENTS = {
-    client.name: client
-    for client in (
-        Client(
-            "codex",
-            "Codex CLI",
-            "CODEX_HOME",
-            "",
-            ".codex",
-            "hooks.json",
-            SharedForm((*_SESSION, "PreToolUse", "Stop", *_END), CODEX_SECONDS),
-            TRUST_IN_CODEX,
-        ),
-        Client(
-            "gemini",
-            "Gemini CLI",
-            "GEMINI_CLI_HOME",
-            ".gemini",
-            ".gemini",
-            "settings.json",
-            SharedForm(("BeforeAgent", "AfterTool", "PreCompress", "SessionEnd"), MS, has_comments=True),
-        ),
-        Client(
-            "qwen",
-            "Qwen Code",
-            "QWEN_HOME",
-            "",
-            ".qwen",
-            "settings.json",
-            SharedForm((*_SESSION, "PostToolUse", "PostToolUseFailure", *_END), MS, has_comments=True),
-        ),
-        Client(
-            "copilot",
-            "Copilot CLI",
-            "COPILOT_HOME",
-            "",
-            ".copilot",
-            "hooks/subcog.json",
-            CopilotForm((*_SESSION, "PreToolUse", "PostToolUseFailure", *_END)),
-        ),
-        Client(
-            "opencode",
-            "OpenCode",
-            "XDG_CONFIG_HOME",
-            "opencode",
-            ".config/opencode",
-            "plugins/subcog.js",
-            PluginForm(("chat.message", "tool.execute.after", "event")),
-        ),
-    )
-}
+FORMS: Mapping[str, Form] = {GROUPS: GroupsForm(), ENTRIES: EntriesForm(), PLUGIN: PluginForm()}
+CLIENTS = {client.name: client for client in list_clients()}
 
 
 def find_client(name: str) -> Client:
@@ -204,6 +101,11 @@ def find_client(name: str) -> Client:
     if name not in CLIENTS:
         raise UsageError(f"no agent {visible(name)}", f"give one of {', '.join((CLAUDE, *CLIENTS))}")
     return CLIENTS[name]
+
+
+def is_installed(client: Client) -> bool:
+    """Return whether an agent's program is on the PATH, or has left a folder of settings."""
+    return registration.find_program(client.name) is not None or os.path.isdir(client.settings.folder_path)
 
 
 def complete_name(incomplete: str) -> list[str]:
@@ -216,24 +118,28 @@ def find_clients(*, has_hook: bool) -> list[Client]:
     clients = []
     for client in CLIENTS.values():
         with suppress(ConfigError):
-            if client.is_installed and bool(read_commands(client)) is has_hook:
+            if is_installed(client) and bool(read_commands(client)) is has_hook:
                 clients.append(client)
     return clients
 
 
 def read_commands(client: Client) -> Commands:
     """Return the commands of our hook in an agent's settings, by event. Raises ConfigError."""
-    text = registration.read_settings(client.path)
+    text = registration.read_settings(client.settings.path)
     try:
-        return client.form.read_commands(text) if text is not None else {}
+        return _form_of(client).read_commands(text, client) if text is not None else {}
     except (ValueError, RecursionError) as error:
         raise _fault(client, error) from error
+
+
+def _form_of(client: Client) -> Form:
+    return FORMS[client.settings.form]
 
 
 def add_hook(client: Client, before: str | None) -> str:
     """Return an agent's settings with our hook. Raises ConfigError."""
     try:
-        return client.form.add_hook(before, client.name)
+        return _form_of(client).add_hook(before, client)
     except (ValueError, RecursionError) as error:
         raise _fault(client, error) from error
 
@@ -241,22 +147,22 @@ def add_hook(client: Client, before: str | None) -> str:
 def remove_hook(client: Client, before: str | None) -> str | None:
     """Return an agent's settings without our hook, None for no file. Raises ConfigError."""
     try:
-        return client.form.remove_hook(before) if before is not None else None
+        return _form_of(client).remove_hook(before, client) if before is not None else None
     except (ValueError, RecursionError) as error:
         raise _fault(client, error) from error
 
 
 def register(client: Client) -> None:
     """Add our hook to an agent's settings, and say so. Raises ConfigError."""
-    before = registration.read_settings(client.path)
+    before = registration.read_settings(client.settings.path)
     after = add_hook(client, before)
     if after == before:
-        terminal.say(f"{client.path} has the hook already")
+        terminal.say(f"{client.settings.path} has the hook already")
         return
-    registration.write_settings(client.path, after)
-    terminal.say(f"{client.path}: has the hook; nothing else is changed. New sessions of {client.title} use it")
-    if client.next_step:
-        terminal.say(client.next_step)
+    registration.write_settings(client.settings.path, after)
+    terminal.say(f"{client.settings.path}: has the hook; nothing else is changed. New sessions of {client.title} use it")
+    if client.settings.next_step:
+        terminal.say(client.settings.next_step)
 
 
 def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Remark]:
@@ -265,7 +171,7 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
     last_activity: returns when a session of an agent was last active, in milliseconds since the epoch, None for never.
     """
     for client in CLIENTS.values():
-        if client.is_installed:
+        if is_installed(client):
             try:
                 yield _judge(client, read_commands(client), last_activity(client.name))
             except ConfigError as error:
@@ -276,28 +182,28 @@ def _judge(client: Client, commands: Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
         return Remark(GOOD, f"{client.title} does not have the hook; {init} registers it")
-    where = visible(f"{client.title}: hook in {client.path}")
+    where = visible(f"{client.title}: hook in {client.settings.path}")
     attempts = [words for lines in commands.values() for line in lines for words in hook_lines.split_line(line)]
     missing = [words[0] for words in attempts if registration.resolve_command(words) is None]
     if missing:
         fault = f"{where} runs {registration.command_text((missing[0],))}, which is not there; run {init} again"
         return Remark(BAD if len(missing) == len(attempts) else NOTE, fault)
-    if absent := [event for event in client.form.events if event not in commands]:
+    if absent := [event for event in client.contract.events if event not in commands]:
         return Remark(NOTE, f"{where} lacks {', '.join(absent)}; {init} adds that")
-    if client.name == "codex" and not is_trusted_by_codex(client):
-        return Remark(NOTE, f"{where} is not trusted yet. {TRUST_IN_CODEX}")
+    if client.settings.has_trust and not is_trusted_by_codex(client):
+        return Remark(NOTE, f"{where} is not trusted yet. {client.settings.next_step}")
     return Remark(GOOD, f"{where}, last at work on {day(last_ms)}" if last_ms else f"{where}, not seen at work yet")
 
 
 def is_trusted_by_codex(client: Client) -> bool:
     """Return whether the user has let Codex run all of our hooks, each as it stands now."""
     try:
-        with open(os.path.join(client.folder, "config.toml"), "rb") as file:
+        with open(os.path.join(client.settings.folder_path, "config.toml"), "rb") as file:
             states = _get_object(_get_object(tomllib.load(file), "hooks"), "state")
     except (OSError, ValueError):
         return False
-    paths = (client.path, os.path.realpath(client.path))
-    for entry in hook_entries.find_entries(registration.read_settings(client.path) or "{}"):
+    paths = (client.settings.path, os.path.realpath(client.settings.path))
+    for entry in hook_entries.find_entries(registration.read_settings(client.settings.path) or "{}"):
         event = re.sub(r"(?<!^)(?=[A-Z])", "_", entry.event).lower()
         keys = [f"{path}:{event}:{entry.group_index}:{entry.hook_index}" for path in paths]
         if _hash_for_codex(event, entry) not in [_get_object(states, key).get("trusted_hash") for key in keys]:
@@ -316,27 +222,19 @@ def _hash_for_codex(event: str, entry: hook_entries.Entry) -> str:
     return f"sha256:{hashlib.sha256(data.encode()).hexdigest()}"
 
 
-def _make_line(client: str) -> str:
-    """Return the line that runs the hook in an isolated interpreter, else by the console script."""
+def _make_hook(client: Client) -> dict[str, object]:
+    """Return the hook of an agent. Its line runs the hook in an isolated interpreter, else by the console script."""
     command = registration.hook_command()
     commands = [command]
     if places := hook_entries.paths_in_command(command):
         folder, script = places
         commands = [[command[0], *hook_entries.ISOLATED, ISOLATED_CODE, folder], [script]]
-    return hook_lines.make_line(commands, client, is_windows=IS_WINDOWS)
-
-
-def _copilot_shell() -> str:
-    return "powershell" if IS_WINDOWS else "bash"
-
-
-def _check_owner(text: str | None, form: Form) -> None:
-    if text is not None and not form.read_commands(text):
-        raise ValueError("subcog did not write it")
+    line = hook_lines.make_line(commands, client.name, is_windows=IS_WINDOWS)
+    return {**client.settings.hook, client.settings.command_key: line}
 
 
 def _fault(client: Client, error: Exception) -> ConfigError:
-    return ConfigError(f"{client.path} has no hooks as {client.title} reads them: {error}", "correct it by hand")
+    return ConfigError(f"{client.settings.path} has no hooks as {client.title} reads them: {error}", "correct it by hand")
 
 
 def _get_object(value: object, key: str) -> Mapping[str, object]:

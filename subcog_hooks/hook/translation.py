@@ -7,8 +7,8 @@ The contracts were verified with the real clients, offline: Codex CLI 0.169.0, G
 from __future__ import annotations
 
 import re
-from importlib import import_module
 
+from subcog_hooks.clients.table import COMPACTED, TOP_LEVEL, find_client
 from subcog_hooks.core import light_json
 from subcog_hooks.hook.payload import FIRST, FORGET, OF_CLIENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT, session_of, text_of
 
@@ -16,56 +16,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from subcog_hooks.clients.table import Client
+
     Payload = Mapping[str, object]
 
-CLIENTS = ("codex", "gemini", "qwen", "opencode", "copilot")
 OPTION = "--client"
-TOP_LEVEL, NESTED = "top-level", "nested"  # where `additionalContext` stands in the output
-COMPACTED = "compacted"  # the event of a compaction after which the client asks for no new start
-
 MAX_PATCHED = 3  # files of a patch that are answered
 _OWN_BLOCK = re.compile(r"<hook_context>.*?</hook_context>\s*|<subcog-memories.*?</subcog-memories>\s*", re.DOTALL)
 _OWN_TAG = re.compile(r"<(/?)subcog-memories([^<>]*)>")
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 
-class Client:
-    """A client's contract.
+class Translator:
+    """The translation between a client and our hook."""
 
-    events: our event for each of the client's, or COMPACTED; tools: our tool for each of the client's; fields: our field for
-    each of the client's in a tool's input; form: TOP_LEVEL or NESTED; max_bytes: the longest text that arrives whole; escapes:
-    the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of the session;
-    shows_messages: the client shows `systemMessage` to the person.
-    """
+    __slots__ = ("contract", "name")
 
-    __slots__ = ("begins_at_prompt", "escapes", "events", "fields", "form", "max_bytes", "name", "shows_messages", "tools")
-
-    def __init__(
-        self,
-        name: str,
-        events: Mapping[str, str],
-        *,
-        tools: Mapping[str, str] | None = None,
-        fields: Mapping[str, str] | None = None,
-        form: str = NESTED,
-        max_bytes: int,
-        escapes: bool = False,
-        begins_at_prompt: bool = False,
-        shows_messages: bool = False,
-    ) -> None:
-        self.name = name
-        self.events = events
-        self.tools = tools or {}
-        self.fields = fields or {}
-        self.form = form
-        self.max_bytes = max_bytes
-        self.escapes = escapes
-        self.begins_at_prompt = begins_at_prompt
-        self.shows_messages = shows_messages
+    def __init__(self, client: Client) -> None:
+        self.name = client.name
+        self.contract = client.contract
 
     def read(self, payload: Payload) -> list[dict[str, object]]:
         """Return the payloads of Claude Code that a payload means, in the order of their answers; [] for none."""
-        event = self.events.get(text_of(payload, "hook_event_name"), "")
+        event = self.contract.events.get(text_of(payload, "hook_event_name"), "")
         shared: dict[str, object] = {**payload, "hook_event_name": event, OF_CLIENT: self.name}
         if session := session_of(payload):
             shared["session_id"] = f"{self.name}:{session}"  # Ids of two clients may be equal.
@@ -78,8 +51,8 @@ class Client:
             prompt = _OWN_BLOCK.sub("", text_of(payload, "prompt"))
             if not prompt.strip():
                 return []
-            return [*([start] if self.begins_at_prompt else []), {**shared, "prompt": prompt}]
-        if event == START_EVENT and self.begins_at_prompt:
+            return [*([start] if self.contract.begins_at_prompt else []), {**shared, "prompt": prompt}]
+        if event == START_EVENT and self.contract.begins_at_prompt:
             return [start]
         return self._read_call(shared) if "tool_name" in payload else [shared] if event else []
 
@@ -93,21 +66,21 @@ class Client:
             return [
                 {**payload, "tool_name": "Edit", "tool_input": edit} for edit in patched_files(text_of(tool_input, "command"))
             ]
-        ours = {self.fields.get(name, name): value for name, value in tool_input.items()}
-        return [{**payload, "tool_name": self.tools.get(tool, tool), "tool_input": ours}]
+        ours = {self.contract.fields.get(name, name): value for name, value in tool_input.items()}
+        return [{**payload, "tool_name": self.contract.tools.get(tool, tool), "tool_input": ours}]
 
     def write(self, event: str, text: str, message: str = "") -> bytes:
         """Return the output that hands a text to the model. Raises OSError for a text too long.
 
         event: the client's; message: for the person, "" for none.
         """
-        if self.escapes:
+        if self.contract.escapes:
             text = _OWN_TAG.sub(lambda tag: f"[{tag[1]}subcog-memories{tag[2]}]", text)
-        if len(text.encode()) > self.max_bytes:
-            raise OSError(f"{self.name} cuts a text of more than {self.max_bytes} bytes")
-        output: dict[str, light_json.Json] = {"systemMessage": message} if message and self.shows_messages else {}
+        if len(text.encode()) > self.contract.max_bytes:
+            raise OSError(f"{self.name} cuts a text of more than {self.contract.max_bytes} bytes")
+        output: dict[str, light_json.Json] = {"systemMessage": message} if message and self.contract.shows_messages else {}
         context: dict[str, light_json.Json] = {"additionalContext": text}
-        output |= context if self.form == TOP_LEVEL else {"hookSpecificOutput": {"hookEventName": event, **context}}
+        output |= context if self.contract.form == TOP_LEVEL else {"hookSpecificOutput": {"hookEventName": event, **context}}
         return light_json.dumps(output).encode("ascii") + b"\n"
 
 
@@ -131,11 +104,7 @@ def _lines_after(sign: str, lines: Sequence[str]) -> str:
     return "\n".join([line[1:] for line in lines if line.startswith(sign)])
 
 
-def find_client(arguments: Sequence[str]) -> Client | None:
-    """Return the client that `--client NAME` names, None for Claude Code."""
-    name = arguments[arguments.index(OPTION) + 1] if OPTION in arguments[:-1] else ""
-    if name not in CLIENTS:
-        return None
-    client = import_module(f"subcog_hooks.clients.{name}").CLIENT
-    assert isinstance(client, Client)
-    return client
+def find_translator(arguments: Sequence[str]) -> Translator | None:
+    """Return the translator for the client that `--client NAME` names, None for Claude Code."""
+    client = find_client(arguments[arguments.index(OPTION) + 1]) if OPTION in arguments[:-1] else None
+    return Translator(client) if client else None

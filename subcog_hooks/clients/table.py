@@ -1,0 +1,156 @@
+"""The table of coding agents beside Claude Code, and the parts of their descriptions.
+
+A new agent is a file of this package and its name in NAMES. The hook loads the file of its own agent alone.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NAMES = ("codex", "gemini", "qwen", "opencode", "copilot")
+
+NESTED, TOP_LEVEL = "nested", "top-level"  # where `additionalContext` stands in an output
+COMPACTED = "compacted"  # the event of a compaction after which the client asks for no new start
+# Forms of settings: hooks in groups, as Claude Code has them; each event's hooks alone; a JavaScript plugin.
+GROUPS, ENTRIES, PLUGIN = "groups", "entries", "plugin"
+
+
+class Contract:
+    """How a client's hooks call ours, and how a text reaches its model.
+
+    events: our event for each of the client's, or COMPACTED; tools: our tool for each of the client's; fields: our field for
+    each of the client's in a tool's input; form: TOP_LEVEL or NESTED; max_bytes: the longest text that arrives whole; escapes:
+    the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of the session;
+    shows_messages: the client shows `systemMessage` to the person.
+    """
+
+    __slots__ = ("begins_at_prompt", "escapes", "events", "fields", "form", "max_bytes", "shows_messages", "tools")
+
+    def __init__(
+        self,
+        events: Mapping[str, str],
+        *,
+        tools: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        form: str = NESTED,
+        max_bytes: int,
+        escapes: bool = False,
+        begins_at_prompt: bool = False,
+        shows_messages: bool = False,
+    ) -> None:
+        self.events = events
+        self.tools = tools or {}
+        self.fields = fields or {}
+        self.form = form
+        self.max_bytes = max_bytes
+        self.escapes = escapes
+        self.begins_at_prompt = begins_at_prompt
+        self.shows_messages = shows_messages
+
+
+class Settings:
+    """Where a client reads which hooks to run, and in which form.
+
+    folder: below the user's; variable: the environment variable for that folder, which lies `below` its value; hook: the fields
+    of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have comments;
+    beside: further members of a file that `init` makes; next_step: for the person, after `init`; has_trust: the client runs
+    a hook once the person trusts it.
+    """
+
+    __slots__ = (
+        *("below", "beside", "command_key", "file", "folder", "form", "has_comments", "has_trust", "hook", "next_step"),
+        "variable",
+    )
+
+    def __init__(
+        self,
+        folder: str,
+        file: str,
+        form: str,
+        *,
+        variable: str = "",
+        below: str = "",
+        hook: Mapping[str, object] | None = None,
+        command_key: str = "command",
+        has_comments: bool = False,
+        beside: Mapping[str, object] | None = None,
+        next_step: str = "",
+        has_trust: bool = False,
+    ) -> None:
+        self.folder = folder
+        self.file = file
+        self.form = form
+        self.variable = variable
+        self.below = below
+        self.hook = hook or {}
+        self.command_key = command_key
+        self.has_comments = has_comments
+        self.beside = beside or {}
+        self.next_step = next_step
+        self.has_trust = has_trust
+
+    @property
+    def folder_path(self) -> str:
+        """Return the full path of the folder."""
+        if named := os.environ.get(self.variable):
+            return os.path.join(os.path.abspath(named), self.below) if self.below else os.path.abspath(named)
+        return _path_of_user(self.folder)
+
+    @property
+    def path(self) -> str:
+        """Return the full path of the file with our hook."""
+        return os.path.join(self.folder_path, *self.file.split("/"))
+
+
+class Sessions:
+    """Where a client keeps its sessions: a folder below the user's, and the pattern of files in it.
+
+    reader: the name of the reader of their rows in `learn`.
+    """
+
+    __slots__ = ("folder", "pattern", "reader")
+
+    def __init__(self, folder: str, pattern: str, reader: str) -> None:
+        self.folder = folder
+        self.pattern = pattern
+        self.reader = reader
+
+    @property
+    def path(self) -> str:
+        """Return the full path of the folder."""
+        return _path_of_user(self.folder)
+
+
+class Client:
+    """A coding agent. name: its program, and the value of `--for`."""
+
+    __slots__ = ("contract", "name", "sessions", "settings", "title")
+
+    def __init__(self, name: str, title: str, contract: Contract, settings: Settings, sessions: Sessions) -> None:
+        self.name = name
+        self.title = title
+        self.contract = contract
+        self.settings = settings
+        self.sessions = sessions
+
+
+def find_client(name: str) -> Client | None:
+    """Return the client of this name, None for one that the table does not have."""
+    if name not in NAMES:
+        return None
+    client = __import__(f"subcog_hooks.clients.{name}", fromlist=["CLIENT"]).CLIENT  # `importlib` takes .3 ms to load.
+    assert isinstance(client, Client)
+    return client
+
+
+def list_clients() -> Iterator[Client]:
+    """Yield all clients in the order of the table."""
+    return filter(None, map(find_client, NAMES))
+
+
+def _path_of_user(folder: str) -> str:
+    return os.path.join(os.path.expanduser("~"), *folder.split("/"))
