@@ -7,6 +7,16 @@ from subcog_hooks.clients.table import GROUPS, Client, Contract, Sessions, Setti
 CLIENT = Client(
     "codex",
     "Codex CLI",
+    Settings(
+        ".codex",
+        "hooks.json",
+        GROUPS,
+        variable="CODEX_HOME",
+        # Codex cuts a longer limit of SessionEnd to 3 seconds, and its hash of the hook has the limit that counts.
+        hook={"type": "command", "timeout": 3},
+        next_step="Codex runs it once you trust it: start `codex` in a terminal, which asks. `codex exec` does not ask",
+        has_trust=True,
+    ),
     Contract(
         {
             "SessionStart": "SessionStart",
@@ -18,16 +28,6 @@ CLIENT = Client(
         },
         max_bytes=10_000,
         shows_messages=True,
-    ),
-    Settings(
-        ".codex",
-        "hooks.json",
-        GROUPS,
-        variable="CODEX_HOME",
-        # Codex cuts a longer limit of SessionEnd to 3 seconds, and its hash of the hook has the limit that counts.
-        hook={"type": "command", "timeout": 3},
-        next_step="Codex runs it once you trust it: start `codex` in a terminal, which asks. `codex exec` does not ask",
-        has_trust=True,
     ),
     Sessions(".codex", "sessions/*/*/*/rollout-*.jsonl", "codex"),
 )

@@ -9,6 +9,15 @@ from subcog_hooks.clients.table import COMPACTED, ENTRIES, TOP_LEVEL, Client, Co
 CLIENT = Client(
     "copilot",
     "Copilot CLI",
+    Settings(
+        ".copilot",
+        "hooks/subcog.json",
+        ENTRIES,
+        variable="COPILOT_HOME",
+        hook={"type": "command", "timeoutSec": 10},
+        command_key="powershell" if os.name == "nt" else "bash",
+        beside={"version": 1},
+    ),
     Contract(
         {
             "SessionStart": "SessionStart",
@@ -22,15 +31,6 @@ CLIENT = Client(
         form=TOP_LEVEL,
         max_bytes=900_000,
         begins_at_prompt=True,
-    ),
-    Settings(
-        ".copilot",
-        "hooks/subcog.json",
-        ENTRIES,
-        variable="COPILOT_HOME",
-        hook={"type": "command", "timeoutSec": 10},
-        command_key="powershell" if os.name == "nt" else "bash",
-        beside={"version": 1},
     ),
     Sessions(".copilot", "session-state/*/events.jsonl", "copilot"),
 )

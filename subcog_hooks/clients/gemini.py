@@ -11,6 +11,15 @@ from subcog_hooks.clients.table import COMPACTED, GROUPS, Client, Contract, Sess
 CLIENT = Client(
     "gemini",
     "Gemini CLI",
+    Settings(
+        ".gemini",
+        "settings.json",
+        GROUPS,
+        variable="GEMINI_CLI_HOME",
+        below=".gemini",
+        hook={"type": "command", "timeout": 5000},  # ms
+        has_comments=True,
+    ),
     Contract(
         {"BeforeAgent": "UserPromptSubmit", "AfterTool": "PreToolUse", "PreCompress": COMPACTED, "SessionEnd": "SessionEnd"},
         tools={
@@ -24,15 +33,7 @@ CLIENT = Client(
         max_bytes=1_000_000,
         escapes=True,
         begins_at_prompt=True,
-    ),
-    Settings(
-        ".gemini",
-        "settings.json",
-        GROUPS,
-        variable="GEMINI_CLI_HOME",
-        below=".gemini",
-        hook={"type": "command", "timeout": 5000},  # ms
-        has_comments=True,
+        announces_all=True,
     ),
     Sessions(".gemini", "tmp/*/chats/session-*.jsonl", "gemini"),
 )

@@ -7,6 +7,7 @@ from subcog_hooks.clients.table import COMPACTED, PLUGIN, Client, Contract, Sess
 CLIENT = Client(
     "opencode",
     "OpenCode",
+    Settings(".config/opencode", "plugins/subcog.js", PLUGIN, variable="XDG_CONFIG_HOME", below="opencode"),
     Contract(
         {"chat.message": "UserPromptSubmit", "tool.execute.after": "PreToolUse", "session.compacted": COMPACTED},
         tools={"edit": "Edit", "write": "Write", "read": "Read", "bash": "Bash", "grep": "Grep", "glob": "Glob"},
@@ -14,6 +15,5 @@ CLIENT = Client(
         max_bytes=300_000,
         begins_at_prompt=True,
     ),
-    Settings(".config/opencode", "plugins/subcog.js", PLUGIN, variable="XDG_CONFIG_HOME", below="opencode"),
     Sessions(".local/share/opencode", "opencode.db", "opencode"),
 )

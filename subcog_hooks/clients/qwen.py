@@ -7,6 +7,14 @@ from subcog_hooks.clients.table import GROUPS, Client, Contract, Sessions, Setti
 CLIENT = Client(
     "qwen",
     "Qwen Code",
+    Settings(
+        ".qwen",
+        "settings.json",
+        GROUPS,
+        variable="QWEN_HOME",
+        hook={"type": "command", "timeout": 5000},  # ms: the client reads a number from 1000 as such
+        has_comments=True,
+    ),
     Contract(
         {
             "SessionStart": "SessionStart",
@@ -26,14 +34,6 @@ CLIENT = Client(
         },
         max_bytes=600_000,
         escapes=True,
-    ),
-    Settings(
-        ".qwen",
-        "settings.json",
-        GROUPS,
-        variable="QWEN_HOME",
-        hook={"type": "command", "timeout": 5000},  # ms: the client reads a number from 1000 as such
-        has_comments=True,
     ),
     Sessions(".qwen", "projects/*/chats/*.jsonl", "qwen"),
 )

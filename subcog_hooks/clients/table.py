@@ -11,9 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-NAMES = ("codex", "gemini", "qwen", "opencode", "copilot")
+LEARNED = ("codex", "gemini", "qwen", "opencode", "copilot")  # Their sessions are read, too.
+NAMES = (*LEARNED, "cursor", "droid")
 
-NESTED, TOP_LEVEL = "nested", "top-level"  # where `additionalContext` stands in an output
+# Where a text stands in an output: nested, or at its top in the field of this name.
+NESTED, TOP_LEVEL, SNAKE_CASE = "nested", "additionalContext", "additional_context"
 COMPACTED = "compacted"  # the event of a compaction after which the client asks for no new start
 # Forms of settings: hooks in groups, as Claude Code has them; each event's hooks alone; a JavaScript plugin.
 GROUPS, ENTRIES, PLUGIN = "groups", "entries", "plugin"
@@ -23,12 +25,16 @@ class Contract:
     """How a client's hooks call ours, and how a text reaches its model.
 
     events: our event for each of the client's, or COMPACTED; tools: our tool for each of the client's; fields: our field for
-    each of the client's in a tool's input; form: TOP_LEVEL or NESTED; max_bytes: the longest text that arrives whole; escapes:
-    the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of the session;
-    shows_messages: the client shows `systemMessage` to the person.
+    each of the client's in a tool's input; form: NESTED, TOP_LEVEL or SNAKE_CASE; max_bytes: the longest text that arrives
+    whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
+    the session; shows_messages: the client shows `systemMessage` to the person; announces_all: it announces a compaction
+    before every request, so that only a person's counts.
     """
 
-    __slots__ = ("begins_at_prompt", "escapes", "events", "fields", "form", "max_bytes", "shows_messages", "tools")
+    __slots__ = (
+        *("announces_all", "begins_at_prompt", "escapes", "events", "fields", "form", "max_bytes", "shows_messages"),
+        "tools",
+    )
 
     def __init__(
         self,
@@ -41,6 +47,7 @@ class Contract:
         escapes: bool = False,
         begins_at_prompt: bool = False,
         shows_messages: bool = False,
+        announces_all: bool = False,
     ) -> None:
         self.events = events
         self.tools = tools or {}
@@ -50,6 +57,7 @@ class Contract:
         self.escapes = escapes
         self.begins_at_prompt = begins_at_prompt
         self.shows_messages = shows_messages
+        self.announces_all = announces_all
 
 
 class Settings:
@@ -126,16 +134,30 @@ class Sessions:
 
 
 class Client:
-    """A coding agent. name: its program, and the value of `--for`."""
+    """A coding agent.
 
-    __slots__ = ("contract", "name", "sessions", "settings", "title")
+    name: its program, and the value of `--for`; sessions: None where their format is not documented; is_tried: a test drives
+    the real client.
+    """
 
-    def __init__(self, name: str, title: str, contract: Contract, settings: Settings, sessions: Sessions) -> None:
+    __slots__ = ("contract", "is_tried", "name", "sessions", "settings", "title")
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        settings: Settings,
+        contract: Contract,
+        sessions: Sessions | None = None,
+        *,
+        is_tried: bool = True,
+    ) -> None:
         self.name = name
         self.title = title
-        self.contract = contract
         self.settings = settings
+        self.contract = contract
         self.sessions = sessions
+        self.is_tried = is_tried
 
 
 def find_client(name: str) -> Client | None:

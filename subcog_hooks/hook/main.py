@@ -107,7 +107,7 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
     if not payloads or (answered_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
         return
     age_ms = process_age_ms()
-    folder = payload.get("cwd")
+    folder = payloads[-1].get("cwd")
     home, ignored = find_home(folder if isinstance(folder, str) and os.path.isabs(folder) else "")
     _home.append(home)
     output.cut_offs = home.cut_offs

@@ -1,14 +1,14 @@
 """Translate a client's payloads into Claude Code's, and our answers into the client's form.
 
-The contracts were verified with the real clients, offline: Codex CLI 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, OpenCode
-1.18.33 and GitHub Copilot CLI 1.0.102.
+The contracts of clients that are tried were verified with the real ones, offline: Codex CLI 0.169.0, Gemini CLI 0.61.0, Qwen
+Code 0.24.4, OpenCode 1.18.33 and GitHub Copilot CLI 1.0.102.
 """
 
 from __future__ import annotations
 
 import re
 
-from subcog_hooks.clients.table import COMPACTED, TOP_LEVEL, find_client
+from subcog_hooks.clients.table import COMPACTED, NESTED, find_client
 from subcog_hooks.core import light_json
 from subcog_hooks.hook.payload import FIRST, FORGET, OF_CLIENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT, session_of, text_of
 
@@ -40,10 +40,13 @@ class Translator:
         """Return the payloads of Claude Code that a payload means, in the order of their answers; [] for none."""
         event = self.contract.events.get(text_of(payload, "hook_event_name"), "")
         shared: dict[str, object] = {**payload, "hook_event_name": event, OF_CLIENT: self.name}
-        if session := session_of(payload):
+        if session := session_of(payload) or session_of({"session_id": payload.get("conversation_id")}):
             shared["session_id"] = f"{self.name}:{session}"  # Ids of two clients may be equal.
-        if event == COMPACTED and payload.get("trigger") == "auto":
-            return []  # Gemini says so before every request.
+        roots = payload.get("workspace_roots")
+        if "cwd" not in payload and isinstance(roots, list) and roots:
+            shared["cwd"] = roots[0]
+        if event == COMPACTED and self.contract.announces_all and payload.get("trigger") == "auto":
+            return []
         if event == COMPACTED:
             return [{**shared, "hook_event_name": START_EVENT, "source": FORGET}]
         start = {**shared, "hook_event_name": START_EVENT, "source": FIRST}
@@ -79,8 +82,10 @@ class Translator:
         if len(text.encode()) > self.contract.max_bytes:
             raise OSError(f"{self.name} cuts a text of more than {self.contract.max_bytes} bytes")
         output: dict[str, light_json.Json] = {"systemMessage": message} if message and self.contract.shows_messages else {}
-        context: dict[str, light_json.Json] = {"additionalContext": text}
-        output |= context if self.contract.form == TOP_LEVEL else {"hookSpecificOutput": {"hookEventName": event, **context}}
+        if self.contract.form == NESTED:
+            output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
+        else:
+            output[self.contract.form] = text
         return light_json.dumps(output).encode("ascii") + b"\n"
 
 

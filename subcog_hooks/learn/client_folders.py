@@ -14,7 +14,7 @@ MAX_SESSION_FILES = 50_000  # files of a client
 _MAX_PROJECTS = 4 * 1024 * 1024  # bytes of a list of projects
 
 
-CLIENT_FOLDERS = {client.name: client.sessions for client in list_clients()}
+CLIENT_FOLDERS = {client.name: client.sessions for client in list_clients() if client.sessions}
 
 
 def find_session_files(client: str) -> Iterator[str]:

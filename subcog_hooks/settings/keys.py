@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from urllib.parse import unquote, urlsplit
 
-from subcog_hooks.clients.table import NAMES
+from subcog_hooks.clients.table import LEARNED
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.settings import defaults
 from subcog_hooks.settings.defaults import ADAPTIVE, DEFAULTS, TUNED_SECTIONS, Value
@@ -458,7 +458,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     WordsKey(
         "capture.clients_except",
-        ("claude", *NAMES),
+        ("claude", *LEARNED),
         "Coding agents in whose sessions neither `subcog learn` nor `subcog audit` reads what you typed",
     ),
     NameKey(

@@ -27,8 +27,10 @@ FILES_OF = {
     "qwen": ".qwen/settings.json",
     "copilot": ".copilot/hooks/subcog.json",
     "opencode": ".config/opencode/plugins/subcog.js",
+    "cursor": ".cursor/hooks.json",
+    "droid": ".factory/settings.json",
 }
-SHARED = ("codex", "gemini", "qwen")  # the agents whose file has other settings, too
+SHARED = ("codex", "gemini", "qwen", "droid")  # the agents whose file has other settings, too
 COMMENTED = {
     "a comment of its own": '// mine\n{\n  "model": "x" // "hooks": {}\n  /* { */\n}\n// end\n',
     "hooks among comments": '{\n  "hooks": { // none of "ours"\n    "SessionEnd": [ /* ] */ ]\n  }, // "a"\n  "url": "https://x/*"\n}',
@@ -53,7 +55,7 @@ def settings_of(name: str) -> Path:
 def read_entries(name: str) -> dict[str, Any]:
     """Return the first entry of each event: in Claude Code's form, its group's only hook."""
     hooks: dict[str, list[Any]] = json.loads(settings_of(name).read_text())["hooks"]
-    return {event: entries[-1] if name == "copilot" else entries[-1]["hooks"][0] for event, entries in hooks.items()}
+    return {event: entries[-1].get("hooks", entries)[0] for event, entries in hooks.items()}
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -105,6 +107,33 @@ def test_shared_settings_come_back_byte_for_byte(name: str, subtests: pytest.Sub
             assert [key for key in plain if key in before] == list(before)
 
 
+def test_hooks_of_others_in_cursor_come_back_byte_for_byte(subcog: Run) -> None:
+    path, other = settings_of("cursor"), '{ "command": "./audit.sh" }'
+    path.parent.mkdir()
+    for hooks in ("{}", f'{{"stop": [{other}]}}', f'{{\n "postToolUse": [ {other}, // audited\n  {other} ]}}'):
+        text = f'{{\n "version": 1,\n "hooks": {hooks}\n}}\n'
+        path.write_text(text)
+        assert subcog("init", "--for", "cursor").code == 0
+        registered = json.loads(hook_entries.blank_comments(path.read_text()))["hooks"]
+        assert all(registered[event][-1]["timeout"] == 5 for event in CLIENTS["cursor"].contract.events)
+        assert subcog("uninstall", "--for", "cursor").code == 0
+        assert path.read_text() == text
+
+
+def test_cursor_settings_without_a_version_are_refused(subcog: Run) -> None:
+    settings_of("cursor").parent.mkdir()
+    settings_of("cursor").write_text('{"hooks": {}}')
+    done = subcog("init", "--for", "cursor")
+    assert (done.code, "version is missing" in done.err) == (4, True)
+
+
+def test_doctor_says_which_agents_were_not_tried(subcog: Run) -> None:
+    subcog("init", "--for", "cursor")
+    subcog("init", "--for", "qwen")
+    lines = [line for line in subcog("doctor").out.splitlines() if ": hook in" in line]
+    assert [("Cursor" in line, "not tried with the real client" in line) for line in lines] == [(False, False), (True, True)]
+
+
 def test_changes_and_comments_made_later_stay(subcog: Run) -> None:
     path = settings_of("gemini")
     path.parent.mkdir()
@@ -137,10 +166,10 @@ def test_a_broken_settings_file_gets_a_single_line(subcog: Run, name: str) -> No
 
 def test_each_agent_gets_its_own_unit_of_time(subcog: Run) -> None:
     limits = {}
-    for name in (*SHARED, "copilot"):
+    for name in (*SHARED, "copilot", "cursor"):
         subcog("init", "--for", name)
         limits[name] = {entry["timeoutSec" if name == "copilot" else "timeout"] for entry in read_entries(name).values()}
-    assert limits == {"codex": {3}, "gemini": {5000}, "qwen": {5000}, "copilot": {10}}
+    assert limits == {"codex": {3}, "gemini": {5000}, "qwen": {5000}, "droid": {5}, "copilot": {10}, "cursor": {5}}
     assert all(isinstance(limit, int) for kinds in limits.values() for limit in kinds)
 
 
@@ -202,14 +231,14 @@ def test_uninstall_names_the_agents_that_keep_the_hook(subcog: Run) -> None:
 
 
 def test_names_and_options_are_checked(subcog: Run) -> None:
-    for arguments in (["--for", "cursor"], ["--for", "codex", "--project"], ["--for", "codex", "--user"]):
+    for arguments in (["--for", "kiro"], ["--for", "codex", "--project"], ["--for", "codex", "--user"]):
         done = subcog("init", *arguments)
         assert (done.code, done.err.count("\n")) == (2, 1)
     assert subcog("init", "--for", "claude", "--dry-run").code == 0
 
 
 def test_a_variable_moves_the_settings(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    for client in CLIENTS.values():
+    for client in (client for client in CLIENTS.values() if client.settings.variable):
         monkeypatch.setenv(client.settings.variable, str(tmp_path / "moved" / client.name))
         assert subcog("init", "--for", client.name).code == 0
         assert not settings_of(client.name).exists()

@@ -2,19 +2,21 @@
 
 import importlib
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from subcog_hooks import clients
 from subcog_hooks.cli.support import client_settings
-from subcog_hooks.clients.table import COMPACTED, GROUPS, NAMES, PLUGIN, Client, list_clients
+from subcog_hooks.clients.table import COMPACTED, GROUPS, LEARNED, NAMES, PLUGIN, Client, find_client, list_clients
 from subcog_hooks.hook import main
 from subcog_hooks.learn import client_rows, opencode_sessions
 from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
 from subcog_hooks.settings.keys import KEYS, WordsKey
+from tests.documents import README
 
-README = Path(__file__).parents[2] / "README.md"
+ROWS = [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
 each_client = pytest.mark.parametrize("client", tuple(list_clients()), ids=NAMES)
 OTHERS = {"version": 1, "hooks": {"other": [{"command": "date"}]}}
 
@@ -32,8 +34,13 @@ def test_an_agent_has_every_part(client: Client) -> None:
     assert set(client.contract.events.values()) <= ours
     assert client.settings.form in client_settings.FORMS
     assert client.settings.form == PLUGIN or client.settings.hook
-    assert f"`{client.name}`" in README.read_text().replace("--for ", "").replace("init ", "")
-    assert client.title.split()[0] in README.read_text()
+
+
+@each_client
+def test_the_readme_says_whether_an_agent_is_tried(client: Client) -> None:
+    (row,) = [row for row in ROWS if re.search(rf"[` ]{client.name}`", row)]
+    assert client.title.removesuffix(" CLI") in row
+    assert row.startswith("| untried: ") is not client.is_tried
 
 
 @each_client
@@ -50,11 +57,17 @@ def test_the_hook_is_registered_at_the_events_that_are_read(client: Client) -> N
         assert client_settings.remove_hook(client, client_settings.add_hook(client, text)) == text
 
 
-@each_client
-def test_the_sessions_of_an_agent_are_learned_from(client: Client) -> None:
+@pytest.mark.parametrize("name", LEARNED)
+def test_the_sessions_of_an_agent_are_learned_from(name: str) -> None:
+    sessions = CLIENT_FOLDERS[name]
+    client = find_client(name)
+    assert client is not None
+    assert client.sessions is sessions
+    assert sessions.pattern == opencode_sessions.DATABASE or sessions.reader in client_rows.READERS
+
+
+def test_the_agents_with_sessions_can_be_left_out() -> None:
     key = KEYS["capture.clients_except"]
     assert isinstance(key, WordsKey)
-    assert client.name in key.choices
-    assert CLIENT_FOLDERS[client.name] is client.sessions
-    is_database = client.sessions.pattern == opencode_sessions.DATABASE
-    assert is_database or client.sessions.reader in client_rows.READERS
+    assert key.choices == ("claude", *LEARNED)
+    assert list(CLIENT_FOLDERS) == list(LEARNED)

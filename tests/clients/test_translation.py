@@ -15,6 +15,8 @@ EVENTS = {  # a client's events: prompt, a tool's call, compaction
     "qwen": ("UserPromptSubmit", "PostToolUse", "SessionStart"),
     "opencode": ("chat.message", "tool.execute.after", "session.compacted"),
     "copilot": ("UserPromptSubmit", "PreToolUse", "PreCompact"),
+    "cursor": ("beforeSubmitPrompt", "postToolUse", "preCompact"),
+    "droid": ("UserPromptSubmit", "PostToolUse", "SessionStart"),
 }
 EDITS: dict[str, tuple[str, dict[str, str]]] = {  # how each client edits a file
     "codex": ("apply_patch", {"command": "*** Begin Patch\n*** Update File: a b.py\n@@\n-old\n+new\n*** End Patch\n"}),
@@ -22,6 +24,8 @@ EDITS: dict[str, tuple[str, dict[str, str]]] = {  # how each client edits a file
     "qwen": ("edit", {"file_path": "a b.py", "old_string": "old", "new_string": "new"}),
     "opencode": ("edit", {"filePath": "a b.py", "oldString": "old", "newString": "new"}),
     "copilot": ("Edit", {"path": "a b.py", "old_str": "old", "new_str": "new"}),
+    "cursor": ("Edit", {"file_path": "a b.py", "old_string": "old", "new_string": "new"}),
+    "droid": ("Edit", {"file_path": "a b.py", "old_str": "old", "new_str": "new"}),
 }
 
 
@@ -76,7 +80,7 @@ def test_a_patch_of_many_files_is_read_for_the_first_three() -> None:
     assert inputs == [{"file_path": f"{n}.py", "old_string": "", "new_string": f"line {n}"} for n in range(3)]
 
 
-@pytest.mark.parametrize("name", ["gemini", "copilot", "opencode"])
+@pytest.mark.parametrize("name", ["gemini", "copilot", "opencode", "cursor"])
 def test_a_session_begins_with_its_first_prompt_where_it_must(name: str) -> None:
     prompt_event, _, compaction = EVENTS[name]
     assert [payload.get("source") for payload in read(name, prompt_event, prompt="Which rope?")] == ["first", None]
@@ -85,6 +89,7 @@ def test_a_session_begins_with_its_first_prompt_where_it_must(name: str) -> None
 
 def test_gemini_compacts_on_demand_alone() -> None:
     assert read("gemini", "PreCompress", trigger="auto") == []
+    assert [payload["source"] for payload in read("cursor", "preCompact", trigger="auto")] == ["forget"]
 
 
 def test_unknown_events_and_failed_tools_bring_nothing() -> None:
@@ -99,7 +104,8 @@ def test_a_text_reaches_the_model_as_the_client_reads_it(name: str) -> None:
     output = client_of(name).write(event, BLOCK)
     assert (output.isascii(), output.count(b"\n")) == (True, 1)
     answer = json.loads(output)
-    context = answer["additionalContext"] if name == "copilot" else answer["hookSpecificOutput"]["additionalContext"]
+    tops = {"copilot": "additionalContext", "cursor": "additional_context"}
+    context = answer[tops[name]] if name in tops else answer["hookSpecificOutput"]["additionalContext"]
     begin = "[" if name in ("gemini", "qwen") else "<"
     assert re.findall(r"[<\[]/?subcog-memories", context) == [f"{begin}subcog-memories", f"{begin}/subcog-memories"]
     assert "Rope < chain." in context

@@ -20,7 +20,8 @@ def answer(machine: Machine, client: str, event: str, session: str = "one", **fi
     done = machine.hook(json.dumps(payload).encode(), "--client", client)
     assert (done.code, done.stderr) == (0, b"")
     output = json.loads(done.stdout or b"{}")
-    return str(output.get("hookSpecificOutput", output).get("additionalContext", ""))
+    answer = output.get("hookSpecificOutput", output)
+    return str(answer.get("additionalContext", answer.get("additional_context", "")))
 
 
 @pytest.fixture
@@ -33,7 +34,9 @@ def noted(bare: Machine) -> Machine:
 
 def begin(machine: Machine, client: str, session: str) -> str:
     """What a session has been told when its first prompt is answered."""
-    start = "" if client in ("gemini", "opencode") else answer(machine, client, "SessionStart", session, source="startup")
+    start = (
+        "" if client in ("gemini", "opencode", "cursor") else answer(machine, client, "SessionStart", session, source="startup")
+    )
     return start + answer(machine, client, EVENTS[client][0], session, prompt="Which colour has the crane?")
 
 
@@ -73,6 +76,52 @@ def test_a_remark_that_a_client_drops_is_not_shown_yet(noted: Machine) -> None:
     begin(noted, "codex", "one")
     event = {"hook_event_name": "SessionStart", "session_id": "two", "cwd": str(noted.folder), "source": "startup"}
     assert "subcog review" in json.loads(noted.hook(json.dumps(event).encode()).stdout)["systemMessage"]
+
+
+def test_cursor_is_answered_as_its_reference_says(noted: Machine) -> None:
+    # No session id and no folder, but a conversation and workspaces.
+    common = {"conversation_id": "c-1", "generation_id": "g-1", "model": "m", "cursor_version": "3.20.17"}
+    shared = {**common, "workspace_roots": [str(noted.folder)], "user_email": None, "transcript_path": None}
+    answers = []
+    for event in (
+        {"hook_event_name": "sessionStart", "session_id": "c-1", "is_background_agent": False, "composer_mode": "agent"},
+        {"hook_event_name": "beforeSubmitPrompt", "prompt": "Which colour has the crane?", "attachments": []},
+        {"hook_event_name": "postToolUse", "tool_name": "Read", "tool_input": {"path": "a b.py"}, "tool_output": "{}"},
+        {"hook_event_name": "beforeSubmitPrompt", "prompt": "And the boat?", "attachments": []},
+        {"hook_event_name": "preCompact", "trigger": "auto", "context_usage_percent": 91},
+        {"hook_event_name": "beforeSubmitPrompt", "prompt": "And the pier?", "attachments": []},
+        {"hook_event_name": "afterFileEdit", "file_path": "a b.py", "edits": []},
+    ):
+        done = noted.hook(json.dumps({**shared, **event}).encode(), "--client", "cursor")
+        assert (done.code, done.stderr) == (0, b"")
+        answers.append(json.loads(done.stdout or b"{}"))
+    assert all(answer.keys() <= {"additional_context"} for answer in answers)
+    told = [answer.get("additional_context", "") for answer in answers]
+    assert [STANDING in text for text in told] == [True, False, False, False, False, True, False]
+    assert [FILE_RULE in text for text in told] == [False, False, True, False, False, False, False]
+
+
+def test_droid_is_answered_as_its_reference_says(noted: Machine) -> None:
+    path = str(noted.folder / "a b.py")
+    shared = {"session_id": "d-1", "transcript_path": "/tmp/d-1.jsonl", "cwd": str(noted.folder), "permission_mode": "off"}
+    tool = {"tool_name": "Create", "tool_input": {"file_path": path, "content": "tides"}}
+    answers = []
+    for event in (
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        {"hook_event_name": "UserPromptSubmit", "prompt": "Which colour has the crane?", "has_images": False},
+        {"hook_event_name": "PreToolUse", **tool},
+        {"hook_event_name": "PostToolUse", **tool, "tool_response": "done"},
+        {"hook_event_name": "PreCompact", "trigger": "auto", "custom_instructions": ""},
+        {"hook_event_name": "SessionStart", "session_id": "d-2", "source": "compact", "previous_session_id": "d-1"},
+    ):
+        done = noted.hook(json.dumps({**shared, **event}).encode(), "--client", "droid")
+        assert (done.code, done.stderr) == (0, b"")
+        answers.append(json.loads(done.stdout or b"{}"))
+    events = [answer["hookSpecificOutput"]["hookEventName"] for answer in answers if answer]
+    assert events == ["SessionStart", "PostToolUse", "SessionStart"]
+    told = [str(answer) for answer in answers]
+    assert [STANDING in text for text in told] == [True, False, False, False, False, True]
+    assert FILE_RULE in told[3]
 
 
 def test_an_unknown_client_or_payload_gets_nothing(noted: Machine, tmp_path: Path) -> None:

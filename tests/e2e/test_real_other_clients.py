@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from subcog_hooks.clients.table import find_client
 from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import ClientUnavailable, fetched_packages
@@ -39,14 +40,6 @@ PACKAGES = {
     "opencode": Package("opencode-ai@1.18.33", "opencode-linux-x64/bin/opencode"),
     "copilot": Package("@github/copilot@1.0.102", "@github/copilot-linux-x64/copilot"),
 }
-SETTINGS = {  # where `init` writes, below the user folder
-    "codex": ".codex/hooks.json",
-    "gemini": ".gemini/settings.json",
-    "qwen": ".qwen/settings.json",
-    "opencode": ".config/opencode/plugins/subcog.js",
-    "copilot": ".copilot/hooks/subcog.json",
-}
-
 pytestmark = [linux, pytest.mark.skipif(not HARNESS.is_dir(), reason=f"{HARNESS} is not there, which drives the clients")]
 
 
@@ -71,7 +64,9 @@ def settings_of(client: str, machine: Machine) -> Path:
     """The client's settings after `init`, by which it runs our hook."""
     done = machine.run("init", "--for", client)
     assert done.code == 0, done.stderr
-    return Path(machine.environment["HOME"]) / SETTINGS[client]
+    found = find_client(client)
+    assert found is not None
+    return Path(machine.environment["HOME"], found.settings.folder, found.settings.file)
 
 
 def drive(

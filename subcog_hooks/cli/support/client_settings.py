@@ -182,7 +182,9 @@ def _judge(client: Client, commands: Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
         return Remark(GOOD, f"{client.title} does not have the hook; {init} registers it")
-    where = visible(f"{client.title}: hook in {client.settings.path}")
+    where = visible(
+        f"{client.title}{'' if client.is_tried else ' (not tried with the real client)'}: hook in {client.settings.path}"
+    )
     attempts = [words for lines in commands.values() for line in lines for words in hook_lines.split_line(line)]
     missing = [words[0] for words in attempts if registration.resolve_command(words) is None]
     if missing:

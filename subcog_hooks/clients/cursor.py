@@ -1,0 +1,37 @@
+"""Cursor: a text can come at the start, with a prompt and after a tool.
+
+From the hooks reference of cursor.com and readings of its client by others. The reference does not name the text with a prompt,
+which newer versions take. A text of more than 10,000 characters is dropped.
+"""
+
+from __future__ import annotations
+
+from subcog_hooks.clients.table import COMPACTED, ENTRIES, SNAKE_CASE, Client, Contract, Settings
+
+CLIENT = Client(
+    "cursor",
+    "Cursor",
+    Settings(
+        ".cursor",
+        "hooks.json",
+        ENTRIES,
+        hook={"timeout": 5},  # seconds
+        has_comments=True,
+        beside={"version": 1},
+    ),
+    Contract(
+        {
+            "sessionStart": "SessionStart",
+            "beforeSubmitPrompt": "UserPromptSubmit",
+            "postToolUse": "PreToolUse",
+            "preCompact": COMPACTED,
+            "sessionEnd": "SessionEnd",
+        },
+        tools={"Shell": "Bash"},
+        fields={"path": "file_path", "contents": "content"},
+        form=SNAKE_CASE,
+        max_bytes=10_000,
+        begins_at_prompt=True,
+    ),
+    is_tried=False,
+)

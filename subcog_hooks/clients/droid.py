@@ -1,0 +1,35 @@
+"""Factory Droid: Claude Code's contract with other names of tools, but a text comes after a call, not before it.
+
+From the hooks reference of docs.factory.ai. A compaction begins a session with a new id.
+"""
+
+from __future__ import annotations
+
+from subcog_hooks.clients.table import GROUPS, Client, Contract, Settings
+
+CLIENT = Client(
+    "droid",
+    "Factory Droid",
+    Settings(
+        ".factory",
+        "settings.json",
+        GROUPS,
+        hook={"type": "command", "timeout": 5},  # seconds
+        has_comments=True,
+        next_step="Droid reads these hooks if there is no ~/.factory/hooks.json",
+    ),
+    Contract(
+        {
+            "SessionStart": "SessionStart",
+            "UserPromptSubmit": "UserPromptSubmit",
+            "PostToolUse": "PreToolUse",
+            "Stop": "Stop",
+            "PreCompact": "PreCompact",
+            "SessionEnd": "SessionEnd",
+        },
+        tools={"Execute": "Bash", "Create": "Write"},
+        fields={"old_str": "old_string", "new_str": "new_string"},
+        max_bytes=10_000,
+    ),
+    is_tried=False,
+)
