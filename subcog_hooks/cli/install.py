@@ -135,7 +135,7 @@ def uninstall(
         raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
     has_removed = _remove_skills(scope, dry_run=dry_run)
     for client in client_settings.find_clients(has_hook=True):
-        terminal.say(f"{client.title} still has the hook; `subcog uninstall --for {client.name}` takes it out")
+        terminal.say(f"{client.title} still has the {client.kind}; `subcog uninstall --for {client.name}` takes it out")
     if after == before:
         terminal.say(f"{path} does not have the hook")
         if not has_removed:
@@ -172,7 +172,7 @@ def _unregister_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool)
     before = registration.read_settings(client.settings.path)
     after = client_settings.remove_hook(client, before)
     if before is None or after == before:
-        terminal.say(f"{client.settings.path} does not have the hook")
+        terminal.say(f"{client.settings.path} does not have the {client.kind}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
     _put_back(client.settings.path, before, after, dry_run=dry_run)
 

@@ -12,5 +12,10 @@ def serve() -> None:
     try:
         from subcog_hooks.cli.support import mcp_server  # An extra, which takes .4 s to load.
     except ImportError as error:
-        raise ExtraMissing("the server needs the package mcp, which is not installed", 'install "subcog[mcp]"') from error
+        raise missing_package() from error
     mcp_server.run_server()
+
+
+def missing_package() -> ExtraMissing:
+    """Return the error for an installation without the protocol's package."""
+    return ExtraMissing("the server needs the package mcp, which is not installed", 'install "subcog[mcp]"')

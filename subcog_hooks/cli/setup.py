@@ -88,9 +88,9 @@ def _confirm(question: str, *, is_sure: bool, default: bool = True) -> bool:
 
 
 def _ask_for_agents(unasked: frozenset[str], *, is_sure: bool) -> None:
-    """Ask about each installed agent without the hook. unasked: the names of agents to leave out."""
+    """Ask about each installed agent that is tried, and has no hook. unasked: the names of agents to leave out."""
     for client in client_settings.find_clients(has_hook=False):
-        if client.name in unasked:
+        if client.name in unasked or not client.is_tried:
             continue
         if not _confirm(f"Found {client.title}. Give it your memories, too?", is_sure=is_sure):
             write_setting(DECLINED_AGENTS, ",".join(sorted({*_declined_agents(), client.name})))

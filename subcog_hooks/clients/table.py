@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LEARNED = ("codex", "gemini", "qwen", "opencode", "copilot")  # Their sessions are read, too.
-NAMES = (*LEARNED, "cursor", "droid")
+NAMES = (*LEARNED, "cursor", "droid", "windsurf", "claude-desktop", "zed", "amp", "goose")
 
 # Where a text stands in an output: nested, or at its top in the field of this name.
 NESTED, TOP_LEVEL, SNAKE_CASE = "nested", "additionalContext", "additional_context"
 COMPACTED = "compacted"  # the event of a compaction after which the client asks for no new start
-# Forms of settings: hooks in groups, as Claude Code has them; each event's hooks alone; a JavaScript plugin.
-GROUPS, ENTRIES, PLUGIN = "groups", "entries", "plugin"
+# Forms of settings: hooks in groups, as Claude Code has them; each event's hooks alone; a JavaScript plugin; an object of
+# servers of the Model Context Protocol; the same in YAML.
+GROUPS, ENTRIES, PLUGIN, SERVER, YAML = "groups", "entries", "plugin", "server", "yaml"
 
 
 class Contract:
@@ -61,17 +62,17 @@ class Contract:
 
 
 class Settings:
-    """Where a client reads which hooks to run, and in which form.
+    """Where a client reads which hooks to run or servers to start, and in which form.
 
     folder: below the user's; variable: the environment variable for that folder, which lies `below` its value; hook: the fields
     of our hook beside its command; command_key: the field with the command; has_comments: the JSON may have comments;
-    beside: further members of a file that `init` makes; next_step: for the person, after `init`; has_trust: the client runs
-    a hook once the person trusts it.
+    beside: further members of a file that `init` makes; key: the member with the servers; next_step: for the person, after
+    `init`; has_trust: the client runs a hook once the person trusts it.
     """
 
     __slots__ = (
-        *("below", "beside", "command_key", "file", "folder", "form", "has_comments", "has_trust", "hook", "next_step"),
-        "variable",
+        *("below", "beside", "command_key", "file", "folder", "form", "has_comments", "has_trust", "hook", "key"),
+        *("next_step", "variable"),
     )
 
     def __init__(
@@ -86,6 +87,7 @@ class Settings:
         command_key: str = "command",
         has_comments: bool = False,
         beside: Mapping[str, object] | None = None,
+        key: str = "",
         next_step: str = "",
         has_trust: bool = False,
     ) -> None:
@@ -98,6 +100,7 @@ class Settings:
         self.command_key = command_key
         self.has_comments = has_comments
         self.beside = beside or {}
+        self.key = key
         self.next_step = next_step
         self.has_trust = has_trust
 
@@ -105,7 +108,7 @@ class Settings:
     def folder_path(self) -> str:
         """Return the full path of the folder."""
         if named := os.environ.get(self.variable):
-            return os.path.join(os.path.abspath(named), self.below) if self.below else os.path.abspath(named)
+            return os.path.join(os.path.abspath(named), *filter(None, self.below.split("/")))
         return _path_of_user(self.folder)
 
     @property
@@ -136,8 +139,8 @@ class Sessions:
 class Client:
     """A coding agent.
 
-    name: its program, and the value of `--for`; sessions: None where their format is not documented; is_tried: a test drives
-    the real client.
+    name: its program, and the value of `--for`; contract: None for a client that only starts our server; sessions: None where
+    their format is not documented; is_tried: a test drives the real client.
     """
 
     __slots__ = ("contract", "is_tried", "name", "sessions", "settings", "title")
@@ -147,7 +150,7 @@ class Client:
         name: str,
         title: str,
         settings: Settings,
-        contract: Contract,
+        contract: Contract | None = None,
         sessions: Sessions | None = None,
         *,
         is_tried: bool = True,
@@ -159,12 +162,18 @@ class Client:
         self.sessions = sessions
         self.is_tried = is_tried
 
+    @property
+    def kind(self) -> str:
+        """Return what `init` registers, in a word."""
+        return "hook" if self.contract else "server"
+
 
 def find_client(name: str) -> Client | None:
     """Return the client of this name, None for one that the table does not have."""
     if name not in NAMES:
         return None
-    client = __import__(f"subcog_hooks.clients.{name}", fromlist=["CLIENT"]).CLIENT  # `importlib` takes .3 ms to load.
+    module = f"subcog_hooks.clients.{name.replace('-', '_')}"
+    client = __import__(module, fromlist=["CLIENT"]).CLIENT  # `importlib` takes .3 ms to load.
     assert isinstance(client, Client)
     return client
 

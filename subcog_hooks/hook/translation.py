@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from subcog_hooks.clients.table import Client
+    from subcog_hooks.clients.table import Contract
 
     Payload = Mapping[str, object]
 
@@ -32,9 +32,9 @@ class Translator:
 
     __slots__ = ("contract", "name")
 
-    def __init__(self, client: Client) -> None:
-        self.name = client.name
-        self.contract = client.contract
+    def __init__(self, name: str, contract: Contract) -> None:
+        self.name = name
+        self.contract = contract
 
     def read(self, payload: Payload) -> list[dict[str, object]]:
         """Return the payloads of Claude Code that a payload means, in the order of their answers; [] for none."""
@@ -112,4 +112,4 @@ def _lines_after(sign: str, lines: Sequence[str]) -> str:
 def find_translator(arguments: Sequence[str]) -> Translator | None:
     """Return the translator for the client that `--client NAME` names, None for Claude Code."""
     client = find_client(arguments[arguments.index(OPTION) + 1]) if OPTION in arguments[:-1] else None
-    return Translator(client) if client else None
+    return Translator(client.name, client.contract) if client and client.contract else None

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,13 @@ FILES_OF = {
     "opencode": ".config/opencode/plugins/subcog.js",
     "cursor": ".cursor/hooks.json",
     "droid": ".factory/settings.json",
+    "windsurf": ".codeium/windsurf/mcp_config.json",
+    "claude-desktop": ".config/Claude/claude_desktop_config.json",
+    "zed": ".config/zed/settings.json",
+    "amp": ".config/amp/settings.json",
 }
+HOOKED = {client.name: client.contract for client in CLIENTS.values() if client.contract}
+SERVERS = [name for name in FILES_OF if name not in HOOKED]
 SHARED = ("codex", "gemini", "qwen", "droid")  # the agents whose file has other settings, too
 COMMENTED = {
     "a comment of its own": '// mine\n{\n  "model": "x" // "hooks": {}\n  /* { */\n}\n// end\n',
@@ -62,16 +69,17 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.parent.name != "subcog"}
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", FILES_OF)
 def test_init_makes_the_file_and_uninstall_removes_it(subcog: Run, name: str) -> None:
     done = subcog("init", "--for", name, "--dry-run")
-    assert (done.code, "--client" in done.out, settings_of(name).exists()) == (0, True, False)
+    assert (done.code, ("--client" if name in HOOKED else '"mcp"') in done.out, settings_of(name).exists()) == (0, True, False)
     done = subcog("init", "--for", name)
-    assert (done.code, f"{settings_of(name)}: has the hook" in done.err) == (0, True)
+    assert (done.code, f"{settings_of(name)}: has the {CLIENTS[name].kind}" in done.err) == (0, True)
     assert ("trust" in done.err) is (name == "codex")
     written = settings_of(name).read_bytes()
     again = subcog("init", "--for", name)
-    assert (again.code, "has the hook already" in again.err, settings_of(name).read_bytes()) == (0, True, written)
+    assert (again.code, settings_of(name).read_bytes()) == (0, written)
+    assert f"has the {CLIENTS[name].kind} already" in again.err
     assert subcog("uninstall", "--for", name, "--dry-run").code == 0
     assert settings_of(name).read_bytes() == written
     assert subcog("uninstall", "--for", name).code == 0
@@ -79,7 +87,7 @@ def test_init_makes_the_file_and_uninstall_removes_it(subcog: Run, name: str) ->
     assert subcog("uninstall", "--for", name).code == 1
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", FILES_OF)
 def test_no_other_file_is_touched(subcog: Run, tmp_path: Path, name: str) -> None:
     for other in FILES_OF:
         beside = settings_of(other).parent / "beside.json"
@@ -99,7 +107,7 @@ def test_shared_settings_come_back_byte_for_byte(name: str, subtests: pytest.Sub
         with subtests.test(text=text):
             registered = client_settings.add_hook(client, text)
             commands = client_settings.FORMS[client.settings.form].read_commands(registered, client)
-            assert {*commands} == {*client.contract.events}
+            assert {*commands} == {*HOOKED[name].events}
             assert client_settings.add_hook(client, registered) == registered
             assert client_settings.remove_hook(client, registered) == text
             plain = json.loads(hook_entries.blank_comments(registered).removeprefix("\ufeff"))
@@ -115,7 +123,7 @@ def test_hooks_of_others_in_cursor_come_back_byte_for_byte(subcog: Run) -> None:
         path.write_text(text)
         assert subcog("init", "--for", "cursor").code == 0
         registered = json.loads(hook_entries.blank_comments(path.read_text()))["hooks"]
-        assert all(registered[event][-1]["timeout"] == 5 for event in CLIENTS["cursor"].contract.events)
+        assert all(registered[event][-1]["timeout"] == 5 for event in HOOKED["cursor"].events)
         assert subcog("uninstall", "--for", "cursor").code == 0
         assert path.read_text() == text
 
@@ -132,6 +140,87 @@ def test_doctor_says_which_agents_were_not_tried(subcog: Run) -> None:
     subcog("init", "--for", "qwen")
     lines = [line for line in subcog("doctor").out.splitlines() if ": hook in" in line]
     assert [("Cursor" in line, "not tried with the real client" in line) for line in lines] == [(False, False), (True, True)]
+
+
+OTHER = '{ "command": "x", "args": ["a,}", "//"] }'
+SERVER_SETTINGS = {
+    "no servers": '{\n  "theme": "x"\n}\n',
+    "another server": f'{{"KEY": {{\n    "other": {OTHER}\n  }}, "theme": 1}}',
+    "an empty object": '{ "KEY": {} }',
+    "nothing": "{}",
+    "Windows": '\ufeff{\r\n\t"a": [1]\r\n}\r\n',
+}
+WITH_COMMENTS = {
+    "comments and last commas": f'// mine\n{{\n  "a": [1, ],\n  "KEY": {{\n    "other": {OTHER}, // kept\n  }},\n}}\n',
+    "a last comma alone": '{\n  "a": ",}", /* , */\n}\n',
+}
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_server_settings_come_back_byte_for_byte(subcog: Run, name: str, subtests: pytest.Subtests) -> None:
+    settings = CLIENTS[name].settings
+    settings_of(name).parent.mkdir(parents=True)
+    for case, template in (SERVER_SETTINGS | (WITH_COMMENTS if settings.has_comments else {})).items():
+        with subtests.test(case=case):
+            text = template.replace("KEY", settings.key)
+            settings_of(name).write_bytes(text.encode())
+            assert subcog("init", "--for", name).code == 0
+            registered = settings_of(name).read_bytes().decode()
+            members = hook_entries.parse_members(registered, hook_entries.start_of(registered))
+            (servers,) = [member.value for member in members if member.key == settings.key]
+            assert isinstance(servers, dict)
+            assert servers["subcog"] == {"command": registration.executable()[0], "args": ["mcp"]}
+            assert ("other" in servers) is ("other" in text)
+            assert subcog("uninstall", "--for", name).code == 0
+            assert settings_of(name).read_bytes().decode() == text
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_broken_server_settings_get_a_single_line(subcog: Run, name: str) -> None:
+    settings_of(name).parent.mkdir(parents=True)
+    key = CLIENTS[name].settings.key
+    for text in ("", "[]", "{", f'{{"{key}": []}}', f'{{"{key}": {{"subcog": {OTHER}}}}}', f'{{"{key}": {{"subcog": 1}}}}'):
+        settings_of(name).write_text(text)
+        for command in ("init", "uninstall"):
+            done = subcog(command, "--for", name)
+            assert (done.code in (1, 4), done.err.count("\n"), settings_of(name).read_text()) == (True, 1, text)
+        assert subcog("init", "--for", name).code == 4
+        assert subcog("doctor").code == 0
+
+
+def test_a_moved_server_is_registered_anew_with_its_other_fields(subcog: Run) -> None:
+    settings_of("windsurf").parent.mkdir(parents=True)
+    server = {"command": "/old place/subcog", "args": ["mcp"], "env": {"SUBCOG_HOME": "/srv/notes"}}
+    settings_of("windsurf").write_text(json.dumps({"mcpServers": {"subcog": server}}))
+    assert "`subcog init --for windsurf` again" in subcog("doctor").out + subcog("doctor").err
+    assert subcog("init", "--for", "windsurf").code == 0
+    now = json.loads(settings_of("windsurf").read_text())["mcpServers"]["subcog"]
+    assert now == {**server, "command": registration.executable()[0]}
+    found = f"Windsurf (not tried with the real client): server in {settings_of('windsurf')}"
+    assert found in subcog("doctor").out
+
+
+def test_init_says_how_to_install_the_servers_package(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    done = subcog("init", "--for", "zed")
+    assert ('install "subcog[mcp]"' in done.err, done.err.count("\n"), settings_of("zed").exists()) == (True, 1, False)
+    assert done.code != 0
+
+
+def test_the_line_for_goose_is_shown_and_recognised(subcog: Run, tmp_path: Path) -> None:
+    path = Path(os.environ["HOME"], ".config", "goose", "config.yaml")
+    path.parent.mkdir(parents=True)
+    text = "extensions:\n  other:\n    cmd: npx # mine\n"
+    path.write_text(text)
+    done = subcog("init", "--for", "goose")
+    assert (done.code, done.err.count("\n"), path.read_text()) == (2, 1, text)
+    assert "Goose does not have the server; `subcog init --for goose` says how to add it" in subcog("doctor").out
+    line = "  " + done.err.split("indented, `")[1].split("`")[0]
+    path.write_text(f"{text}{line}\n")
+    assert "Goose (not tried with the real client): server in" in subcog("doctor").out
+    assert subcog("init", "--for", "goose").code == 0
+    done = subcog("uninstall", "--for", "goose")
+    assert (done.code, "delete `subcog:`" in done.err, path.read_text()) == (2, True, f"{text}{line}\n")
 
 
 def test_changes_and_comments_made_later_stay(subcog: Run) -> None:
@@ -152,7 +241,7 @@ def test_comments_are_refused_where_the_agent_has_none(subcog: Run) -> None:
     assert (done.code, "comments are not allowed" in done.err) == (4, True)
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", HOOKED)
 def test_a_broken_settings_file_gets_a_single_line(subcog: Run, name: str) -> None:
     settings_of(name).parent.mkdir(parents=True)
     for text in ("", "[]", "{", '{"hooks": []}', "nonsense", "const COMMAND = [\n", 'const COMMAND = ["]'):
@@ -174,7 +263,7 @@ def test_each_agent_gets_its_own_unit_of_time(subcog: Run) -> None:
 
 
 def test_a_moved_installation_is_registered_anew(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    for name in CLIENTS:
+    for name in HOOKED:
         with monkeypatch.context() as patched:
             patched.setattr(registration, "hook_command", lambda: ["/old place/subcog"])
             subcog("init", "--for", name)
@@ -238,7 +327,7 @@ def test_names_and_options_are_checked(subcog: Run) -> None:
 
 
 def test_a_variable_moves_the_settings(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    for client in (client for client in CLIENTS.values() if client.settings.variable):
+    for client in (client for client in CLIENTS.values() if client.name in HOOKED and client.settings.variable):
         monkeypatch.setenv(client.settings.variable, str(tmp_path / "moved" / client.name))
         assert subcog("init", "--for", client.name).code == 0
         assert not settings_of(client.name).exists()

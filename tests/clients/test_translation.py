@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from subcog_hooks.clients.table import NAMES as CLIENTS
+from subcog_hooks.clients.table import list_clients
 from subcog_hooks.hook.translation import Translator, find_translator
 
 BLOCK = '<subcog-memories source="the user\'s own notes">\n[learnings 2026-03-02 a1] Rope < chain.\n</subcog-memories>'
@@ -40,12 +40,13 @@ def read(name: str, event: str, **fields: object) -> list[dict[str, object]]:
 
 
 def test_each_client_has_a_contract() -> None:
-    assert set(CLIENTS) == set(EVENTS)
-    assert [client_of(name).name for name in CLIENTS] == list(CLIENTS)
-    assert [find_translator(words) for words in (["hook"], ["hook", "--client"], ["hook", "--client", "os"])] == [None] * 3
+    assert {client.name for client in list_clients() if client.contract} == set(EVENTS)
+    assert [client_of(name).name for name in EVENTS] == list(EVENTS)
+    unknown = (["hook"], ["hook", "--client"], ["hook", "--client", "os"], ["hook", "--client", "zed"])
+    assert [find_translator(words) for words in unknown] == [None] * 4
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", EVENTS)
 def test_a_prompt_is_read_without_our_own_blocks(name: str) -> None:
     texts = (f"<hook_context>{BLOCK}</hook_context>\n\nWhich rope?", f"{BLOCK}\nWhich rope?", "Which rope?")
     for text in texts:
@@ -54,12 +55,12 @@ def test_a_prompt_is_read_without_our_own_blocks(name: str) -> None:
         assert payload["session_id"] == f"{name}:s"
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", EVENTS)
 def test_a_prompt_of_nothing_is_none(name: str) -> None:
     assert read(name, EVENTS[name][0], prompt="") == read(name, EVENTS[name][0], prompt=BLOCK) == []
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", EVENTS)
 def test_an_edit_is_read_in_each_clients_own_way(name: str) -> None:
     tool, tool_input = EDITS[name]
     [payload] = read(name, EVENTS[name][1], tool_name=tool, tool_input=tool_input)
@@ -93,12 +94,12 @@ def test_gemini_compacts_on_demand_alone() -> None:
 
 
 def test_unknown_events_and_failed_tools_bring_nothing() -> None:
-    assert [read(name, "Notification") for name in CLIENTS] == [[]] * len(CLIENTS)
+    assert [read(name, "Notification") for name in EVENTS] == [[]] * len(EVENTS)
     failed = {"tool_name": "read_file", "tool_input": {"file_path": "a"}, "tool_response": {"error": {"message": "not there"}}}
     assert read("gemini", "AfterTool", **failed) == []
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", EVENTS)
 def test_a_text_reaches_the_model_as_the_client_reads_it(name: str) -> None:
     event = EVENTS[name][0]
     output = client_of(name).write(event, BLOCK)

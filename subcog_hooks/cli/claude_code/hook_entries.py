@@ -17,6 +17,7 @@ _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"
 # A string or a comment, whole or up to the end of the text: each character is looked at once.
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+"?|//[^\r\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|,(?=[ \t\r\n]*+[}\]])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,18 @@ def blank_comments(text: str) -> str:
     return _STRING_OR_COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else " " * len(match[0]), text)
 
 
+def _blank_extras(text: str) -> str:
+    """Return `text` with blanks instead of comments and of commas after the last member.
+
+    >>> _blank_extras('{"a,}": [1, ], // c')
+    '{"a,}": [1  ],     '
+    """
+    return _STRING_OR_LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], blank_comments(text))
+
+
 def parse_members(text: str, bracket: int) -> list[Member]:
     """Return the members of the object or array that begins at `text[bracket]`. Raises ValueError for invalid JSON."""
-    text = blank_comments(text)
+    text = _blank_extras(text)
     is_object = text[bracket] == "{"
     closing = "}" if is_object else "]"
     members: list[Member] = []
@@ -75,7 +85,7 @@ def parse_members(text: str, bracket: int) -> list[Member]:
 
 def start_of(text: str) -> int:
     """Return the position of the document's only object. Raises ValueError for any other text."""
-    text = blank_comments(text)
+    text = _blank_extras(text)
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     value, end = _DECODER.raw_decode(text, start)
     if not isinstance(value, dict) or text[end:].strip(_BLANK):
@@ -196,8 +206,8 @@ def add_groups(
     Raises ValueError for invalid JSON.
     """
     if text is None:
-        return _dump({**beside, "hooks": {event: [group] for event, group in groups.items()}})
-    _check_comments(text, has_comments=has_comments)
+        return dump_json({**beside, "hooks": {event: [group] for event, group in groups.items()}})
+    check_comments(text, has_comments=has_comments)
     for event, wanted in groups.items():
         for group in _groups(text, event):
             if any(is_ours(hook) for hook in _hooks_of(group.value)) and group.value != wanted:
@@ -211,7 +221,7 @@ def add_groups(
 def remove_hook(text: str, *, has_comments: bool = False, beside: Mapping[str, object] = MappingProxyType({})) -> str | None:
     """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
-    is_of_init = text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
+    is_of_init = is_file_of_init(text)
     for event in registered_commands(text, has_comments=has_comments):
         while (entry := _find_our_hook(text, event)) is not None:
             text = _remove_entry(text, event, entry)
@@ -222,7 +232,7 @@ def remove_hook(text: str, *, has_comments: bool = False, beside: Mapping[str, o
 
 def registered_commands(text: str, *, has_comments: bool = False) -> dict[str, list[list[str]]]:
     """Return the commands of our hooks in a settings file by event, each as words. Raises ValueError for invalid JSON."""
-    _check_comments(text, has_comments=has_comments)
+    check_comments(text, has_comments=has_comments)
     by_event: dict[str, list[list[str]]] = {}
     for entry in find_entries(text):
         by_event.setdefault(entry.event, []).append(words_of(entry.hook))
@@ -250,9 +260,12 @@ def find_unserved_events(text: str) -> list[str]:
     return missing
 
 
-def _check_comments(text: str, *, has_comments: bool) -> None:
+def check_comments(text: str, *, has_comments: bool) -> None:
+    """Raise ValueError for comments, or a comma after a last member, where the client has none."""
     if not has_comments and blank_comments(text) != text:
         raise ValueError("comments are not allowed")
+    if not has_comments and _blank_extras(text) != text:
+        raise ValueError("a comma after the last member is not allowed")
 
 
 def _group(command: list[str], matcher: str) -> dict[str, object]:
@@ -264,15 +277,15 @@ def _add_group(text: str, event: str, group: dict[str, object]) -> str:
     root = start_of(text)
     hooks = find_member(text, root, "hooks")
     if hooks is None:
-        return insert(text, root, f'"hooks": {_dump({event: [group]})}')
+        return insert(text, root, f'"hooks": {dump_json({event: [group]})}')
     if not isinstance(hooks.value, dict):
         raise ValueError("hooks is not an object")
     array = find_member(text, hooks.value_start, event)
     if array is None:
-        return insert(text, hooks.value_start, f'"{event}": {_dump([group])}')
+        return insert(text, hooks.value_start, f'"{event}": {dump_json([group])}')
     if not isinstance(array.value, list):
         raise ValueError(f"hooks.{event} is not a list")
-    return insert(text, array.value_start, _dump(group))
+    return insert(text, array.value_start, dump_json(group))
 
 
 def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
@@ -285,14 +298,19 @@ def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
     inner = find_member(text, group.value_start, "hooks")
     if inner is not None and len(parse_members(text, inner.value_start)) > 1:
         return remove(text, inner.value_start, hook)
-    if len(parse_members(text, array.value_start)) > 1 or not _made_by_init(text, array.value_start):
+    if len(parse_members(text, array.value_start)) > 1 or not is_made_by_init(text, array.value_start):
         return remove(text, array.value_start, group)
-    if len(parse_members(text, hooks.value_start)) > 1 or not _made_by_init(text, hooks.value_start):
+    if len(parse_members(text, hooks.value_start)) > 1 or not is_made_by_init(text, hooks.value_start):
         return remove(text, hooks.value_start, array)
     return remove(text, root, hooks)
 
 
-def _made_by_init(text: str, bracket: int) -> bool:
+def is_file_of_init(text: str) -> bool:
+    """Return whether `init` made a settings file."""
+    return text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
+
+
+def is_made_by_init(text: str, bracket: int) -> bool:
     """Return whether a bracket was made with its first member: then a new line follows it (see `insert`)."""
     return text[bracket + 1 : bracket + 3].lstrip("\r").startswith("\n")
 
@@ -351,5 +369,6 @@ def _command_of(hook: Mapping[str, object]) -> object:
     return next((hook[key] for key in _COMMAND_KEYS if key in hook), None)
 
 
-def _dump(value: object) -> str:
+def dump_json(value: object) -> str:
+    """Return a value as the text that `init` adds."""
     return json.dumps(value, indent=2, ensure_ascii=False)

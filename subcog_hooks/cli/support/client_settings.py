@@ -1,19 +1,22 @@
-"""The hook in the user's own settings of coding agents beside Claude Code: added, removed, and judged for `doctor`."""
+"""The hook or the server in the user's own settings of agents beside Claude Code: added, removed, and judged for `doctor`."""
 
 import hashlib
 import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import Protocol
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
 from subcog_hooks.cli.claude_code.registration import BAD, GOOD, NOTE, Remark
+from subcog_hooks.cli.mcp import missing_package
 from subcog_hooks.cli.support import hook_lines
 from subcog_hooks.cli.support.output import day, terminal, visible
-from subcog_hooks.clients.table import ENTRIES, GROUPS, PLUGIN, Client, list_clients
+from subcog_hooks.cli.support.server_forms import Commands, ServerForm, YamlForm
+from subcog_hooks.clients.table import ENTRIES, GROUPS, PLUGIN, SERVER, YAML, Client, list_clients
 from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.settings.defaults import CLAUDE
 
@@ -22,8 +25,6 @@ IS_WINDOWS = os.name == "nt"
 ISOLATED_CODE = "import sys; sys.path.append(sys.argv.pop(1)); from subcog_hooks.__main__ import main; main()"
 _PLUGIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "opencode_plugin.js")
 PLUGIN_COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
-
-Commands = Mapping[str, list[list[str]]]  # of our hook by event, each as words
 
 
 class Form(Protocol):
@@ -44,7 +45,7 @@ class GroupsForm:
 
     def add_hook(self, text: str | None, client: Client) -> str:
         settings = client.settings
-        groups = {event: self._make_group(_make_hook(client)) for event in client.contract.events}
+        groups = {event: self._make_group(_make_hook(client)) for event in _events_of(client)}
         return hook_entries.add_groups(text, groups, has_comments=settings.has_comments, beside=settings.beside)
 
     def _make_group(self, hook: dict[str, object]) -> dict[str, object]:
@@ -89,10 +90,16 @@ class PluginForm:
         match = PLUGIN_COMMAND.search(text)
         words = json.loads(match[1]) if match else []
         is_ours = words and hook_entries.is_ours({"command": words[0], "args": words[1:]})
-        return {event: [words] for event in client.contract.events} if is_ours else {}
+        return {event: [words] for event in _events_of(client)} if is_ours else {}
 
 
-FORMS: Mapping[str, Form] = {GROUPS: GroupsForm(), ENTRIES: EntriesForm(), PLUGIN: PluginForm()}
+FORMS: Mapping[str, Form] = {
+    GROUPS: GroupsForm(),
+    ENTRIES: EntriesForm(),
+    PLUGIN: PluginForm(),
+    SERVER: ServerForm(),
+    YAML: YamlForm(),
+}
 CLIENTS = {client.name: client for client in list_clients()}
 
 
@@ -136,6 +143,10 @@ def _form_of(client: Client) -> Form:
     return FORMS[client.settings.form]
 
 
+def _events_of(client: Client) -> Iterable[str]:
+    return client.contract.events if client.contract else ()
+
+
 def add_hook(client: Client, before: str | None) -> str:
     """Return an agent's settings with our hook. Raises ConfigError."""
     try:
@@ -153,14 +164,18 @@ def remove_hook(client: Client, before: str | None) -> str | None:
 
 
 def register(client: Client) -> None:
-    """Add our hook to an agent's settings, and say so. Raises ConfigError."""
+    """Add our hook to an agent's settings, and say so. Raises ConfigError, UsageError, ExtraMissing."""
+    if client.contract is None and find_spec("mcp") is None:
+        raise missing_package()
     before = registration.read_settings(client.settings.path)
     after = add_hook(client, before)
     if after == before:
-        terminal.say(f"{client.settings.path} has the hook already")
+        terminal.say(f"{client.settings.path} has the {client.kind} already")
         return
     registration.write_settings(client.settings.path, after)
-    terminal.say(f"{client.settings.path}: has the hook; nothing else is changed. New sessions of {client.title} use it")
+    terminal.say(
+        f"{client.settings.path}: has the {client.kind}; nothing else is changed. New sessions of {client.title} use it"
+    )
     if client.settings.next_step:
         terminal.say(client.settings.next_step)
 
@@ -181,19 +196,21 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
 def _judge(client: Client, commands: Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
-        return Remark(GOOD, f"{client.title} does not have the hook; {init} registers it")
-    where = visible(
-        f"{client.title}{'' if client.is_tried else ' (not tried with the real client)'}: hook in {client.settings.path}"
-    )
+        remedy = f"{init} {'says how to add it' if client.settings.form == YAML else 'registers it'}"
+        return Remark(GOOD, f"{client.title} does not have the {client.kind}; {remedy}")
+    untried = "" if client.is_tried else " (not tried with the real client)"
+    where = visible(f"{client.title}{untried}: {client.kind} in {client.settings.path}")
     attempts = [words for lines in commands.values() for line in lines for words in hook_lines.split_line(line)]
     missing = [words[0] for words in attempts if registration.resolve_command(words) is None]
     if missing:
         fault = f"{where} runs {registration.command_text((missing[0],))}, which is not there; run {init} again"
         return Remark(BAD if len(missing) == len(attempts) else NOTE, fault)
-    if absent := [event for event in client.contract.events if event not in commands]:
+    if absent := [event for event in _events_of(client) if event not in commands]:
         return Remark(NOTE, f"{where} lacks {', '.join(absent)}; {init} adds that")
     if client.settings.has_trust and not is_trusted_by_codex(client):
         return Remark(NOTE, f"{where} is not trusted yet. {client.settings.next_step}")
+    if client.contract is None:
+        return Remark(GOOD, where)
     return Remark(GOOD, f"{where}, last at work on {day(last_ms)}" if last_ms else f"{where}, not seen at work yet")
 
 
@@ -236,7 +253,9 @@ def _make_hook(client: Client) -> dict[str, object]:
 
 
 def _fault(client: Client, error: Exception) -> ConfigError:
-    return ConfigError(f"{client.settings.path} has no hooks as {client.title} reads them: {error}", "correct it by hand")
+    return ConfigError(
+        f"{client.settings.path} has no {client.kind}s as {client.title} reads them: {error}", "correct it by hand"
+    )
 
 
 def _get_object(value: object, key: str) -> Mapping[str, object]:
