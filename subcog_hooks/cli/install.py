@@ -14,7 +14,7 @@ from subcog_hooks.cli import setup
 from subcog_hooks.cli.claude_code import hook_entries, registration, skills
 from subcog_hooks.cli.support import client_settings, context
 from subcog_hooks.cli.support.output import terminal, visible
-from subcog_hooks.clients.table import Client
+from subcog_hooks.clients.description import Client
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.settings.defaults import CLAUDE

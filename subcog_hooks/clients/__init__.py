@@ -1,1 +1,4 @@
-"""Coding agents beside Claude Code, each described by a file of its own. `table` names them."""
+"""Coding agents beside Claude Code: the table of their names. Each has a file that describes it."""
+
+LEARNED = ("codex", "gemini", "qwen", "opencode", "copilot")  # Their sessions are read, too.
+NAMES = (*LEARNED, "cursor", "droid", "windsurf", "claude-desktop", "zed", "amp", "goose")

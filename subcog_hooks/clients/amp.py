@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.clients.table import SERVER, Client, Settings
+from subcog_hooks.clients.description import SERVER, Client, Settings
 
 CLIENT = Client(
     "amp", "Amp", Settings(".config/amp", "settings.json", SERVER, has_comments=True, key="amp.mcpServers"), is_tried=False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from subcog_hooks.clients.table import SERVER, Client, Settings
+from subcog_hooks.clients.description import SERVER, Client, Settings
 
 CLIENT = Client(
     "claude-desktop",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subcog_hooks.clients.table import GROUPS, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import GROUPS, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "codex",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.table import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "copilot",

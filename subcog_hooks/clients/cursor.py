@@ -6,7 +6,7 @@ which newer versions take. A text of more than 10,000 characters is dropped.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.table import COMPACTED, ENTRIES, SNAKE_CASE, Client, Contract, Settings
+from subcog_hooks.clients.description import COMPACTED, ENTRIES, SNAKE_CASE, Client, Contract, Settings
 
 CLIENT = Client(
     "cursor",

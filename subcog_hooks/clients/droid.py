@@ -5,7 +5,7 @@ From the hooks reference of docs.factory.ai. A compaction begins a session with 
 
 from __future__ import annotations
 
-from subcog_hooks.clients.table import GROUPS, Client, Contract, Settings
+from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings
 
 CLIENT = Client(
     "droid",

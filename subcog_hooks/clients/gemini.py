@@ -6,7 +6,7 @@ event asks for a new start.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.table import COMPACTED, GROUPS, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import COMPACTED, GROUPS, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "gemini",

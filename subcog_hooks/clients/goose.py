@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.table import YAML, Client, Settings
+from subcog_hooks.clients.description import YAML, Client, Settings
 
 CLIENT = Client(
     "goose",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from subcog_hooks.clients.table import COMPACTED, NESTED, find_client
+from subcog_hooks.clients.description import COMPACTED, NESTED, find_client
 from subcog_hooks.core import light_json
 from subcog_hooks.hook.payload import FIRST, FORGET, OF_CLIENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT, session_of, text_of
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from subcog_hooks.clients.table import Contract
+    from subcog_hooks.clients.description import Contract
 
     Payload = Mapping[str, object]
 

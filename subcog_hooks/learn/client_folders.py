@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from glob import iglob
 from itertools import islice
 
-from subcog_hooks.clients.table import list_clients
+from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.accepted_homes import is_users_own
 from subcog_hooks.core.regular_files import leads_out, read_regular
 

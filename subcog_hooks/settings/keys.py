@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from urllib.parse import unquote, urlsplit
 
-from subcog_hooks.clients.table import LEARNED
+from subcog_hooks.clients import LEARNED
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.settings import defaults
 from subcog_hooks.settings.defaults import ADAPTIVE, DEFAULTS, TUNED_SECTIONS, Value

@@ -9,18 +9,8 @@ import pytest
 
 from subcog_hooks import clients
 from subcog_hooks.cli.support import client_settings
-from subcog_hooks.clients.table import (
-    COMPACTED,
-    GROUPS,
-    LEARNED,
-    NAMES,
-    PLUGIN,
-    SERVER,
-    YAML,
-    Client,
-    find_client,
-    list_clients,
-)
+from subcog_hooks.clients import LEARNED, NAMES
+from subcog_hooks.clients.description import COMPACTED, GROUPS, PLUGIN, SERVER, YAML, Client, find_client, list_clients
 from subcog_hooks.hook import main
 from subcog_hooks.learn import client_rows, opencode_sessions
 from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
@@ -34,7 +24,7 @@ OTHERS = {"version": 1, "hooks": {"other": [{"command": "date"}]}}
 
 
 def test_the_table_names_every_file_of_an_agent() -> None:
-    files = {path.stem for path in Path(clients.__file__).parent.glob("*.py")} - {"__init__", "table"}
+    files = {path.stem for path in Path(clients.__file__).parent.glob("*.py")} - {"__init__", "description"}
     assert sorted(name.replace("-", "_") for name in NAMES) == sorted(files)
     assert [client.name for client in list_clients()] == list(NAMES)
 

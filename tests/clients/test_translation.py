@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from subcog_hooks.clients.table import list_clients
+from subcog_hooks.clients.description import list_clients
 from subcog_hooks.hook.translation import Translator, find_translator
 
 BLOCK = '<subcog-memories source="the user\'s own notes">\n[learnings 2026-03-02 a1] Rope < chain.\n</subcog-memories>'

@@ -97,4 +97,4 @@ def test_neither_the_terminal_nor_its_libraries_are_loaded(machine: Machine) -> 
     exit_code, *modules = done.stderr.decode().split()
     assert exit_code == "0"
     assert not {name for name in modules if name.split(".")[0] in ("typer", "rich", "json", "re2", "pathlib")}
-    assert not {name for name in modules if name.startswith("subcog_hooks.cli")}
+    assert not {name for name in modules if f"{name}.".startswith("subcog_hooks.cli.")}

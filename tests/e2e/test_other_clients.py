@@ -144,5 +144,5 @@ def test_the_hook_loads_the_file_of_its_own_agent_alone(bare: Machine) -> None:
     done = subprocess.run(command, input=data, env=bare.environment, cwd=bare.folder, capture_output=True, check=True)
     modules = done.stdout.decode().split()
     loaded = {name for name in modules if name.startswith("subcog_hooks.clients")}
-    assert loaded == {"subcog_hooks.clients", "subcog_hooks.clients.table", "subcog_hooks.clients.qwen"}
+    assert loaded == {"subcog_hooks.clients", "subcog_hooks.clients.description", "subcog_hooks.clients.qwen"}
     assert not {name for name in modules if name.split(".")[0] in ("typing", "dataclasses", "json", "typer")}

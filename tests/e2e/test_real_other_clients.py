@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from subcog_hooks.clients.table import find_client
+from subcog_hooks.clients.description import find_client
 from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import ClientUnavailable, fetched_packages

@@ -16,7 +16,7 @@ from subcog_hooks.cli.mcp import missing_package
 from subcog_hooks.cli.support import hook_lines
 from subcog_hooks.cli.support.output import day, terminal, visible
 from subcog_hooks.cli.support.server_forms import Commands, ServerForm, YamlForm
-from subcog_hooks.clients.table import ENTRIES, GROUPS, PLUGIN, SERVER, YAML, Client, list_clients
+from subcog_hooks.clients.description import ENTRIES, GROUPS, PLUGIN, SERVER, YAML, Client, list_clients
 from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.settings.defaults import CLAUDE
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
-from subcog_hooks.clients.table import Client
+from subcog_hooks.clients.description import Client
 from subcog_hooks.core.errors import UsageError
 
 SERVER_NAME = "subcog"

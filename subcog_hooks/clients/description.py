@@ -1,18 +1,17 @@
-"""The table of coding agents beside Claude Code, and the parts of their descriptions.
+"""The parts of an agent's description: its hooks' contract, its settings and its sessions.
 
-A new agent is a file of this package and its name in NAMES. The hook loads the file of its own agent alone.
+The hook loads the file of its own agent alone.
 """
 
 from __future__ import annotations
 
 import os
 
+from subcog_hooks.clients import NAMES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-LEARNED = ("codex", "gemini", "qwen", "opencode", "copilot")  # Their sessions are read, too.
-NAMES = (*LEARNED, "cursor", "droid", "windsurf", "claude-desktop", "zed", "amp", "goose")
 
 # Where a text stands in an output: nested, or at its top in the field of this name.
 NESTED, TOP_LEVEL, SNAKE_CASE = "nested", "additionalContext", "additional_context"
