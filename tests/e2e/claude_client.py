@@ -30,6 +30,7 @@ PACKAGE = "@anthropic-ai/claude-code"
 VERSIONS = ("2.1.332", "2.1.329", "2.1.197")  # npm installs the last where Node is older than 22
 MODELS = ("sonnet", "sonnet", "claude-sonnet-4-5")  # a hook's text reaches them as a system message, or inside the user's
 FETCH_SECONDS = 600  # about 100 MB a version
+FAULTS_OF_A_PACKAGE = ("E404", "ETARGET", "EBADPLATFORM")  # npm's codes; after any other fault no package is to be had
 COMMAND_SECONDS = 60
 START_SECONDS = 30
 TURN_SECONDS = 60  # a turn takes well under a second, and a hook that hangs its own 5 s
@@ -76,8 +77,8 @@ class Turn(NamedTuple):
 def fetched(version: str, run: Path) -> str:
     """The executable of this version, fetched with npm unless the cache has it. Raises ClientUnavailable.
 
-    run: the folder of this run of the tests, whose processes share it: where npm has failed once, no other version is tried,
-    because npm takes a minute to find that it has no network.
+    run: the folder of this run of the tests, whose processes share it: where npm has no network, no other version is tried,
+    because npm takes a minute to find that out.
     """
     if not hasattr(socket, "send_fds"):
         raise ClientUnavailable(f"the client's port is handed over through a Unix socket, which {sys.platform} lacks")
@@ -95,7 +96,7 @@ def fetched_packages(name: str, packages: Sequence[str], run: Path) -> str:
     if not os.path.isdir(folder):
         with _alone(cache):
             if not os.path.isdir(folder):  # otherwise another process has fetched it meanwhile
-                _fetch_unless_failed(packages, folder, run / "client-unavailable")
+                _fetch_unless_failed(packages, folder, run)
     return folder
 
 
@@ -110,12 +111,15 @@ def _alone(cache: str) -> Iterator[None]:
         yield
 
 
-def _fetch_unless_failed(packages: Sequence[str], folder: str, failure: Path) -> None:
-    if failure.exists():
-        raise ClientUnavailable(failure.read_text(encoding="utf-8"))
+def _fetch_unless_failed(packages: Sequence[str], folder: str, run: Path) -> None:
+    failure_of_all, own_failure = run / "client-unavailable", run / f"client-unavailable-{os.path.basename(folder)}"
+    for failure in (failure_of_all, own_failure):
+        if failure.exists():
+            raise ClientUnavailable(failure.read_text(encoding="utf-8"))
     try:
         _fetch(packages, folder)
     except ClientUnavailable as reason:
+        failure = own_failure if any(code in str(reason) for code in FAULTS_OF_A_PACKAGE) else failure_of_all
         failure.write_text(str(reason), encoding="utf-8")
         raise
 

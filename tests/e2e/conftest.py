@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import MODELS, VERSIONS, ClientUnavailable, fetched
 from tests.e2e.machine import ANSWER, DATA, QUESTION, SHOP, Machine
+from tests.e2e.other_client import PACKAGES, OtherClient, fetched_other
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +44,15 @@ def client(version: str, run_folder: Path) -> str:
 def model(version: str) -> str:
     """What the client calls the model: each version has one of the two shapes of request."""
     return MODELS[VERSIONS.index(version)]
+
+
+@pytest.fixture(scope="session", params=list(PACKAGES))
+def other_client(request: pytest.FixtureRequest, run_folder: Path) -> OtherClient:
+    """A client beside Claude Code. One that is not to be had leaves out its own tests alone."""
+    try:
+        return fetched_other(request.param, run_folder)
+    except ClientUnavailable as reason:
+        pytest.skip(f"{request.param} is left out: {reason}")
 
 
 @pytest.fixture(scope="module")
