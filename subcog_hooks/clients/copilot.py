@@ -1,4 +1,7 @@
-"""GitHub Copilot CLI: the text stands at the top of the output, and no event follows a compaction."""
+"""GitHub Copilot CLI: the text stands at the top of the output, and no event follows a compaction.
+
+The hooks of SessionStart and of the first prompt run side by side, and a resumed session loses a text of SessionStart.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,6 @@ CLIENT = Client(
     ),
     Contract(
         {
-            "SessionStart": "SessionStart",
             "UserPromptSubmit": "UserPromptSubmit",
             "PreToolUse": "PreToolUse",
             "PostToolUseFailure": "PostToolUseFailure",
