@@ -1,8 +1,11 @@
-"""OpenAI's Codex CLI: Claude Code's contract, but edits are patches, and a text over 10,000 bytes is cut in its middle."""
+"""OpenAI's Codex CLI: Claude Code's contract, but edits are patches, and a text over 10,000 bytes is cut in its middle.
+
+After a compaction it asks for a new start with the next prompt, but not where the session is ended before.
+"""
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Sessions, Settings
 
 CLIENT = Client(
     "codex",
@@ -23,10 +26,11 @@ CLIENT = Client(
             "UserPromptSubmit": "UserPromptSubmit",
             "PreToolUse": "PreToolUse",
             "Stop": "Stop",
-            "PreCompact": "PreCompact",
+            "PreCompact": TO_BE_COMPACTED,
             "SessionEnd": "SessionEnd",
         },
         max_bytes=10_000,
+        keeps_start=True,
         shows_messages=True,
     ),
     Sessions(".codex", "sessions/*/*/*/rollout-*.jsonl", "codex"),

@@ -32,6 +32,7 @@ CLIENT = Client(
         form=SNAKE_CASE,
         max_bytes=10_000,
         begins_at_prompt=True,
+        keeps_start=True,
     ),
     is_tried=False,
 )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 # Where a text stands in an output: nested, or at its top in the field of this name.
 NESTED, TOP_LEVEL, SNAKE_CASE = "nested", "additionalContext", "additional_context"
-COMPACTED = "compacted"  # the event of a compaction after which the client asks for no new start
+# A compaction after which the client asks for no new start, and one before which it says so.
+COMPACTED, TO_BE_COMPACTED = "compacted", "to-be-compacted"
 # Forms of settings: hooks in groups, as Claude Code has them; each event's hooks alone; a JavaScript plugin; an object of
 # servers of the Model Context Protocol; the same in YAML.
 GROUPS, ENTRIES, PLUGIN, SERVER, YAML = "groups", "entries", "plugin", "server", "yaml"
@@ -24,16 +25,17 @@ GROUPS, ENTRIES, PLUGIN, SERVER, YAML = "groups", "entries", "plugin", "server",
 class Contract:
     """How a client's hooks call ours, and how a text reaches its model.
 
-    events: our event for each of the client's, or COMPACTED; tools: our tool for each of the client's; fields: our field for
+    events: our event for each of the client's, or a compaction; tools: our tool for each of the client's; fields: our field for
     each of the client's in a tool's input; form: NESTED, TOP_LEVEL or SNAKE_CASE; max_bytes: the longest text that arrives
     whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
-    the session; shows_messages: the client shows `systemMessage` to the person; announces_all: it announces a compaction
-    before every request, so that only a person's counts.
+    the session; keeps_start: a resumed session still has the text of its start; shows_messages: the client shows
+    `systemMessage` to the person; announces_all: it announces a compaction before every request, so that only a person's
+    counts.
     """
 
     __slots__ = (
-        *("announces_all", "begins_at_prompt", "escapes", "events", "fields", "form", "max_bytes", "shows_messages"),
-        "tools",
+        *("announces_all", "begins_at_prompt", "escapes", "events", "fields", "form", "keeps_start", "max_bytes"),
+        *("shows_messages", "tools"),
     )
 
     def __init__(
@@ -46,6 +48,7 @@ class Contract:
         max_bytes: int,
         escapes: bool = False,
         begins_at_prompt: bool = False,
+        keeps_start: bool = False,
         shows_messages: bool = False,
         announces_all: bool = False,
     ) -> None:
@@ -56,6 +59,7 @@ class Contract:
         self.max_bytes = max_bytes
         self.escapes = escapes
         self.begins_at_prompt = begins_at_prompt
+        self.keeps_start = keeps_start
         self.shows_messages = shows_messages
         self.announces_all = announces_all
 

@@ -11,8 +11,10 @@ TOOL_EVENT = "PreToolUse"
 FAILURE_EVENT = "PostToolUseFailure"
 START_EVENT = "SessionStart"
 OF_CLIENT = "subcog_client"  # the field with another client's name
-# Sources of other clients' sessions: one that begins with its first prompt, and one whose context was compacted.
-FIRST, FORGET = "first", "forget"
+START_KIND = "subcog_start"  # the field with the kind of another client's start
+# A session begins with its first prompt, it was compacted, it will be compacted and then start anew, or it is resumed with all
+# the texts that it was given.
+FIRST, FORGET, COMPACTING, RESUMED = "first", "forget", "compacting", "resumed"
 MAX_SESSION = 200  # characters of a session id
 TRIAL = "doctor-"  # The session ids of `subcog doctor` begin with it; a client's ids are UUIDs.
 

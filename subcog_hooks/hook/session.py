@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import FIRST, FORGET, OF_CLIENT, START_EVENT, text_of
+from subcog_hooks.hook.payload import COMPACTING, FIRST, FORGET, OF_CLIENT, RESUMED, START_EVENT, START_KIND, text_of
 from subcog_hooks.recall.hits import BRIEF, PINNED, STATE, USED
 from subcog_hooks.settings.defaults import AT_ONCE, COUNTED_IN_BACKGROUND, SESSIONS_SETTING
 from subcog_hooks.store import sessions, state_values
@@ -65,12 +65,16 @@ def _start_background_work(call: HookCall) -> None:
 
 
 def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[bytes], None]) -> None:
-    source = text_of(payload, "source")
-    if source == FORGET:
+    kind, source = text_of(payload, START_KIND), text_of(payload, "source")
+    if kind == FORGET:
         _forget_given(call)
         _write_unless_busy(call, lambda: sessions.forget_printed_ids(call.state, call.session))
         return
-    if source == FIRST and sessions.find_printed_ids(call.state, call.session) is not None:
+    if kind == RESUMED and _was_compacting(call):
+        source = COMPACT  # The session was ended before its new start.
+    elif kind == COMPACTING or (kind and sessions.find_printed_ids(call.state, call.session) is not None):
+        if kind != FIRST:
+            _write_unless_busy(call, lambda: _record_start(call, COMPACTING if kind == COMPACTING else source))
         return
     used = _forget_given(call) if source == COMPACT else []
     first_ids = sessions.find_printed_ids(call.state, call.session) if source == RESUME else None
@@ -98,6 +102,11 @@ def _answer_start(call: HookCall, payload: dict[str, object], write: Callable[[b
         write(add_message(b"{}", remark))
     if not call.is_trial:
         _write_unless_busy(call, lambda: _note_remark(call, untold))
+
+
+def _was_compacting(call: HookCall) -> bool:
+    session = sessions.find_session(call.state, call.session)
+    return session is not None and session.source == COMPACTING
 
 
 def _hand_over_start(

@@ -8,9 +8,21 @@ from __future__ import annotations
 
 import re
 
-from subcog_hooks.clients.description import COMPACTED, NESTED, find_client
+from subcog_hooks.clients.description import COMPACTED, NESTED, TO_BE_COMPACTED, find_client
 from subcog_hooks.core import light_json
-from subcog_hooks.hook.payload import FIRST, FORGET, OF_CLIENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT, session_of, text_of
+from subcog_hooks.hook.payload import (
+    COMPACTING,
+    FIRST,
+    FORGET,
+    OF_CLIENT,
+    PROMPT_EVENT,
+    RESUMED,
+    START_EVENT,
+    START_KIND,
+    TOOL_EVENT,
+    session_of,
+    text_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +33,12 @@ if TYPE_CHECKING:
     Payload = Mapping[str, object]
 
 OPTION = "--client"
+_KINDS = {COMPACTED: FORGET, TO_BE_COMPACTED: COMPACTING}
 MAX_PATCHED = 3  # files of a patch that are answered
-_OWN_BLOCK = re.compile(r"<hook_context>.*?</hook_context>\s*|<subcog-memories.*?</subcog-memories>\s*", re.DOTALL)
+_HOOK_CONTEXT = "<hook_context>"
+_OWN_BLOCK = re.compile(
+    _HOOK_CONTEXT + r".*?</hook_context>\s*|[<\[]subcog-memories.*?[<\[]/subcog-memories[>\]]\s*", re.DOTALL
+)
 _OWN_TAG = re.compile(r"<(/?)subcog-memories([^<>]*)>")
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
@@ -47,17 +63,24 @@ class Translator:
             shared["cwd"] = roots[0]
         if event == COMPACTED and self.contract.announces_all and payload.get("trigger") == "auto":
             return []
-        if event == COMPACTED:
-            return [{**shared, "hook_event_name": START_EVENT, "source": FORGET}]
-        start = {**shared, "hook_event_name": START_EVENT, "source": FIRST}
+        if kind := _KINDS.get(event):
+            return [{**shared, "hook_event_name": START_EVENT, START_KIND: kind}]
         if event == PROMPT_EVENT:
-            prompt = _OWN_BLOCK.sub("", text_of(payload, "prompt"))
-            if not prompt.strip():
-                return []
-            return [*([start] if self.contract.begins_at_prompt else []), {**shared, "prompt": prompt}]
-        if event == START_EVENT and self.contract.begins_at_prompt:
-            return [start]
+            return self._read_prompt(shared)
+        if event == START_EVENT and self.contract.keeps_start and payload.get("source", "resume") == "resume":
+            return [{**shared, START_KIND: RESUMED}]  # Cursor names no source.
         return self._read_call(shared) if "tool_name" in payload else [shared] if event else []
+
+    def _read_prompt(self, payload: dict[str, object]) -> list[dict[str, object]]:
+        whole = text_of(payload, "prompt")
+        prompt = _OWN_BLOCK.sub("", whole)
+        if not prompt.strip():
+            return []
+        # Gemini drops such prompts from a session that it resumes, and our texts with them.
+        kinds = [FORGET] if whole.startswith(_HOOK_CONTEXT) else []
+        kinds += [FIRST] if self.contract.begins_at_prompt else []
+        start = {**payload, "hook_event_name": START_EVENT, "source": "startup"}
+        return [*({**start, START_KIND: kind} for kind in kinds), {**payload, "prompt": prompt}]
 
     def _read_call(self, payload: dict[str, object]) -> list[dict[str, object]]:
         tool, tool_input = text_of(payload, "tool_name"), payload.get("tool_input")

@@ -10,7 +10,17 @@ import pytest
 from subcog_hooks import clients
 from subcog_hooks.cli.support import client_settings
 from subcog_hooks.clients import LEARNED, NAMES
-from subcog_hooks.clients.description import COMPACTED, GROUPS, PLUGIN, SERVER, YAML, Client, find_client, list_clients
+from subcog_hooks.clients.description import (
+    COMPACTED,
+    GROUPS,
+    PLUGIN,
+    SERVER,
+    TO_BE_COMPACTED,
+    YAML,
+    Client,
+    find_client,
+    list_clients,
+)
 from subcog_hooks.hook import main
 from subcog_hooks.learn import client_rows, opencode_sessions
 from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
@@ -36,7 +46,7 @@ def test_an_agent_has_every_part(client: Client) -> None:
     if client.contract is None:
         assert (client.settings.form in (SERVER, YAML), client.settings.key != "", client.is_tried) == (True, True, False)
         return
-    assert set(client.contract.events.values()) <= {*main.BUDGETS_MS, COMPACTED}
+    assert set(client.contract.events.values()) <= {*main.BUDGETS_MS, COMPACTED, TO_BE_COMPACTED}
     assert client.settings.form == PLUGIN or client.settings.hook
 
 

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from subcog_hooks.clients.description import list_clients
+from subcog_hooks.hook.payload import FIRST, FORGET, RESUMED, START_KIND
 from subcog_hooks.hook.translation import Translator, find_translator
 
 BLOCK = '<subcog-memories source="the user\'s own notes">\n[learnings 2026-03-02 a1] Rope < chain.\n</subcog-memories>'
@@ -48,7 +49,13 @@ def test_each_client_has_a_contract() -> None:
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_prompt_is_read_without_our_own_blocks(name: str) -> None:
-    texts = (f"<hook_context>{BLOCK}</hook_context>\n\nWhich rope?", f"{BLOCK}\nWhich rope?", "Which rope?")
+    escaped = re.sub(r"<(/?subcog-memories[^<>]*)>", r"[\1]", BLOCK)
+    texts = (
+        f"<hook_context>{BLOCK}</hook_context>\n\nWhich rope?",
+        f"{BLOCK}\nWhich rope?",
+        f"{escaped}\nWhich rope?",
+        "Which rope?",
+    )
     for text in texts:
         *_, payload = read(name, EVENTS[name][0], prompt=text)
         assert (payload["hook_event_name"], payload["prompt"]) == ("UserPromptSubmit", "Which rope?")
@@ -84,13 +91,24 @@ def test_a_patch_of_many_files_is_read_for_the_first_three() -> None:
 @pytest.mark.parametrize("name", ["gemini", "copilot", "opencode", "cursor"])
 def test_a_session_begins_with_its_first_prompt_where_it_must(name: str) -> None:
     prompt_event, _, compaction = EVENTS[name]
-    assert [payload.get("source") for payload in read(name, prompt_event, prompt="Which rope?")] == ["first", None]
-    assert [payload["source"] for payload in read(name, compaction, trigger="manual")] == ["forget"]
+    assert [payload.get(START_KIND) for payload in read(name, prompt_event, prompt="Which rope?")] == [FIRST, None]
+    assert [payload[START_KIND] for payload in read(name, compaction, trigger="manual")] == [FORGET]
 
 
-def test_gemini_compacts_on_demand_alone() -> None:
+def test_gemini_alone_announces_each_request_as_a_compaction() -> None:
     assert read("gemini", "PreCompress", trigger="auto") == []
-    assert [payload["source"] for payload in read("cursor", "preCompact", trigger="auto")] == ["forget"]
+    for name, event in (("copilot", "PreCompact"), ("cursor", "preCompact")):
+        assert [payload[START_KIND] for payload in read(name, event, trigger="auto")] == [FORGET]
+
+
+def test_a_prompt_that_gemini_drops_on_resume_forgets_the_given() -> None:
+    payloads = read("gemini", "BeforeAgent", prompt="<hook_context>Mind the gap.</hook_context>\n\nWhich rope?")
+    assert [payload.get(START_KIND) for payload in payloads] == [FORGET, FIRST, None]
+
+
+def test_a_start_without_a_source_may_be_a_resumed_session() -> None:
+    assert [payload[START_KIND] for payload in read("cursor", "sessionStart")] == [RESUMED]
+    assert START_KIND not in read("codex", "SessionStart", source="startup")[0]
 
 
 def test_unknown_events_and_failed_tools_bring_nothing() -> None:

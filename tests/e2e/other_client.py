@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +52,7 @@ class OtherClient(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """A client's answers to prompts. requests: each text of the model's main requests, by request; shown: to the person."""
+    """A client's answers to prompts. requests: the texts of each request to the model; shown: the output of each run."""
 
     code: int
     output: str
@@ -90,23 +90,28 @@ def drive(
     prompts: Sequence[str],
     *options: str,
     settings: Path | None = None,
-    environment: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
 ) -> Answers:
     """Let the client answer prompts offline, in one session unless an option says otherwise.
 
-    settings: with our hook, those of `init` unless given; environment: further variables.
+    settings: with our hook, those of `init` unless given; variables: for the client, and so for our hook.
     """
+    options = ("--config", str(settings or settings_of(client, machine)), *options)
+    given = {"SUBCOG_HOME": str(machine.home), "SUBCOG_BACKGROUND": "0", NO_BRIEF: "0", **AS_LARGE_STORES_WITHOUT_LINES}
+    return drive_in(client, machine.root, prompts, *options, variables={**given, **(variables or {})})
+
+
+def drive_in(client: OtherClient, folder: Path, prompts: Sequence[str], *options: str, variables: Mapping[str, str]) -> Answers:
+    """Let the client answer prompts as `drive` does. folder: for the report of it."""
     words = [sys.executable, str(HARNESS / "drive.py"), "--client", client.name, "--executable", client.executable]
     words += ["--node", client.node] if client.node else []
     words += [] if isolation() else ["--no-netns"]
-    words += ["--config", str(settings or settings_of(client, machine))]
-    given = {"SUBCOG_HOME": str(machine.home), "SUBCOG_BACKGROUND": "0", NO_BRIEF: "0", **AS_LARGE_STORES_WITHOUT_LINES}
-    pairs = [*(f"{name}={value}" for name, value in given.items()), *environment]
-    words += [word for pair in pairs for word in ("--env", pair)]
+    words += [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
     words += [word for prompt in prompts for word in ("--prompt", prompt)]
-    report = machine.root / "report.json"
+    report = folder / "answers.json"
+    report.unlink(missing_ok=True)
     words += ["--timeout", str(SECONDS), "--out", str(report), *options]
-    kept = {"PATH": os.environ["PATH"], "HOME": str(machine.root)}
+    kept = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     done = subprocess.run(words, capture_output=True, text=True, timeout=2 * SECONDS, check=False, env=kept)
     answers = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {"requests": [], "runs": []}
     requests = [[piece["text"] for piece in row["pieces"]] for row in answers["requests"] if row["kind"] == "main"]

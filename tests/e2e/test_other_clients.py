@@ -34,10 +34,9 @@ def noted(bare: Machine) -> Machine:
 
 def begin(machine: Machine, client: str, session: str) -> str:
     """What a session has been told when its first prompt is answered."""
-    start = (
-        "" if client in ("gemini", "opencode", "cursor") else answer(machine, client, "SessionStart", session, source="startup")
+    return answer(machine, client, "SessionStart", session, source="startup") + answer(
+        machine, client, EVENTS[client][0], session, prompt="Which colour has the crane?"
     )
-    return start + answer(machine, client, EVENTS[client][0], session, prompt="Which colour has the crane?")
 
 
 @pytest.mark.parametrize("client", EVENTS)
@@ -56,6 +55,15 @@ def test_a_compacted_session_is_told_anew(noted: Machine, client: str) -> None:
     told = answer(noted, client, EVENTS[client][2], source="compact", trigger="manual")
     told += answer(noted, client, EVENTS[client][0], prompt="Which colour has the crane?")
     assert told.count(STANDING) == 1
+
+
+def test_codex_is_told_anew_when_resumed_after_a_compaction(noted: Machine) -> None:
+    begin(noted, "codex", "one")
+    for _ in range(2):
+        assert answer(noted, "codex", "SessionStart", source="resume") == ""
+    answer(noted, "codex", "PreCompact", trigger="manual")
+    assert answer(noted, "codex", "SessionStart", source="resume").count(STANDING) == 1
+    assert answer(noted, "codex", "SessionStart", source="resume") == ""
 
 
 def test_sessions_of_two_clients_are_told_each(noted: Machine) -> None:
@@ -86,6 +94,7 @@ def test_cursor_is_answered_as_its_reference_says(noted: Machine) -> None:
     for event in (
         {"hook_event_name": "sessionStart", "session_id": "c-1", "is_background_agent": False, "composer_mode": "agent"},
         {"hook_event_name": "beforeSubmitPrompt", "prompt": "Which colour has the crane?", "attachments": []},
+        {"hook_event_name": "sessionStart", "session_id": "c-1", "is_background_agent": False, "composer_mode": "agent"},
         {"hook_event_name": "postToolUse", "tool_name": "Read", "tool_input": {"path": "a b.py"}, "tool_output": "{}"},
         {"hook_event_name": "beforeSubmitPrompt", "prompt": "And the boat?", "attachments": []},
         {"hook_event_name": "preCompact", "trigger": "auto", "context_usage_percent": 91},
@@ -97,8 +106,8 @@ def test_cursor_is_answered_as_its_reference_says(noted: Machine) -> None:
         answers.append(json.loads(done.stdout or b"{}"))
     assert all(answer.keys() <= {"additional_context"} for answer in answers)
     told = [answer.get("additional_context", "") for answer in answers]
-    assert [STANDING in text for text in told] == [True, False, False, False, False, True, False]
-    assert [FILE_RULE in text for text in told] == [False, False, True, False, False, False, False]
+    assert [STANDING in text for text in told] == [True, False, False, False, False, False, True, False]
+    assert [FILE_RULE in text for text in told] == [False, False, False, True, False, False, False, False]
 
 
 def test_droid_is_answered_as_its_reference_says(noted: Machine) -> None:
