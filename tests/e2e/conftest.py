@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,16 @@ from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.claude_client import MODELS, VERSIONS, ClientUnavailable, fetched
 from tests.e2e.machine import ANSWER, DATA, QUESTION, SHOP, Machine
 from tests.e2e.other_client import PACKAGES, OtherClient, fetched_other
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Name a client that is not to be had once a run: pytest joins the skips of one line, not of one reason."""
+    report = yield
+    reason = call.excinfo.value.__context__ if call.excinfo is not None else None
+    if report.skipped and isinstance(reason, ClientUnavailable) and isinstance(report.longrepr, tuple):
+        report.longrepr = (__file__, 1, report.longrepr[2])
+    return report
 
 
 @pytest.fixture(scope="session")
