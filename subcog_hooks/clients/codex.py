@@ -6,6 +6,29 @@ After a compaction it asks for a new start with the next prompt, but not where t
 from __future__ import annotations
 
 from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Sessions, Settings
+from subcog_hooks.core import light_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ON_TERMINAL = "cli"  # `codex exec` writes another source into its session.
+MAX_FIRST_LINE = 256 * 1024  # bytes; the line has Codex's instructions for the model, of 20 kB.
+
+
+def is_on_terminal(payload: Mapping[str, object]) -> bool:
+    """Return whether the session was begun on a terminal, by the first line of its file."""
+    from subcog_hooks.core.regular_files import read_regular  # Few prompts are notes.
+
+    path = payload.get("transcript_path")
+    try:
+        line = read_regular(path if isinstance(path, str) else "", MAX_FIRST_LINE).partition(b"\n")[0]
+        session = light_json.loads(line.decode())
+    except (OSError, ValueError):
+        return False
+    fields = session.get("payload") if isinstance(session, dict) else None
+    return isinstance(fields, dict) and fields.get("source") == ON_TERMINAL
+
 
 CLIENT = Client(
     "codex",
@@ -32,6 +55,7 @@ CLIENT = Client(
         max_bytes=10_000,
         keeps_start=True,
         shows_messages=True,
+        sees_person=is_on_terminal,
     ),
     Sessions(".codex", "sessions/*/*/*/rollout-*.jsonl", "codex"),
 )

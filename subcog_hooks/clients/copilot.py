@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import COMPACTED, ENTRIES, TOP_LEVEL, Client, Contract, Sessions, Settings, has_terminal
 
 CLIENT = Client(
     "copilot",
@@ -33,6 +33,7 @@ CLIENT = Client(
         form=TOP_LEVEL,
         max_bytes=900_000,
         begins_at_prompt=True,
+        sees_person=has_terminal,
     ),
     Sessions(".copilot", "session-state/*/events.jsonl", "copilot"),
 )

@@ -6,7 +6,7 @@ event asks for a new start.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import COMPACTED, GROUPS, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import COMPACTED, GROUPS, Client, Contract, Sessions, Settings, has_terminal
 
 CLIENT = Client(
     "gemini",
@@ -34,6 +34,7 @@ CLIENT = Client(
         escapes=True,
         begins_at_prompt=True,
         announces_all=True,
+        sees_person=has_terminal,
     ),
     Sessions(".gemini", "tmp/*/chats/session-*.jsonl", "gemini"),
 )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from subcog_hooks.clients.description import GROUPS, Client, Contract, Sessions, Settings
+
+OF_ITS_SCREEN = "QWEN_CODE_MESSAGING_SOCKET"  # Qwen Code sets it for its hooks, but not in print mode.
 
 CLIENT = Client(
     "qwen",
@@ -34,6 +38,7 @@ CLIENT = Client(
         },
         max_bytes=600_000,
         escapes=True,
+        sees_person=lambda _: bool(os.environ.get(OF_ITS_SCREEN)),
     ),
     Sessions(".qwen", "projects/*/chats/*.jsonl", "qwen"),
 )

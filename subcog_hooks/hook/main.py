@@ -35,6 +35,7 @@ BUDGETS_MS = {
 IN_COPILOT = "COPILOT_CLI"  # GitHub Copilot CLI sets it for its hooks.
 READING_MS = 250.0  # A process that starts late still gets this time to read the payload.
 NOTE_MS = 3_000.0  # The person waits for a typed note this long, and the client for 5 seconds.
+FOREIGN_NOTE_MS = 2_500.0  # Codex waits for 3 seconds.
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; a larger payload gets no answer.
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms.
 _ASKS_FOR_HELP = frozenset(("-h", "--help"))
@@ -117,19 +118,24 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
     output.event = answered_event
     if ignored:
         _log_message(ignored)
-    if translator is not None:
-        output.end_at(work_ms)
-        _answer_client(translator, event, payloads, home, output, deadline)
-        return
-    may_be_note = event == "UserPromptSubmit" and _may_be_note(payload.get("prompt"))
-    output.end_at(max(NOTE_MS, age_ms + MAX_WORK_MS) if may_be_note else work_ms)  # A late note is answered, too.
-    if may_be_note:
-        from subcog_hooks.hook import typed_note  # Few prompts are notes.
-
-        if typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message):
+    if answered_event == "UserPromptSubmit" and _may_be_note(payloads[-1].get("prompt")):
+        note_ms = NOTE_MS if translator is None else FOREIGN_NOTE_MS
+        output.end_at(max(note_ms, age_ms + MAX_WORK_MS))  # A late note is answered, too.
+        if _answer_note(payloads[-1], translator, home, output):
             return
-        output.end_at(work_ms)
-    _answer_event(event, payload, home, output.write, deadline)
+    output.end_at(work_ms)
+    if translator is None:
+        _answer_event(event, payload, home, output.write, deadline)
+    else:
+        _answer_client(translator, event, payloads, home, output, deadline)
+
+
+def _answer_note(payload: dict[str, object], translator: Translator | None, home: Home, output: Output) -> bool:
+    """Store the note that a person has typed, and stop the prompt. Return whether the prompt is a note."""
+    from subcog_hooks.hook import typed_note  # Few prompts are notes.
+
+    is_attended = typed_note.is_attended(payload) if translator is None else translator.is_attended(payload)
+    return is_attended and typed_note.answer_typed_note(payload, home, output.write, output.prepare, _log_message)
 
 
 def _answer_client(

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MAX_NEAR_SHOWN = 2  # similar memories in the confirmation
 MAX_INDEXED_ANEW = 1_000  # A missing index of more memories is not rebuilt while the person waits.
 MAX_EXCERPT_UNITS = 160  # UTF-16 units of a memory in the confirmation
-CLEARING_HINT = "if your line stands below again: Ctrl-U clears it"  # The client 2.1.329 needs it, and 2.1.197 does not.
 STORE_WAIT_MS = 1_000.0  # for another writing process
 UNCERTAIN_MESSAGE = "subcog: the time was over while the note was being stored; `subcog list` shows whether it is there"
 
@@ -52,7 +51,7 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
     with Store.writer(home, STORE_WAIT_MS) as store:
         for same in store.by_hash(memory.content_hash):
             if audience_of(same.scope, same.project) == audience_of(memory.scope, memory.project) and same.is_live(now):
-                return f"subcog: already remembered as {same.id}\n{CLEARING_HINT}"
+                return f"subcog: already remembered as {same.id}"
         similar_lines = _similar_note_lines(memory, home, store)  # Once it is stored, the answer comes first.
         prepare(UNCERTAIN_MESSAGE)
         store.add([memory])
@@ -98,5 +97,4 @@ def _confirmation_lines(memory: Memory, removed: str, similar_lines: list[str]) 
         *similar_lines,
         *([f"it names an end, to forget it then: subcog edit {memory.id} --expires {day}"] if day else []),
         f"to undo: subcog forget {memory.id}",
-        CLEARING_HINT,
     ]

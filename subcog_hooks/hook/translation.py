@@ -6,10 +6,12 @@ Code 0.24.4, OpenCode 1.18.33 and GitHub Copilot CLI 1.0.102.
 
 from __future__ import annotations
 
+import os
 import re
 
 from subcog_hooks.clients.description import COMPACTED, NESTED, TO_BE_COMPACTED, find_client
 from subcog_hooks.core import light_json
+from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.hook.payload import (
     COMPACTING,
     FIRST,
@@ -70,6 +72,11 @@ class Translator:
         if event == START_EVENT and self.contract.keeps_start and payload.get("source", "resume") == "resume":
             return [{**shared, START_KIND: RESUMED}]  # Cursor names no source.
         return self._read_call(shared) if "tool_name" in payload else [shared] if event else []
+
+    def is_attended(self, payload: Payload) -> bool:
+        """Return whether a person has typed a prompt, and will see why it is stopped."""
+        sees_person = self.contract.sees_person
+        return sees_person is not None and os.environ.get(IN_AN_AGENT) != "1" and sees_person(payload)
 
     def _read_prompt(self, payload: dict[str, object]) -> list[dict[str, object]]:
         whole = text_of(payload, "prompt")

@@ -9,7 +9,7 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import StoreError, SubcogError
-from subcog_hooks.hook.payload import PROMPT_EVENT, text_of
+from subcog_hooks.hook.payload import OF_CLIENT, PROMPT_EVENT, text_of
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import BY_HASH, BY_REMEMBER
 from subcog_hooks.store import project, state_values
@@ -31,6 +31,7 @@ TYPED_NOTE_SETTING = "capture.typed"
 REMEMBER, HASH = "remember:", "# "
 MAX_TYPED = 500  # characters of a typed note's prompt
 PAUSE_WAIT_MS = 1_000.0  # for another writing process
+CLEARING_HINT = "if your line stands below again: Ctrl-U clears it"  # Claude Code 2.1.329 needs it, and 2.1.197 does not.
 BUSY_REASON = "this machine was too busy; send it once more"
 
 
@@ -62,13 +63,12 @@ def answer_typed_note(
     prepare: Callable[[bytes], None],
     log: Callable[[str], None],
 ) -> bool:
-    """Store the prompt's note, and stop the prompt. Return whether the prompt is a note; other prompts go on.
+    """Store the note of a prompt that a person has typed, and stop the prompt. Return whether the prompt is a note.
 
     prepare: sets the output for a process that is ended before.
     """
     prompt = text_of(payload, "prompt")
-    if not _is_attended() or payload.get("agent_id"):
-        return False
+    to_output = _foreign_output if OF_CLIENT in payload else _stored_output
     if note_in_prompt(prompt, BY_REMEMBER):
         prepare(_not_stored_output(BUSY_REASON))  # Reading the settings may take too long, too.
     folder = text_of(payload, "cwd")
@@ -83,30 +83,37 @@ def answer_typed_note(
         from subcog_hooks.hook import note_storing  # A tenth of a second, only for a certain note.
 
         owner = here.identity if here else None
-        message = note_storing.store_note(text, owner, home, lambda message: prepare(_stored_output(message)))
+        message = note_storing.store_note(text, owner, home, lambda message: prepare(to_output(message)))
     except Exception as error:  # noqa: BLE001 - the person learns of any error that keeps the note out
         reason = str(error) if isinstance(error, SubcogError) else f"{type(error).__name__}: {error}"
         log(f"a typed note was not stored: {reason}")
         write(_not_stored_output(reason))
         return True
-    prepare(_stored_output(message))
-    write(_stored_output(message))
+    prepare(to_output(message))
+    write(to_output(message))
     note_storing.update_index(home, log)
     return True
 
 
 def _stored_output(message: str) -> bytes:
     hidden: Json = {"hookEventName": PROMPT_EVENT, "suppressOriginalPrompt": True}
-    return light_json.dumps({"decision": "block", "reason": message, "hookSpecificOutput": hidden}).encode()
+    reason = f"{message}\n{CLEARING_HINT}"
+    return light_json.dumps({"decision": "block", "reason": reason, "hookSpecificOutput": hidden}).encode()
+
+
+def _foreign_output(message: str) -> bytes:
+    """Return the output for another client: Codex takes no field that it does not know."""
+    return light_json.dumps({"decision": "block", "reason": message}).encode()
 
 
 def _not_stored_output(reason: str) -> bytes:
     """Return the output that stops a prompt whose note is not stored. The person sees it, and can send it once more."""
-    return light_json.dumps({"decision": "block", "reason": f"subcog: not stored, because {reason}"}).encode()
+    return _foreign_output(f"subcog: not stored, because {reason}")
 
 
-def _is_attended() -> bool:
-    if os.environ.get(FOR_WHOM, "").endswith(AGENT):
+def is_attended(payload: dict[str, object]) -> bool:
+    """Return whether a person has typed a prompt into Claude Code."""
+    if payload.get("agent_id") or os.environ.get(FOR_WHOM, "").endswith(AGENT):
         return False
     attended = os.environ.get(ATTENDED)
     return attended == "1" if attended is not None else os.environ.get(STARTED_AS) == ON_TERMINAL

@@ -66,6 +66,30 @@ def test_codex_is_told_anew_when_resumed_after_a_compaction(noted: Machine) -> N
     assert answer(noted, "codex", "SessionStart", source="resume") == ""
 
 
+def test_a_note_typed_into_codex_is_stored_and_stopped(noted: Machine, tmp_path: Path) -> None:
+    transcripts = {source: tmp_path / f"{source}.jsonl" for source in ("cli", "exec", "none")}
+    for source in ("cli", "exec"):
+        meta = {"type": "session_meta", "payload": {"source": source, "base_instructions": "x" * 20_000}}
+        transcripts[source].write_text(f"{json.dumps(meta)}\n{{")
+
+    def typed(source: str) -> object:
+        fields = {"hook_event_name": "UserPromptSubmit", "session_id": "one", "cwd": str(noted.folder)}
+        fields |= {"prompt": "remember: Cranes are blue", "transcript_path": str(transcripts[source])}
+        return json.loads(noted.hook(json.dumps(fields).encode(), "--client", "codex").stdout or b"{}")
+
+    assert [typed(source) for source in ("exec", "none")] == [{}, {}]
+    noted.environment["CLAUDECODE"] = "1"  # An agent has started it.
+    assert typed("cli") == {}
+    del noted.environment["CLAUDECODE"]
+    assert "Cranes are blue" not in noted.stored()
+    stopped = typed("cli")
+    assert isinstance(stopped, dict)
+    assert set(stopped) == {"decision", "reason"}
+    assert stopped["decision"] == "block"
+    assert f"remembered as {noted.stored()['Cranes are blue']['id']}" in stopped["reason"]
+    assert "Ctrl-U" not in stopped["reason"]
+
+
 def test_sessions_of_two_clients_are_told_each(noted: Machine) -> None:
     assert [begin(noted, client, "same").count(STANDING) for client in EVENTS] == [1] * len(EVENTS)
 

@@ -16,6 +16,7 @@ QUESTION = "How do we rotate the signing keys?"
 AGAIN = "Tell me once more: how do we rotate the signing keys?"
 NOTES = ("harbour master", "rotate_keys.sh")
 BRIEF = {NO_BRIEF: "950"}
+TERMINAL = ("--tty", "--model", "fake-model")  # Codex asks about other models.
 OF_ANOTHER = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "The tide is low."}}
 
 pytestmark = [linux, with_harness]
@@ -64,6 +65,19 @@ def test_notes_that_gemini_drops_on_resume_come_again(other_client: OtherClient,
     )
     assert counts(answers) == [[1, 1]] * 2
     assert answers.count(QUESTION, 1) == 0  # Gemini has dropped the first prompt.
+
+
+@pytest.mark.parametrize("other_client", ["codex", "gemini", "qwen", "copilot"], indirect=True)
+def test_a_note_typed_on_a_terminal_asks_no_model(other_client: OtherClient, bare: Machine) -> None:
+    answers = drive(other_client, bare, [f"remember: {KEYS}", "<wait:2>"], *TERMINAL)
+    assert answers.requests == []
+    assert f"remembered as {bare.stored()[KEYS]['id']}" in " ".join(answers.shown[0].split())
+
+
+def test_a_note_in_print_mode_is_a_prompt(other_client: OtherClient, bare: Machine) -> None:
+    answers = drive(other_client, bare, [f"remember: {KEYS}"])
+    assert answers.count(f"remember: {KEYS}", 0) == 1
+    assert bare.stored() == {}
 
 
 @pytest.mark.parametrize("other_client", ["codex"], indirect=True)

@@ -66,4 +66,4 @@ def test_somebody_sits_at_the_session(
         monkeypatch.delenv(name, raising=False)
         if value is not None:
             monkeypatch.setenv(name, value)
-    assert typed_note._is_attended() is is_person
+    assert typed_note.is_attended({}) is is_person
