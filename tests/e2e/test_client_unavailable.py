@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.machine import linux, posix
-from tests.e2e.other_client import PACKAGES, with_harness
+from tests.e2e.other_client import OLDER, PACKAGES, with_harness
 from tests.e2e.subcog_client import ROOT
 
 FILES = ("test_real_client_context.py", "test_real_client_enrich.py")  # each for two versions of the client
 OTHER_FILES = ("test_real_other_clients.py", "test_real_dialogues.py")  # each for some other clients
+CLIENTS = (*PACKAGES, *OLDER)
 NO_NETWORK = "npm error code ETIMEDOUT\nnpm error network request to https://registry.npmjs.org failed\n"
 NO_PACKAGE = "npm error code E404\nnpm error 404 Not Found\n"
 
@@ -62,12 +63,12 @@ def test_npm_is_tried_once_a_run_and_its_failure_is_named(tmp_path: Path, *, is_
 
 @linux
 @with_harness
-@pytest.mark.parametrize(("fault", "tries"), [(NO_NETWORK, 1), (NO_PACKAGE, len(PACKAGES))], ids=["network", "package"])
+@pytest.mark.parametrize(("fault", "tries"), [(NO_NETWORK, 1), (NO_PACKAGE, len(CLIENTS))], ids=["network", "package"])
 def test_a_missing_other_client_is_named_once(tmp_path: Path, fault: str, tries: int) -> None:
     code, output, calls = run_with_faulty_npm(tmp_path, OTHER_FILES, fault)
     assert (code, len(calls)) == (0, tries)
     skipped = [line for line in output.splitlines() if line.startswith("SKIPPED")]
-    for name in PACKAGES:
-        (line,) = [line for line in skipped if f"{name} is left out: npm cannot fetch" in line]
+    for name in CLIENTS:
+        (line,) = [line for line in skipped if f": {name} is left out: npm cannot fetch" in line]
         assert fault.splitlines()[0] in line
-    assert len(skipped) == len(PACKAGES)
+    assert len(skipped) == len(CLIENTS)

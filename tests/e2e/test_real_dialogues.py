@@ -81,6 +81,21 @@ def test_a_note_in_print_mode_is_a_prompt(other_client: OtherClient, bare: Machi
 
 
 @pytest.mark.parametrize("other_client", ["codex"], indirect=True)
+def test_codex_shows_the_receipt_on_a_terminal(other_client: OtherClient, noted: Machine) -> None:
+    noted.configure(surfacing__receipt="true")
+    answers = in_time(lambda: drive(other_client, noted, [QUESTION], *TERMINAL), lambda answers: answers.count(KEYS) > 0)
+    assert "Hook · subcog: 1 note" in " ".join(answers.shown[0].split())
+
+
+@pytest.mark.parametrize("other_client", ["qwen-20"], indirect=True)
+def test_qwen_for_node_20_is_given_its_notes(other_client: OtherClient, noted: Machine) -> None:
+    answers = in_time(
+        lambda: drive(other_client, noted, [QUESTION, AGAIN], variables=BRIEF), lambda answers: counts(answers)[:1] == [[1, 1]]
+    )
+    assert counts(answers) == [[1, 1]] * 2
+
+
+@pytest.mark.parametrize("other_client", ["codex"], indirect=True)
 def test_codex_and_claude_code_are_told_side_by_side(
     other_client: OtherClient, client: str, model: str, subcog_command: str, tmp_path: Path
 ) -> None:
