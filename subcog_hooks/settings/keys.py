@@ -332,7 +332,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     SwitchKey(
         "surfacing.receipt",
-        "Whether Claude Code and Codex show you how many notes and lines a prompt was given",
+        "Whether Claude Code, and Codex on its terminal, show you how many notes and lines a prompt was given",
         is_personal=True,
     ),
     SwitchKey(
