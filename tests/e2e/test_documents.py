@@ -18,10 +18,7 @@ SHELL = shutil.which("sh")
 ATTEMPTS = 3  # a busy machine can cut the hook off, or leave it no time to look for meaning
 NOT_RUN_HERE = {  # document, and what a block of it needs
     ("README.md", "the network"): ["uv tool install .", "pipx install .", "pip install ."],
-    ("README.md", "Claude Code, in a clone of this repository"): [
-        "claude plugin marketplace add ./",
-        "claude plugin install subcog@subcog",
-    ],
+    ("README.md", "Claude Code, in a clone"): ["claude plugin marketplace add ./", "claude plugin install subcog@subcog"],
     ("embedding.md", "the network"): [
         "subcog models pull BAAI/bge-small-en-v1.5",
         "subcog models use BAAI/bge-small-en-v1.5",
@@ -133,7 +130,7 @@ def test_blocks_that_are_not_run_are_few_and_say_what_they_need() -> None:
         if block.language == "sh" and block.needs
     }
     assert left_out == NOT_RUN_HERE
-    of_the_client = NOT_RUN_HERE["README.md", "Claude Code, in a clone of this repository"]
+    of_the_client = NOT_RUN_HERE["README.md", "Claude Code, in a clone"]
     assert readme_commands("claude") == of_the_client, "the tests of the real client run these"
 
 
