@@ -1,1 +1,1 @@
-"""Make the packaged models: `build_document_model` and `build_query_encoder`."""
+"""Make the packaged models: `build_document_model`, `build_query_encoder` and `build_multilingual_encoder`."""

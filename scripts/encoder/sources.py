@@ -25,7 +25,10 @@ UNFIT = ("offensive", "sextalk", "std-german", "std-srai")  # parts of file name
 
 
 class Source(NamedTuple):
-    """A Debian package of section main (bookworm): its licence, its path under pool/main, the start of its SHA-256."""
+    """A Debian package of section main (bookworm): its licence, its path under pool/main, the start of its SHA-256.
+
+    A path that begins with dists/ is under the mirror itself, and an address is taken as it is.
+    """
 
     licence: str
     path: str
@@ -36,36 +39,49 @@ class Source(NamedTuple):
         return os.path.basename(self.path).split("_")[0]
 
     @property
-    def url_path(self) -> str:
+    def addresses(self) -> list[str]:
+        if self.path.startswith("https:"):
+            return [self.path]
         prefix = self.path[:4] if self.path.startswith("lib") else self.path[0]
-        return f"pool/main/{prefix}/{self.path}"
+        path = self.path if self.path.startswith("dists/") else f"pool/main/{prefix}/{self.path}"
+        return [f"{MIRROR}/{path}", f"{ARCHIVE}/{path}"]
+
+
+def read_table(table: str) -> list[Source]:
+    """Return the sources of a table: licence, path and checksum in a line, with bars between them."""
+    return [Source(*(field.strip() for field in line.split("|"))) for line in table.strip().splitlines()]
 
 
 def fetch(folder: str) -> list[str]:
     """Download what is missing into `folder`; return the paths of all archives, in the order of the tables."""
+    return fetch_sources(DEBIAN, folder) + [wheel(name, version, folder) for name, (version, _) in WHEELS.items()]
+
+
+def fetch_sources(sources: list[Source], folder: str) -> list[str]:
+    """Download the sources that are missing in `folder`; return their paths."""
     os.makedirs(folder, exist_ok=True)
     paths = []
-    for source in DEBIAN:
+    for source in sources:
         path = os.path.join(folder, os.path.basename(source.path))
         if not os.path.exists(path):
             print(f"fetch {os.path.basename(path)}", flush=True)
             _keep(path, _download(source))
         paths.append(path)
-    return paths + [wheel(name, version, folder) for name, (version, _) in WHEELS.items()]
+    return paths
 
 
 def _download(source: Source) -> bytes:
-    for base in (MIRROR, ARCHIVE):
+    for address in source.addresses:
         try:
-            with urllib.request.urlopen(f"{base}/{source.url_path}", timeout=TIMEOUT) as answer:
+            with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
                 data: bytes = answer.read()
         except urllib.error.URLError as error:
-            print(f"{base}/{source.url_path}: {error}", file=sys.stderr)
+            print(f"{address}: {error}", file=sys.stderr)
             continue
         if hashlib.sha256(data).hexdigest().startswith(source.checksum):
             return data
-        print(f"{base}/{source.url_path}: another content than expected", file=sys.stderr)
-    sys.exit(f"{source.name} can not be fetched from {MIRROR} or {ARCHIVE}")
+        print(f"{address}: another content than expected", file=sys.stderr)
+    sys.exit(f"{source.name} can not be fetched from {' or '.join(source.addresses)}")
 
 
 def _keep(path: str, data: bytes) -> None:
@@ -108,9 +124,7 @@ def _ar(data: bytes) -> Iterator[tuple[str, bytes]]:
         at += 60 + size + size % 2
 
 
-DEBIAN = [
-    Source(*line.split(" | "))
-    for line in """\
+DEBIAN = read_table("""\
 GPL-2 | anarchism/anarchism_15.3-3_all.deb | cf21c10948b00e923c62eb31c39a3390
 GPL-3+ | ansible-core/ansible-core_2.14.18-0+deb12u2_all.deb | 5f80e76b962daae74535ca5a2b910678
 Apache-2.0 | aodh/aodh-doc_15.0.0-3_all.deb | 56d8d2b27bb40d9b62eaddb0a3d4a74f
@@ -310,5 +324,4 @@ WordNet3.0 | wordnet/wordnet-base_3.0-37_all.deb | 61060d960f9ada8fa120872312ecc
 GPL-2 | xen/xen-doc_4.17.5+72-g01140da4e8-1_amd64.deb | 0ced3482c99104431b6f3cc0965dc065
 GPL-2+ | zoneminder/zoneminder-doc_1.36.33+dfsg1-1_all.deb | 1c7d9289ade057d8c02aaef54185f32a
 Zsh (MIT-like) | zsh/zsh-doc_5.9-4_all.deb | 79bd75df4bf03d1021e993fd773f82b8
-""".splitlines()
-]
+""")

@@ -17,7 +17,7 @@ from subcog_hooks.core.errors import ModelError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import numpy as np
 
@@ -53,25 +53,17 @@ def _seek_and_read(fd: int, length: int, offset: int, /) -> bytes:
 _read_at: Callable[[int, int, int], bytes] = getattr(os, "pread", _seek_and_read)  # Windows has no pread
 
 
-class PackedEncoder:
-    """An open packed encoder.
+class PackedFile:
+    """An open packed file: its header has little-endian uint32 fields behind a magic, the last one a checksum.
 
-    dimension: of the vectors; tokens, bigrams: the number of their rows, bigrams behind tokens. checksum: from the header.
+    checksum: from the header, which identifies the encoder.
     """
 
-    __slots__ = (
-        "_buckets",
-        "_fd",
-        "_record",
-        "_rows",
-        "_width",
-        "bigrams",
-        "checksum",
-        "dimension",
-        "longest",
-        "path",
-        "tokens",
-    )
+    __slots__ = ("_fd", "checksum", "path")
+
+    magic: bytes
+    version: int  # of the layout
+    fields: int  # number of them
 
     def __init__(self, path: str) -> None:
         """Open `path`. Raises EncoderUnusable."""
@@ -92,23 +84,70 @@ class PackedEncoder:
             size = os.fstat(self._fd).st_size
         except OSError as error:  # for instance a folder
             raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
-        if header[: len(MAGIC)] != MAGIC or len(header) < HEADER:
+        if header[: len(self.magic)] != self.magic or len(header) < HEADER:
             raise EncoderUnusable(f"{self.path} is not a packed query encoder", _FIX)
-        fields = [
-            int.from_bytes(header[offset : offset + 4], "little")
-            for offset in range(len(MAGIC), len(MAGIC) + 4 * len(_FIELDS), 4)
+        start = len(self.magic)
+        version, *fields, self.checksum = [
+            int.from_bytes(header[offset : offset + 4], "little") for offset in range(start, start + 4 * self.fields, 4)
         ]
-        version, self.dimension, self.tokens, self.bigrams, self._buckets, self._width, self.longest, self.checksum = fields
-        if version != ENCODER_FORMAT:
-            raise EncoderUnusable(f"{self.path} has format {version}, this version reads {ENCODER_FORMAT}", _FIX)
-        self._record = self.dimension + SCALE
-        self._rows = HEADER + self._buckets * self._width
-        expected = self._rows + (self.tokens + self.bigrams) * self._record
-        if size != expected or not all(fields[:-1]) or self.dimension % LANES:
+        if version != self.version:
+            raise EncoderUnusable(f"{self.path} has format {version}, this version reads {self.version}", _FIX)
+        expected = self._use_fields(fields)
+        if size != expected or not all(fields):
             raise EncoderUnusable(f"{self.path} has {size} bytes, its header speaks of {expected}", _FIX)
+
+    def _use_fields(self, fields: list[int]) -> int:
+        """Take the fields between version and checksum; return the size of a whole file, -1 if they contradict each other."""
+        raise NotImplementedError
 
     def close(self) -> None:
         os.close(self._fd)
+
+    def bad_scale(self) -> EncoderUnusable:
+        return self.damage("a row's scale is not a number above 0")
+
+    def damage(self, message: str) -> EncoderUnusable:
+        return EncoderUnusable(f"{self.path} is damaged: {message}", _FIX)
+
+    def read_bytes(self, length: int, offset: int) -> bytes:
+        """Return the bytes of one part of the file. Raises EncoderUnusable."""
+        try:
+            data = _read_at(self._fd, length, offset)
+        except OSError as error:
+            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
+        if len(data) != length:
+            raise self._was_truncated()
+        return data
+
+    def _read_into(self, room: memoryview, offset: int) -> None:
+        try:
+            with open(self._fd, "rb", buffering=0, closefd=False) as file:
+                file.seek(offset)
+                length = file.readinto(room)
+        except OSError as error:
+            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
+        if length != len(room):
+            raise self._was_truncated()
+
+    def _was_truncated(self) -> EncoderUnusable:
+        return EncoderUnusable(f"{self.path} was truncated while it was open", _FIX)
+
+
+class PackedEncoder(PackedFile):
+    """An open packed encoder.
+
+    dimension: of the vectors; tokens, bigrams: the number of their rows, bigrams behind tokens.
+    """
+
+    __slots__ = ("_buckets", "_record", "_rows", "_width", "bigrams", "dimension", "longest", "tokens")
+
+    magic, version, fields = MAGIC, ENCODER_FORMAT, len(_FIELDS)
+
+    def _use_fields(self, fields: list[int]) -> int:
+        self.dimension, self.tokens, self.bigrams, self._buckets, self._width, self.longest = fields
+        self._record = self.dimension + SCALE
+        self._rows = HEADER + self._buckets * self._width
+        return -1 if self.dimension % LANES else self._rows + (self.tokens + self.bigrams) * self._record
 
     def match(self, piece: bytes) -> tuple[int, int]:
         """Return the longest token that `piece` begins with, as (length in bytes, id); (0, 0) without one.
@@ -138,13 +177,13 @@ class PackedEncoder:
         return 0, 0
 
     def _bucket(self, head: bytes) -> bytes:
-        return self._read_bytes(self._width, HEADER + _hash(head, self._buckets) * self._width)
+        return self.read_bytes(self._width, HEADER + _hash(head, self._buckets) * self._width)
 
     def _id_at(self, bucket: bytes, offset: int) -> int:
         high, middle, low = bucket[offset : offset + 3]
         token_id = high << 14 | middle << 7 | low
         if token_id >= self.tokens:
-            raise EncoderUnusable(f"{self.path} is damaged: there is no token {token_id}", _FIX)
+            raise self.damage(f"there is no token {token_id}")
         return token_id
 
     def record(self, row: int) -> bytes:
@@ -152,7 +191,7 @@ class PackedEncoder:
 
         Raises EncoderUnusable.
         """
-        return self._read_bytes(self._record, self._rows + row * self._record)
+        return self.read_bytes(self._record, self._rows + row * self._record)
 
     def all_rows(self) -> tuple[Rows, Scales]:
         """Return every row, `(tokens + bigrams, dimension) int8`, and its scale. Off the hook's path."""
@@ -167,47 +206,21 @@ class PackedEncoder:
         values ^= 128  # in place: a copy is 27 MB more
         return values.view(np.int8), scales
 
-    def bad_scale(self) -> EncoderUnusable:
-        return EncoderUnusable(f"{self.path} is damaged: a row's scale is not a number above 0", _FIX)
-
-    def _read_bytes(self, length: int, offset: int) -> bytes:
-        try:
-            data = _read_at(self._fd, length, offset)
-        except OSError as error:
-            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
-        if len(data) != length:
-            raise self._was_truncated()
-        return data
-
-    def _read_into(self, room: memoryview, offset: int) -> None:
-        try:
-            with open(self._fd, "rb", buffering=0, closefd=False) as file:
-                file.seek(offset)
-                length = file.readinto(room)
-        except OSError as error:
-            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
-        if length != len(room):
-            raise self._was_truncated()
-
-    def _was_truncated(self) -> EncoderUnusable:
-        return EncoderUnusable(f"{self.path} was truncated while it was open", _FIX)
-
 
 def _hash(head: bytes, buckets: int) -> int:
     return int.from_bytes(head, "little") % buckets
 
 
-def check_encoder(path: str) -> None:
+def check_encoder(path: str, kind: type[PackedFile] = PackedEncoder) -> None:
     """Read all of a packed encoder and compare it with its checksum. Raises EncoderUnusable."""
     import zlib  # off the hook's path
 
-    PackedEncoder(path).close()
+    packed = kind(path)
+    packed.close()
     with open(path, "rb") as file:
-        header = file.read(HEADER)
-        checksum = zlib.crc32(file.read())
-    offset = len(MAGIC) + 4 * _FIELDS.index("checksum")
-    if checksum != int.from_bytes(header[offset : offset + 4], "little"):
-        raise EncoderUnusable(f"{path} is damaged: its checksum does not hold", _FIX)
+        file.seek(HEADER)
+        if zlib.crc32(file.read()) != packed.checksum:
+            raise packed.damage("its checksum does not hold")
 
 
 def write_encoder(
@@ -218,8 +231,6 @@ def write_encoder(
     vocabulary: token to id, continuations as `##ing`; tokens, bigrams: `(n, dimension) int8`; scales: `(n,) float32`, above 0.
     Raises ValueError when shapes, ids and scales do not fit together.
     """
-    import zlib  # off the hook's path
-
     _verify(vocabulary, tokens, token_scale, bigrams, bigram_scale)
     stored = {_stored_form(token): number for token, number in vocabulary.items() if not token.startswith(_UNREACHABLE)}
     buckets = [b""] * BUCKETS
@@ -228,11 +239,22 @@ def write_encoder(
         buckets[_hash(token[:HASHED_HEAD], BUCKETS)] += _EDGE + token + _EDGE + number_bytes
     width = max(map(len, buckets))
     body = b"".join(
-        (*(bucket.ljust(width, b"\x00") for bucket in buckets), _records(tokens, token_scale), _records(bigrams, bigram_scale))
+        (
+            *(bucket.ljust(width, b"\x00") for bucket in buckets),
+            pack_records(tokens, token_scale),
+            pack_records(bigrams, bigram_scale),
+        )
     )
     longest = max(map(len, stored))
-    fields = (ENCODER_FORMAT, tokens.shape[1], len(tokens), len(bigrams), BUCKETS, width, longest, zlib.crc32(body))
-    header = MAGIC + b"".join(field.to_bytes(4, "little") for field in fields)
+    fields = (ENCODER_FORMAT, tokens.shape[1], len(tokens), len(bigrams), BUCKETS, width, longest)
+    write_packed(path, MAGIC, fields, body)
+
+
+def write_packed(path: str, magic: bytes, fields: Iterable[int], body: bytes) -> None:
+    """Replace the file `path` by a header, whose last field is the checksum of `body`, and `body`."""
+    import zlib  # off the hook's path
+
+    header = magic + b"".join(field.to_bytes(4, "little") for field in (*fields, zlib.crc32(body)))
     with open(f"{path}.{os.getpid()}", "wb") as file:
         file.write(header.ljust(HEADER, b"\x00") + body)
     os.replace(f"{path}.{os.getpid()}", path)
@@ -254,7 +276,8 @@ def _stored_form(token: str) -> bytes:
     return CONTINUES + token[2:].encode() if token.startswith("##") and len(token) > 2 else token.encode()
 
 
-def _records(rows: Rows, scales: Scales) -> bytes:
+def pack_records(rows: Rows, scales: Scales) -> bytes:
+    """Return the records of rows, as PackedEncoder.record reads them."""
     import numpy as np  # only where an encoder is built
 
     records = np.empty((len(rows), rows.shape[1] + SCALE), np.uint8)

@@ -6,15 +6,14 @@ import os
 import sys
 from itertools import pairwise
 
-from subcog_hooks.embed.layout import LANES, PackedEncoder
+from subcog_hooks.embed import row_sums
+from subcog_hooks.embed.layout import PackedEncoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Match = Callable[[bytes], tuple[int, int]]  # layout.PackedEncoder.match
-    from collections.abc import Sequence
-    from typing import Literal
 
 MAX_WORD = 100  # characters; a longer word is unknown
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # recognised in the raw text, in this spelling only
@@ -204,11 +203,7 @@ _FOLDED = _FoldedForms()
 PACKAGED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "query-encoder.bin")
 SPACE = "minilm"  # the embedding space of the vectors
 MAX_TOKENS = 256  # of a text; the packaged document model reads as many
-INT8 = 127  # the largest value of a quantised vector
 OF_FIRST, OF_SECOND = 1000003, 7919  # factors of two neighbouring ids for hashing them to a row of bigrams
-
-_BIAS = 128  # rows are stored as bytes without a sign
-_WEIGHT_SUM = 1 << 24  # the limit of a text's weights in sum: 255 times it is below 2**32, so no lane overflows
 
 
 class StaticEncoder:
@@ -241,19 +236,11 @@ class StaticEncoder:
 
         Its length means nothing, its direction is `vector`'s. max_tokens: later tokens are ignored. Raises EncoderUnusable.
         """
-        sums = self._sums(text, max_tokens)
-        if not sums:
-            return b""
-        factor = INT8 / max(map(abs, sums))
-        return bytes([round(value * factor) & 255 for value in sums])
+        return row_sums.to_int8(self._sums(text, max_tokens))
 
     def vector(self, text: str, max_tokens: int = MAX_TOKENS) -> list[float]:
         """Return the vector of `text`, `(dimension,)`, of length 1; [] without a token. Raises EncoderUnusable."""
-        sums = self._sums(text, max_tokens)
-        if not sums:
-            return []
-        length = sum([value * value for value in sums]) ** 0.5
-        return [value / length for value in sums]
+        return row_sums.to_unit_length(self._sums(text, max_tokens))
 
     def _sums(self, text: str, max_tokens: int) -> list[float]:
         """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
@@ -263,39 +250,4 @@ class StaticEncoder:
             return []
         rows = ids + [packed.tokens + (a * OF_FIRST + b * OF_SECOND) % packed.bigrams for a, b in pairwise(ids)]
         records = [packed.record(row) for row in rows]
-        dimension = packed.dimension
-        scales = _numbers(b"".join([record[dimension:] for record in records]), "f")
-        total = sum(scales)
-        if not 0.0 < total < float("inf") or min(scales) <= 0.0:
-            raise packed.bad_scale()
-        point = (_WEIGHT_SUM - len(rows)) / total
-        weights = [int(scale * point + 0.5) for scale in scales]
-        lanes = _weighted_lanes(records, weights, dimension)
-        bias = _BIAS * sum(weights)
-        sums = [0.0] * dimension
-        for lane, values in enumerate(lanes):
-            sums[lane::LANES] = [value - bias for value in values]
-        return sums if any(sums) else []
-
-
-def _weighted_lanes(records: list[bytes], weights: list[int], dimension: int) -> list[Sequence[float]]:
-    """Return the weighted sums of the rows, as LANES lists of dimension // LANES whole numbers.
-
-    List k holds the sums of columns k, k + LANES ...
-    """
-    mask = int.from_bytes(b"\xff\x00\x00\x00" * (dimension // LANES), "little")  # cuts the scale off too
-    first = second = third = fourth = 0
-    for record, weight in zip(records, weights, strict=True):
-        row = int.from_bytes(record, "little")
-        first += (row & mask) * weight
-        second += (row >> 8 & mask) * weight
-        third += (row >> 16 & mask) * weight
-        fourth += (row >> 24 & mask) * weight
-    return [_numbers(lane.to_bytes(dimension, "little"), "I") for lane in (first, second, third, fourth)]
-
-
-def _numbers(little_endian: bytes, kind: Literal["f", "I"]) -> Sequence[float]:
-    """Return the 4-byte numbers in `little_endian`; `import struct` alone costs .26 ms."""
-    if sys.byteorder == "little":
-        return memoryview(little_endian).cast(kind).tolist()
-    return memoryview(little_endian[::-1]).cast(kind).tolist()[::-1]
+        return row_sums.sum_records(records, packed)
