@@ -7,7 +7,8 @@ from math import exp
 from subcog_hooks.core.tables import read_rows, read_weights
 from subcog_hooks.intent.kinds import GENERAL, MAX_CONFIDENCE, NONE, SEEKING, TYPES, Intent
 from subcog_hooks.text import vocabulary
-from subcog_hooks.text.typed_prompt import Prompt, is_latin, is_typed, prepare_prompt, runs_between_signs
+from subcog_hooks.text.languages import is_foreign, is_function_word
+from subcog_hooks.text.typed_prompt import Prompt, is_typed, prepare_prompt, runs_between_signs
 from subcog_hooks.text.vocabulary import FILLERS
 
 TYPE_CHECKING = False
@@ -299,20 +300,36 @@ class Reading:
     TYPES; prompt: as it was prepared, None for a prompt that nobody has typed.
     """
 
-    __slots__ = ("cues", "fired", "intent", "probabilities", "prompt")
+    __slots__ = ("cues", "fired", "intent", "is_foreign", "probabilities", "prompt")
 
     def __init__(
-        self, intent: Intent, fired: list[FiredSignal], cues: list[str], probabilities: list[float], prompt: Prompt | None
+        self,
+        intent: Intent,
+        fired: list[FiredSignal],
+        cues: list[str],
+        probabilities: list[float],
+        prompt: Prompt | None,
+        *,
+        is_foreign: bool = False,
     ) -> None:
         self.intent = intent
         self.fired = fired
         self.cues = cues
         self.probabilities = probabilities
         self.prompt = prompt
+        self.is_foreign = is_foreign
 
     def words(self) -> list[str]:
         """Return the words of the prompt as typed, and of a pasted error."""
-        return split_prompt(f"{self.prompt.text}\n{self.prompt.error}") if self.prompt else []
+        if self.prompt is None:
+            return []
+        text = f"{self.prompt.text}\n{self.prompt.error}"
+        if not text.isascii():
+            from subcog_hooks.text import scripts  # Most prompts have spaces between all words.
+
+            text = scripts.spread_telling_words(text)
+        words = split_prompt(text)
+        return [word for word in words if not is_function_word(word)] if self.is_foreign else words
 
 
 def read_prompt(prompt: str) -> Reading:
@@ -325,8 +342,8 @@ def read_prompt(prompt: str) -> Reading:
     if not is_typed(prompt):
         return Reading(Intent(NONE, 0.0), [], [], [0.0] * _NONE + [1.0], None)
     prepared = prepare_prompt(prompt)
-    if not prepared.text.isascii() and not is_latin(prepared.text) and any(map(str.isalnum, prepared.text)):
-        return _read_other_script(prepared)
+    if is_foreign(prepared.text):
+        return _read_foreign(prepared)
     words = split_prompt(prepared.text.lower())
     logits = list(BIAS)
     fired = []
@@ -355,12 +372,12 @@ def read_prompt(prompt: str) -> Reading:
     return Reading(Intent(intent_type, confidence, keywords=tuple(texts)), fired, cue_names, probabilities, prepared)
 
 
-def _read_other_script(prompt: Prompt) -> Reading:
-    """Return the reading of a prompt in a script without signals, with which recall may try."""
+def _read_foreign(prompt: Prompt) -> Reading:
+    """Return the reading of a prompt in a language without signals, with which recall may try."""
     parts = runs_between_signs(prompt.text)
     is_talk = bool(parts) and all(part in vocabulary.ACKNOWLEDGED for part in parts)
     intent = Intent(NONE, 0.0) if is_talk else Intent(GENERAL, UNREAD_CONFIDENCE)
-    return Reading(intent, [], [], [float(kind == intent.type) for kind in TYPES], prompt)
+    return Reading(intent, [], [], [float(kind == intent.type) for kind in TYPES], prompt, is_foreign=True)
 
 
 def _softmax(logits: list[float]) -> list[float]:

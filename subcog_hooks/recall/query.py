@@ -10,7 +10,7 @@ from math import log
 import tantivy
 
 from subcog_hooks.store.index import ASKED, LABELS, LexicalIndex
-from subcog_hooks.text import analysis, languages
+from subcog_hooks.text import analysis, languages, scripts
 from subcog_hooks.text.analysis import EXACT
 from subcog_hooks.text.typed_prompt import ends_of
 from subcog_hooks.text.vocabulary import EVERYDAY, STOP
@@ -18,6 +18,7 @@ from subcog_hooks.text.vocabulary import EVERYDAY, STOP
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 
 MAX_TERMS = 24  # the rarest of a prompt
@@ -73,10 +74,11 @@ class Query:
 
     terms: known terms first, heaviest first; glue: function words, which are no evidence but order memories with equal terms
     ("how do I write a unit test"); phrases: the stems of each quoted phrase; language: of `languages.language_of`, "" for
-    English; meant: the text for embedding, corrected and with acronyms spelled out.
+    English; is_foreign: it is in another language than English, of any script; meant: the text for embedding, corrected and
+    with acronyms spelled out.
     """
 
-    __slots__ = ("any_of", "glue", "language", "meant", "phrases", "terms", "text")
+    __slots__ = ("any_of", "glue", "is_foreign", "language", "meant", "phrases", "terms", "text")
 
     def __init__(
         self,
@@ -91,6 +93,7 @@ class Query:
         self.glue = tuple(glue)
         self.phrases = tuple(phrases)
         self.language = language
+        self.is_foreign = languages.is_foreign(text)
         self.meant = text
         self.any_of: tantivy.Query | None = None  # cached by words.any_term_query
 
@@ -114,16 +117,15 @@ def analyse_query(
     text = ends_of(text)
     terms = _extract_terms(text, index.analysers)
     language = languages.language_of(text)
-    glueing = STOP | languages.function_words(text, language) if language else STOP
-    chosen = [term for term in terms if term.is_identifier or term.is_cjk or term.whole not in glueing] or terms
+    glueing, stems = _words_of_language(text, language) if language else (STOP, {})
+    chosen = [term for term in terms if term.is_identifier or not _is_glue(term, glueing)] or terms
     glue = [term for term in terms if term not in chosen][:MAX_GLUE]
     for term in (*chosen, *glue):
         _weigh_term(term, index)
-    if language:
-        _inflect_terms(chosen, languages.stems_by_word(text, language), index)
+    if stems:
+        _inflect_terms(chosen, stems, index)
     if correct:
         _correct_spelling(chosen, index, within)
-    known_text = " ".join([term.whole for term in chosen if term.is_known]) if language else text
     expansions = _expand_acronyms(chosen, index, within)
     abbreviated = _add_acronyms(text, chosen, index, within)
     chosen += abbreviated
@@ -131,8 +133,19 @@ def analyse_query(
     known_terms = [term for term in chosen if term.is_known][:limit]
     unknown_terms = [term for term in chosen if not term.is_known][:limit]
     parsed_query = Query(text, (*known_terms, *unknown_terms), glue, _quoted_phrases(text, index), language)
-    parsed_query.meant = " ".join((known_text or text, *expansions, *(term.whole.upper() for term in abbreviated)))
+    parsed_query.meant = " ".join((text, *expansions, *(term.whole.upper() for term in abbreviated)))
     return parsed_query
+
+
+def _words_of_language(text: str, language: str) -> tuple[AbstractSet[str], Mapping[str, str]]:
+    """Return the function words of a text that is not English, with the English ones, and the stems of its words."""
+    from subcog_hooks.text import inflection  # Most texts are English.
+
+    return STOP | inflection.function_words(text, language), inflection.stems_by_word(text, language)
+
+
+def _is_glue(term: Term, words: AbstractSet[str]) -> bool:
+    return scripts.is_function_pair(term.whole) if term.is_cjk else term.whole in words
 
 
 def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
@@ -141,7 +154,7 @@ def _quoted_phrases(text: str, index: LexicalIndex) -> list[tuple[str, ...]]:
     from subcog_hooks.text import prompt_needs  # .2 ms, and few prompts have quotes
 
     spaced = [
-        phrase for phrase in prompt_needs.quoted_phrases(text) if not analysis.unspaced_runs(phrase)
+        phrase for phrase in prompt_needs.quoted_phrases(text) if not scripts.unspaced_runs(phrase)
     ]  # phrases without spaces have no order of words
     phrases = [tuple(index.analysers.body_terms(phrase)) for phrase in spaced]
     return [phrase for phrase in phrases if phrase]
@@ -216,7 +229,7 @@ def _extract_terms(text: str, analysers: analysis.Analysers) -> list[Term]:
     folded = analysis.fold(text)
     for word in dict.fromkeys(analysis.whole_tokens(folded)):
         whole = "".join(analysers.exact.analyze(word))
-        if whole in terms or not whole or analysis.unspaced_runs(whole):
+        if whole in terms or not whole or scripts.unspaced_runs(whole):
             continue
         stems = dict.fromkeys(analysers.body.analyze(analysis.spread_words(word)))
         if whole.isalpha() and len(stems) == 1:
@@ -231,8 +244,8 @@ def _extract_terms(text: str, analysers: analysis.Analysers) -> list[Term]:
             if len(stems) > 1:
                 stems.pop(whole, None)  # a single number stays, because INC-4211 has 4211 too
             terms[whole] = Term(whole, tuple(stems), is_identifier=True, is_cjk=False)
-    for run in analysis.unspaced_runs(folded):
-        for bigram in analysis.bigrams(run)[: max(1, len(run) - 1)]:
+    for run in scripts.unspaced_runs(folded):
+        for bigram in scripts.bigrams(run)[: max(1, len(run) - 1)]:
             terms.setdefault(bigram, Term(bigram, (), is_identifier=False, is_cjk=True))
     return list(terms.values())
 

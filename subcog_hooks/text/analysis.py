@@ -14,6 +14,7 @@ import tantivy
 
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text import languages
+from subcog_hooks.text.scripts import bigrams, is_unspaced, unspaced_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,28 +26,17 @@ BODY = "body"
 EXACT = "exact"
 CJK = "cjk"
 
-_BREAKS = str.maketrans(dict.fromkeys('()[]{}<>"`,;!?=|*&^~%:\u00b4\u2018\u201c\u201d\u2013\u2014\u2026', " "))
+_FOREIGN_SIGNS = "\u00a1\u00ab\u00bb\u00bf\u060c\u061b\u061f\u066a\u06d4\u0964\u201a\u201e\u2039\u203a\u30fb"
+_CJK_SIGNS = "".join(map(chr, (*range(0x3001, 0x3004), *range(0x3008, 0x3012), *range(0x3014, 0x3020))))
+_BREAKS = str.maketrans(
+    dict.fromkeys('()[]{}<>"`,;!?=|*&^~%:\u00b4\u2018\u201c\u201d\u2013\u2014\u2026' + _FOREIGN_SIGNS + _CJK_SIGNS, " ")
+)
 _TRIM = "./\\-@_'"  # They are cut at the ends of a token; inside they join it: src/app/db.py, v2.1, parse_args.
 
 _ELIDED = frozenset("c d dell j l m n nell qu s sull t".split())
 _LAST_OF_ELIDED = frozenset("cdjlmnstu")
 _OPENING = '([{<"\u00ab\u201c\u201e'
 
-_UNSPACED = (  # code points of scripts without spaces between words
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Myanmar
-    (0x1780, 0x17FF),  # Khmer
-    (0x2E80, 0x2FDF),  # CJK radicals
-    (0x3005, 0x3007),
-    (0x3040, 0x30FF),  # Hiragana, Katakana
-    (0x3100, 0x318F),  # Bopomofo, Hangul compatibility
-    (0x31F0, 0x31FF),
-    (0x3400, 0x4DBF),  # CJK ideographs
-    (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7AF),  # Hangul
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
-)
 _EDGES = '.,;:!?()[]{}<>"`*_=|/\\'
 
 
@@ -145,8 +135,8 @@ def _separate_scripts(text: str) -> str:
     pieces: list[str] = []
     before = ""
     for c in text:
-        unspaced = c > "\u0dff" and _is_unspaced(ord(c))
-        if before and before.isalnum() and c.isalnum() and unspaced != (before > "\u0dff" and _is_unspaced(ord(before))):
+        unspaced = c > "\u0dff" and is_unspaced(ord(c))
+        if before and before.isalnum() and c.isalnum() and unspaced != (before > "\u0dff" and is_unspaced(ord(before))):
             pieces.append(" ")
         pieces.append(c)
         before = c
@@ -184,7 +174,11 @@ def add_stems(text: str) -> str:
     """
     words = spread_words(fold(text))
     language = languages.language_of(text)
-    return " ".join((words, *dict.fromkeys(languages.stems_by_word(text, language).values()))) if language else words
+    if not language:
+        return words
+    from subcog_hooks.text import inflection  # Most texts are English.
+
+    return " ".join((words, *dict.fromkeys(inflection.stems_by_word(text, language).values())))
 
 
 def word_parts(word: str) -> list[str]:
@@ -269,40 +263,6 @@ def exact_view(text: str) -> str:
             if len(last) > 2 and not last[0].isdigit():
                 tokens.append(last)
     return " ".join(tokens)
-
-
-def unspaced_runs(text: str) -> list[str]:
-    """Return the runs of characters of scripts written without spaces.
-
-    >>> unspaced_runs("use 東京都 and かな")
-    ['東京都', 'かな']
-    """
-    if text.isascii():
-        return []
-    runs: list[str] = []
-    current = ""
-    for c in text:
-        if c > "\u0dff" and _is_unspaced(ord(c)):
-            current += c
-        elif current:
-            runs.append(current)
-            current = ""
-    return [*runs, current] if current else runs
-
-
-def _is_unspaced(code_point: int) -> bool:
-    return any(low <= code_point <= high for low, high in _UNSPACED)
-
-
-def bigrams(run: str) -> list[str]:
-    """Return each character with the next, and the last alone.
-
-    Every substring of two is a term, every character begins one.
-
-    >>> bigrams("東京都")
-    ['東京', '京都', '都']
-    """
-    return [run[i : i + 2] for i in range(len(run))]
 
 
 def cjk_view(text: str) -> str:

@@ -120,20 +120,6 @@ def is_typed(prompt: str) -> bool:
     return not (is_command or is_shell or is_note)
 
 
-def is_latin(text: str) -> bool:
-    """Return whether at least half of its letters and digits are Latin.
-
-    Our English signals and model cannot read other scripts.
-
-    >>> is_latin("caf\\u00e9 42"), is_latin("\\u8a8d\\u8a3c\\u30b5\\u30fc\\u30d0 API"), is_latin("...")
-    (True, False, False)
-    """
-    if text.isascii():
-        return any(map(str.isalnum, text))
-    characters = [character for character in text if character.isalnum()]
-    return sum(character < LATIN_END for character in characters) * 2 >= max(1, len(characters))
-
-
 def runs_between_signs(text: str) -> list[str]:
     """Return the texts between a text's signs, in one case.
 

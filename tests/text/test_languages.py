@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.text.analysis import add_stems
-from subcog_hooks.text.languages import function_words, language_of, stems_by_word
+from subcog_hooks.text.inflection import function_words, stems_by_word
+from subcog_hooks.text.languages import language_of
 from tests.e2e.machine import DATA
 
 TOLD = {
