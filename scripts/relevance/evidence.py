@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
+from subcog_hooks.embed.by_language import encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.intent import keywords
@@ -104,7 +105,7 @@ class Shelf:
         self._index = LexicalIndex.open(home)
         vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(vectors.close)
-        self._space = recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(StaticEncoder.open().encode))
+        self._space = recall_vectors.SearchSpace(vectors, encode_by_language(StaticEncoder.open().encode))
 
     def __enter__(self) -> Self:
         return self

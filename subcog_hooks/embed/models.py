@@ -7,7 +7,8 @@ import os
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ModelError, UsageError
 from subcog_hooks.core.regular_files import read_regular
-from subcog_hooks.embed import query_encoder
+from subcog_hooks.embed import multilingual_encoder, query_encoder
+from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 from subcog_hooks.embed.space import PACKAGED, Space
 
 TYPE_CHECKING = False
@@ -143,10 +144,13 @@ def vector_makers(space: Space) -> tuple[str, str]:
         return f"{checksum} {RECIPE}" if checksum else "", ""
     try:
         encoder = query_encoder.StaticEncoder.open(query_encoder.PACKAGED)
+        encoder.close()
+        multilingual = MultilingualEncoder.open(multilingual_encoder.PACKAGED)
+        multilingual.close()
     except ModelError:  # its user raises it
         return f"{PACKAGED_CHECKSUM} {RECIPE}", ""
-    encoder.close()
-    return f"{PACKAGED_CHECKSUM} {RECIPE}", f"{encoder.checksum:08x} {query_encoder.MAX_TOKENS} {RECIPE}"
+    recipe = f"{multilingual.checksum:08x} {RECIPE}"  # Both are made by the multilingual encoder where a text is not English.
+    return f"{PACKAGED_CHECKSUM} {recipe}", f"{encoder.checksum:08x} {query_encoder.MAX_TOKENS} {recipe}"
 
 
 def checksum_of(folder: str, names: Iterable[str]) -> str:

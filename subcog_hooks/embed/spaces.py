@@ -63,7 +63,7 @@ def provisional_encoder(space: Space) -> Encode:
     if not space.is_packaged:
         return lambda texts: [None] * len(texts)
 
-    def encode(texts: Sequence[str]) -> list[bytes | None]:
+    def encode_english(texts: Sequence[str]) -> list[bytes | None]:
         if len(texts) >= _MANY:
             from subcog_hooks.embed.bulk import encode_many  # with numpy, 65 ms
 
@@ -75,5 +75,10 @@ def provisional_encoder(space: Space) -> Encode:
             return [encoder.encode(text) or None for text in texts]
         finally:
             encoder.close()
+
+    def encode(texts: Sequence[str]) -> list[bytes | None]:
+        from subcog_hooks.embed import foreign_texts  # most callers have no new texts
+
+        return foreign_texts.encode_all(texts, encode_english)
 
     return encode

@@ -6,6 +6,7 @@ import os
 
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.embed import query_encoder
+from subcog_hooks.embed.by_language import encode_by_language
 from subcog_hooks.recall import tuning
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Sources
@@ -49,7 +50,7 @@ def open_sources(call: HookCall) -> Sources:
         call.log(f"recall by words alone: {error}")
         return Sources(index, store, None, numbers)
     _left_open.append(vectors)
-    return Sources(index, store, recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encoder.encode)), numbers)
+    return Sources(index, store, recall_vectors.SearchSpace(vectors, encode_by_language(encoder.encode)), numbers)
 
 
 def discount_absent(hits: Sequence[Hit], call: HookCall) -> None:

@@ -10,6 +10,7 @@ from subcog_hooks.core import light_json, log
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import ConfigError, ProviderError, StoreBusy, SubcogError
 from subcog_hooks.core.paths import Home
+from subcog_hooks.embed.by_language import encode_by_language
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import choose, detached, recall_sources
@@ -244,7 +245,7 @@ def look_again(task: Task, call: HookCall, encode: Encode) -> tuple[Answer, list
     numbers = tuning.tuning_from_settings(settings)
     vectors = VectorReader.reader(call.home, PACKAGED.name, PACKAGED.dimension)
     try:
-        space = recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encode))
+        space = recall_vectors.SearchSpace(vectors, encode_by_language(encode))
         sources = Sources(LexicalIndex.open(call.home), call.store, space, numbers)
         text = task.search_text
         answer = pipeline.recall_for_parts(text, task.needs, sources, call.eligible, call.deadline, prompt=mask_secrets(text))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from subcog_hooks.core.deadline import FULL_PACE, Pace
+from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
 
 MIN_COSINE = 0.65  # cosine; reworded rules have .63 to .91, and 3 of 37,000 unrelated pairs reach it
@@ -66,11 +67,12 @@ def _group_by_meaning(utterances: Sequence[Utterance], pace: Pace) -> list[list[
     import numpy as np  # takes 65 ms, which only a comparison needs
 
     encoder = StaticEncoder.open()
+    encode = encode_by_language(lambda text: encoder.encode(text, MAX_UTTERANCE_TOKENS))
     try:
         vectors = np.zeros((len(utterances), encoder.dimension), np.float32)
         for row, utterance in zip(vectors, utterances, strict=True):
             pace.pause()
-            row[:] = encoder.vector(utterance.text, MAX_UTTERANCE_TOKENS) or 0.0
+            row[:] = unit_vector(encode(utterance.text)) or 0.0
     finally:
         encoder.close()
     leaders = np.zeros((len(utterances), encoder.dimension), np.float32)

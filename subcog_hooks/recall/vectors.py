@@ -9,7 +9,6 @@ from math import sqrt
 from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.recall.hits import SEMANTIC
 from subcog_hooks.store.store_reader import Filter
-from subcog_hooks.text.typed_prompt import is_latin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,17 +46,7 @@ class SearchSpace:
         return self._last[1]
 
 
-def latin_only(encode: Encode) -> Encode:
-    """Return `encode` for texts that a model of English can read.
-
-    Other scripts are `[UNK]` after `[UNK]` to it, and near to any other unreadable text. A prompt in Japanese was given an
-    unrelated memory, an emoji had a relevance of .99.
-    """
-
-    def encode_latin(text: str) -> bytes | None:
-        return encode(text) if is_latin(text) else None
-
-    return encode_latin
+FOREIGN_NEARNESS = 0.5  # the share of the lowest cosine for a query in another language: its vectors lie further away
 
 
 class Semantic:
@@ -118,7 +107,8 @@ class Semantic:
                 hits = self._near(vector, scope, k)
             finally:
                 self._space.vectors.expire_at(None)
-        return [hit for hit in hits if hit[0] >= self._min_cosine]
+        min_cosine = self._min_cosine * FOREIGN_NEARNESS if query.is_foreign else self._min_cosine
+        return [hit for hit in hits if hit[0] >= min_cosine]
 
     def nearest(self, text: str, scope: Filter) -> float | None:
         """Return the cosine of the nearest memory to a text, None without one. Raises StoreError, ModelError."""

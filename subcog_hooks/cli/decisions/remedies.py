@@ -19,6 +19,7 @@ from subcog_hooks.core.errors import InvalidMemory, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import triggers
 from subcog_hooks.embed import query_encoder, spaces
+from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
@@ -81,7 +82,7 @@ class Trial:
             vectors = spaces.open_vectors(self.home, store, PACKAGED)
         except ExtensionMissing:
             return None
-        return recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(StaticEncoder.open().encode))
+        return recall_vectors.SearchSpace(vectors, encode_by_language(StaticEncoder.open().encode))
 
     def change_all(self, ids: Iterable[str], changes: Mapping[str, object]) -> None:
         """Change the fields of memories in the copy and update its index. Raises SubcogError."""
@@ -201,7 +202,8 @@ def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) 
     text = query_text(decision.prompt or "")
     encoder = query_encoder.StaticEncoder.open()
     try:
-        asked, *theirs = map(encoder.vector, (text, *(question.text for question in memory.questions)))
+        encode = encode_by_language(encoder.encode)
+        asked, *theirs = [unit_vector(encode(part)) for part in (text, *(question.text for question in memory.questions))]
     finally:
         encoder.close()
     likeness = {number: sum(map(operator.mul, asked, vector)) for number, vector in enumerate(theirs)}

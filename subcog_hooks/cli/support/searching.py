@@ -15,6 +15,7 @@ from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, StoreError, UsageError
 from subcog_hooks.embed import models
+from subcog_hooks.embed.by_language import encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.intent.query_type import classify_query
@@ -117,7 +118,7 @@ def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> re
         if pending and not space.is_packaged:  # In the packaged space the other memories have provisional vectors.
             raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
         encode = _load_query_encoder(space) if loading is None else _load_in_time(space, loading)
-        return recall_vectors.SearchSpace(vectors, recall_vectors.latin_only(encode) if space.is_packaged else encode)
+        return recall_vectors.SearchSpace(vectors, encode_by_language(encode) if space.is_packaged else encode)
     except BaseException:
         vectors.close()
         raise
@@ -165,7 +166,7 @@ def _load_query_encoder(space: Space) -> Encode:
 
 def _open_static(store: Store) -> recall_vectors.SearchSpace:
     encoder = StaticEncoder.open()
-    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), recall_vectors.latin_only(encoder.encode))
+    return recall_vectors.SearchSpace(context.vectors_of(store, PACKAGED), encode_by_language(encoder.encode))
 
 
 def search_sources(request: Request, recall_sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:

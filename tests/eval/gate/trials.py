@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
+from subcog_hooks.embed.by_language import encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import deliver, recall_sources
@@ -86,7 +87,7 @@ class Hook:
         self._stack.callback(self._store.close)
         self._vectors = VectorStore.reader(home, PACKAGED.name, PACKAGED.dimension)
         self._stack.callback(self._vectors.close)
-        self._space = vectors.SearchSpace(self._vectors, vectors.latin_only(StaticEncoder.open().encode))
+        self._space = vectors.SearchSpace(self._vectors, encode_by_language(StaticEncoder.open().encode))
         aside = Path(self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         self._state = State.open(Home(str(aside)), PATIENCE_MS)
         self._stack.callback(self._state.close)

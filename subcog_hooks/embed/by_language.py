@@ -1,0 +1,45 @@
+"""The vectors of texts in the packaged space, by language: English by its own encoder, others by the multilingual one."""
+
+from __future__ import annotations
+
+from subcog_hooks.text.languages import is_foreign
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
+
+    Encode = Callable[[str], bytes | None]  # a text to its (dimension,) int8 vector, None without a word
+
+
+def unit_vector(encoded: bytes | None) -> list[float]:
+    """Return an int8 vector as numbers, of length 1; [] for None.
+
+    >>> unit_vector(bytes((3, 252)))
+    [0.6, -0.8]
+    """
+    values = memoryview(encoded or b"").cast("b").tolist()
+    length = sum([value * value for value in values]) ** 0.5
+    return [value / length for value in values]
+
+
+def encode_by_language(encode_english: Encode) -> Encode:
+    """Return an encoder for texts of all languages that uses `encode_english` for English ones.
+
+    A text without a letter or digit has no vector: to a model of English an emoji is near to any other unreadable text.
+    """
+    opened: list[MultilingualEncoder] = []  # Opening costs .2 ms, and most texts are English.
+
+    def encode(text: str) -> bytes | None:
+        if is_foreign(text):
+            return (opened[0] if opened else open_multilingual()).encode(text) or None
+        return encode_english(text) if any(map(str.isalnum, text)) else None
+
+    def open_multilingual() -> MultilingualEncoder:
+        from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
+
+        opened.append(MultilingualEncoder.open())
+        return opened[0]
+
+    return encode

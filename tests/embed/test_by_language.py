@@ -1,0 +1,40 @@
+"""Which encoder reads a text, by its language; and texts in other languages among the memories."""
+
+import pytest
+
+from subcog_hooks.embed import foreign_texts
+from subcog_hooks.embed.by_language import encode_by_language
+from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
+
+ENGLISH = b"english"
+FOREIGN = ("Wie drehen wir die Schlüssel?", "署名鍵はどこですか", "где лежат ключи", "우리 서명 키는 어디에 있나요")
+
+
+@pytest.mark.parametrize("text", ["How are the keys rotated?", "café 42"])
+def test_an_english_text_is_read_by_the_english_encoder(text: str) -> None:
+    assert encode_by_language(lambda _: ENGLISH)(text) == ENGLISH
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_another_language_is_read_by_the_multilingual_one(text: str) -> None:
+    encoder = MultilingualEncoder.open()
+    assert encode_by_language(lambda _: ENGLISH)(text) == encoder.encode(text) != b""
+
+
+@pytest.mark.parametrize("text", ["...", "🦀", ""])
+def test_a_text_without_a_word_has_no_vector(text: str) -> None:
+    assert encode_by_language(lambda _: ENGLISH)(text) is None
+
+
+def test_many_texts_keep_their_order() -> None:
+    texts = ["one", FOREIGN[0], "two", FOREIGN[1]]
+    vectors = foreign_texts.encode_all(texts, lambda english: [text.encode() for text in english])
+    assert [vectors[0], vectors[2]] == [b"one", b"two"]
+    assert vectors[1::2] == [encode_by_language(lambda _: ENGLISH)(text) for text in texts[1::2]]
+
+
+def test_a_long_text_has_passages_of_whole_characters() -> None:
+    short, long = foreign_texts.encode_with_passages(["鍵は毎月更新する。", "鍵は毎月更新する。" * 60])
+    assert len(short) == 1
+    assert len(long) > 2
+    assert all(len(vector) == len(short[0]) for vector in long)
