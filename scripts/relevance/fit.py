@@ -38,7 +38,7 @@ from tests.eval.collection import OWN, REPORTING, TUNING, half_of, rows
 from tests.eval.homes import home_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COLUMNS = ("evidence", "WITH_MEANING", "WORDS_ALONE", "OF_NOTES")  # of relevance.tsv
+COLUMNS = ("evidence", "WITH_MEANING", "WORDS_ALONE", "OF_NOTES", "FOREIGN")  # of relevance.tsv
 MODELS = {"WITH_MEANING": relevance.WITH_MEANING, "WORDS_ALONE": relevance.WORDS_ALONE}
 INTERCEPT = "intercept"
 DIGITS = 4

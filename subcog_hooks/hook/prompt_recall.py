@@ -137,7 +137,11 @@ def _offer_hits(
     position = 1 if examined.is_seeking else reading.position()  # A question about memories may come at any time.
     pipeline.weigh_for_prompt(hits, intent, position, numbers)
     recall_sources.discount_absent(hits, call)
-    is_small = index is not None and _is_small_scope(index, hits, call, numbers.small // choose.SMALL_SHARE)
+    is_small = (
+        index is not None
+        and not reading.detected.reading.is_foreign  # The weights for other languages are fitted to small stores, too.
+        and _is_small_scope(index, hits, call, numbers.small // choose.SMALL_SHARE)
+    )
     return Offer(
         pipeline.sort_by_relevance(hits),
         choose.threshold_for_prompt(examined, settings, is_small=is_small),

@@ -285,7 +285,8 @@ class Candidates:
         standings = self._standings
         if seq in self._copies_of:
             standings = self._standings_without((self._repeats | self._copies_of[seq]) - {seq})
-        terms = relevance.weigh_evidence(evidence | standings.evidence_of(seq, share))
+        evidence |= standings.evidence_of(seq, share)
+        terms = relevance.weigh_evidence(evidence, is_foreign=self.query.is_foreign)
         ranks = {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks}
         terms = logit.with_channels(terms, ranks)
         if rarity := self._rarest_keyword(memory):

@@ -14,7 +14,7 @@ from subcog_hooks.core.tables import read_rows
 from subcog_hooks.recall import logit
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.query import PART_SHARE, Query, Term
-from subcog_hooks.text import analysis, languages
+from subcog_hooks.text import analysis, languages, scripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def is_note(memory: Memory, terms: Terms) -> bool:
     """
     if memory.scope != "project" or memory.namespace.lower() in CHRONICLES or len(memory.content.split()) > LONGEST_NOTE:
         return False
-    return any(name == _MEANING_EVIDENCE for name, _, _ in terms) or model_weights(terms) is OF_NOTES
+    names = {name for name, _, _ in terms}
+    return (_MEANING_EVIDENCE in names and FOREIGN_INTERCEPT not in names) or model_weights(terms) is OF_NOTES
 
 
 def weigh_note(terms: Terms, confidence: float, prompt_number: int) -> Terms:
@@ -63,12 +64,14 @@ def weigh_note(terms: Terms, confidence: float, prompt_number: int) -> Terms:
 
 
 _ROWS = read_rows(__file__, "relevance.tsv")
-WITH_MEANING, WORDS_ALONE, OF_NOTES = (
-    {cells[0]: float(cells[column]) for cells in _ROWS if cells[column] != "-"} for column in (1, 2, 3)
+WITH_MEANING, WORDS_ALONE, OF_NOTES, FOREIGN = (
+    {cells[0]: float(cells[column]) for cells in _ROWS if cells[column] != "-"} for column in (1, 2, 3, 4)
 )
+FOREIGN_INTERCEPT = "foreign"  # the intercept of the model for queries in other languages, which no other model has
 UNFITTED = frozenset(("prose",))  # weights that are not fitted
 NAMES = {  # the meaning of each evidence, for `why`
     "intercept": "what speaks against any memory, before anything is known of it",
+    FOREIGN_INTERCEPT: "what speaks against any memory where the prompt is not in English",
     "intent": "how surely the prompt asks for something that memories help with",
     "closeness": "how near it is to a full match, by words and meaning",
     "lead": "how far it is ahead of the runner-up, or behind the first",
@@ -113,6 +116,7 @@ LEADS = (0.3, 3.0)  # limits of the lead, as a factor on the runner-up's closene
 NO_LEAD = 0.4  # for the only memory
 USUAL_COSINE = 0.3  # of the nearest memory to an unanswerable prompt; margins are measured against it at least
 USUAL_WORDS, MAX_PROMPT_WORDS = 12, 40  # words of a prompt: most titles have fewer, and more make no difference
+USUAL_FOREIGN_WORDS = 4  # of the headings that the model for other languages is fitted to
 TENTH = 9  # the position, from 0, of the tenth memory
 USUAL_TENTH = 0.2  # the tenth's closeness at most, where fewer memories are found
 CHRONICLES = frozenset("change changes changelog history release releases".split())  # namespaces
@@ -140,7 +144,9 @@ class MemoryText:
         has_title = bool(body) and len(line.split()) <= LONGEST_TITLE
         self.title = frozenset(analysers.body.analyze(analysis.spread_words(analysis.fold(line))) if has_title else ())
         if language and languages.language_of(text) == language:
-            inflected = languages.stems_by_word(text, language)
+            from subcog_hooks.text import inflection  # Most texts are English.
+
+            inflected = inflection.stems_by_word(text, language)
             self.has |= frozenset(analysers.body.analyze(" ".join(inflected.values())))
             opening = analysis.fold(" ".join(text.split()[:OPENING])).lower().split()
             self.opening |= frozenset(analysers.body.analyze(" ".join(filter(None, map(inflected.get, opening)))))
@@ -202,7 +208,8 @@ class AskedTerms:
         self._weights = [term.weight * share for term, share in zip(query.terms, shares, strict=True)]
         self.count = sum(shares)
         self.total = sum(self._weights)
-        self._words = log((1 + min(MAX_PROMPT_WORDS, max(USUAL_WORDS, len(query.text.split())))) / (1 + USUAL_WORDS))
+        usual = USUAL_FOREIGN_WORDS if query.is_foreign else USUAL_WORDS
+        self._words = log((1 + min(MAX_PROMPT_WORDS, max(usual, scripts.count_words(query.text)))) / (1 + usual))
         self._by_stem: dict[str, float] = {}
         for term in query.terms:
             if term.stems:
@@ -342,17 +349,22 @@ def _runner_up(ordered: list[float], value: float) -> float:
     return (ordered[1] if len(ordered) > 1 else 0.0) if value >= ordered[0] else ordered[0]
 
 
-def weigh_evidence(evidence: Evidence) -> Terms:
-    """Return the terms of the evidence, with each addition to the logit, in the order of the model."""
-    evidence = {"intercept": 1.0, "intent": NEUTRAL_INTENT, **evidence}
-    weights = WITH_MEANING if "margin" in evidence else WORDS_ALONE
+def weigh_evidence(evidence: Evidence, *, is_foreign: bool = False) -> Terms:
+    """Return the terms of the evidence, with each addition to the logit, in the order of the model.
+
+    is_foreign: the query is in another language than English.
+    """
+    evidence = {"intercept": 1.0, FOREIGN_INTERCEPT: 1.0, "intent": NEUTRAL_INTENT, **evidence}
+    weights = WORDS_ALONE if _MEANING_EVIDENCE not in evidence else FOREIGN if is_foreign else WITH_MEANING
     return tuple([(name, evidence[name], weight * evidence[name]) for name, weight in weights.items()])
 
 
 def model_weights(terms: Terms) -> Mapping[str, float]:
     """Return the model's weights behind these terms. Triggers and keywords have no weights there."""
     names = {name for name, _, _ in terms}
-    if "margin" in names:
+    if FOREIGN_INTERCEPT in names:
+        return FOREIGN
+    if _MEANING_EVIDENCE in names:
         return WITH_MEANING
     return OF_NOTES if "begun" in names and "lead" not in names else WORDS_ALONE
 
@@ -360,5 +372,7 @@ def model_weights(terms: Terms) -> Mapping[str, float]:
 def with_intent(terms: Terms, confidence: float) -> Terms:
     """Return the terms for a prompt whose intent has this confidence."""
     weights = model_weights(terms)
+    if weights is FOREIGN:  # a prompt in another language says nothing about its intent
+        return terms
     term_of_intent = ("intent", confidence, weights["intent"] * confidence)
     return tuple([term_of_intent if term[0] == "intent" else term for term in terms])

@@ -8,7 +8,16 @@ from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.recall import logit, pipeline, query, relevance
 from subcog_hooks.recall.hits import BEGUN
 from subcog_hooks.recall.logit import ASKED_LIKE, CHANNELS, KEYWORD, PART_OF_PROMPT, SIBLING
-from subcog_hooks.recall.relevance import NAMES, OF_NOTES, WITH_MEANING, WORDS_ALONE, AskedTerms, MemoryText, Standings
+from subcog_hooks.recall.relevance import (
+    FOREIGN_INTERCEPT,
+    NAMES,
+    OF_NOTES,
+    WITH_MEANING,
+    WORDS_ALONE,
+    AskedTerms,
+    MemoryText,
+    Standings,
+)
 from subcog_hooks.store import index_writer
 from subcog_hooks.store.index import LexicalIndex
 from tests.recall.shelf import Shelf, memory, recall_for, tuning_of
@@ -167,10 +176,17 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
 
 
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
-    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {ASKED_LIKE, BEGUN, KEYWORD, PART_OF_PROMPT, SIBLING}
+    assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {
+        ASKED_LIKE,
+        BEGUN,
+        FOREIGN_INTERCEPT,
+        KEYWORD,
+        PART_OF_PROMPT,
+        SIBLING,
+    }
     assert WORDS_ALONE.keys() == WITH_MEANING.keys() - {"margin", "word_rank", "meaning_rank"}
     assert len(WITH_MEANING) <= 24
-    assert OF_NOTES.keys() <= NAMES.keys()
+    assert OF_NOTES.keys() | relevance.FOREIGN.keys() <= NAMES.keys()
 
 
 def test_what_speaks_for_a_memory_raises_its_relevance() -> None:

@@ -17,6 +17,7 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.bench.share": "psycopg",
     "scripts.bench.together": "",
     "scripts.encoder.build_document_model": "",
+    "scripts.encoder.build_multilingual_encoder": "",
     "scripts.encoder.build_query_encoder": "",
     "scripts.intent.fit": "scipy",
     "scripts.intent.hybrid": "",
@@ -24,6 +25,7 @@ PROGRAMS = {  # with what they import that only an extra brings
     "scripts.learn.fit": "numpy",
     "scripts.redaction.catalogue": "kingfisher_sdk",
     "scripts.relevance.fit": "scipy",
+    "scripts.relevance.fit_foreign": "scipy",
     "scripts.relevance.fit_notes": "scipy",
     "scripts.relevance.neural": "numpy",
     "scripts.standing.fit": "numpy",
@@ -42,7 +44,7 @@ def test_each_says_how_it_is_run_and_what_it_does(subtests: pytest.Subtests) -> 
                 pytest.importorskip(extra)
             done = run(program, "--help")
             assert (done.returncode, done.stderr) == (0, "")
-            assert done.stdout.startswith(f"usage: python -m {program} [-h] ")
+            assert " ".join(done.stdout.split()).startswith(f"usage: python -m {program} [-h] ")
             first = (importlib.import_module(program).__doc__ or "").partition("\n")[0].split()
             assert " ".join(first) in " ".join(done.stdout.split())
 
