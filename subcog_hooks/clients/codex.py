@@ -57,5 +57,5 @@ CLIENT = Client(
         shows_messages=True,
         sees_person=is_on_terminal,
     ),
-    Sessions(".codex", "sessions/*/*/*/rollout-*.jsonl", "codex"),
+    Sessions(".codex", "sessions/*/*/*/rollout-*.jsonl"),
 )

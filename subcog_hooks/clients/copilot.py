@@ -35,5 +35,5 @@ CLIENT = Client(
         begins_at_prompt=True,
         sees_person=has_terminal,
     ),
-    Sessions(".copilot", "session-state/*/events.jsonl", "copilot"),
+    Sessions(".copilot", "session-state/*/events.jsonl"),
 )

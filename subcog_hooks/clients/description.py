@@ -123,17 +123,13 @@ class Settings:
 
 
 class Sessions:
-    """Where a client keeps its sessions: a folder below the user's, and the pattern of files in it.
+    """Where a client keeps its sessions: a folder below the user's, and the pattern of files in it."""
 
-    reader: the name of the reader of their rows in `learn`.
-    """
+    __slots__ = ("folder", "pattern")
 
-    __slots__ = ("folder", "pattern", "reader")
-
-    def __init__(self, folder: str, pattern: str, reader: str) -> None:
+    def __init__(self, folder: str, pattern: str) -> None:
         self.folder = folder
         self.pattern = pattern
-        self.reader = reader
 
     @property
     def path(self) -> str:

@@ -36,5 +36,5 @@ CLIENT = Client(
         announces_all=True,
         sees_person=has_terminal,
     ),
-    Sessions(".gemini", "tmp/*/chats/session-*.jsonl", "gemini"),
+    Sessions(".gemini", "tmp/*/chats/session-*.jsonl"),
 )

@@ -15,5 +15,5 @@ CLIENT = Client(
         max_bytes=300_000,
         begins_at_prompt=True,
     ),
-    Sessions(".local/share/opencode", "opencode.db", "opencode"),
+    Sessions(".local/share/opencode", "opencode.db"),
 )

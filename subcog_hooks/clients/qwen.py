@@ -45,5 +45,5 @@ CLIENT = Client(
         begins_at_prompt=not HAS_SCREEN,
         sees_person=lambda payload: HAS_SCREEN or has_terminal(payload),
     ),
-    Sessions(".qwen", "projects/*/chats/*.jsonl", "qwen"),
+    Sessions(".qwen", "projects/*/chats/*.jsonl"),
 )

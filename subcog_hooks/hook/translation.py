@@ -38,8 +38,9 @@ OPTION = "--client"
 _KINDS = {COMPACTED: FORGET, TO_BE_COMPACTED: COMPACTING}
 MAX_PATCHED = 3  # files of a patch that are answered
 _HOOK_CONTEXT = "<hook_context>"
-_OWN_BLOCK = re.compile(
-    _HOOK_CONTEXT + r".*?</hook_context>\s*|[<\[]subcog-memories.*?[<\[]/subcog-memories[>\]]\s*", re.DOTALL
+_OWN_BLOCKS = (  # the beginning of each, and its end
+    (re.compile(_HOOK_CONTEXT), re.compile(r"</hook_context>\s*")),
+    (re.compile(r"[<\[]subcog-memories"), re.compile(r"[<\[]/subcog-memories[>\]]\s*")),
 )
 _OWN_TAG = re.compile(r"<(/?)subcog-memories([^<>]*)>")
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
@@ -80,7 +81,7 @@ class Translator:
 
     def _read_prompt(self, payload: dict[str, object]) -> list[dict[str, object]]:
         whole = text_of(payload, "prompt")
-        prompt = _OWN_BLOCK.sub("", whole)
+        prompt = _without_own_blocks(whole)
         if not prompt.strip():
             return []
         # Gemini drops such prompts from a session that it resumes, and our texts with them.
@@ -140,6 +141,22 @@ def _lines_after(sign: str, lines: Sequence[str]) -> str:
 
 
 def find_translator(arguments: Sequence[str]) -> Translator | None:
-    """Return the translator for the client that `--client NAME` names, None for Claude Code."""
-    client = find_client(arguments[arguments.index(OPTION) + 1]) if OPTION in arguments[:-1] else None
-    return Translator(client.name, client.contract) if client and client.contract else None
+    """Return the translator for the client that `--client NAME` names, None without it. Raises ValueError for another name."""
+    if OPTION not in arguments:
+        return None
+    name = "".join(arguments[arguments.index(OPTION) + 1 :][:1])
+    client = find_client(name)
+    if client is None or client.contract is None:
+        raise ValueError(f"no client {name!r} has hooks")
+    return Translator(client.name, client.contract)
+
+
+def _without_own_blocks(prompt: str) -> str:
+    """Return a prompt without the blocks of ours that a client sends back in it."""
+    for begin, end in _OWN_BLOCKS:
+        kept, position = [], 0
+        while (start := begin.search(prompt, position)) and (stop := end.search(prompt, start.end())):
+            kept.append(prompt[position : start.start()])
+            position = stop.end()
+        prompt = "".join((*kept, prompt[position:]))
+    return prompt

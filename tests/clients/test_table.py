@@ -78,7 +78,7 @@ def test_the_sessions_of_an_agent_are_learned_from(name: str) -> None:
     client = find_client(name)
     assert client is not None
     assert client.sessions is sessions
-    assert sessions.pattern == opencode_sessions.DATABASE or sessions.reader in client_rows.READERS
+    assert sessions.pattern == opencode_sessions.DATABASE or name in client_rows.READERS
 
 
 def test_the_agents_with_sessions_can_be_left_out() -> None:

@@ -17,6 +17,7 @@ _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"
 # A string or a comment, whole or up to the end of the text: each character is looked at once.
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+"?|//[^\r\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_STRING_OR_FIRST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{\[][ \t\r\n]*+,', re.DOTALL)
 _STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|,(?=[ \t\r\n]*+[}\]])', re.DOTALL)
 
 
@@ -53,12 +54,15 @@ def blank_comments(text: str) -> str:
 
 
 def _blank_extras(text: str) -> str:
-    """Return `text` with blanks instead of comments and of commas after the last member.
+    """Return `text` with blanks instead of comments and of commas after the last member. Raises ValueError for `[,]`.
 
     >>> _blank_extras('{"a,}": [1, ], // c')
     '{"a,}": [1  ],     '
     """
-    return _STRING_OR_LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], blank_comments(text))
+    plain = blank_comments(text)
+    if bare := next((match for match in _STRING_OR_FIRST_COMMA.finditer(plain) if match[0][0] != '"'), None):
+        raise ValueError(f"expected a member at character {bare.end()}")
+    return _STRING_OR_LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], plain)
 
 
 def parse_members(text: str, bracket: int) -> list[Member]:
@@ -124,7 +128,9 @@ def remove(text: str, bracket: int, removed: Member) -> str:
     if len(members_there) > 1:
         start = members_there[1].start
         return text[: removed.start] + _comments_between(text, removed.end, start) + text[start:]
-    return text[: bracket + 1] + text[removed.end :]
+    comma = _skip(blank_comments(text), removed.end)
+    after = text[removed.end : comma] + text[comma + 1 :] if text[comma] == "," else text[removed.end :]
+    return text[: bracket + 1] + after
 
 
 def _comments_between(text: str, start: int, end: int) -> str:
@@ -254,8 +260,9 @@ def find_unserved_events(text: str) -> list[str]:
     """Return the events that a settings file does not run our hook for, or not for all tools. Raises ValueError."""
     missing = []
     for event, matcher in EVENTS.items():
-        ours = [group.value for group in _groups(text, event) if any(map(is_ours, _hooks_of(group.value)))]
-        if not any(isinstance(group, dict) and group.get("matcher", "") in ("", "*", matcher) for group in ours):
+        groups = [group.value for group in _groups(text, event) if isinstance(group.value, dict) and "hooks" in group.value]
+        ours = [group for group in groups if any(map(is_ours, _hooks_of(group)))]
+        if not any(group.get("matcher", "") in ("", "*", matcher) for group in ours):
             missing.append(event)
     return missing
 

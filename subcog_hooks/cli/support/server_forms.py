@@ -12,6 +12,7 @@ SERVER_NAME = "subcog"
 _COMMAND = re.compile(r"""\bcmd["']?:[ \t]*["']?([^"'\n,]*\bsubcog(?:\.exe)?)["']?[ \t]*(?:,|$)""", re.MULTILINE)
 
 Commands = Mapping[str, list[list[str]]]  # of our hook by event, each as words
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)  # in YAML
 
 
 class ServerForm:
@@ -83,7 +84,7 @@ class YamlForm:
         return text
 
     def read_commands(self, text: str, client: Client) -> Commands:
-        match = _COMMAND.search(text) if client.settings.key in text else None
+        match = _COMMAND.search(_COMMENT.sub("", text)) if client.settings.key in text else None
         return {SERVER_NAME: [[match[1], "mcp"]]} if match else {}
 
 
