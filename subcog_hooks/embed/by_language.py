@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     Encode = Callable[[str], bytes | None]  # a text to its (dimension,) int8 vector, None without a word
 
 
+_opened: list[MultilingualEncoder] = []  # one for the process: opening costs .2 ms, and most texts are English
+
+
 def unit_vector(encoded: bytes | None) -> list[float]:
     """Return an int8 vector as numbers, of length 1; [] for None.
 
@@ -29,17 +32,18 @@ def encode_by_language(encode_english: Encode) -> Encode:
 
     A text without a letter or digit has no vector: to a model of English an emoji is near to any other unreadable text.
     """
-    opened: list[MultilingualEncoder] = []  # Opening costs .2 ms, and most texts are English.
 
     def encode(text: str) -> bytes | None:
         if is_foreign(text):
-            return (opened[0] if opened else open_multilingual()).encode(text) or None
+            return _multilingual().encode(text) or None
         return encode_english(text) if any(map(str.isalnum, text)) else None
 
-    def open_multilingual() -> MultilingualEncoder:
+    return encode
+
+
+def _multilingual() -> MultilingualEncoder:
+    if not _opened:
         from subcog_hooks.embed.multilingual_encoder import MultilingualEncoder
 
-        opened.append(MultilingualEncoder.open())
-        return opened[0]
-
-    return encode
+        _opened.append(MultilingualEncoder.open())
+    return _opened[0]

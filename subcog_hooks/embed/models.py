@@ -148,7 +148,7 @@ def vector_makers(space: Space) -> tuple[str, str]:
         multilingual = MultilingualEncoder.open(multilingual_encoder.PACKAGED)
         multilingual.close()
     except ModelError:  # its user raises it
-        return f"{PACKAGED_CHECKSUM} {RECIPE}", ""
+        return "", ""
     recipe = f"{multilingual.checksum:08x} {RECIPE}"  # Both are made by the multilingual encoder where a text is not English.
     return f"{PACKAGED_CHECKSUM} {recipe}", f"{encoder.checksum:08x} {query_encoder.MAX_TOKENS} {recipe}"
 

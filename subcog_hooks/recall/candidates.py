@@ -14,7 +14,7 @@ from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.hits import AGREEMENT_DEPTH, LEXICAL, QUESTIONS, SEMANTIC, Hit
 from subcog_hooks.recall.tuning import Tuning
 from subcog_hooks.recall.vectors import SearchSpace, Semantic
-from subcog_hooks.text import analysis
+from subcog_hooks.text import analysis, languages
 from subcog_hooks.text.typed_prompt import ends_of
 
 TYPE_CHECKING = False
@@ -287,6 +287,9 @@ class Candidates:
             standings = self._standings_without((self._repeats | self._copies_of[seq]) - {seq})
         evidence |= standings.evidence_of(seq, share)
         terms = relevance.weigh_evidence(evidence, is_foreign=self.query.is_foreign)
+        if self.query.is_foreign and not languages.is_foreign(memory.content):
+            # Names may tell as much as in an English prompt.
+            terms = max(terms, relevance.weigh_evidence(evidence), key=logit.probability)
         ranks = {name: ranks[seq] for name, ranks in self.lists.items() if seq in ranks}
         terms = logit.with_channels(terms, ranks)
         if rarity := self._rarest_keyword(memory):

@@ -133,7 +133,8 @@ def analyse_query(
     known_terms = [term for term in chosen if term.is_known][:limit]
     unknown_terms = [term for term in chosen if not term.is_known][:limit]
     parsed_query = Query(text, (*known_terms, *unknown_terms), glue, _quoted_phrases(text, index), language)
-    parsed_query.meant = " ".join((text, *expansions, *(term.whole.upper() for term in abbreviated)))
+    if not parsed_query.is_foreign:  # English words would tell its encoder another language.
+        parsed_query.meant = " ".join((text, *expansions, *(term.whole.upper() for term in abbreviated)))
     return parsed_query
 
 

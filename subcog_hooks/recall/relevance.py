@@ -68,7 +68,7 @@ WITH_MEANING, WORDS_ALONE, OF_NOTES, FOREIGN = (
     {cells[0]: float(cells[column]) for cells in _ROWS if cells[column] != "-"} for column in (1, 2, 3, 4)
 )
 FOREIGN_INTERCEPT = "foreign"  # the intercept of the model for queries in other languages, which no other model has
-UNFITTED = frozenset(("prose",))  # weights that are not fitted
+UNFITTED = frozenset(("prose", "words"))  # weights that are not fitted
 NAMES = {  # the meaning of each evidence, for `why`
     "intercept": "what speaks against any memory, before anything is known of it",
     FOREIGN_INTERCEPT: "what speaks against any memory where the prompt is not in English",
@@ -89,6 +89,7 @@ NAMES = {  # the meaning of each evidence, for `why`
     "length": "its length",
     "chronicle": "it reports what was done, rather than what holds",
     "prose": "how many words the prompt has: in a long one nothing matches as well by chance",
+    "words": "how many words a prompt in another language has, as for English",
     "sibling": "it has a sibling of the identifier that is asked for, which another memory has",
     "begun": "how far the session has gone: what is worth knowing is wanted at its beginning",
     "part": "it was compared with one sentence of the prompt alone",
@@ -192,6 +193,7 @@ class AskedTerms:
         "_has_identifiers",
         "_of_pairs",
         "_pairs",
+        "_prose",
         "_terms",
         "_weights",
         "_words",
@@ -208,8 +210,8 @@ class AskedTerms:
         self._weights = [term.weight * share for term, share in zip(query.terms, shares, strict=True)]
         self.count = sum(shares)
         self.total = sum(self._weights)
-        usual = USUAL_FOREIGN_WORDS if query.is_foreign else USUAL_WORDS
-        self._words = log((1 + min(MAX_PROMPT_WORDS, max(usual, scripts.count_words(query.text)))) / (1 + usual))
+        words = min(MAX_PROMPT_WORDS, scripts.count_words(query.text))
+        self._prose, self._words = [log((1 + max(usual, words)) / (1 + usual)) for usual in (USUAL_WORDS, USUAL_FOREIGN_WORDS)]
         self._by_stem: dict[str, float] = {}
         for term in query.terms:
             if term.stems:
@@ -251,7 +253,8 @@ class AskedTerms:
             "phrases": self._side_by_side(text.stems),
             "length": log(1.0 + len(text.stems)),
             "chronicle": text.chronicle,
-            "prose": self._words,
+            "prose": self._prose,
+            "words": self._words,
         }
 
     def split_by(self, memory: Memory, analysers: analysis.Analysers) -> tuple[list[Term], list[Term]]:

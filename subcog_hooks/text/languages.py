@@ -4,9 +4,15 @@ A text has one language. An unclear text, such as a title of three words, counts
 languages: a wrong language would split its words wrongly.
 """
 
+from __future__ import annotations
+
 from subcog_hooks.core.tables import read_rows
 from subcog_hooks.text.typed_prompt import LATIN_END
 from subcog_hooks.text.vocabulary import STOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_READ = 600  # characters of a text
 MIN_MARKS = 2  # different function words of a language in a text
@@ -21,6 +27,7 @@ _SCRIPTS = (  # languages by the script of most letters
     ("tamil", "\u0b80", "\u0bff"),
 )
 
+_SHARED = frozenset("a am an as do in is me no on or so was".split())  # words of English and of others
 _ROWS = [(name, words.split()) for name, words in read_rows(__file__, "languages.tsv")]
 _EVERY_MARK = frozenset([word for _, words in _ROWS for word in words])
 _by_mark: dict[str, tuple[str, ...]] = {}  # languages of each mark; most prompts do not need it
@@ -32,6 +39,14 @@ def _languages_by_mark() -> dict[str, tuple[str, ...]]:
             for word in words:
                 _by_mark[word] = (*_by_mark.get(word, ()), name)
     return _by_mark
+
+
+def _count_by_language(marks: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for mark in marks:
+        for language in languages_of_word(mark):
+            counts[language] = counts.get(language, 0) + 1
+    return counts
 
 
 def language_of(text: str) -> str:
@@ -51,14 +66,10 @@ def language_of(text: str) -> str:
     elif len(_EVERY_MARK.intersection(beginning.lower().split())) < MIN_MARKS:
         return ""  # Most texts end here, after .01 ms.
     words = _folded_words(beginning)
-    languages = _languages_by_mark()
-    counts: dict[str, int] = {}
-    for mark in _EVERY_MARK.intersection(words):
-        for language in languages[mark]:
-            counts[language] = counts.get(language, 0) + 1
+    counts = _count_by_language(_EVERY_MARK.intersection(words))
     best = max(counts, key=lambda language: (counts[language], language), default="")
-    best_words = [word for word in words if best in languages.get(word, ())]
-    english = [word for word in words if word in STOP and best not in languages.get(word, ())]
+    best_words = [word for word in words if best in languages_of_word(word)]
+    english = [word for word in words if word in STOP and best not in languages_of_word(word)]
     is_clear = counts.get(best, 0) >= MIN_MARKS and len(best_words) >= MIN_SHARE * len(words) and len(best_words) > len(english)
     return best if is_clear else ""
 
@@ -90,18 +101,20 @@ def is_foreign(text: str) -> bool:
             return True
     elif _EVERY_MARK.isdisjoint(beginning.lower().split()):
         return False  # Most texts end here, after .01 ms.
-    words = _folded_words(beginning)
-    marks = _EVERY_MARK.intersection(words) - STOP | _accented_words(beginning)
-    if len(marks) < MIN_MARKS:
-        return False
-    english = {word for word in words if word in STOP and word not in marks}
-    return len(marks) > len(english) and len(marks) >= MIN_MARK_SHARE * len(words)
+    words = _folded_words(" ".join([word for word in beginning.split() if len(word) == 1 or not word.isupper()]))
+    marks = _EVERY_MARK.intersection(words) - STOP
+    accented = _accented_words(beginning) - _EVERY_MARK - STOP
+    count = max(_count_by_language(marks).values()) + len(accented) if marks else 0  # names have accents in English, too
+    english = STOP.intersection(words) - marks - _SHARED
+    return count >= MIN_MARKS and count > len(english) and count >= MIN_MARK_SHARE * len(words)
 
 
 def _accented_words(text: str) -> set[str]:
+    """Return the folded words of a text that have Latin letters beyond ASCII."""
     if text.isascii():
         return set()
-    return {word.lower() for word in text.split() if not word.isascii() and any("\u00bf" < c < LATIN_END for c in word)}
+    accented = [word for word in text.split() if any(c.isalpha() and "\x7f" < c < LATIN_END for c in word)]
+    return set(_folded_words(" ".join(accented)))
 
 
 def _folded_words(text: str) -> list[str]:
@@ -109,4 +122,5 @@ def _folded_words(text: str) -> list[str]:
         import unicodedata  # .2 ms, and most text is ASCII
 
         text = "".join([c for c in unicodedata.normalize("NFKD", text) if not "\u0300" <= c <= "\u036f"])
-    return [word for piece in text.lower().split() if (word := piece.strip(".,;:!?()\"'\u00bf\u00a1\u201e\u201c\u201d"))]
+    pieces = text.lower().replace("\u2019", "'").replace("'", " ").split()
+    return [word for piece in pieces if (word := piece.strip(".,;:!?()\"'\u00bf\u00a1\u201e\u201c\u201d"))]

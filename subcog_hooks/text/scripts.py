@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from subcog_hooks.core.tables import read_words
 
 _UNSPACED = (  # code points of scripts without spaces between words
@@ -73,11 +75,12 @@ def is_function_pair(pair: str) -> bool:
 def count_words(text: str) -> int:
     """Return about how many words a text has, where some are written without spaces.
 
-    >>> count_words("how are the keys rotated"), count_words("CIの署名鍵はどうやって更新しますか")
-    (5, 7)
+    >>> [count_words(text) for text in ("how are keys made", "CIの署名鍵はどうやって更新しますか", "키는 자주 갱신하나요")]
+    [4, 7, 4]
     """
-    unspaced = sum(map(len, unspaced_runs(text)))
-    return len(text.split()) + unspaced * 2 // 5
+    unspaced = [c for run in unspaced_runs(text) for c in run]
+    hangul = sum(["\uac00" <= c <= "\ud7af" for c in unspaced])  # It has spaces, but fewer than others.
+    return len(text.split()) + (2 * len(unspaced) - hangul) // 5
 
 
 def telling_words(run: str) -> list[str]:
@@ -103,9 +106,11 @@ def spread_telling_words(text: str) -> str:
     >>> spread_telling_words("CIの署名鍵はどこ?"), spread_telling_words("the signing key")
     ('CI 署名鍵 ?', 'the signing key')
     """
-    for run in sorted(set(unspaced_runs(text)), key=len, reverse=True):
-        text = text.replace(run, f" {' '.join(telling_words(run))} ")
-    return "\n".join(" ".join(line.split()) for line in text.split("\n"))
+    pieces = []
+    for is_run, characters in groupby(text, lambda c: c > "\u0dff" and is_unspaced(ord(c))):
+        piece = "".join(characters)
+        pieces.append(f" {' '.join(telling_words(piece))} " if is_run else piece)
+    return "\n".join(" ".join(line.split()) for line in "".join(pieces).split("\n"))
 
 
 def _is_katakana(c: str) -> bool:

@@ -8,12 +8,13 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from subcog_hooks.core.errors import ModelError, UsageError
 from subcog_hooks.core.paths import Home
-from subcog_hooks.embed import models, pull, query_encoder
+from subcog_hooks.embed import models, multilingual_encoder, pull, query_encoder
 from subcog_hooks.embed.documents import DocumentEmbedder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.settings import loading
@@ -71,9 +72,12 @@ def test_vector_makers_change_with_the_files_and_the_recipe(home: Home, folder: 
     assert all(now != then for now, then in zip(models.vector_makers(PACKAGED), (final, first), strict=True))
 
 
-def test_an_unreadable_encoder_leaves_its_maker_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_encoder, "PACKAGED", str(tmp_path / "nowhere"))
-    assert models.vector_makers(PACKAGED) == (f"{models.PACKAGED_CHECKSUM} {models.RECIPE}", "")
+@pytest.mark.parametrize("module", [query_encoder, multilingual_encoder])
+def test_an_unreadable_encoder_leaves_the_makers_unknown(
+    module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PACKAGED", str(tmp_path / "nowhere"))
+    assert models.vector_makers(PACKAGED) == ("", "")
 
 
 def test_a_model_from_a_folder_is_installed_with_what_it_needs(home: Home, folder: Path, embedder: Counting) -> None:

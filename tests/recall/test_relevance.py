@@ -178,6 +178,7 @@ def test_any_lists_give_finite_evidence(words: dict[int, float], cosines: dict[i
 def test_every_weight_has_a_name_that_tells_what_it_is() -> None:
     assert WITH_MEANING.keys() == NAMES.keys() - CHANNELS.keys() - {
         ASKED_LIKE,
+        "words",
         BEGUN,
         FOREIGN_INTERCEPT,
         KEYWORD,
