@@ -127,6 +127,11 @@ def test_a_changed_matcher_serves_if_it_leaves_nothing_out(matcher: str, serves:
     assert ("PreToolUse" not in hook_entries.find_unserved_events(text)) is serves
 
 
+def test_a_hook_outside_a_group_serves_no_event() -> None:
+    text = '{"hooks": {"UserPromptSubmit": [{"type": "command", "command": "subcog hook"}]}}'
+    assert "UserPromptSubmit" in hook_entries.find_unserved_events(text)
+
+
 def test_our_hook_is_known_in_every_form() -> None:
     cases = [
         ({"command": "/x/subcog", "args": ["hook"]}, True),

@@ -188,6 +188,23 @@ def test_broken_server_settings_get_a_single_line(subcog: Run, name: str) -> Non
         assert subcog("doctor").code == 0
 
 
+def test_a_server_before_a_last_comma_is_removed_with_it(subcog: Run) -> None:
+    settings_of("zed").parent.mkdir(parents=True)
+    subcog("init", "--for", "zed")
+    server = json.dumps(json.loads(settings_of("zed").read_text())["context_servers"]["subcog"])
+    settings_of("zed").write_text(f'{{"theme": "x", "context_servers": {{"subcog": {server},}}, }}')
+    assert subcog("uninstall", "--for", "zed").code == 0
+    assert settings_of("zed").read_text() == '{"theme": "x", "context_servers": {}, }'
+
+
+@pytest.mark.parametrize("text", ['{"context_servers": {,}}', '{"a": [,], "context_servers": {}}', "{,}"])
+def test_a_comma_without_a_member_is_a_fault(subcog: Run, text: str) -> None:
+    settings_of("zed").parent.mkdir(parents=True)
+    settings_of("zed").write_text(text)
+    done = subcog("init", "--for", "zed")
+    assert (done.code, done.err.count("\n"), settings_of("zed").read_text()) == (4, 1, text)
+
+
 def test_a_moved_server_is_registered_anew_with_its_other_fields(subcog: Run) -> None:
     settings_of("windsurf").parent.mkdir(parents=True)
     server = {"command": "/old place/subcog", "args": ["mcp"], "env": {"SUBCOG_HOME": "/srv/notes"}}
@@ -216,6 +233,8 @@ def test_the_line_for_goose_is_shown_and_recognised(subcog: Run, tmp_path: Path)
     assert (done.code, done.err.count("\n"), path.read_text()) == (2, 1, text)
     assert "Goose does not have the server; `subcog init --for goose` says how to add it" in subcog("doctor").out
     line = "  " + done.err.split("indented, `")[1].split("`")[0]
+    path.write_text(f"{text}#{line}\n")
+    assert "Goose does not have the server" in subcog("doctor").out
     path.write_text(f"{text}{line}\n")
     assert "Goose (not tried with the real client): server in" in subcog("doctor").out
     assert subcog("init", "--for", "goose").code == 0

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -65,6 +66,13 @@ def test_a_prompt_is_read_without_our_own_blocks(name: str) -> None:
         *_, payload = read(name, EVENTS[name][0], prompt=text)
         assert (payload["hook_event_name"], payload["prompt"]) == ("UserPromptSubmit", "Which rope?")
         assert payload["session_id"] == f"{name}:s"
+
+
+def test_blocks_without_an_end_are_read_in_linear_time() -> None:
+    prompt = "<hook_context><subcog-memories " * 20_000 + "</hook_context>"
+    started = time.process_time()
+    read("gemini", EVENTS["gemini"][0], prompt=prompt)
+    assert time.process_time() - started < 1.0
 
 
 @pytest.mark.parametrize("name", EVENTS)
