@@ -7,7 +7,6 @@ Code 0.24.4, OpenCode 1.18.33 and GitHub Copilot CLI 1.0.102.
 from __future__ import annotations
 
 import os
-import re
 
 from subcog_hooks.clients.description import COMPACTED, NESTED, TO_BE_COMPACTED, find_client
 from subcog_hooks.core import light_json
@@ -39,11 +38,11 @@ _KINDS = {COMPACTED: FORGET, TO_BE_COMPACTED: COMPACTING}
 MAX_PATCHED = 3  # files of a patch that are answered
 _HOOK_CONTEXT = "<hook_context>"
 _OWN_BLOCKS = (  # the beginning of each, and its end
-    (re.compile(_HOOK_CONTEXT), re.compile(r"</hook_context>\s*")),
-    (re.compile(r"[<\[]subcog-memories"), re.compile(r"[<\[]/subcog-memories[>\]]\s*")),
+    (_HOOK_CONTEXT, "</hook_context>"),
+    ("<subcog-memories", "</subcog-memories>"),
+    ("[subcog-memories", "[/subcog-memories]"),
 )
-_OWN_TAG = re.compile(r"<(/?)subcog-memories([^<>]*)>")
-_PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+_FILE_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")  # of a patch
 
 
 class Translator:
@@ -109,7 +108,9 @@ class Translator:
         event: the client's; message: for the person, "" for none.
         """
         if self.contract.escapes:
-            text = _OWN_TAG.sub(lambda tag: f"[{tag[1]}subcog-memories{tag[2]}]", text)
+            import re  # 4 ms, and few clients escape
+
+            text = re.sub(r"<(/?)subcog-memories([^<>]*)>", r"[\1subcog-memories\2]", text)
         if len(text.encode()) > self.contract.max_bytes:
             raise OSError(f"{self.name} cuts a text of more than {self.contract.max_bytes} bytes")
         output: dict[str, light_json.Json] = {"systemMessage": message} if message and self.contract.shows_messages else {}
@@ -126,18 +127,17 @@ def patched_files(patch: str) -> list[dict[str, str]]:
     >>> patched_files("*** Begin Patch\\n*** Update File: a.py\\n@@\\n-old\\n+new\\n*** End Patch")
     [{'file_path': 'a.py', 'old_string': 'old', 'new_string': 'new'}]
     """
-    files = list(_PATCHED_FILE.finditer(patch))
-    ends = [file.start() for file in files[1:]] + [len(patch)]
-    edits = []
-    for file, end in list(zip(files, ends, strict=True))[:MAX_PATCHED]:
-        lines = patch[file.end() : end].split("\n")
-        removed, added = (_lines_after(sign, lines) for sign in "-+")
-        edits.append({"file_path": file[1].strip(), "old_string": removed, "new_string": added})
-    return edits
-
-
-def _lines_after(sign: str, lines: Sequence[str]) -> str:
-    return "\n".join([line[1:] for line in lines if line.startswith(sign)])
+    files: list[tuple[str, dict[str, list[str]]]] = []  # names, and lines by their sign
+    for line in patch.split("\n"):
+        name = next((line.removeprefix(start).strip() for start in _FILE_LINES if line.startswith(start)), "")
+        if name:
+            files.append((name, {"-": [], "+": []}))
+        elif files and line[:1] in ("-", "+"):
+            files[-1][1][line[0]].append(line[1:])
+    return [
+        {"file_path": name, "old_string": "\n".join(lines["-"]), "new_string": "\n".join(lines["+"])}
+        for name, lines in files[:MAX_PATCHED]
+    ]
 
 
 def find_translator(arguments: Sequence[str]) -> Translator | None:
@@ -155,8 +155,10 @@ def _without_own_blocks(prompt: str) -> str:
     """Return a prompt without the blocks of ours that a client sends back in it."""
     for begin, end in _OWN_BLOCKS:
         kept, position = [], 0
-        while (start := begin.search(prompt, position)) and (stop := end.search(prompt, start.end())):
-            kept.append(prompt[position : start.start()])
-            position = stop.end()
+        while (start := prompt.find(begin, position)) >= 0 and (stop := prompt.find(end, start)) >= 0:
+            kept.append(prompt[position:start])
+            position = stop + len(end)
+            while prompt[position : position + 1].isspace():
+                position += 1
         prompt = "".join((*kept, prompt[position:]))
     return prompt
