@@ -165,7 +165,7 @@ class Client:
 
     @property
     def kind(self) -> str:
-        """Return what `init` registers, in a word."""
+        """Return the noun for its registration by `init`: hook or server."""
         return "hook" if self.contract else "server"
 
 

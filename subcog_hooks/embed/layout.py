@@ -251,7 +251,7 @@ def write_encoder(
 
 
 def write_packed(path: str, magic: bytes, fields: Iterable[int], body: bytes) -> None:
-    """Replace the file `path` by a header, whose last field is the checksum of `body`, and `body`."""
+    """Replace the file `path` by a header and `body`; the last field of the header is the checksum of `body`."""
     import zlib  # off the hook's path
 
     header = magic + b"".join(field.to_bytes(4, "little") for field in (*fields, zlib.crc32(body)))
