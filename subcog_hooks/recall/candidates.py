@@ -119,6 +119,10 @@ class Request:
         """Return this request with another strictness."""
         return self._with(strictness, self.further)
 
+    def by_meaning(self) -> Request:
+        """Return this request for meaning alone."""
+        return self._with(self.strictness, self.further, mode=SEMANTIC)
+
     def with_further(self, further: Sequence[channel.ChannelResult]) -> Request:
         """Return this request with lists that were found without a search."""
         return self._with(self.strictness, further)
@@ -129,11 +133,12 @@ class Request:
         further: Sequence[channel.ChannelResult],
         text: str | None = None,
         scope: Filter | None = None,
+        mode: str | None = None,
     ) -> Request:
         return Request(
             self.text if text is None else text,
             scope or self.scope,
-            mode=self.mode,
+            mode=mode or self.mode,
             is_typed=self.is_typed,
             by_labels=self.by_labels,
             is_explained=self.is_explained,

@@ -78,6 +78,8 @@ def search_memories(request: Request, sources: Sources, deadline: Deadline, limi
     Hits of meaning alone count only if they are nearer than chance brings a memory. Words and tags with the query's beginnings
     come before them. Raises IndexUnusable, StoreError.
     """
+    if request.mode == HYBRID and sources.tuning.alpha == 1.0:
+        request = request.by_meaning()
     request = _with_exact_matches(request, sources, deadline)
     by_chance = _ChanceFilter(request, sources)
     if offset:  # a later page comes from the stage of the first page
