@@ -32,6 +32,8 @@ BUDGETS_MS = {
     "PreCompact": (50.0, 500.0),
     "SessionEnd": (50.0, 500.0),
 }
+TOOL_EVENT_ALIAS = "PreToolCall"  # its name in other descriptions of hooks
+MAX_LOGGED_EVENT = 40  # characters
 IN_COPILOT = "COPILOT_CLI"  # GitHub Copilot CLI sets it for its hooks.
 READING_MS = 250.0  # A process that starts late still gets this time to read the payload.
 NOTE_MS = 3_000.0  # The person waits for a typed note this long, and the client for 5 seconds.
@@ -104,8 +106,12 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
         return
     if translator is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
         return  # Copilot runs the hooks of a project's .claude/settings.json, too, and drops an answer in this form.
+    if event == TOOL_EVENT_ALIAS:
+        payload["hook_event_name"] = event = "PreToolUse"
     payloads = [payload] if translator is None else translator.read(payload)
     if not payloads or (answered_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
+        if translator is None:
+            _log_message(f"nothing answers the event {event[:MAX_LOGGED_EVENT]!r}")
         return
     age_ms = process_age_ms()
     folder = payloads[-1].get("cwd")

@@ -48,6 +48,24 @@ def test_a_payload_without_an_event_is_in_the_log(machine: Machine) -> None:
         assert f"a payload of {len(payload)} bytes names no event" in (machine.home / "log" / "hook.log").read_text()
 
 
+def test_an_unknown_event_is_one_line_in_the_log(machine: Machine) -> None:
+    assert_silent(machine.hook(json.dumps(json.loads(machine.asking()) | {"hook_event_name": "Overture" + "!" * 99}).encode()))
+    lines = [line for line in machine.log() if "Overture" in line]
+    assert len(lines) == 1
+    assert "nothing answers the event 'Overture!" in lines[0]
+    assert len(lines[0]) < 150
+
+
+def test_a_tool_call_has_a_second_name(machine: Machine) -> None:
+    machine.run("remember", "Never push with force to main: ask the release captain.")
+    call = json.loads(machine.asking()) | {"tool_name": "Bash", "tool_input": {"command": "git push --force"}}
+    for number, event in enumerate(("PreToolUse", "PreToolCall")):
+        done = machine.hook(json.dumps(call | {"hook_event_name": event, "session_id": f"s{number}"}).encode())
+        answer = json.loads(done.stdout)["hookSpecificOutput"]
+        assert answer["hookEventName"] == "PreToolUse"
+        assert "release captain" in answer["additionalContext"]
+
+
 def test_field_of_the_wrong_type_prints_nothing(machine: Machine, subtests: pytest.Subtests) -> None:
     values = [None, True, 17, 1.5, [], {}, ["UserPromptSubmit", QUESTION], {"text": QUESTION}]
     for field in ["hook_event_name", "prompt"]:
