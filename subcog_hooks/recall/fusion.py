@@ -39,7 +39,8 @@ def weighted_sum(words: Mapping[int, float], cosines: Mapping[int, float], alpha
 def reciprocal_ranks(lists: Iterable[tuple[float, Mapping[int, int]]], k: int) -> dict[int, float]:
     """Return the reciprocal rank fusion of lists: the sum of `weight / (k + rank)`, by row number.
 
-    Cormack et al. 2009. lists: (weight, ranks from 1). A list of weight 0 adds neither scores nor memories.
+    Cormack et al. 2009. lists: (weight, ranks from 1). A list of weight 0 adds neither scores nor memories. Raises ValueError
+    for a rank below 1.
 
     >>> {seq: round(score, 4) for seq, score in reciprocal_ranks([(0.5, {7: 1, 8: 2}), (0.5, {8: 1})], 60).items()}
     {7: 0.0082, 8: 0.0163}
@@ -48,6 +49,8 @@ def reciprocal_ranks(lists: Iterable[tuple[float, Mapping[int, int]]], k: int) -
     for weight, ranks in lists:
         if weight > 0.0:
             for seq, rank in ranks.items():
+                if rank < 1:
+                    raise ValueError(f"row {seq} has the rank {rank}, expected 1 or more")
                 fused[seq] = fused.get(seq, 0.0) + weight / (k + rank)
     return fused
 

@@ -99,6 +99,12 @@ def test_without_any_score_there_is_nothing_to_fuse() -> None:
     assert weighted_sum({1: 0.0}, {}, 0.6) == {1: 0.0}
 
 
+def test_ranks_below_one_are_refused() -> None:
+    for rank in (0, -3):
+        with pytest.raises(ValueError, match=f"row 7 has the rank {rank}, expected 1 or more"):
+            reciprocal_ranks([(1.0, {7: rank})], 60)
+
+
 # ---- by reciprocal ranks -----------------------------------------------------------------------------------------
 
 
