@@ -89,25 +89,34 @@ def _may_be_note(prompt: object) -> bool:
     return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
 
 
-def _handle_payload(output: Output, translator: Translator | None) -> None:
+def _parse_payload() -> tuple[dict[str, object], str] | None:
+    """Return the payload and its event, None for a faulty one, which is logged."""
     raw = _read_payload()
     if raw is None:
         _log_message(f"a payload of more than {MAX_PAYLOAD} bytes was refused")
-        return
+        return None
     try:
         payload = light_json.loads(raw.removeprefix(_MARK).decode("utf-8", "replace"))
     except ValueError:
         if raw.strip():
             _log_message(f"a payload of {len(raw)} bytes is not JSON")
-        return
+        return None
     event = payload.get("hook_event_name") if isinstance(payload, dict) else None
     if not isinstance(payload, dict) or not isinstance(event, str):
         _log_message(f"a payload of {len(raw)} bytes names no event")
-        return
-    if translator is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
-        return  # Copilot runs the hooks of a project's .claude/settings.json, too, and drops an answer in this form.
+        return None
     if event == TOOL_EVENT_ALIAS:
         payload["hook_event_name"] = event = "PreToolUse"
+    return payload, event
+
+
+def _handle_payload(output: Output, translator: Translator | None) -> None:
+    parsed = _parse_payload()
+    if parsed is None:
+        return
+    payload, event = parsed
+    if translator is None and IN_COPILOT in os.environ and "transcript_path" not in payload:
+        return  # Copilot runs the hooks of a project's .claude/settings.json, too, and drops an answer in this form.
     payloads = [payload] if translator is None else translator.read(payload)
     if not payloads or (answered_event := str(payloads[-1]["hook_event_name"])) not in BUDGETS_MS:
         if translator is None:

@@ -80,11 +80,11 @@ class Settings:
         return preset if by_preset else self.sources.get(name, "")
 
 
-def load(home: Home, project_root: str | None = None, cache: Cache | None = None) -> Settings:
+def load(home: Home, project_root: str | None = None, cache: Cache | None = None, *, obeys_variables: bool = False) -> Settings:
     """Return the settings in force for a session in `project_root`. The environment wins over both files.
 
     Faulty values in a file or a variable are left out and named in `problems`. cache: the compiled files; None parses them,
-    which only the terminal has time for.
+    which only the terminal has time for. obeys_variables: variables may also loosen, since a person has set them.
     """
     own = _read_file(home.config, cache)
     values: dict[str, Value] = {}
@@ -109,12 +109,12 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
 
         by_variables = variables.read_variables(os.environ)
         in_files = Settings(values).__getitem__
-        stronger, loosening = project_limits.keep_tightening(
-            by_variables.values, in_files, by_variables.variables, "a variable"
-        )
+        stronger = by_variables.values
+        if not obeys_variables:
+            stronger, loosening = project_limits.keep_tightening(stronger, in_files, by_variables.variables, "a variable")
+            ignored += loosening
         values = _overlay(values, stronger)
         sources.update({name: by_variables.variables[name] for name in stronger})
-        ignored += loosening
         problems += by_variables.problems
         left_out += by_variables.left_out
     sources = {name: source for name, source in sources.items() if name in values}

@@ -161,6 +161,23 @@ def test_meaning_alone_by_setting_is_meaning_by_option(subcog: Run, setting: tup
         assert [(hit["id"], hit["scores"]) for hit in by_setting] == [(hit["id"], hit["scores"]) for hit in by_option]
 
 
+def test_a_person_lowers_the_least_similarity_for_one_search(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    subcog("import", write({"cents": {"content": "Invoices are rounded to whole cents per line."}}))
+    search = ("search", "wharf", "--fast", "--mode", "semantic", "--ids")
+
+    def finds(*options: str) -> bool:
+        return subcog(*search, *options).out == "cents\n"
+
+    assert not finds()
+    assert finds("--min-similarity", "0.0")
+    refused = subcog(*search, "--min-similarity", "wide")
+    assert (refused.code, "search.min_similarity is 'wide', expected 0.0 to 1.0" in refused.err) == (4, True)
+    monkeypatch.setenv("SUBCOG_SEARCH_MIN_SIMILARITY", "0.0")
+    assert finds()
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert not finds()
+
+
 def test_every_setting_of_recall_is_in_the_table() -> None:
     recall = {name for name in KEYS if name.partition(".")[0] in ("fusion", "recency", "diversity", "search")}
     assert recall == {case.key for case in CASES} == PINNED.keys()

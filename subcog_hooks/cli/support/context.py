@@ -111,10 +111,14 @@ def root_of(project_name: str | None) -> str | None:
     return current.root if current else None
 
 
-def settings() -> loading.Settings:
-    """Return the settings in force. Raises ConfigError naming the first fault in a file or a variable."""
+def settings(*, obeys_variables: bool = False) -> loading.Settings:
+    """Return the settings in force. Raises ConfigError naming the first fault in a file or a variable.
+
+    obeys_variables: a person's variables may also loosen the settings. The hook's may not, nor those of an agent's commands.
+    """
     current = here()
-    loaded = loading.load(home(), current.root if current else None)
+    obeys_variables = obeys_variables and IN_AN_AGENT not in os.environ
+    loaded = loading.load(home(), current.root if current else None, obeys_variables=obeys_variables)
     for problem in loaded.problems:
         if not problem.startswith(loading.PROJECT_FILE):  # A fault in somebody else's file does not stop a command.
             raise ConfigError(problem, "correct the variable" if problem.startswith("SUBCOG_") else "correct the file")

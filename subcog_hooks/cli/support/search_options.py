@@ -61,6 +61,7 @@ class SearchOptions:
     since: str | None = None
     status: Sequence[str] = ()
     mode = HYBRID
+    min_similarity: str | None = None
     fast = False
     progressive = False
     state: Sequence[str] = ()

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
 
+MIN_SIMILARITY = "search.min_similarity"
 LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
 Encode = Callable[[str], bytes]  # text to vector
 
@@ -222,7 +223,7 @@ def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None
     show: prints an answer, except in a batch; meanwhile: a context for the time of the search, such as a preview by words.
     Raises UsageError, StoreError, ConfigError, ProviderError, and the errors of printing.
     """
-    settings = context.settings()
+    settings = _settings_for(options)
     count = options.limit or int(settings["search.limit"])
     scope = context.filter_of_options(
         namespaces=options.namespace,
@@ -272,6 +273,15 @@ def run_search(options: SearchOptions, show: Callable[[results.ResultPage], None
             context.note_unknown_project(store, options.project)
             context.note_unknown_namespaces(store, options.namespace)
     return 0 if answer.hits else EXIT_NOTHING_FOUND
+
+
+def _settings_for(options: SearchOptions) -> Settings:
+    settings = context.settings(obeys_variables=True)
+    if options.min_similarity is None:
+        return settings
+    from subcog_hooks.settings.keys import KEYS  # 3 ms
+
+    return settings.with_value(MIN_SIMILARITY, KEYS[MIN_SIMILARITY].from_text(options.min_similarity))
 
 
 def _require_consistent(options: SearchOptions, text: str) -> None:
