@@ -148,7 +148,7 @@ def _pending_remark(home: Home, pending: int) -> str:
         return ""
     if background.is_enabled(loading.load(home)) and detached.may_start():
         return f"; {pending} memories are embedded in the background, `subcog models list` counts them"
-    return f"; {pending} memories wait for `subcog reindex` to be embedded"
+    return f"; {pending} memories wait for `subcog doctor --fix` to be embedded"
 
 
 @commands.command()

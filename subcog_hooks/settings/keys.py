@@ -546,7 +546,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     SwitchKey(
         "embedding.background",
-        "Whether new memories are embedded in the background; false leaves it to `subcog reindex`",
+        "Whether new memories are embedded in the background; false leaves it to `subcog doctor --fix`",
         is_personal=True,
     ),
 )
