@@ -337,7 +337,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     SwitchKey(
         "surfacing.log_prompts",
-        "Whether prompts are kept for `why`, `replay` and follow-up questions; false also deletes the kept ones",
+        "Whether prompts are kept for `why` and follow-up questions; false also deletes the kept ones",
         is_personal=True,
     ),
     SwitchKey(

@@ -48,6 +48,7 @@ def examples() -> list[str]:
 def with_store(subcog: Run, ask: Ask, tmp_path: Path, monkeypatch: MonkeyPatch) -> Run:
     (tmp_path / "rows.jsonl").write_text(MEMORIES)
     (tmp_path / "notes.jsonl").write_text('{"content": "Ropes are replaced every spring."}\n')
+    (tmp_path / "prompts.jsonl").write_text('{"id": 1, "prompt": "How long do tokens live?"}\n')
     (tmp_path / "queries.jsonl").write_text('{"query": "refresh of tokens", "ids": ["1m7x59aaaaaaaa"]}\n')
     shutil.copytree(ROOT / "tests" / "data" / "adr", tmp_path / "docs" / "adr")
     lately = time.time() - 86_400

@@ -29,7 +29,7 @@ NOT_RUN_HERE = {  # document, and what a block of it needs
     ("llm.md", "sessions of Claude Code, and an LLM at rest"): ["subcog learn --llm --since 30d --dry-run"],
     ("llm.md", "an LLM at rest"): ["subcog search --rank how are the signing keys rotated"],
     ("noting.md", "sessions"): ["subcog audit --since 30d", "subcog audit --learned --html audit.html"],
-    ("llm.md", "an LLM that answers"): ["subcog intent how do we rotate the signing keys --explain"],
+    ("llm.md", "an LLM that answers"): ["subcog why how do we rotate the signing keys --explain"],
     ("README.md", "PostgreSQL"): [  # tests/share/test_terminal.py runs them
         "subcog share init postgresql://ada@db.example.com/team --grant bob",
         "subcog share sync",

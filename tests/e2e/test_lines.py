@@ -122,7 +122,7 @@ def test_block_and_why_and_replay_show_lines(pointing: Machine) -> None:
     pointing.answer(pointing.asking(RELATED, SESSION))
     assert b"lines: pointed at 2 of" in pointing.run("why").stdout
     assert json.loads(pointing.run("why", "--json").stdout)["pointed"] == [ANSWER, OTHER]
-    assert b"lines: pointed at 2 of" in pointing.run("replay").stdout
+    assert b"lines: pointed at 2 of" in pointing.run("why", "--again").stdout
 
 
 # ---- opening --------------------------------------------------------------------------------------------------------------

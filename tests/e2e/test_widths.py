@@ -47,10 +47,10 @@ def test_no_help_page_cuts_an_option_or_its_meaning(bare: Machine) -> None:
 
 
 def test_every_signal_of_an_intent_is_whole(bare: Machine) -> None:
-    told = json.loads(bare.run("intent", PROMPT, "--explain", "--json").stdout)["explain"]
+    told = json.loads(bare.run("why", PROMPT, "--explain", "--json").stdout)["explain"]
     signals = [part for signal in told["signals"] for part in (f"{signal['weight']:+.2f}", signal["family"])]
     for columns in WIDTHS:
-        text = words(shown(bare, columns, "intent", PROMPT, "--explain"))
+        text = words(shown(bare, columns, "why", PROMPT, "--explain"))
         assert "…" not in text
         assert not [part for part in [*signals, *(cue.replace(" ", "") for cue in told["shape"])] if part not in text]
 
