@@ -58,7 +58,7 @@ def test_what_it_tries_is_no_prompt_of_the_users(with_hook: Run) -> None:
     for arguments in ((), ("--prompt", "rename the berth")):
         assert with_hook("doctor", *arguments).code == 0
     assert with_hook("why").code == 1
-    record = with_hook("stats", "--json").json
+    record = with_hook("report", "--json").json
     assert (record["prompts"], sum(record["subcog_hook_decisions_total"].values())) == (0, 0)
 
 

@@ -180,6 +180,6 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
 @pytest.mark.usefixtures("stored_memory")
 def test_what_the_hook_does_is_counted(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer]) -> None:
     observe(subcog, home, servers, PINNED)
-    record = subcog("stats", "--json").json
+    record = subcog("report", "--json").json
     assert record["search_intent_llm_started"] == record["search_intent_llm_completed"]["success"] == 1
     assert record["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1

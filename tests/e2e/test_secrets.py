@@ -150,9 +150,9 @@ def test_no_command_prints_or_writes_what_is_not_stored(bare: Machine, tmp_path:
     done = [
         bare.run(*arguments)
         for arguments in (
-            ("audit", "--json"),
-            ("audit", "--html", str(pages[0])),
-            ("audit",),
+            ("report", "--past", "--json"),
+            ("report", "--past", "--html", str(pages[0])),
+            ("report", "--past"),
             ("report", "--html", str(pages[1])),
             ("learn", "--dry-run"),
             ("learn", "--jsonl"),

@@ -40,10 +40,10 @@ def test_statistics_count_what_hooks_did(machine: Machine) -> None:
     spoken = sum(decision.outcome == SPOKE for decision in machine.decisions())
     assert ANSWER in machine.recall(QUESTION)
     machine.prompt("ok thanks")
-    told = json.loads(machine.run("stats", "--json").stdout)
+    told = json.loads(machine.run("report", "--json").stdout)
     assert told["prompts"] == len(machine.decisions())
     assert told["outcomes"]["spoke"] == spoken + 1
     assert ANSWER in [row["id"] for row in told["top_memories"]]
     assert told["latency_ms"]["UserPromptSubmit"]["p50"] > 0
-    exposition = machine.run("stats", "--prometheus").stdout.decode()
+    exposition = machine.run("report", "--prometheus").stdout.decode()
     assert f'subcog_hook_decisions_total{{outcome="spoke"}} {spoken + 1}\n' in exposition
