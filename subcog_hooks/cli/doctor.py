@@ -115,7 +115,9 @@ def doctor(
         bool, Option("--json", help="Print one JSON object for a report of a fault: no memories, no prompts.")
     ] = False,
 ) -> None:
-    """Check the store, the index, models, permissions, settings and the hook, and show the hook's answer to a prompt.
+    """Check the installation, and show the answer to a prompt.
+
+    It looks at the store, the index, models, permissions, settings and the hook.
 
     With --memories it names duplicates, contradictions, and memories that have expired or were not used for a year. It also
     names memories of missing files, and copies of a file that the client loads anyway. Nothing is changed without --fix.

@@ -60,7 +60,7 @@ def import_(
     ] = False,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Import memories from JSONL, from Markdown, or from another program (--from).
+    """Import memories from JSONL, Markdown or another program. --from names the program.
 
     An invalid line, trigger or path is named and left out; the rest is stored. Then the exit code is 2.
 

@@ -6,7 +6,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli import config
-from subcog_hooks.cli.support import context, embedding, progress
+from subcog_hooks.cli.support import command_groups, context, embedding, progress
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
@@ -16,9 +16,7 @@ from subcog_hooks.hook import detached
 from subcog_hooks.settings import loading
 from subcog_hooks.store.vector_store import VectorStore
 
-commands = typer.Typer(
-    help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.", no_args_is_help=True
-)
+commands = typer.Typer(help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.")
 _MEGA = 1_000_000
 
 
@@ -54,6 +52,9 @@ def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON."
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         terminal.result("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+command_groups.run_alone(commands, list_)
 
 
 def _make_row(home: Home, space: Space, used: Space, total: int) -> _Row:

@@ -45,7 +45,9 @@ def report(
     html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Show what happened and what is there: prompts with memories, projects, growth.
+    """Show what happened and what is there.
+
+    That is: prompts with memories and their time, projects, growth, stale and waiting memories.
 
     With --past it reads your coding agents' sessions and Claude Code's list of prompts on this machine, and keeps no record of
     them. The exit code is 1 when there is nothing to report.

@@ -78,7 +78,7 @@ def why(
         bool, Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing.")
     ] = False,
 ) -> None:
-    """Show why the hook gave memories to the agent, or why it was silent.
+    """Show why memories were given to the agent, or none.
 
     It shows the latest decision, or another by its id. Decisions are made at prompts, tool calls and session starts. The exit
     code is 1 when there is none. Given a prompt, it shows its intent and what the hook would do: nothing is stored.

@@ -1,4 +1,4 @@
-"""`subcog learn` and `subcog audit` with sessions of other coding agents: typed words alone, and each agent can be left out."""
+"""`subcog learn` and `subcog report --past` with sessions of other agents: typed words alone, each can be left out."""
 
 import sqlite3
 from contextlib import closing

@@ -11,8 +11,8 @@ pytestmark = posix
 
 WIDTHS = (60, 80, 120, 200)
 COMMANDS = (
-    "remember search intent list show edit forget supersede import export reindex test-trigger init uninstall doctor why replay"
-    " stats pause resume hook models config state"
+    "remember search list show edit forget review learn import why brief report doctor pause resume init uninstall config share"
+    " models help hook block statusline mcp export supersede intent eval enrich setup state"
 ).split()
 PROMPT = "Why do the tests of the berth planner keep failing with exit code 101, and what did we decide about localStorage?"
 ALL_ROWS = 500  # so that nothing goes through the pager
@@ -30,10 +30,12 @@ def words(lines: list[str]) -> str:
 
 def test_the_list_of_commands_tells_each_whole_first_sentence(bare: Machine) -> None:
     for columns in WIDTHS:
-        text = words(shown(bare, columns, "--help"))
+        lines = shown(bare, columns, "--help", "--all")
+        text = words(lines)
+        assert max(map(len, lines)) <= columns
         assert not [command for command in COMMANDS if command not in text]
-        assert "TakethehookoutofClaudeCode'ssettingsoranotheragent's." in text
-        assert "anditstopics." in text
+        assert "Takethehookoutofanagent'ssettings." in text
+        assert "withaprompt,asfastasthehook." in text
         assert "..." not in text.replace("[ARGS]...", "")
         assert "…" not in text
 
