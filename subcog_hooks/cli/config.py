@@ -30,6 +30,7 @@ MAX_PREVIEWED = 100  # latest prompts
 
 commands = typer.Typer(
     help="Read and change the settings in config.toml. A project's .subcog.toml adjusts some: the hook only gets more silent."
+    "\n\nExample: subcog config"
 )
 
 _Setting = Annotated[

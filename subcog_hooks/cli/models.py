@@ -16,7 +16,9 @@ from subcog_hooks.hook import detached
 from subcog_hooks.settings import loading
 from subcog_hooks.store.vector_store import VectorStore
 
-commands = typer.Typer(help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.")
+commands = typer.Typer(
+    help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.\n\nExample: subcog models"
+)
 _MEGA = 1_000_000
 
 

@@ -25,6 +25,7 @@ MAX_CHANGES = 50  # shown changes by colleagues of one's own memories
 
 commands = typer.Typer(
     help="Share memories of chosen projects with a team. Its own PostgreSQL server keeps them. `subcog help sharing` tells all."
+    "\n\nExample: subcog share"
 )
 
 _Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]

@@ -23,7 +23,10 @@ from subcog_hooks.store.state import State
 _MAX_VALUE = 40  # characters
 SET, KNOWN_HERE = "set by you", "known here"
 
-commands = typer.Typer(help="Set flags of your own, such as clinician_mode. A memory's condition (`--when`) can ask for them.")
+commands = typer.Typer(
+    help="Set flags of your own, such as clinician_mode. A memory's condition (`--when`) can ask for them.\n\n"
+    "Example: subcog state"
+)
 
 
 @commands.command(name="set")
