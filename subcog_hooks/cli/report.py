@@ -26,7 +26,7 @@ UNDELETED = tuple(status for status in STATUSES if status != "deleted")
 
 def report(
     details: Annotated[
-        bool, Option("--details", help="Show all figures: outcomes, where memories were found, times, an LLM's calls.")
+        bool, Option("--details", help="Show more figures: outcomes, how memories were found, times, lines.")
     ] = False,
     past: Annotated[
         bool, Option("--past", help="Replay your past prompts: what the hook would have given with today's memories.")

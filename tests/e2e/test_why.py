@@ -43,7 +43,7 @@ def test_statistics_count_what_hooks_did(machine: Machine) -> None:
     told = json.loads(machine.run("report", "--json").stdout)
     assert told["prompts"] == len(machine.decisions())
     assert told["outcomes"]["spoke"] == spoken + 1
-    assert ANSWER in [row["id"] for row in told["top_memories"]]
+    assert ANSWER in told["handed_over"]
     assert told["latency_ms"]["UserPromptSubmit"]["p50"] > 0
     exposition = machine.run("report", "--prometheus").stdout.decode()
     assert f'subcog_hook_decisions_total{{outcome="spoke"}} {spoken + 1}\n' in exposition

@@ -40,6 +40,16 @@ def test_the_list_of_commands_tells_each_whole_first_sentence(bare: Machine) -> 
         assert "…" not in text
 
 
+def test_help_and_subcog_alone_fit_a_screen(bare: Machine) -> None:
+    for columns in (80, 120):
+        lines = shown(bare, columns, "--help")
+        assert (len(lines) <= 40, max(map(len, lines)) <= columns) == (True, True)
+        assert {"Every day:", "Why:", "Set up:", "For scripts and tuning: `subcog --help --all`"} <= {*lines}
+        alone = shown(bare, columns)
+        assert [line.split()[0] for line in alone if line] == ["Notes", "Hook", "Review", "Last", "Next"]
+        assert max(map(len, alone)) <= columns
+
+
 def test_no_help_page_cuts_an_option_or_its_meaning(bare: Machine) -> None:
     for columns, command in product(WIDTHS, ("remember", "search", "edit")):
         lines = shown(bare, columns, command, "--help")

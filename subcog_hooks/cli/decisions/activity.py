@@ -165,14 +165,10 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
 
 
 def detail_view(activity: Activity) -> Iterator[RenderableType]:
-    """Yield the tables of all that is counted."""
-    by_family = activity.by_family
+    """Yield the tables of outcomes, channels, times, lines and second looks."""
     yield from _usage_tables(activity.used, activity.channels)
-    yield from _pointer_table(by_family, activity.bands)
-    yield from _second_look_table(by_family[LOOKS.name])
-    if by_family[STARTED.name]:
-        yield from (_llm_call_table(by_family), "")
-    yield _duration_table(by_family[DURATION.name])
+    yield from _pointer_table(activity.by_family, activity.bands)
+    yield from _second_look_table(activity.by_family[LOOKS.name])
 
 
 def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], AbstractSet[tuple[str, str]]]:
@@ -366,15 +362,6 @@ def _pointer_table(by_family: dict[str, Values], bands: Sequence[LineBand]) -> I
         yield ""
 
 
-def _llm_call_table(by_family: dict[str, Values]) -> Table:
-    table = _new_table("LLM calls", "")
-    for word, family in (("started", STARTED), ("completed:", COMPLETED), ("timeout:", TIMEOUTS)):
-        for value, metric in by_family[family.name].items():
-            assert isinstance(metric, Counter)
-            table.add_row(f"{word} {value}".strip(), f"{metric.value:.0f}")
-    return table
-
-
 def _second_look_table(values: Values) -> Iterator[RenderableType]:
     counts = {outcome: metric.value for outcome, metric in values.items() if isinstance(metric, Counter) and metric.value}
     if not counts:
@@ -384,15 +371,6 @@ def _second_look_table(values: Values) -> Iterator[RenderableType]:
         table.add_row(_outcome_name(outcome), f"{count:.0f}", f"{count / sum(counts.values()):.0%}")
     yield table
     yield ""
-
-
-def _duration_table(values: Values) -> Table:
-    table = _new_table("intents told by", "count", "mean", "p50, estimated", "p95, estimated")
-    for source, metric in values.items():
-        assert isinstance(metric, Histogram)
-        times = (_mean(metric), quantile(metric, 0.5), quantile(metric, 0.95))
-        table.add_row(source, str(metric.count), *map(_duration_text, times))
-    return table
 
 
 def _new_table(*columns: str) -> Table:
@@ -406,14 +384,12 @@ def _add_row(table: Table, *cells: str) -> None:
     table.add_row(*cells[: len(table.columns)])
 
 
-def _duration_text(seconds: float | None) -> str:
-    """Return a duration in a suitable unit, `-` for none.
+def _duration_text(seconds: float) -> str:
+    """Return a duration in a suitable unit.
 
-    >>> _duration_text(0.0004), _duration_text(0.1234), _duration_text(9.0), _duration_text(None)
-    ('0.40 ms', '123 ms', '9 s', '-')
+    >>> _duration_text(0.0004), _duration_text(0.1234), _duration_text(9.0)
+    ('0.40 ms', '123 ms', '9 s')
     """
-    if seconds is None:
-        return "-"
     if seconds >= 1.0:
         return f"{seconds:.3g} s"
     return f"{seconds * 1000:.3g} ms" if seconds >= 0.001 else f"{seconds * 1000:.2f} ms"
