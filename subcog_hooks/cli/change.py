@@ -1,4 +1,4 @@
-"""`subcog edit`, `forget`, `supersede`, `promote` and `demote`."""
+"""`subcog edit`, `forget` and `supersede`."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -31,7 +31,7 @@ _AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
 
 
 def edit(
-    id_: Annotated[str, Argument(metavar="ID", help="The id of the memory, or its beginning.", autocompletion=completion.ids)],
+    ids: _Ids,
     content: Annotated[str | None, Option("--content", metavar="TEXT", help="The new text.")] = None,
     namespace: Annotated[
         str | None, Option("--namespace", "-s", metavar="NAME", help="The new namespace.", autocompletion=completion.namespaces)
@@ -95,8 +95,7 @@ def edit(
     ] = None,
     as_user: _AsUser = False,
 ) -> None:
-    """Change a memory: by the options given, or in $EDITOR when there are none. An agent needs --as-user for
-    the person's own memories.
+    """Change memories: by the options given, or one in $EDITOR. An agent needs --as-user for the person's own memories.
 
     Example: subcog edit 1m7x59 --tag auth --tag spa
     """
@@ -106,51 +105,71 @@ def edit(
         raise author.needs_consent("--trust user says that the person vouches for it")
     if question is not None and no_questions:
         raise UsageError("--question and --no-questions exclude each other", "give one of them")
+    changes: dict[str, object] = {
+        name: value
+        for name, value in (
+            ("content", content),
+            ("namespace", namespace),
+            ("tags", _option_values(tag)),
+            ("keywords", _option_values(keyword)),
+            ("triggers", _option_values(trigger)),
+            ("paths", _option_values(path)),
+            ("when", condition_inputs.parse_conditions(_option_values(when) or ()) if when is not None else None),
+            ("standing", standing),
+            ("priority", priority),
+            ("trust", trust),
+            ("status", status),
+        )
+        if value is not None
+    }
+    if project or user:
+        changes |= _owner_fields(project, user=user)
+    if expires:
+        changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
+    if question is not None or no_questions:
+        changes["questions"] = _option_values(question) or ()
+    if len(ids) > 1 and (content is not None or not changes):
+        raise UsageError("a new text is for one memory", "give one id, or options for all of them")
+    _edit_memories(ids, changes, status, as_user=as_user)
+
+
+def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | None, *, as_user: bool) -> None:
     with context.writing() as store:
-        before = context.find_memory(store, id_)
-        author.require_consent([before], as_user=as_user, status=status)
-        author.require_storing_rights(before, as_user=as_user)
-        changes: dict[str, object] = {
-            name: value
-            for name, value in (
-                ("content", content),
-                ("namespace", namespace),
-                ("tags", _option_values(tag)),
-                ("keywords", _option_values(keyword)),
-                ("triggers", _option_values(trigger)),
-                ("paths", _option_values(path)),
-                ("when", condition_inputs.parse_conditions(_option_values(when) or ()) if when is not None else None),
-                ("standing", standing),
-                ("priority", priority),
-                ("trust", trust),
-                ("status", status),
-            )
-            if value is not None
-        }
-        if project or user:
-            changes |= _owner_fields(project, user=user)
-        if question is not None or no_questions:
-            texts = _option_values(question) or ()
-            changes["questions"] = questions.questions_by(texts, author.origin(as_user=as_user), before.questions)
-        if expires:
-            changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
-        if namespace:
-            context.note_unknown_namespaces(store, [namespace], is_given=True)
+        memories = context.find_memories(store, ids)
+        author.require_consent(memories, as_user=as_user, status=status)
+        for memory in memories:
+            author.require_storing_rights(memory, as_user=as_user)
+        if namespace := changes.get("namespace"):
+            context.note_unknown_namespaces(store, [str(namespace)], is_given=True)
         removed: list[Removed] = []
-        with nullcontext(changes) if changes else Editor(before, author.origin(as_user=as_user)) as given:
-            after = amend(
-                before, lambda stored: _lower_trust(stored, apply_changes(stored, given), as_user=as_user), store, removed
-            )
-        if after is None:
+        pairs = [(memory, _edit_memory(memory, changes, store, removed, as_user=as_user)) for memory in memories]
+        edited = [(before, after) for before, after in pairs if after is not None]
+        if not edited:
             terminal.say("nothing changed")
             return
         context.update_index_and_vectors(store)
+        for before, after in edited:
+            if context.audience(before) != context.audience(after):
+                _report_move(after, store)
     if sum_removed(removed):
         terminal.say(describe_removed(sum_removed(removed)))
-    if after.when != before.when:
-        state.warn_about_unset(after.when)
-    terminal.result(after.id)
+    for before, after in edited:
+        if after.when != before.when:
+            state.warn_about_unset(after.when)
+        terminal.result(after.id)
     embedding.start_background_jobs()
+
+
+def _edit_memory(
+    before: Memory, changes: Mapping[str, object], store: Store, removed: list[Removed], *, as_user: bool
+) -> Memory | None:
+    """Change a memory by the fields given, in the editor without any. Return it, None if nothing changed."""
+    asked_by = author.origin(as_user=as_user)
+    fields = dict(changes)
+    if isinstance(texts := fields.get("questions"), tuple):
+        fields["questions"] = questions.questions_by(texts, asked_by, before.questions)
+    with nullcontext(fields) if fields else Editor(before, asked_by) as given:
+        return amend(before, lambda stored: _lower_trust(stored, apply_changes(stored, given), as_user=as_user), store, removed)
 
 
 def _lower_trust(before: Memory, after: Memory, *, as_user: bool) -> Memory:
@@ -162,12 +181,12 @@ def _option_values(values: list[str] | None) -> tuple[str, ...] | None:
     return None if values is None else () if values == [""] else tuple(values)
 
 
-def _owner_fields(project: str | None, *, user: bool) -> dict[str, object]:
+def _owner_fields(project: str | None, *, user: bool) -> Mapping[str, object]:
     if not user:
         return author.project_fields(project or "")
     if project:
         raise UsageError("--user and --project exclude each other", "give one of them")
-    return {"scope": "user", "project": None}
+    return ALL_PROJECTS
 
 
 def forget(
@@ -265,52 +284,9 @@ def supersede(
     embedding.start_background_jobs()
 
 
-def promote(ids: _Ids, as_user: _AsUser = False) -> None:
-    """Move memories of a project to you: from now on they count in all your projects. An agent needs --as-user for
-    the person's own memories.
-
-    Example: subcog promote 1m7x59
-    """
-    _move_memories(ids, ALL_PROJECTS, as_user=as_user)
-
-
-def demote(
-    ids: _Ids,
-    project: Annotated[
-        str,
-        Option("--project", metavar="NAME", help="The project; without it, this folder's.", autocompletion=completion.projects),
-    ] = author.HERE,
-    as_user: _AsUser = False,
-) -> None:
-    """Move memories to one project: from now on they count nowhere else. An agent needs --as-user
-    for the person's own memories.
-
-    Example: subcog demote 1m7x59 --project github.com/acme/shop
-    """
-    _move_memories(ids, author.project_fields(project), as_user=as_user)
-
-
-def _move_memories(ids: list[str], owner: Mapping[str, object], *, as_user: bool) -> None:
-    with context.writing() as store:
-        memories = context.find_memories(store, ids)
-        author.require_consent(memories, as_user=as_user)
-        for memory in memories:
-            author.require_storing_rights(memory, as_user=as_user)
-        moved = [after for memory in memories if (after := amend(memory, lambda old: apply_changes(old, owner), store, []))]
-        if moved:
-            context.update_index_and_vectors(store)
-        for memory in memories:
-            if not any(after.id == memory.id for after in moved):
-                terminal.say(f"{memory.id} is there already")
-        for memory in moved:
-            where = safe(memory.project) if memory.project else "all your projects"
-            terminal.result(f"{memory.id} is for {where} now: {safe(memory.content)[:80]}")
-            _warn_after_move(memory, store)
-    if moved:
-        embedding.start_background_jobs()
-
-
-def _warn_after_move(memory: Memory, store: Store) -> None:
+def _report_move(memory: Memory, store: Store) -> None:
+    owner = safe(memory.project) if memory.project else "all your projects"
+    terminal.say(f"{memory.id} is for {owner} now: {safe(memory.content)[:80]}")
     if memory.paths and memory.project is None:
         terminal.say(f"it still comes at {', '.join(map(safe, memory.paths))}, now in every project")
     for near in similar_to(memory, store):

@@ -1,38 +1,31 @@
-"""The commands of the terminal: a table of names, modules and summaries, and the typer application that joins them."""
+"""The commands of the terminal: the typer application that joins them."""
 
 import gc
 import importlib
 import inspect
 import os
 import sys
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 from typer import Option
+from typer.core import TyperGroup
 
 from subcog_hooks import __version__
+from subcog_hooks.cli.command_table import COMMANDS, GROUPS, SCRIPTS
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import prefer_utf8, terminal
 from subcog_hooks.core.errors import EXIT_USAGE
-from subcog_hooks.core.tables import read_rows
 from subcog_hooks.redaction.masking import mask_secrets
 
-
-class Command(NamedTuple):
-    """A command. module: below `cli`; function: or group in it; summary: first sentence of the help, "" for a hidden one."""
-
-    module: str
-    function: str
-    summary: str
-
-
-COMMANDS = {
-    name: Command(module, function, summary.removeprefix("-"))
-    for name, module, function, summary in read_rows(__file__, "commands.tsv")
-}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
 COMPLETION_VARIABLE = "_SUBCOG_COMPLETE"  # click derives this variable from the name; the shell sets it for completion
+COMPLETION_OPTIONS = ("--install-completion", "--show-completion")
+ALL_OPTION = "--all"
 COMMON_OPTIONS = ("--quiet", "--debug")  # accepted before and after the command's name
 
 
@@ -45,17 +38,38 @@ def _print_version(wanted: bool) -> None:
 def _accept_common_options(
     quiet: Annotated[bool, Option("--quiet", help="Print the result only, no remarks.")] = False,
     debug: Annotated[bool, Option("--debug", help="Show the traceback when a command fails.")] = False,
+    everything: Annotated[bool, Option(ALL_OPTION, help="With --help: show the commands for scripts and tuning, too.")] = False,
     version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Take the options of every command, so that typer lists them; `run_command_line` has acted on them before."""
 
 
-def build_app(command: str = "") -> typer.Typer:
-    """Return the application: with the module of a known command, else with the names and summaries of all commands."""
+class GroupedCommands(TyperGroup):
+    """The list of commands in `--help`: in groups, each with its title."""
+
+    def format_commands(self, _: "Context", formatter: "HelpFormatter") -> None:
+        """Write the commands in sight, and how to see the others."""
+        visible = [name for name, command in self.commands.items() if not command.hidden]
+        width = max(map(len, visible))
+        for group, title in GROUPS.items():
+            rows = [(name.ljust(width), COMMANDS[name].summary) for name in visible if COMMANDS[name].group == group]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        if not any(COMMANDS[name].group == SCRIPTS for name in visible):
+            formatter.write(f"\n{GROUPS[SCRIPTS]}: `subcog --help {ALL_OPTION}`\n")
+
+
+def build_app(command: str = "", *, has_all: bool = False) -> typer.Typer:
+    """Return the application: with the module of a known command, else with the names and summaries of all commands.
+
+    has_all: with the commands for scripts and the options for completion in sight.
+    """
     app = typer.Typer(
         name="subcog",
-        help="Long-term memory for coding agents. You store notes with `remember` or `import`. When you prompt the agent, "
-        "the hook gives it the few notes that help.",
+        cls=TyperGroup if command in COMMANDS else GroupedCommands,
+        add_completion=has_all,
+        help="Long-term memory for coding agents: notes that help come with your prompts.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_HELP_COLUMNS},
@@ -65,14 +79,15 @@ def build_app(command: str = "") -> typer.Typer:
         add_command(app, command)
         set_summaries(app)
     else:
-        for name, (_, _, summary) in COMMANDS.items():
-            app.command(name, short_help=summary, hidden=not summary)(_accept_common_options)
+        for name, (group, _, _, summary) in COMMANDS.items():
+            is_hidden = not summary or (group == SCRIPTS and not has_all)
+            app.command(name, short_help=summary, hidden=is_hidden)(_accept_common_options)
     return app
 
 
 def add_command(app: typer.Typer, name: str) -> None:
     """Import the module of a command, and add the command to an application."""
-    module, function, summary = COMMANDS[name]
+    _, module, function, summary = COMMANDS[name]
     command = getattr(importlib.import_module(f"subcog_hooks.cli.{module}"), function)
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name)
@@ -116,10 +131,15 @@ def run_command_line() -> None:
 
 
 def _call_command(arguments: list[str]) -> int:
+    if not arguments and COMPLETION_VARIABLE not in os.environ:
+        from subcog_hooks.cli import overview  # it looks at the settings of all agents
+
+        return overview.show_overview()
+    has_all = COMPLETION_VARIABLE in os.environ or not {ALL_OPTION, *COMPLETION_OPTIONS}.isdisjoint(arguments)
     try:
-        app = build_app(_command_name(arguments))
+        app = build_app(_command_name(arguments), has_all=has_all)
         gc.enable()  # `__main__` has switched it off while modules are loaded
-        code = app(args=arguments or ["--help"], prog_name="subcog", standalone_mode=False)
+        code = app(args=arguments, prog_name="subcog", standalone_mode=False)
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except typer.TyperException as error:

@@ -9,7 +9,7 @@ from tomlkit.exceptions import TOMLKitError
 from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support import author, completion, context
+from subcog_hooks.cli.support import author, command_groups, completion, context
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -29,8 +29,8 @@ LOG_PROMPTS = "surfacing.log_prompts"
 MAX_PREVIEWED = 100  # latest prompts
 
 commands = typer.Typer(
-    help="Read and change the settings in config.toml. A project's .subcog.toml adjusts some: the hook only gets more silent.",
-    no_args_is_help=True,
+    help="Read and change the settings in config.toml. A project's .subcog.toml adjusts some: the hook only gets more silent."
+    "\n\nExample: subcog config"
 )
 
 _Setting = Annotated[
@@ -73,6 +73,9 @@ def list_() -> None:
         return
     for key, value, source in rows:
         terminal.result(f"{key.name} = {value}{source and f'  # {source}'}")
+
+
+command_groups.run_alone(commands, list_)
 
 
 @commands.command(name="set")

@@ -108,25 +108,33 @@ def doctor(
     memories: Annotated[
         bool, Option("--memories", help="Look at the memories instead, and name each that could be tidied up, with a command.")
     ] = False,
+    fix: Annotated[
+        bool, Option("--fix", help="Rebuild the search index, embed memories that lack a vector, and check these alone.")
+    ] = False,
     as_json: Annotated[
         bool, Option("--json", help="Print one JSON object for a report of a fault: no memories, no prompts.")
     ] = False,
 ) -> None:
-    """Check the store, the index, models, permissions, settings and the hook, and show the hook's answer to a prompt.
+    """Check the installation, and show the answer to a prompt.
+
+    It looks at the store, the index, models, permissions, settings and the hook.
 
     With --memories it names duplicates, contradictions, and memories that have expired or were not used for a year. It also
-    names memories of missing files, and copies of a file that the client loads anyway. Nothing is changed.
+    names memories of missing files, and copies of a file that the client loads anyway. Nothing is changed without --fix.
 
     The exit code is 3 for a damaged store, 4 for a wrong setting, and 5 for a broken embedding model.
 
     Example: subcog doctor --prompt "how do we log in?"
     """
-    if (memories or as_json) and (prompt or (memories and as_json)):
-        raise UsageError("--memories, --json and --prompt exclude each other", "give one of them")
+    if sum((memories, fix, as_json, prompt is not None)) > 1:
+        raise UsageError("--memories, --fix, --json and --prompt exclude each other", "give one of them")
     if memories:
         from subcog_hooks.cli.support import inventory  # only `--memories` needs it
 
         inventory.print_findings()
+        return
+    if fix:
+        _fix_index_and_vectors()
         return
     findings = Findings(is_collected=as_json)
     home = context.home()
@@ -162,6 +170,19 @@ def doctor(
         terminal.say('no prompt to try: `subcog doctor --prompt "…"` runs the hook')
     if os.path.exists(log.log_path(home)) and not as_json:
         terminal.say(f"the hooks' log is {log.log_path(home)}")
+    if findings.exit_code:
+        raise typer.Exit(findings.exit_code)
+
+
+def _fix_index_and_vectors() -> None:
+    from subcog_hooks.cli.support import repair  # only `--fix` needs it
+
+    repair.rebuild_from_store()
+    findings, home = Findings(), context.home()
+    if store := _check_store(home, findings):
+        with store:
+            _check_index(home, store, findings)
+            _check_models(home, store, findings)
     if findings.exit_code:
         raise typer.Exit(findings.exit_code)
 
@@ -241,12 +262,12 @@ def _check_index(home: Home, store: Store, findings: Findings) -> None:
     if index.watermark() < store.revision():
         findings.note("the index is being written by another process")
     elif index.documents != stored:
-        findings.bad(f"the index has {index.documents} memories, the store {stored}; run `subcog reindex`")
+        findings.bad(f"the index has {index.documents} memories, the store {stored}; run `subcog doctor --fix`")
     else:
         remark = ", rebuilt just now" if foreign else ", caught up just now" if behind else ""
         findings.good(f"index of {index.documents} memories in {index.segments} segments{remark}")
     if index.segments > MAX_SEGMENTS:
-        findings.note(f"{index.segments} segments slow the hook; run `subcog reindex`")
+        findings.note(f"{index.segments} segments slow the hook; run `subcog doctor --fix`")
 
 
 def _check_background_jobs(home: Home, settings: loading.Settings, findings: Findings) -> None:
@@ -309,20 +330,20 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
         findings.bad(str(error), error.exit_code)
         return
     for problem in problems:
-        findings.bad(f"{vectors.path}: {problem}; run `subcog reindex`")
+        findings.bad(f"{vectors.path}: {problem}; run `subcog doctor --fix`")
     stored = sum(count for status, count in store.counts().items() if status != "deleted")
     name = f"vectors ({space.name})"
     if is_behind:
         findings.note(f"{name}: being brought up to date by another process")
     elif final + pending != stored:
-        findings.bad(f"{name}: of {final + pending} memories, the store has {stored}; run `subcog reindex`")
+        findings.bad(f"{name}: of {final + pending} memories, the store has {stored}; run `subcog doctor --fix`")
     elif not pending:
         findings.good(f"{name}: {final} final{remark}")
     elif is_held(catch_up.lock_of(home, space)):
         findings.good(f"{name}: {final} final, {pending} pending, being embedded now{remark}")
     else:
         is_left = background.is_enabled(loading.load(home)) and detached.may_start()
-        next_step = "the next session or writing command" if is_left else "`subcog reindex`"
+        next_step = "the next session or writing command" if is_left else "`subcog doctor --fix`"
         findings.note(f"{name}: {final} final, {pending} pending; {next_step} goes on with it{remark}")
 
 
@@ -351,7 +372,7 @@ def _check_namesakes(store: Store, findings: Findings) -> None:
     here = context.here()
     for name in namesakes.find_namesakes(store, here) if here and not findings.is_collected else ():  # a report names nothing
         count = store.count(Filter(audiences=(audience_of("project", name),)))
-        command = f"subcog demote $(subcog list --ids -n {count} --project {shlex.quote(name)})"
+        command = f"subcog edit $(subcog list --ids -n {count} --project {shlex.quote(name)}) --project here"
         findings.note(
             f"{name} may be this project, too, and has {pluralize(count, 'memory', 'memories')}; `{command}` moves all here"
         )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from subcog_hooks.cli import commands
+from subcog_hooks.cli.command_table import COMMANDS
 from subcog_hooks.cli.support import completion, help_texts
 from subcog_hooks.cli.support.output import ACCENT, terminal
 
@@ -30,7 +30,7 @@ def explain_topic(
     if topic is None:
         _list_topics()
         return
-    name = help_texts.find_topic(topic, list(commands.COMMANDS))
+    name = help_texts.find_topic(topic, list(COMMANDS))
     if terminal.out.is_terminal:
         _draw_markdown(help_texts.text(name))
     else:

@@ -1,4 +1,4 @@
-"""`subcog import`, `export` and `reindex`: many memories at once."""
+"""`subcog import` and `export`: many memories at once."""
 
 import os
 from collections.abc import Iterator
@@ -17,7 +17,6 @@ from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
-from subcog_hooks.store import index_sync
 from subcog_hooks.store.memory import PENDING, REJECTED, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
@@ -61,7 +60,7 @@ def import_(
     ] = False,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Import memories from JSONL, from Markdown, or from another program (--from).
+    """Import memories from JSONL, Markdown or another program. --from names the program.
 
     An invalid line, trigger or path is named and left out; the rest is stored. Then the exit code is 2.
 
@@ -361,18 +360,3 @@ def _write_lines(out: TextIO, memories: Iterator[Memory]) -> int:
         out.write(jsonl.dump(memory) + "\n")
         count += 1
     return count
-
-
-def reindex() -> None:
-    """Rebuild the search index from the store, and embed the memories that still lack a neural vector.
-
-    Example: subcog reindex
-    """
-    with context.writing() as store:
-        store.rebuild_cues()
-        count = sum(store.counts().values())
-        with progress.track_items("indexing", count) as advance:
-            index = index_sync.rebuild_index(context.home(), store, advance)
-        terminal.result(f"indexed {index.documents} memories")
-        if embedded := embedding.embed_now(store, afresh=True):
-            terminal.say(f"embedded {embedded}")

@@ -50,8 +50,8 @@ def init(
     yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
     no: Annotated[bool, Option("--no", help="Say no to all questions.")] = False,
 ) -> None:
-    """Register the hook in Claude Code's settings or another agent's, and ask once about subcog's background work.
-    The rest of the file stays as it is. Questions are asked on a terminal only; `subcog setup` asks again.
+    """Register the hook with Claude Code or another agent. It asks once about subcog's background work.
+    The rest of the agent's settings stays as it is. Questions are asked on a terminal only; `subcog setup` asks again.
 
     The agent gets skills to store your statements and to look up notes. You call them, and others, as /subcog-remember and
     so on. The client asks you before anything is stored.
@@ -118,7 +118,7 @@ def uninstall(
     local: _Local = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the change without making it.")] = False,
 ) -> None:
-    """Take the hook out of Claude Code's settings or another agent's. The file is then as it was before `init`, and the
+    """Take the hook out of an agent's settings. The file is then as it was before `init`, and the
     skills are gone. Your memories stay.
 
     Example: subcog uninstall

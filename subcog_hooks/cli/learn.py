@@ -44,7 +44,7 @@ def learn(
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Propose memories from your prompts in the sessions of your coding agents, in your own words.
+    """Propose memories from what you typed in past sessions. They are in your own words.
 
     All is read on this machine, and only the proposals are kept. They wait for `subcog review`. A session is read once, and
     goes on where it was. `capture.sessions_except` leaves out projects and folders, `capture.clients_except` agents. With

@@ -6,7 +6,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli import config
-from subcog_hooks.cli.support import context, embedding, progress
+from subcog_hooks.cli.support import command_groups, context, embedding, progress
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
@@ -17,7 +17,7 @@ from subcog_hooks.settings import loading
 from subcog_hooks.store.vector_store import VectorStore
 
 commands = typer.Typer(
-    help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.", no_args_is_help=True
+    help="Choose the embedding model of `subcog search`. The hook always uses the packaged one.\n\nExample: subcog models"
 )
 _MEGA = 1_000_000
 
@@ -54,6 +54,9 @@ def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON."
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         terminal.result("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+command_groups.run_alone(commands, list_)
 
 
 def _make_row(home: Home, space: Space, used: Space, total: int) -> _Row:
@@ -148,7 +151,7 @@ def _pending_remark(home: Home, pending: int) -> str:
         return ""
     if background.is_enabled(loading.load(home)) and detached.may_start():
         return f"; {pending} memories are embedded in the background, `subcog models list` counts them"
-    return f"; {pending} memories wait for `subcog reindex` to be embedded"
+    return f"; {pending} memories wait for `subcog doctor --fix` to be embedded"
 
 
 @commands.command()

@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs
+from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs, trigger_trial
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
@@ -134,6 +134,13 @@ def remember(
         str | None,
         Option("--supersedes", metavar="ID", help="The id of an older memory that it replaces.", autocompletion=completion.ids),
     ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Store nothing. Show when it would come, and the last prompts that its triggers match.")
+    ] = False,
+    on: Annotated[
+        str | None,
+        Option("--on", metavar="PROMPT", help="With --dry-run: try the triggers on this prompt or command, or - for stdin."),
+    ] = None,
     json_: Annotated[bool, Option("--json", help="Print the stored memory as JSON.")] = False,
 ) -> None:
     """Remember a text.
@@ -142,6 +149,7 @@ def remember(
     If the same text is remembered already, your options are added to that memory. Memories that say
     nearly the same, or that contradict it, are shown; on a terminal you are asked first. An agent's memory is marked as one.
     A prompt that is like one of its questions finds the memory, in other words too.
+    With --dry-run --on, the exit code is 1 when no trigger matches.
 
     Example: subcog remember "OAuth2 in the SPA uses PKCE" --namespace decisions --tag auth
     """
@@ -177,6 +185,13 @@ def remember(
             f"priority is {memory.priority}, and an agent's note may have {MAX_UNPINNED_PRIORITY} at most",
             "the person can pin it afterwards: subcog edit ID --priority 90 --trust user",
         )
+    if (on is not None and not (dry_run and trigger)) or (dry_run and json_):
+        raise UsageError("--on and --json do not go with these options", "--on needs --trigger and --dry-run, without --json")
+    if dry_run:
+        if removed:
+            terminal.say(describe_removed(removed))
+        _try_memory(memory, on)
+        return
     if memory.status == PENDING and supersedes:
         raise UsageError(f"this memory waits for the person, and cannot replace {supersedes} yet", "leave --supersedes out")
     new = memory.id
@@ -196,6 +211,21 @@ def remember(
     else:
         terminal.result(memory.id)
     embedding.start_background_jobs()
+
+
+def _try_memory(memory: Memory, text: str | None) -> None:
+    """Show when a memory would come, memories like it, and the matches of its triggers.
+
+    text: to try the triggers on, None for the last prompts. Raises typer.Exit where no trigger matches the text.
+    """
+    terminal.say(f"nothing is stored; it would be {condition_inputs.moment_remark(memory)}")
+    with context.reading() as store:
+        for near in similar_to(memory, store) if store else ():
+            terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")
+    tried_on = None if text is None else inputs.text_of([text])
+    has_matched = [trigger_trial.try_trigger(pattern, tried_on) for pattern in memory.triggers]
+    if tried_on is not None and True not in has_matched:
+        raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
 def _store_memory(memory: Memory, store: Store, supersedes: str | None, *, has_priority: bool) -> Memory:

@@ -1,4 +1,4 @@
-"""`subcog report`: the whole store on the terminal, as JSON or as an HTML page."""
+"""`subcog report`: the activity of the hook and the contents of the store, on the terminal, as JSON or as an HTML page."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -8,41 +8,84 @@ from rich.console import RenderableType
 from rich.text import Text
 from typer import Option
 
-from subcog_hooks.cli.decisions import decision_view
-from subcog_hooks.cli.support import context, inventory
+from subcog_hooks.cli.decisions import activity, decision_view
+from subcog_hooks.cli.decisions.activity import Activity
+from subcog_hooks.cli.support import author, context, inventory, llm_use
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
 from subcog_hooks.cli.support.page import Column, Moment, Page, write_page
 from subcog_hooks.cli.support.results import figures_table, plain_table
-from subcog_hooks.core.errors import NoMemory
+from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
 from subcog_hooks.text.sanitise import cut
 
-MAX_SECTION_LINES = 10  # memories in each section of the terminal's report
-LINE_CHARACTERS = 100  # of a memory on the terminal
+MAX_SECTION_LINES = 5  # memories or groups in each section of the terminal's report
+LINE_CHARACTERS = 55  # of a memory on the terminal, where an id stands before it
 UNDELETED = tuple(status for status in STATUSES if status != "deleted")
 
 
 def report(
+    details: Annotated[
+        bool, Option("--details", help="Show more figures: outcomes, how memories were found, times, lines.")
+    ] = False,
+    past: Annotated[
+        bool, Option("--past", help="Replay your past prompts: what the hook would have given with today's memories.")
+    ] = False,
+    transcripts: Annotated[
+        str | None, Option("--transcripts", metavar="DIR", help="With --past: read the transcripts in this folder alone.")
+    ] = None,
+    since: Annotated[
+        str | None, Option("--since", metavar="AGE", help="With --past: only prompts of the last 30d, 8w, 6m or 1y.")
+    ] = None,
+    learned: Annotated[
+        bool, Option("--learned", help="With --past: against what `learn` would have proposed by then, not your memories.")
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    prometheus: Annotated[bool, Option("--prometheus", help="Print the counters in Prometheus' text format.")] = False,
     html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
+    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Show the store: memories by project and namespace, its growth, and used, stale and waiting memories.
+    """Show what happened and what is there.
 
-    Handed over counts sessions, as far back as they are known.
+    That is: prompts with memories and their time, projects, growth, stale and waiting memories.
+
+    With --past it reads your coding agents' sessions and Claude Code's list of prompts on this machine, and keeps no record of
+    them. The exit code is 1 when there is nothing to report.
 
     Example: subcog report --html report.html
     """
+    if sum((details, past, prometheus)) > 1 or (as_json and (details or prometheus)):
+        raise UsageError("--details, --past and --prometheus exclude each other", "give one of them; --json goes with --past")
+    if past:
+        from subcog_hooks.cli.proposals import past_prompts  # it loads what learns from sessions
+
+        past_prompts.report_past(transcripts, since, html, learned=learned, as_json=as_json, as_user=as_user)
+        return
+    if transcripts or since or learned:
+        raise UsageError("--transcripts, --since and --learned are about past prompts", "give --past with them")
     with context.reading() as store:
-        if store is None:
-            raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        contents = Inventory(list(store.all(UNDELETED)), inventory.load_use(), now_ms())
+        happened = activity.read_activity(context.home(), store)
+        if prometheus:
+            terminal.raw(activity.metrics_text(happened))
+            return
+        contents = Inventory(list(store.all(UNDELETED)) if store else [], inventory.load_use(), now_ms())
+    if as_json:
+        terminal.json({**activity.activity_record(happened), **_report_record(contents)}, indent=1)
+    elif store is None and not details and (html is not None or not happened.used.prompts):
+        raise NoMemory("there are no memories", "`subcog remember` makes the first")
     if html is not None:
         write_page(_build_page(contents), html)
-    if as_json:
-        terminal.json(_report_record(contents), indent=1)
-    elif html is None:
-        terminal.page(_report_view(contents))
+    elif not as_json:
+        terminal.page(Lines(*activity.detail_view(happened)) if details else _report_view(happened, contents))
+        _say_remarks(happened)
+
+
+def _say_remarks(happened: Activity) -> None:
+    for line in llm_use.describe_calls(context.home()):
+        terminal.say(f"the model at rest was asked today: {line}")
+    if happened.cut_off:
+        runs = pluralize(happened.cut_off, "run")
+        terminal.say(f"{runs} cut off: this machine was busy; `subcog why --list` shows when")
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:
@@ -78,24 +121,26 @@ def _since_text(contents: Inventory) -> str:
     return "Nothing was handed over yet." if since is None else f"Handed over counts sessions since {day(since)}."
 
 
-def _report_view(contents: Inventory) -> RenderableType:
+def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
+    since = happened.used.since
+    parts: list[RenderableType] = [
+        Text(f"What happened since {day(since)}" if since is not None else "No prompt has come to the hook yet", style="bold"),
+        figures_table(activity.figure_rows(happened)),
+        "",
+        Text("What is there", style="bold"),
+    ]
     table = figures_table(_figure_rows(contents))
     if growth := contents.growth():
         table.add_row(
             "by month", f"{decision_view.sparkline([month.stored for month in growth])} {growth[0].name} to {growth[-1].name}"
         )
-    parts: list[RenderableType] = [table, "", _group_table("project", contents.by_project()), ""]
-    parts.append(_group_table("namespace", contents.by_namespace()))
+    parts += [table, "", _group_table("project", contents.by_project())]
     given = sorted(filter(contents.sessions_of, contents.live), key=contents.sessions_of, reverse=True)
+    parts += _memory_lines("in most sessions", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given])
     parts += _memory_lines(
-        "handed over, the most often", [(f"{contents.sessions_of(memory):>5}  ", memory) for memory in given]
+        "stale: `subcog doctor --memories` names a command for each", [(f"{why}  ", memory) for why, memory in contents.stale()]
     )
-    parts += _memory_lines(
-        "stale; what was replaced or archived stays so, for the rest `subcog doctor --memories` names a command",
-        [(f"{why}  ", memory) for why, memory in contents.stale()],
-    )
-    parts += _memory_lines("wait for `subcog review`", [("", memory) for memory in contents.waiting])
-    parts += ["", Text(_since_text(contents), style=DIM)]
+    parts += _memory_lines("waiting for `subcog review`", [("", memory) for memory in contents.waiting])
     return Lines(*parts)
 
 
@@ -113,7 +158,7 @@ def _group_table(title: str, groups: Sequence[Group]) -> RenderableType:
 def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[RenderableType]:
     if not rows:
         return []
-    lines: list[RenderableType] = ["", Text(f"{len(rows):,} {title}", style=DIM)]
+    lines: list[RenderableType] = ["", Text(f"{title} ({len(rows):,})", style=DIM)]
     for head, memory in rows[:MAX_SECTION_LINES]:
         lines.append(Text.assemble(head, (safe(memory.id), ACCENT), "  ", cut(redact_line(memory.content), LINE_CHARACTERS)))
     return lines

@@ -52,7 +52,7 @@ def review(
     ] = None,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Ask about each memory that waits for your word: keep, edit, drop or merge it. Until then none is given to the agent.
+    """Ask about each waiting memory: keep, edit, drop or merge it. Until then none is given to the agent.
 
     Each is shown with its source, similar memories, and the prompts to which it would have come, among your last hundred.
     Suggested changes of memories follow: questions from your prompts, and proposals of `subcog enrich`.

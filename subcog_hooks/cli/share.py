@@ -8,7 +8,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import author, completion, context, embedding, progress
+from subcog_hooks.cli.support import author, command_groups, completion, context, embedding, progress
 from subcog_hooks.cli.support.output import day, pluralize, safe, terminal
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, NotAgreedTo, ServerError, UsageError
@@ -24,8 +24,8 @@ MAX_LEFT_OUT = 5
 MAX_CHANGES = 50  # shown changes by colleagues of one's own memories
 
 commands = typer.Typer(
-    help="Share the memories of chosen projects with a team, on its own PostgreSQL server. `subcog help sharing` tells all.",
-    no_args_is_help=True,
+    help="Share memories of chosen projects with a team. Its own PostgreSQL server keeps them. `subcog help sharing` tells all."
+    "\n\nExample: subcog share"
 )
 
 _Yes = Annotated[bool, Option("--yes", "-y", help="Do it without a question.")]
@@ -247,6 +247,9 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     _print_own_changes(changes)
     if lost_versions:
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
+
+
+command_groups.run_alone(commands, status)
 
 
 def _print_own_changes(changes: Sequence[share_status.OwnChange]) -> None:

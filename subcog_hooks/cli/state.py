@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli.support import context, inputs
+from subcog_hooks.cli.support import command_groups, context, inputs
 from subcog_hooks.cli.support.inputs import Value
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
@@ -24,8 +24,8 @@ _MAX_VALUE = 40  # characters
 SET, KNOWN_HERE = "set by you", "known here"
 
 commands = typer.Typer(
-    help="Set flags of your own, such as clinician_mode. A memory's condition (`--when`) can ask for them.",
-    no_args_is_help=True,
+    help="Set flags of your own, such as clinician_mode. A memory's condition (`--when`) can ask for them.\n\n"
+    "Example: subcog state"
 )
 
 
@@ -75,6 +75,9 @@ def get(
             terminal.result(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}")
         if not flags:
             terminal.say("no flag is set; `subcog state set NAME=VALUE` sets one")
+
+
+command_groups.run_alone(commands, get)
 
 
 def _print_value(name: str, values: dict[str, Value], *, as_json: bool) -> None:
@@ -168,7 +171,7 @@ def pause(
         str | None, Argument(metavar="LENGTH", help="How long: 30m, 2h, 1d. Without it, until `subcog resume`.")
     ] = None,
 ) -> None:
-    """Silence the hook in every session, for a time or until `subcog resume`.
+    """Silence the hook, for a time or until `subcog resume`. It holds for every session.
 
     Example: subcog pause 2h
     """

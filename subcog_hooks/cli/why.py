@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli.decisions import decision_view, lookup, remedies, wrong_and_missed
+from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, remedies, second_decision, wrong_and_missed
 from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
-from subcog_hooks.cli.support import completion, context, results
+from subcog_hooks.cli.support import completion, context, inputs, results
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
@@ -25,14 +27,16 @@ from subcog_hooks.store.store_reader import Filter, audiences_of
 from subcog_hooks.text.typed_prompt import query_text
 
 DEFAULT_LIMIT = 20
+_ID = re.compile(r"[\w-]*")  # of a decision; a prompt has several words, or a sign
 
 
 def why(
-    decision: Annotated[
-        str | None,
+    decision_or_prompt: Annotated[
+        list[str] | None,
         Argument(
-            metavar="DECISION",
-            help="The id of a decision, or its beginning; without it, the latest.",
+            metavar="[DECISION | PROMPT]",
+            help="The id of a decision, or its beginning; without it, the latest. Or a prompt, to see what the hook would do; "
+            "- reads it from standard input.",
             autocompletion=completion.decisions,
         ),
     ] = None,
@@ -53,6 +57,9 @@ def why(
             autocompletion=completion.ids,
         ),
     ] = None,
+    again: Annotated[
+        bool, Option("--again", help="Decide on the prompt again with today's memories and settings, and show the changes.")
+    ] = False,
     explain: Annotated[bool, Option("--explain", help="Show the arithmetic of the best memories' relevance.")] = False,
     missed: Annotated[
         str | None,
@@ -71,45 +78,63 @@ def why(
         bool, Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing.")
     ] = False,
 ) -> None:
-    """Show why the hook gave memories to the agent, or why it was silent.
+    """Show why memories were given to the agent, or none.
 
     It shows the latest decision, or another by its id. Decisions are made at prompts, tool calls and session starts. The exit
-    code is 1 when there is none.
+    code is 1 when there is none. Given a prompt, it shows its intent and what the hook would do: nothing is stored.
 
-    Example: subcog why --list
+    Example: subcog why "how long before they expire are tokens refreshed?"
     """
-    if undo and bad is None and missed is None:
-        raise UsageError("--undo takes a word back", "name the memory: --bad MEMORY --undo, or --missed MEMORY --undo")
-    if dry_run and (missed is None or undo):
-        raise UsageError("--dry-run goes with --missed", "name the memory: --missed MEMORY --dry-run")
-    if bad is not None and (as_json or as_list or limit):
-        raise UsageError("--bad shows nothing", "leave --json, --list and --limit out")
-    if tool and (decision or as_list or bad or missed or explain):
-        raise UsageError("--tool lists tool calls", "give it alone, or with --limit and --json")
-    if tool:
+    words = decision_or_prompt or []
+    is_prompt = words == [inputs.STDIN] or len(words) > 1 or not all(map(_ID.fullmatch, words))
+    decision = None if is_prompt or not words else words[0]
+    is_list = as_list or (limit is not None and not tool)
+    tasks = {"--bad": bad is not None, "--missed": missed is not None, "--tool": tool, "--list": is_list, "--again": again}
+    given = [*(name for name, is_given in tasks.items() if is_given), *["a prompt"] * is_prompt]
+    _refuse_mixed_options(given, decision, as_json=as_json, explain=explain, undo=undo, dry_run=dry_run)
+    if is_prompt:
+        prompt_preview.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
+    elif again:
+        second_decision.compare_with_today(decision, as_json=as_json)
+    elif tool:
         _list_tool_calls(limit or DEFAULT_LIMIT, as_json=as_json)
-        return
-    if missed is not None and (as_json or as_list or limit or bad):
-        raise UsageError("--missed goes with one decision alone", "leave --json, --list, --limit and --bad out")
-    if decision and (as_list or limit):
-        raise UsageError("a list is not of one decision", "leave the id out, or --list and --limit")
-    if bad is not None:
+    elif bad is not None:
         (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, decision)
-        return
-    if missed is not None:
+    elif missed is not None:
         change = wrong_and_missed.unlearn_missed if undo else partial(wrong_and_missed.learn_missed, dry_run=dry_run)
         change(missed, decision)
-        return
+    elif is_list:
+        _list_decisions(limit or DEFAULT_LIMIT, as_json=as_json)
+    else:
+        _show_decision(decision, as_json=as_json, is_explained=explain)
+
+
+def _refuse_mixed_options(
+    given: Sequence[str], decision: str | None, *, as_json: bool, explain: bool, undo: bool, dry_run: bool
+) -> None:
+    """Raise UsageError for options that do not go together. given: the options of which at most one may be given."""
+    mark = next((name for name in given if name in ("--bad", "--missed")), None)
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given[:2])} exclude each other", "give one of them")
+    if undo and mark is None:
+        raise UsageError("--undo takes a word back", "name the memory: --bad MEMORY --undo, or --missed MEMORY --undo")
+    if dry_run and (mark != "--missed" or undo):
+        raise UsageError("--dry-run goes with --missed", "name the memory: --missed MEMORY --dry-run")
+    if mark and as_json:
+        raise UsageError(f"{mark} has no JSON", "leave --json out")
+    if given and given[0] in ("--tool", "--list") and (decision or explain):
+        raise UsageError(f"{given[0]} is not of one decision", "leave the id and --explain out")
+
+
+def _list_decisions(max_decisions: int, *, as_json: bool) -> None:
     with lookup.open_state() as state:
-        if as_list or limit:
-            max_decisions = limit or DEFAULT_LIMIT
-            _list_runs(
-                recorded_decisions.find_latest(state, max_decisions),
-                hook_traces.read_cut_offs(context.home(), now_ms())[:max_decisions],
-                max_decisions,
-                as_json=as_json,
-            )
-            return
+        decisions = recorded_decisions.find_latest(state, max_decisions)
+    cut_off = hook_traces.read_cut_offs(context.home(), now_ms())[:max_decisions]
+    _list_runs(decisions, cut_off, max_decisions, as_json=as_json)
+
+
+def _show_decision(decision: str | None, *, as_json: bool, is_explained: bool) -> None:
+    with lookup.open_state() as state:
         selected = lookup.find_decision(state, decision)
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
         decision_by_id = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
@@ -122,7 +147,7 @@ def why(
             terminal.raw(json.dumps(record, indent=1) + "\n")
             return
         with context.reading() as store:
-            details = _gather_details(selected, decision_by_id, state, store, is_explained=explain)._replace(
+            details = _gather_details(selected, decision_by_id, state, store, is_explained=is_explained)._replace(
                 look=look, opened=opened
             )
             terminal.page(decision_view.decision_view(selected, details))

@@ -143,7 +143,7 @@ class HookCall:
 
     @property
     def is_trial(self) -> bool:
-        """Return whether `subcog doctor` tries the hook. `why` and `stats` leave such calls out."""
+        """Return whether `subcog doctor` tries the hook. `why` and `report` leave such calls out."""
         return self.session.startswith(TRIAL)
 
     def given_ids(self) -> AbstractSet[str]:

@@ -1,4 +1,4 @@
-"""Decide on a prompt as the hook would now, without handing over, storing or counting: `subcog block`, `doctor`, `replay`."""
+"""Decide on a prompt as the hook would now, without handing over, storing or counting: `subcog block`, `doctor`, `why`."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _DIGITS = 4
 def record_prompt(reading: PromptReading, verdict: Verdict) -> None:
     """Record the decision on a prompt, unless another process is writing: nobody waits for records.
 
-    Trials are not recorded: `why` and `stats` leave out prompts that nobody typed.
+    Trials are not recorded: `why` and `report` leave out prompts that nobody typed.
     """
     call = reading.call
     if call.is_trial:

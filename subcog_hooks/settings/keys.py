@@ -337,7 +337,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     SwitchKey(
         "surfacing.log_prompts",
-        "Whether prompts are kept for `why`, `replay` and follow-up questions; false also deletes the kept ones",
+        "Whether prompts are kept for `why` and follow-up questions; false also deletes the kept ones",
         is_personal=True,
     ),
     SwitchKey(
@@ -459,7 +459,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     WordsKey(
         "capture.clients_except",
         ("claude", *LEARNED),
-        "Coding agents in whose sessions neither `subcog learn` nor `subcog audit` reads what you typed",
+        "Coding agents in whose sessions neither `subcog learn` nor `subcog report --past` reads what you typed",
     ),
     NameKey(
         "capture.keep_from",
@@ -546,7 +546,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     SwitchKey(
         "embedding.background",
-        "Whether new memories are embedded in the background; false leaves it to `subcog reindex`",
+        "Whether new memories are embedded in the background; false leaves it to `subcog doctor --fix`",
         is_personal=True,
     ),
 )

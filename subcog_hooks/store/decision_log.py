@@ -1,4 +1,4 @@
-"""The log of decisions in state.db: written by the hook, read by `why` and `stats`."""
+"""The log of decisions in state.db: written by the hook, read by `why` and `report`."""
 
 from __future__ import annotations
 

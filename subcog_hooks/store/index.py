@@ -37,7 +37,7 @@ ANY = "*"  # stands for any acronym: this memory explains some
 MAX_ACRONYMS = 5_000  # the most frequent ones of a store
 MAX_SEGMENTS = 8  # above it opening takes 8 ms instead of .5 (measured with 78 segments)
 
-_LATER = "run `subcog reindex`"
+_LATER = "run `subcog doctor --fix`"
 
 
 class IndexUnusable(StoreError):

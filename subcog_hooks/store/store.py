@@ -88,14 +88,6 @@ class Store(StoreReader):
         condition, values = filter_sql(wanted, now_ms())
         return int(self._execute(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
 
-    def find_oldest_except(self, ids: Sequence[str], limit: int) -> tuple[int, list[Memory]]:
-        """Return the number of live memories outside of `ids`, and the `limit` oldest of them."""
-        condition, values = filter_sql(Filter(), now_ms())
-        condition += " AND id NOT IN (SELECT value FROM json_each(?))"
-        values = (*values, light_json.dumps(ids))
-        count = int(self._execute(f"SELECT count(*) FROM memories WHERE {condition}", values)[0][0])  # noqa: S608 - constants and marks
-        return count, list(self._memories(f"WHERE {condition} ORDER BY created_at, id LIMIT ?", (*values, limit)))
-
     def with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Return ids that begin with `prefix`."""
         rows = self._execute(

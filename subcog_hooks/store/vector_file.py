@@ -11,7 +11,7 @@ from subcog_hooks.core.paths import Home
 
 VECTORS_FORMAT = 1  # raised whenever the tables change: each version of subcog has its own file
 PASSAGES = 256  # keys a memory: 0 is the whole text, then come the passages, at the end the questions
-_LATER = "run `subcog reindex`"
+_LATER = "run `subcog doctor --fix`"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 _SCRIPT = """

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from subcog_hooks.cli import commands
+from subcog_hooks.cli.command_table import COMMANDS
 from subcog_hooks.cli.jobs import background_jobs
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
@@ -122,6 +123,6 @@ def ask(home: Home, make: Maker, tmp_path: Path) -> Ask:
 def whole_application() -> typer.Typer:
     """Return the application with all commands."""
     whole = typer.Typer()
-    for name in commands.COMMANDS:
+    for name in COMMANDS:
         commands.add_command(whole, name)
     return whole

@@ -5,7 +5,8 @@ import sys
 
 import typer
 
-from subcog_hooks.cli.commands import COMMANDS, first_sentence
+from subcog_hooks.cli.command_table import COMMANDS
+from subcog_hooks.cli.commands import first_sentence
 from tests.cli.conftest import whole_application
 
 

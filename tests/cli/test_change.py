@@ -28,7 +28,7 @@ def secret(subcog: Run, home: Home) -> str:
     """Return the id of a memory with final vectors in the packaged space and in an unused space."""
     id_ = subcog("remember", TEXT).out.strip()
     subcog("remember", "The gate is shut at night.")
-    subcog("reindex")
+    subcog("doctor", "--fix")
     with (
         Store.reader(home) as store,
         vector_sync.open_following(home, store, SPACE, DIMENSION, encode, made_by=MADE_BY) as unused,

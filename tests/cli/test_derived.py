@@ -1,4 +1,4 @@
-"""Tables that the store derives from memories: room for triggers, `reindex`."""
+"""Tables that the store derives from memories: room for triggers, `doctor --fix`."""
 
 import json
 from pathlib import Path
@@ -69,11 +69,11 @@ def test_one_too_many_is_one_line(subcog: Run) -> None:
     )
 
 
-def test_reindex_derives_them_anew(subcog: Run, home: Home) -> None:
+def test_fix_derives_them_anew(subcog: Run, home: Home) -> None:
     subcog("import", rows(1))
     connection = apsw.Connection(home.memories_db)
     connection.execute("DELETE FROM triggers")
     connection.close()
     assert patterns(home) == set()
-    assert subcog("reindex").code == 0
+    assert subcog("doctor", "--fix").code == 0
     assert patterns(home) == {r"\d\d{1}"}

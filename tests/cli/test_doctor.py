@@ -58,7 +58,7 @@ def test_what_it_tries_is_no_prompt_of_the_users(with_hook: Run) -> None:
     for arguments in ((), ("--prompt", "rename the berth")):
         assert with_hook("doctor", *arguments).code == 0
     assert with_hook("why").code == 1
-    record = with_hook("stats", "--json").json
+    record = with_hook("report", "--json").json
     assert (record["prompts"], sum(record["subcog_hook_decisions_total"].values())) == (0, 0)
 
 
@@ -93,8 +93,8 @@ def test_a_prompt_that_nothing_answers_prints_nothing(with_hook: Run) -> None:
 
 def test_a_prompt_without_a_type_is_tried_as_the_hook_does(with_hook: Run) -> None:
     prompt = "the lighthouse lamp relay of the tide sensor"
-    printed = with_hook("intent", prompt).out
-    assert (printed.split()[0], "the hook speaks if a memory is relevant" in printed) == ("none", True)
+    printed = with_hook("why", prompt).out
+    assert ("\nnone  " in printed, printed.startswith("silent: no memory is near to it")) == (True, True)
     assert "reason: no memory is near to it" in with_hook("doctor", "--prompt", prompt).err
 
 
@@ -167,7 +167,7 @@ def test_an_index_that_has_another_number_of_memories_is_wrong(with_hook: Run, h
     connection.close()
     done = with_hook("doctor")
     assert done.code == 3
-    assert "the index has 1 memories, the store 0; run `subcog reindex`" in done.out
+    assert "the index has 1 memories, the store 0; run `subcog doctor --fix`" in done.out
 
 
 def test_a_damaged_state_is_put_aside(with_hook: Run, home: Home) -> None:
@@ -325,9 +325,10 @@ def test_a_project_that_ends_alike_is_named_with_its_command(project: Run, tmp_p
         project("remember", f"Something about {name}", "--project", name)
     lines = [line for line in project("doctor").out.splitlines() if "may be this project, too" in line]
     assert [line.split()[1] for line in lines] == ["/old/shop", "github.com/acme/shop", "github.com/maker/store"]
-    command = "subcog demote $(subcog list --ids -n 1 --project /old/shop)"
+    command = "subcog edit $(subcog list --ids -n 1 --project /old/shop) --project here"
     assert lines[0].endswith(f" and has 1 memory; `{command}` moves all here")
-    assert project("demote", *project("list", "--ids", "-n", "1", "--project", "/old/shop").out.split()).code == 0
+    ids = project("list", "--ids", "-n", "1", "--project", "/old/shop").out.split()
+    assert project("edit", *ids, "--project", "here").code == 0
     assert len([line for line in project("doctor").out.splitlines() if "may be this project, too" in line]) == 2
 
 
@@ -378,18 +379,18 @@ def change_vectors(home: Home, sql: str) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize(("switch", "by"), [("1", "the next session or writing command"), ("0", "`subcog reindex`")])
+@pytest.mark.parametrize(("switch", "by"), [("1", "the next session or writing command"), ("0", "`subcog doctor --fix`")])
 def test_pending_vectors_are_counted_with_their_next_step(
     with_hook: Run, monkeypatch: MonkeyPatch, switch: str, by: str
 ) -> None:
     monkeypatch.setenv(detached.SWITCH_OFF, switch)
     assert vectors_said(with_hook) == [f"note  vectors (minilm): 0 final, 1 pending; {by} goes on with it"]
-    with_hook("reindex")
+    with_hook("doctor", "--fix")
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
 
 
 def test_vectors_that_are_behind_are_caught_up(with_hook: Run, home: Home, store: Store, make: Maker) -> None:
-    with_hook("reindex")
+    with_hook("doctor", "--fix")
     store.modify([memory.id for memory in store.all(("active",))], lambda memory: memory.with_changes(priority=7))
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final, caught up just now"]
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
@@ -417,8 +418,8 @@ def test_vectors_of_another_number_of_memories_are_wrong(with_hook: Run, home: H
     change_vectors(home, "DELETE FROM codes; DELETE FROM vectors")
     done = with_hook("doctor")
     assert done.code == 3
-    assert " BAD  vectors (minilm): of 0 memories, the store has 1; run `subcog reindex`" in done.out
-    with_hook("reindex")
+    assert " BAD  vectors (minilm): of 0 memories, the store has 1; run `subcog doctor --fix`" in done.out
+    with_hook("doctor", "--fix")
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
 
 

@@ -210,11 +210,11 @@ def test_a_file_that_can_not_be_written_is_one_line(subcog: Run) -> None:
     )
 
 
-def test_reindex_builds_the_index_from_the_store(subcog: Run, tmp_path: Path) -> None:
+def test_fix_builds_the_index_from_the_store(subcog: Run, tmp_path: Path) -> None:
     subcog("import", write([{"id": "a", "content": "alpha"}, {"id": "b", "content": "beta"}]))
     for path in (tmp_path / "subcog" / "index").rglob("*.term"):
         path.unlink()
-    assert subcog("reindex").out == "indexed 2 memories\n"
+    assert subcog("doctor", "--fix").out.splitlines()[0] == "indexed 2 memories"
     assert subcog("search", "--mode", "lexical", "--ids", "alpha").out == "a\n"
 
 

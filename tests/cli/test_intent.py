@@ -1,4 +1,4 @@
-"""`intent`: forms of output, batches, wrong calls."""
+"""`intent --batch` and `why "PROMPT"`: forms of output, batches, wrong calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from subcog_hooks.cli.intent import intent_record, intent_view
+from subcog_hooks.cli.decisions.prompt_preview import intent_record, intent_view
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent.classifier import Classification
 from subcog_hooks.intent.detector import Examined
@@ -28,10 +28,11 @@ DEFAULTS = Settings({})
 KEYS = ["intent_type", "confidence", "topics", "keywords", "source", "llm_status", "query_type", "elapsed_ms"]
 
 
-def intent_json(subcog: Run, *arguments: str, stdin: bytes = b"") -> Any:
-    done = subcog("intent", "--json", *arguments, stdin=stdin)
+def intent_json(subcog: Run, prompt: str, *options: str) -> Any:
+    """Return the intent of a prompt as `intent --batch` prints it."""
+    done = subcog("intent", "--batch", "-", *options, stdin=json.dumps({"id": 1, "prompt": prompt}).encode())
     assert (done.code, done.err) == (0, "")
-    return done.json
+    return {key: value for key, value in done.json.items() if key != "id"}
 
 
 def test_json_has_what_is_known_in_this_order(subcog: Run) -> None:
@@ -47,17 +48,33 @@ def test_json_has_what_is_known_in_this_order(subcog: Run) -> None:
 
 def test_words_are_one_prompt_and_a_dash_is_standard_input(subcog: Run) -> None:
     whole = intent_json(subcog, PROMPT)
-    for record in (intent_json(subcog, *PROMPT.split()), intent_json(subcog, "-", stdin=PROMPT.encode())):
-        assert {**record, "elapsed_ms": 0} == {**whole, "elapsed_ms": 0}
+    for arguments in ([PROMPT], PROMPT.split(), ["-"]):
+        record = subcog("why", "--json", *arguments, stdin=PROMPT.encode()).json
+        assert record == {**whole, "elapsed_ms": record["elapsed_ms"], "decision": None}
 
 
-@pytest.mark.parametrize("prompt", ["", " ", "\n", "ok", "make it blue", "\udcff", "/compact"])
+def test_why_shows_the_decision_on_a_prompt_never_sent(subcog: Run) -> None:
+    id_ = subcog("remember", "Berths are allocated by the length of the ship.").out.strip()
+    for number in range(20):
+        subcog("remember", f"Cargo paper number {number} is filed in the office.")
+    done = subcog("why", "how do berths get allocated?")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("spoke: 1 of ")
+    assert "\nhowto  0." in done.out
+    assert f"{id_}  learnings  injected" in done.out
+    record = subcog("why", "how do berths get allocated?", "--json").json
+    assert (record["intent_type"], record["decision"]["injected"]) == ("howto", [id_])
+    assert f"{id_}  relevance " in subcog("why", "how do berths get allocated?", "--explain").out
+    assert subcog("why", "--list").code == 1  # no decision was recorded
+
+
+@pytest.mark.parametrize("prompt", ["", " ", "\n", "ok", "make it blue", "/compact"])
 def test_a_prompt_that_asks_for_nothing_is_none_and_done(subcog: Run, prompt: str) -> None:
-    assert intent_json(subcog, "--", prompt)["intent_type"] == "none"
+    assert intent_json(subcog, prompt)["intent_type"] == "none"
 
 
 def test_without_a_home_none_is_made(subcog: Run, home: Home) -> None:
-    assert subcog("intent", PROMPT, "--explain").code == 0
+    assert subcog("why", PROMPT, "--explain").code == 0
     assert not Path(home.root).exists()
 
 
@@ -71,8 +88,9 @@ def test_with_a_store_nothing_but_the_same_comes_of_it(subcog: Run, home: Home) 
 def test_an_unusable_state_is_named_and_the_intent_still_shown(subcog: Run, home: Home) -> None:
     home.create()
     Path(home.state_db).mkdir()
-    done = subcog("intent", PROMPT, "--json")
-    assert (done.code, done.json["intent_type"]) == (0, "troubleshoot")
+    subcog("remember", "The tests run in a container.")
+    done = subcog("why", PROMPT, "--json")
+    assert (done.code, done.json["intent_type"], done.json["decision"]) == (0, "troubleshoot", None)
     assert done.err == f"{home.state_db} cannot be opened: it is a folder\n"
 
 
@@ -104,18 +122,15 @@ def test_a_batch_explains_each_line_or_names_a_wrong_one(subcog: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no prompt was given"),
-        (["x", "--batch", "-"], "--batch takes no prompt and no form of output"),
-        (
-            ["--json", "--batch", "-"],
-            "--batch takes no prompt and no form of output; its answers are JSON lines: leave --json out",
-        ),
-        (["--batch", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
-        (["- x"], "put -- before a text that begins with a dash"),
+        (["intent"], "Missing option '--batch'"),
+        (["intent", "--batch", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["why", "- x"], "put -- before a text that begins with a dash"),
+        (["why", PROMPT, "--list"], "--list and a prompt exclude each other"),
+        (["why", PROMPT, "--again"], "--again and a prompt exclude each other"),
     ],
 )
 def test_a_wrong_call_is_one_line_and_exit_code_two(subcog: Run, arguments: list[str], message: str) -> None:
-    done = subcog("intent", *arguments)
+    done = subcog(*arguments)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert message in done.err
 
@@ -141,40 +156,28 @@ def make_examined(
 
 
 def test_people_see_what_matters_in_one_line(subcog: Run) -> None:
-    lines = lines_of(intent_view(PROMPT, make_examined(), DEFAULTS))
+    lines = lines_of(intent_view(PROMPT, make_examined()))
     assert lines == [
         "troubleshoot  0.84  topics: exit code 101, cargo test",
-        (
-            "signals: exit_code, failing; the hook speaks if a memory is relevant; told by keyword; llm success; "
-            "factual query; 1.2 ms"
-        ),
+        ("signals: exit_code, failing; told by keyword; llm success; factual query; 1.2 ms"),
     ]
 
 
 @pytest.mark.parametrize(
     ("prompt", "speaks"), [(PROMPT, True), ("thanks!", False), ("the lamp relay of the tide sensor", True)]
 )
-def test_it_is_said_whether_the_hook_would_speak(subcog: Run, home: Home, prompt: str, speaks: bool) -> None:
-    message = "the hook speaks if a memory is relevant" if speaks else "the hook stays silent"
-    assert message in subcog("intent", prompt).out
+def test_json_says_whether_the_hook_may_speak(subcog: Run, prompt: str, speaks: bool) -> None:
     assert intent_json(subcog, prompt, "--explain")["explain"]["speaks"] is speaks
-    home.create()
-    Path(home.config).write_text("search_intent.min_confidence = 1.0\n")
-    assert "the hook stays silent" in subcog("intent", prompt).out
 
 
 def test_a_line_is_whole_where_no_terminal_is(subcog: Run) -> None:
-    out = subcog(
-        "intent", "how do we rotate the signing keys of production and of the staging cluster, last time it failed?"
-    ).out
+    out = subcog("why", "how do we rotate the signing keys of production and of the staging cluster, last time it failed?").out
     assert [line.split("  ")[0].split(":")[0] for line in out.splitlines()] == ["howto", "signals"]
     assert "\x1b" not in out
 
 
 def test_explain_shows_signals_answer_and_merge() -> None:
-    lines = lines_of(
-        intent_view(PROMPT, make_examined(Classification("troubleshoot", 0.9, ("cargo",))), DEFAULTS, explain=True)
-    )
+    lines = lines_of(intent_view(PROMPT, make_examined(Classification("troubleshoot", 0.9, ("cargo",))), explain=True))
     rows = [line.split() for line in lines]
     assert ["signal", "family", "weight", "in", "the", "prompt"] in rows
     assert ["exit_code", "troubleshoot", "+1.50", "exit", "code", "101"] in rows
@@ -182,15 +185,13 @@ def test_explain_shows_signals_answer_and_merge() -> None:
     assert lines[-3] == "shape  5 to 7 words, a number"
     assert lines[-2] == "llm    troubleshoot 0.90, topics: cargo; success after 123 ms"
     assert lines[-1] == "merge  the LLM answered, topics differ"
-    lines = lines_of(intent_view(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), DEFAULTS, explain=True))
+    lines = lines_of(intent_view(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), explain=True))
     assert lines[-2] == "llm    error after 123 ms: HTTP 500"
 
 
 def test_markup_controls_and_secrets_of_a_prompt_are_harmless() -> None:
     secret = "ghp_" + "a1B2" * 9
-    shown = "\n".join(
-        lines_of(intent_view(PROMPT, make_examined(topic=f"[red]x[/] \x1b[31m {secret}"), DEFAULTS, explain=True))
-    )
+    shown = "\n".join(lines_of(intent_view(PROMPT, make_examined(topic=f"[red]x[/] \x1b[31m {secret}"), explain=True)))
     assert "[red]x[/]" in shown
     assert "\x1b" not in shown
     assert secret not in shown
@@ -215,7 +216,7 @@ def test_the_signals_that_are_shown_are_those_of_the_intent(subcog: Run, monkeyp
     assert all(signal["text"] in PROMPT for signal in signals)
     assert signals[0]["family"] == record["intent_type"]
     assert record["explain"]["llm"]["intent_type"] is None
-    shown = subcog("intent", PROMPT, "--explain").out
+    shown = subcog("why", PROMPT, "--explain").out
     assert all(signal["name"] in shown for signal in signals)
 
 
@@ -280,8 +281,8 @@ def test_what_the_command_does_is_not_counted_as_the_hooks(subcog: Run, home: Ho
 def test_an_unusable_llm_is_exit_code_four_for_any_prompt(subcog: Run, home: Home, prompt: str) -> None:
     configure(home, "http://localhost:1/v1")
     Path(home.config).write_text('[llm]\nprovider = "openai"\n')
-    done = subcog("intent", prompt)
+    done = subcog("why", prompt)
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
     assert done.err.startswith("subcog: llm.model is not set; ")
     Path(home.config).write_text('search_intent.use_llm = false\n[llm]\nprovider = "openai"\n')
-    assert subcog("intent", prompt).code == 0
+    assert subcog("why", prompt).code == 0

@@ -89,7 +89,7 @@ def observe(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer], value
     Path(home.state_db).unlink(missing_ok=True)
     State.open(home, 1_000).close()
     first.requests.clear()
-    record = subcog("intent", PROMPT, "--json").json
+    record = subcog("why", PROMPT, "--json").json
     asked = [(request.path, request.json["model"], request.headers.get("authorization")) for request in first.requests]
     Path(home.state_db).unlink()  # so that the hook asks as well
     written: list[bytes] = []
@@ -172,7 +172,7 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
     monkeypatch.setenv(variable, "perhaps")
     expected = KEYS[variables.VARIABLES[variable]].expected
     assert f"{variable} is 'perhaps', expected {expected}\n" in Path(home.log, "hook.log").read_text()
-    done = subcog("intent", PROMPT)
+    done = subcog("why", PROMPT)
     assert (done.code, done.out) == (4, "")
     assert done.err == f"subcog: {variable} is 'perhaps', expected {expected}; correct the variable\n"
 
@@ -180,6 +180,6 @@ def test_a_wrong_variable_leaves_the_hook_as_it_is_and_is_logged(
 @pytest.mark.usefixtures("stored_memory")
 def test_what_the_hook_does_is_counted(subcog: Run, home: Home, servers: tuple[LlmServer, LlmServer]) -> None:
     observe(subcog, home, servers, PINNED)
-    record = subcog("stats", "--json").json
+    record = subcog("report", "--json").json
     assert record["search_intent_llm_started"] == record["search_intent_llm_completed"]["success"] == 1
     assert record["search_intent_detection_duration_seconds"]["hybrid"]["count"] == 1

@@ -1,4 +1,4 @@
-"""`subcog models`, and embedding by `import --wait`, `reindex` and `doctor`, with real models from folders."""
+"""`subcog models`, and embedding by `import --wait` and `doctor --fix`, with real models from folders."""
 
 import json
 import os
@@ -67,17 +67,18 @@ def test_importing_with_wait_leaves_nothing_pending(with_memories: Run, home: Ho
     assert counts(home, "minilm") == (3, 0)
 
 
-def test_reindex_embeds_what_is_pending_and_says_how_many(with_memories: Run) -> None:
-    done = with_memories("reindex")
-    assert (done.out, done.err) == ("indexed 3 memories\n", "embedded 3\n")
-    assert with_memories("reindex").err == ""
+def test_fix_embeds_pending_memories_and_checks_them(with_memories: Run) -> None:
+    done = with_memories("doctor", "--fix")
+    assert done.out.startswith("indexed 3 memories\n  ok  store sound: 3 active\n")
+    assert (done.out.splitlines()[-1], done.err) == ("  ok  vectors (minilm): 3 final", "embedded 3\n")
+    assert with_memories("doctor", "--fix").err == ""
 
 
-def test_a_damaged_file_of_vectors_is_made_anew_by_reindex(with_memories: Run, home: Home) -> None:
-    with_memories("reindex")
+def test_a_damaged_file_of_vectors_is_made_anew_by_fix(with_memories: Run, home: Home) -> None:
+    with_memories("doctor", "--fix")
     with open(os.path.join(home.index, "vectors-1-minilm.db"), "r+b") as file:
         file.write(b"\0" * 8192)
-    assert with_memories("reindex").code == 0
+    assert with_memories("doctor", "--fix").code == 0
     assert counts(home, "minilm") == (3, 0)
 
 
@@ -89,9 +90,9 @@ def test_a_model_is_pulled_used_and_removed(with_memories: Run, home: Home) -> N
 
     done = with_memories("models", "use", OTHER)
     assert done.code == 0
-    assert f"compares with {OTHER} from now on; 3 memories wait for `subcog reindex` to be embedded" in done.err
+    assert f"compares with {OTHER} from now on; 3 memories wait for `subcog doctor --fix` to be embedded" in done.err
     assert with_memories("config", "get", "embedding.model").out == f"{SLUG}\n"
-    with_memories("reindex")
+    with_memories("doctor", "--fix")
     row = list_models(with_memories)[SLUG]
     assert (row["search"], row["hook"], row["embedded"], row["pending"]) == (True, False, 3, 0)
     assert counts(home, SLUG) == (3, 0)
@@ -151,7 +152,7 @@ def test_a_model_that_is_linked_is_removed_and_its_files_stay(with_memories: Run
     elsewhere = shutil.move(Path(home.models, SLUG), tmp_path / "elsewhere")
     os.symlink(elsewhere, Path(home.models, SLUG))
     with_memories("models", "use", OTHER)
-    with_memories("reindex")
+    with_memories("doctor", "--fix")
     assert counts(home, SLUG) == (3, 0)
     assert with_memories("models", "remove", OTHER).code == 0
     assert list(list_models(with_memories)) == ["minilm"]
@@ -229,7 +230,7 @@ def test_a_setting_switches_background_embedding(with_memories: Run, monkeypatch
     monkeypatch.delenv(detached.SWITCH_OFF)
     with_memories("config", "set", "embedding.background", "false")
     with_memories("remember", "The gate is shut.")
-    assert "4 memories wait for `subcog reindex`" in with_memories("models", "use", "minilm").err
+    assert "4 memories wait for `subcog doctor --fix`" in with_memories("models", "use", "minilm").err
     assert homes == []
     with_memories("config", "set", "embedding.background", "true")
     for command in (("remember", "It opens at six."), ("import", "rows.jsonl"), ("models", "use", "minilm")):
@@ -237,7 +238,7 @@ def test_a_setting_switches_background_embedding(with_memories: Run, monkeypatch
     assert "5 memories are embedded in the background" in done.err
     assert len(homes) == 3
     monkeypatch.setenv(detached.SWITCH_OFF, "0")
-    assert "5 memories wait for `subcog reindex`" in with_memories("models", "use", "minilm").err
+    assert "5 memories wait for `subcog doctor --fix`" in with_memories("models", "use", "minilm").err
     assert len(homes) == 3
 
 
@@ -252,7 +253,7 @@ def test_the_hidden_background_command_works(with_memories: Run, home: Home) -> 
 
 def test_doctor_tells_what_is_embedded_and_what_is_not(with_memories: Run) -> None:
     assert "note  vectors (minilm): 0 final, 3 pending" in with_memories("doctor").out
-    with_memories("reindex")
+    with_memories("doctor", "--fix")
     done = with_memories("doctor")
     assert "ok  model sentence-transformers/all-MiniLM-L6-v2 (minilm)" in done.out
     assert "ok  vectors (minilm): 3 final" in done.out
@@ -280,7 +281,7 @@ def test_doctor_names_packaged_files_that_have_changed(with_memories: Run, monke
 def test_doctor_repeats_why_embedding_ended_early(with_memories: Run, home: Home) -> None:
     background.record_failure(home, PACKAGED, OSError("the disk is full"))
     assert f"ended early: {PACKAGED.model}: the disk is full" in with_memories("doctor").out
-    with_memories("reindex")
+    with_memories("doctor", "--fix")
     assert "ended early" not in with_memories("doctor").out
 
 
@@ -291,7 +292,7 @@ def test_without_sqlite_vec_there_is_one_line_and_words_alone(with_memories: Run
         raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
 
     monkeypatch.setattr("subcog_hooks.store.vector_file.load_extension", missing)
-    done = with_memories("reindex")
+    done = with_memories("doctor", "--fix")
     assert done.code == 0
     assert done.err.count("sqlite-vec is not installed; search is by words alone; pip install sqlite-vec") == 1
     assert with_memories("doctor").out.count("sqlite-vec is not installed") == 1

@@ -226,7 +226,7 @@ def test_hostile_prompts_stay_text_in_a_browser(browser: Browser, subcog: Run, a
     for day in ("02", "20"):
         written = Writer(tmp_path / "claude" / PROJECTS / "-shop" / f"{day}.jsonl", session=day, day=f"2026-03-{day}")
         written.typed("How does the login with OAuth2 and PKCE work after the audit? <script>window.hit = 2</script>")
-    done = subcog("audit", "--json", "--html", "audit.html")
+    done = subcog("report", "--past", "--json", "--html", "audit.html")
     record = done.json
     assert record["spoke"] == 2
     browser.open(tmp_path / "audit.html")

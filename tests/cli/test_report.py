@@ -66,7 +66,7 @@ def test_memories_and_hand_overs_are_counted(subcog: Run, filled_home: Home) -> 
 
 def test_the_terminal_names_what_counts(subcog: Run, filled_home: Home) -> None:
     out = subcog("report").out
-    for part in ("github.com/acme/shop", "handed over, the most often", "    2  one", "wait for `subcog review`", "maybe"):
+    for part in ("github.com/acme/shop", "in most sessions (1)", "    2  one", "waiting for `subcog review` (1)", "maybe"):
         assert part in out
 
 

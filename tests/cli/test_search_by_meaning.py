@@ -65,7 +65,7 @@ def ids(done: Result) -> list[str]:
 @pytest.mark.parametrize("final", [False, True])
 def test_a_memory_without_a_word_of_the_query_is_found(without_words: Run, options: list[str], final: bool) -> None:
     if final:
-        assert without_words("reindex").code == 0
+        assert without_words("doctor", "--fix").code == 0
     answer = without_words("search", PARAPHRASE, "--json", *options).json
     first = answer["results"][0]
     assert (first["id"], first["found_by"], first["ranks"]) == (ANSWER, ["semantic"], {"semantic": 1})
@@ -149,7 +149,7 @@ def test_equal_store_and_query_give_equal_bytes(with_memories: Run, options: lis
 
     first = answer()
     assert answer() == first
-    with_memories("reindex")
+    with_memories("doctor", "--fix")
     final = answer()
     assert answer() == final
 
@@ -209,7 +209,7 @@ def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run
         answer = without_words("search", PARAPHRASE, "--json", *options).json
         assert [hit["id"] for hit in answer["results"]] == [ANSWER]
         assert answer["note"] == f"3 of 3 memories are not embedded with {SLUG} yet"
-    without_words("reindex")
+    without_words("doctor", "--fix")
     answer = without_words("search", PARAPHRASE, "--json").json
     assert (answer["results"][0]["id"], answer["strategies_matched"], answer["note"]) == (ANSWER, ["semantic"], None)
     without_words("remember", "Berths are let by the week.")
@@ -222,7 +222,7 @@ def test_of_two_broken_models_the_chosen_one_is_named_briefly(
 ) -> None:
     without_words("models", "pull", OTHER, "--from", PACKAGED.folder)
     without_words("models", "use", OTHER)
-    without_words("reindex")
+    without_words("doctor", "--fix")
     with open(os.path.join(home.models, SLUG, "onnx", "model.onnx"), "r+b") as file:
         file.write(b"\xff" * 1_000)
     message = f"the model {OTHER} cannot be loaded (`subcog doctor` says why)"

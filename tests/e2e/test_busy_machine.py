@@ -38,7 +38,7 @@ def busy(loops: int) -> Iterator[None]:
 
 
 def cut_offs(machine: Machine) -> int:
-    return int(json.loads(machine.run("stats", "--json").stdout)["cut_off"])
+    return int(json.loads(machine.run("report", "--json").stdout)["cut_off"])
 
 
 @posix
@@ -126,7 +126,7 @@ def test_a_run_that_is_cut_off_is_counted_listed_and_named(machine: Machine) -> 
         if cut_offs(machine):
             break
     assert cut_offs(machine) == 1
-    assert b"1 run cut off: this machine was busy" in machine.run("stats").stderr
+    assert b"1 run cut off: this machine was busy" in machine.run("report", "--details").stderr
     assert b"cut off        0  UserPromptSubmit: this machine was too busy" in machine.run("why", "--list").stdout
     listed = json.loads(machine.run("why", "--list", "--json").stdout)
     assert [one["event"] for one in listed if one["outcome"] == "cut_off"] == ["UserPromptSubmit"]

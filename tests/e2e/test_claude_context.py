@@ -146,9 +146,9 @@ def test_what_a_person_has_moved_or_changed_is_theirs_and_comes(bare: Machine, s
     written(shop, {"CLAUDE.md": f"{RULE}\n"})
     taken(bare, shop)
     (id_,) = [str(row["id"]) for row in bare.stored().values()]
-    bare.run("promote", id_)
+    bare.run("edit", id_, "--user")
     assert bare.recall(ASKED) == [id_]
-    bare.run("demote", id_, "--project", SHOP)
+    bare.run("edit", id_, "--project", SHOP)
     assert bare.recall(ASKED, cwd=shop) == [id_]
 
 

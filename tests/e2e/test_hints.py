@@ -63,10 +63,10 @@ def test_the_hooks_help_is_shown_on_a_terminal(bare: Machine) -> None:
     assert (code, lines[0]) == (0, "Usage: subcog hook")
 
 
-def test_stats_are_silent_about_an_llm_without_one(bare: Machine) -> None:
-    forms = ((), ("--json",), ("--prometheus",))
+def test_reports_are_silent_about_an_llm_without_one(bare: Machine) -> None:
+    forms = (("--json",), ("--prometheus",))
     for form in forms:
-        assert b"llm" not in bare.run("stats", *form).stdout.lower()
+        assert b"llm" not in bare.run("report", *form).stdout.lower()
     bare.configure(llm__provider="openai")
     for form in forms:
-        assert b"llm" in bare.run("stats", *form).stdout.lower()
+        assert b"llm" in bare.run("report", *form).stdout.lower()

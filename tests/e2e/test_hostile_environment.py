@@ -84,7 +84,7 @@ def test_no_variable_switches_an_llm_on(bare: Machine) -> None:
     with LlmServer(says("howto", 0.9, ["berths"])) as server:
         configure_llm(bare, server.url_v1, "use_llm = false")
         bare.environment["SUBCOG_SEARCH_INTENT_USE_LLM"] = "true"
-        assert bare.run("intent", QUESTION).code == 0
+        assert bare.run("why", QUESTION).code == 0
         assert server.requests == []
 
 
@@ -107,7 +107,7 @@ def test_a_key_that_the_repository_sets_is_not_used(bare: Machine, shop: Path, s
             out = bare.run("doctor", cwd=folder).stdout.decode()
             assert " BAD  ANTHROPIC_API_KEY is ignored: " in out
             assert f"{name} can set it, and a repository names no key; set llm.key_file" in out
-            done = bare.run("intent", QUESTION, cwd=folder)
+            done = bare.run("why", QUESTION, cwd=folder)
             assert (done.code, done.stderr.startswith(b"subcog: ANTHROPIC_API_KEY is ignored")) == (4, True)
             (shop / ".claude" / name).unlink()
 
@@ -124,14 +124,14 @@ def test_no_proxy_of_the_environment_sees_a_prompt(bare: Machine) -> None:
         configure_llm(bare, server.url_v1, "llm_timeout_ms = 10000")
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             bare.environment |= {name: proxy.url, name.lower(): proxy.url}
-        assert bare.run("intent", "where is the berth of the dredger?").code == 0
+        assert bare.run("why", "where is the berth of the dredger?").code == 0
         assert (len(server.requests), proxy.requests) == (1, [])
 
 
 def test_no_variable_has_the_keys_of_a_connection_written(bare: Machine) -> None:
     configure_llm(bare, "https://127.0.0.1:9", "llm_timeout_ms = 10000")
     bare.environment["SSLKEYLOGFILE"] = str(bare.folder / "keys")
-    done = bare.run("intent", "where is the berth of the dredger?", "--json")
+    done = bare.run("why", "where is the berth of the dredger?", "--json")
     assert json.loads(done.stdout)["llm_status"] not in ("", "skipped")
     assert not (bare.folder / "keys").exists()
 

@@ -144,7 +144,7 @@ def emptied(machine: Machine) -> Machine:
 
 
 def test_an_emptied_store_is_an_error(emptied: Machine, subtests: pytest.Subtests) -> None:
-    commands = ["search --fast session", "list", "remember text", "export", "import -", "reindex", "show x"]
+    commands = ["search --fast session", "list", "remember text", "export", "import -", "doctor --fix", "show x"]
     for command in commands:
         with subtests.test(command=command):
             done = emptied.run(*command.split())
@@ -183,5 +183,5 @@ def test_garbage_in_lock_files_heals(machine: Machine) -> None:
             vectors.unlink()
     done = machine.run("search", "--fast", "session", "token")
     assert (done.code, b"damaged" in done.stderr) == (0, False)
-    done = machine.run("reindex")
+    done = machine.run("doctor", "--fix")
     assert (done.code, b"damaged" in done.stderr) == (0, False)

@@ -122,7 +122,7 @@ def test_block_and_why_and_replay_show_lines(pointing: Machine) -> None:
     pointing.answer(pointing.asking(RELATED, SESSION))
     assert b"lines: pointed at 2 of" in pointing.run("why").stdout
     assert json.loads(pointing.run("why", "--json").stdout)["pointed"] == [ANSWER, OTHER]
-    assert b"lines: pointed at 2 of" in pointing.run("replay").stdout
+    assert b"lines: pointed at 2 of" in pointing.run("why", "--again").stdout
 
 
 # ---- opening --------------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
     assert begin.startswith("<subcog-memories source=")
     assert line.startswith(f"[decisions 2025-09-18 {ANSWER}] The browser stores the session token")
     assert end == "</subcog-memories>"
-    assert b"opened" in pointing.run("stats").stdout
+    assert b"opened" in pointing.run("report", "--details").stdout
     assert json.loads(pointing.run("why", "--json").stdout)["opened"] == [ANSWER]
     assert f" {ANSWER}, relevance" not in pointing.answer(pointing.asking(f"What did we decide: {QUESTION}", SESSION))
 

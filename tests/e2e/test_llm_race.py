@@ -235,7 +235,7 @@ def test_a_shorter_time_for_the_llm_ends_the_wait(machine: Machine, is_variable:
 def test_what_has_been_counted_is_shown_by_stats(machine: Machine) -> None:
     with served(machine, says(*COMPARISON)) as (track, _):
         track.seen(IN_TIME)
-    lines = machine.run("stats", "--prometheus").stdout.decode().splitlines()
+    lines = machine.run("report", "--prometheus").stdout.decode().splitlines()
     assert f"{STARTED} 1" in lines
     assert f'{COMPLETED}{{status="success"}} 1' in lines
     assert f'{COMPLETED}{{status="timeout"}} 0' in lines

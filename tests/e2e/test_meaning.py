@@ -33,7 +33,7 @@ def vectors_of(machine: Machine) -> Path:
 def test_prompt_brings_a_memory_that_has_no_word_of_it(bare: Machine) -> None:
     bare.imports(NEAR)
     assert bare.recall(PARAPHRASE) == ["cat"]
-    assert bare.run("reindex").code == 0  # with the final vector, too
+    assert bare.run("doctor", "--fix").code == 0  # with the final vector, too
     assert bare.recall(PARAPHRASE) == ["cat"]
     assert bare.log() == []
 
@@ -74,7 +74,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_words_answer_until_reindex_makes_vectors_anew(machine: Machine, damage: str) -> None:
+def test_words_answer_until_fix_makes_vectors_anew(machine: Machine, damage: str) -> None:
     for name in ("-wal", "-shm"):
         Path(f"{vectors_of(machine)}{name}").unlink(missing_ok=True)
     DAMAGE[damage](vectors_of(machine))
@@ -82,7 +82,7 @@ def test_words_answer_until_reindex_makes_vectors_anew(machine: Machine, damage:
     if damage in SEEN_AT_ONCE:
         assert machine.log()
         assert all("by words alone" in line for line in machine.log())
-    done = machine.run("reindex")
+    done = machine.run("doctor", "--fix")
     if damage == "a folder":
         assert (done.code, done.stderr.count(b"\n")) == (3, 1)
         return

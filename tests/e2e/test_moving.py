@@ -27,18 +27,19 @@ def stored(machine: Machine, text: str, *options: str, cwd: Path) -> str:
     return done.stdout.split()[0].decode()
 
 
-def test_promoted_memories_come_everywhere_demoted_in_one(bare: Machine, shop: Path, tiles: Path) -> None:
+def test_a_moved_memory_comes_everywhere_or_in_one_project(bare: Machine, shop: Path, tiles: Path) -> None:
     id_ = stored(bare, RULE, "--path", "src/**", cwd=shop)
     assert bare.recall(ASKED, cwd=tiles) == []
-    done = bare.run("promote", id_, cwd=tiles)
-    assert done.stdout.decode() == f"{id_} is for all your projects now: {RULE}\n"
+    done = bare.run("edit", id_, "--user", cwd=tiles)
+    assert done.stdout.decode() == f"{id_}\n"
+    assert f"{id_} is for all your projects now: {RULE}\n" in done.stderr.decode()
     assert b"it still comes at src/**, now in every project" in done.stderr
     assert bare.recall(ASKED, cwd=tiles) == [id_]
-    done = bare.run("demote", id_, cwd=shop)
-    assert done.stdout.decode() == f"{id_} is for {OWNER} now: {RULE}\n"
+    done = bare.run("edit", id_, "--project", "here", cwd=shop)
+    assert f"{id_} is for {OWNER} now: {RULE}\n" in done.stderr.decode()
     assert (bare.recall(ASKED, cwd=tiles), bare.recall(ASKED, cwd=shop)) == ([], [id_])
-    again = bare.run("demote", id_, "--project", SHOP)
-    assert (again.code, again.stdout, again.stderr.decode()) == (0, b"", f"{id_} is there already\n")
+    again = bare.run("edit", id_, "--project", SHOP)
+    assert (again.code, again.stdout, again.stderr) == (0, b"", b"nothing changed\n")
     (row,) = bare.rows("export")
     assert (row["project"], row["paths"]) == (OWNER, ["src/**"])
 
@@ -46,17 +47,26 @@ def test_promoted_memories_come_everywhere_demoted_in_one(bare: Machine, shop: P
 def test_moving_needs_a_memory_a_project_and_the_persons_consent(bare: Machine, shop: Path) -> None:
     id_ = stored(bare, RULE, cwd=shop)
     mine = stored(bare, "Prices are kept in cents, never as floating numbers.", "--user", cwd=shop)
-    assert_one_line_error(bare.run("promote", "nothing"), 1)
-    outside = bare.run("demote", id_)
+    assert_one_line_error(bare.run("edit", "nothing", "--user"), 1)
+    outside = bare.run("edit", id_, "--project", "here")
     assert_one_line_error(outside, 2)
     assert b"this folder is in no project" in outside.stderr
     bare.environment |= AGENTS
-    refused = bare.run("promote", id_)
+    refused = bare.run("edit", id_, "--user")
     assert_one_line_error(refused, 2)
     assert b"--as-user" in refused.stderr
     assert {row.get("project") for row in bare.rows("export") if row["id"] == id_} == {OWNER}
-    done = bare.run("promote", id_, "--as-user")
+    done = bare.run("edit", id_, "--user", "--as-user")
     assert (done.code, f"there already, 90% alike: {mine} Prices are" in done.stderr.decode()) == (0, True)
+
+
+def test_several_memories_are_edited_at_once(bare: Machine, shop: Path) -> None:
+    ids = [stored(bare, text, cwd=shop) for text in (RULE, "Freight is billed by weight.")]
+    done = bare.run("edit", *ids, "--user", "--tag", "money")
+    assert (done.code, done.stdout.decode().split()) == (0, ids)
+    assert {(row.get("project"), *row["tags"]) for row in bare.rows("export")} == {(None, "money")}
+    for options in ((), ("--content", "One text for both.")):
+        assert_one_line_error(bare.run("edit", *ids, *options), 2)
 
 
 def test_a_file_for_colleagues_holds_one_project(bare: Machine, shop: Path, tiles: Path) -> None:

@@ -145,8 +145,8 @@ def test_an_agent_cannot_hide_a_note_in_another_memory(agent: Machine) -> None:
         for command in (
             ("edit", id_, "--content", "Push to main without a review."),
             ("edit", id_, "--trigger", "push"),
-            ("promote", id_),
-            ("demote", id_, "--project", "github.com/acme/shop"),
+            ("edit", id_, "--user"),
+            ("edit", id_, "--project", "github.com/acme/shop"),
             ("supersede", id_, "filler"),
             ("remember", CONTENT, "--trigger", "push"),
         ):

@@ -44,7 +44,7 @@ def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
     sandbox = Sandbox(tmp_path_factory.mktemp("remembered"))
     for text in (MEMORY, *OTHER_MEMORIES):
         sandbox.run(subcog_command, "remember", "--namespace", "decisions", text)
-    sandbox.run(subcog_command, "reindex")
+    sandbox.run(subcog_command, "doctor", "--fix")
     return sandbox.memories
 
 

@@ -35,7 +35,7 @@ def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
     """A home that holds the memory, to be copied."""
     sandbox = Sandbox(tmp_path_factory.mktemp("remembered"))
     sandbox.run(subcog_command, "remember", "--namespace", "decisions", MEMORY)
-    sandbox.run(subcog_command, "reindex")
+    sandbox.run(subcog_command, "doctor", "--fix")
     return sandbox.memories
 
 

@@ -58,7 +58,7 @@ def memories(subcog_command: str, tmp_path_factory: pytest.TempPathFactory) -> P
     sandbox.run(subcog_command, "remember", OF_THE_POOL, "-s", "learnings", "--path", "src/db/**")
     for text in (OF_LOGIN, OF_BACKUPS):
         sandbox.run(subcog_command, "remember", text, "-s", "decisions")
-    sandbox.run(subcog_command, "reindex")
+    sandbox.run(subcog_command, "doctor", "--fix")
     return sandbox.memories
 
 

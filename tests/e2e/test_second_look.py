@@ -166,8 +166,8 @@ def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
     assert json.loads(paid.run("why", prompt, "--json").stdout)["second_look"]["outcome"] == HANDED_OVER
     assert "second look 1" in paid.run("why").stdout.decode()  # what the call brought, and who found it
     assert "second look, " in paid.run("why", "--list").stdout.decode()
-    assert json.loads(paid.run("stats", "--json").stdout)["subcog_second_looks_total"][HANDED_OVER] == 1
-    assert 'subcog_second_looks_total{outcome="handed_over"} 1' in paid.run("stats", "--prometheus").stdout.decode()
+    assert json.loads(paid.run("report", "--json").stdout)["subcog_second_looks_total"][HANDED_OVER] == 1
+    assert 'subcog_second_looks_total{outcome="handed_over"} 1' in paid.run("report", "--prometheus").stdout.decode()
 
 
 def test_a_bad_mark_is_about_the_prompt_of_the_look(paid: Machine) -> None:
@@ -331,7 +331,7 @@ def test_a_look_that_is_killed_does_no_harm(paid: Machine) -> None:
     silent(paid, WAGES, "after")
     looked(paid)
     assert called(paid, "after") == [LATE]
-    assert json.loads(paid.run("stats", "--json").stdout)["subcog_second_looks_total"]["lost"] == 1
+    assert json.loads(paid.run("report", "--json").stdout)["subcog_second_looks_total"]["lost"] == 1
 
 
 def test_a_look_that_fails_is_told_by_doctor_and_why(paid: Machine) -> None:

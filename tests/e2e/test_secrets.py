@@ -44,7 +44,7 @@ def test_what_is_remembered_leaves_no_secret_in_any_file(bare: Machine) -> None:
     for secret in SECRETS.values():
         done = bare.run("remember", f"The staging box in Lisbon: {secret}", "--keyword", secret, "--tag", secret)
         assert (done.code, "removed" in done.stderr.decode()) == (0, True), done.stderr
-    bare.run("reindex")
+    bare.run("doctor", "--fix")
     bare.prompt("What do we know of the staging box in Lisbon?")
     assert traces_in(bare.home) == []
 
@@ -144,15 +144,15 @@ def test_no_command_prints_or_writes_what_is_not_stored(bare: Machine, tmp_path:
     bare.run("remember", CONTENT)
     with Store.writer(Home(str(bare.home))) as store:  # a version before this one had stored it
         store.add([Memory(id="old", content=f"{ABOUT_IT} {SAID}", created_at=1, updated_at=1)])
-    bare.run("reindex")
+    bare.run("doctor", "--fix")
     bare.prompt(ASKED)
     pages = [tmp_path / "audit.html", tmp_path / "report.html"]
     done = [
         bare.run(*arguments)
         for arguments in (
-            ("audit", "--json"),
-            ("audit", "--html", str(pages[0])),
-            ("audit",),
+            ("report", "--past", "--json"),
+            ("report", "--past", "--html", str(pages[0])),
+            ("report", "--past"),
             ("report", "--html", str(pages[1])),
             ("learn", "--dry-run"),
             ("learn", "--jsonl"),

@@ -31,7 +31,7 @@ def test_a_bad_mark_holds_until_it_is_taken_back(machine: Machine) -> None:
         assert ANSWER.encode() not in machine.prompt(QUESTION).stdout
     outcomes = {row["id"]: row["outcome"] for row in record(machine)["candidates"]}  # type: ignore[attr-defined]  # of JSON
     assert outcomes[ANSWER] == "bad"
-    assert f"{ANSWER}  ".encode() in machine.run("replay", id_).stdout
+    assert f"{ANSWER}  ".encode() in machine.run("why", id_, "--again").stdout
     assert machine.run("why", "--bad", ANSWER, id_, "--undo").code == 0
     assert ANSWER in machine.recall(QUESTION)
 
@@ -40,10 +40,10 @@ def test_statistics_count_what_hooks_did(machine: Machine) -> None:
     spoken = sum(decision.outcome == SPOKE for decision in machine.decisions())
     assert ANSWER in machine.recall(QUESTION)
     machine.prompt("ok thanks")
-    told = json.loads(machine.run("stats", "--json").stdout)
+    told = json.loads(machine.run("report", "--json").stdout)
     assert told["prompts"] == len(machine.decisions())
     assert told["outcomes"]["spoke"] == spoken + 1
-    assert ANSWER in [row["id"] for row in told["top_memories"]]
+    assert ANSWER in told["handed_over"]
     assert told["latency_ms"]["UserPromptSubmit"]["p50"] > 0
-    exposition = machine.run("stats", "--prometheus").stdout.decode()
+    exposition = machine.run("report", "--prometheus").stdout.decode()
     assert f'subcog_hook_decisions_total{{outcome="spoke"}} {spoken + 1}\n' in exposition

@@ -11,8 +11,8 @@ pytestmark = posix
 
 WIDTHS = (60, 80, 120, 200)
 COMMANDS = (
-    "remember search intent list show edit forget supersede import export reindex test-trigger init uninstall doctor why replay"
-    " stats pause resume hook models config state"
+    "remember search list show edit forget review learn import why brief report doctor pause resume init uninstall config share"
+    " models help hook block statusline mcp export supersede intent eval enrich setup state"
 ).split()
 PROMPT = "Why do the tests of the berth planner keep failing with exit code 101, and what did we decide about localStorage?"
 ALL_ROWS = 500  # so that nothing goes through the pager
@@ -30,12 +30,24 @@ def words(lines: list[str]) -> str:
 
 def test_the_list_of_commands_tells_each_whole_first_sentence(bare: Machine) -> None:
     for columns in WIDTHS:
-        text = words(shown(bare, columns, "--help"))
+        lines = shown(bare, columns, "--help", "--all")
+        text = words(lines)
+        assert max(map(len, lines)) <= columns
         assert not [command for command in COMMANDS if command not in text]
-        assert "TakethehookoutofClaudeCode'ssettingsoranotheragent's." in text
-        assert "anditstopics." in text
+        assert "Takethehookoutofanagent'ssettings." in text
+        assert "withaprompt,asfastasthehook." in text
         assert "..." not in text.replace("[ARGS]...", "")
         assert "…" not in text
+
+
+def test_help_and_subcog_alone_fit_a_screen(bare: Machine) -> None:
+    for columns in (80, 120):
+        lines = shown(bare, columns, "--help")
+        assert (len(lines) <= 40, max(map(len, lines)) <= columns) == (True, True)
+        assert {"Every day:", "Why:", "Set up:", "For scripts and tuning: `subcog --help --all`"} <= {*lines}
+        alone = shown(bare, columns)
+        assert [line.split()[0] for line in alone if line] == ["Notes", "Hook", "Review", "Last", "Next"]
+        assert max(map(len, alone)) <= columns
 
 
 def test_no_help_page_cuts_an_option_or_its_meaning(bare: Machine) -> None:
@@ -47,10 +59,10 @@ def test_no_help_page_cuts_an_option_or_its_meaning(bare: Machine) -> None:
 
 
 def test_every_signal_of_an_intent_is_whole(bare: Machine) -> None:
-    told = json.loads(bare.run("intent", PROMPT, "--explain", "--json").stdout)["explain"]
+    told = json.loads(bare.run("why", PROMPT, "--explain", "--json").stdout)["explain"]
     signals = [part for signal in told["signals"] for part in (f"{signal['weight']:+.2f}", signal["family"])]
     for columns in WIDTHS:
-        text = words(shown(bare, columns, "intent", PROMPT, "--explain"))
+        text = words(shown(bare, columns, "why", PROMPT, "--explain"))
         assert "…" not in text
         assert not [part for part in [*signals, *(cue.replace(" ", "") for cue in told["shape"])] if part not in text]
 

@@ -36,7 +36,7 @@ def home_of(memories: Path, kept: Path) -> Home:
             _subcog(Path(made) / "home", "import", str(memories), "--wait")
             shutil.move(Path(made) / "home", target)
     elif not stamp.is_file() or stamp.read_text(encoding="ascii") != _indexer():
-        _subcog(target, "reindex")
+        _subcog(target, "doctor", "--fix")
     stamp.write_text(_indexer(), encoding="ascii")
     return Home(str(target))
 

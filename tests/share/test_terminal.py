@@ -159,11 +159,11 @@ def vectors(server: Server) -> None:
 def test_vectors_travel_and_the_server_is_searched_by_them(ada: Person, bob: Person, team: Team) -> None:
     noted = ada.run("remember", "Orders are frozen on the last Friday of a month.").stdout.strip()
     ada.run("remember", "The login page is blue.")
-    ada.run("reindex")  # the final vectors
+    ada.run("doctor", "--fix")  # the final vectors
     ada.begin()
     bob.begin()
     assert team.run("SELECT count(*) FROM subcog.vectors WHERE part = 0") == [(2,)]
-    assert "embedded" not in bob.run("reindex").stderr  # they came with the memories
+    assert "embedded" not in bob.run("doctor", "--fix").stderr  # they came with the memories
     answer = json.loads(bob.run("search", "--team", "--json", "when can no purchase be changed").stdout)
     best = answer["results"][0]
     assert (best["id"], best["author"], best["project"]) == (noted, "ada", SHOP)
@@ -181,7 +181,7 @@ def test_the_owner_of_many_vectors_is_offered_a_graph_of_them(
     ada: Person, bob: Person, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada.run("remember", "Orders are frozen on the last Friday of a month.")
-    ada.run("reindex")
+    ada.run("doctor", "--fix")
     ada.begin()
     owner = team.server.url(database=team.database)
     options = "SELECT reloptions FROM pg_class WHERE oid = 'subcog.vectors_by_cosine'::regclass"
@@ -206,12 +206,12 @@ def test_the_owner_of_many_vectors_is_offered_a_graph_of_them(
 def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: Team) -> None:
     ada.run("remember", "Orders are frozen on the last Friday of a month.")
     ada.run("remember", "The login page is blue, its form has two fields and a link below.")
-    ada.run("reindex")
+    ada.run("doctor", "--fix")
     ada.begin()
     others = "subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other WHERE one.id <> other.id"
     team.run(f"UPDATE {others}")
     bob.begin()
-    assert "embedded 2" in bob.run("reindex").stderr
+    assert "embedded 2" in bob.run("doctor", "--fix").stderr
 
 
 @pytest.mark.usefixtures("vectors")
@@ -221,7 +221,7 @@ def test_vectors_that_a_backup_took_back_are_sent_again(ada: Person, team: Team)
     count = "SELECT count(*) FROM subcog.vectors WHERE part = 0"
     assert team.run(count) == [(0,)]  # they are made at rest
     backup = team.backup()
-    ada.run("reindex")
+    ada.run("doctor", "--fix")
     ada.run("share", "sync")
     assert team.run(count) == [(1,)]
     team.put_back(backup)

@@ -195,7 +195,7 @@ def test_an_index_in_memory_reads_and_writes_no_file(
 
 
 def test_without_a_folder_there_is_no_index(home: Home) -> None:
-    with pytest.raises(IndexUnusable, match="holds no index; run `subcog reindex`"):
+    with pytest.raises(IndexUnusable, match="holds no index; run `subcog doctor --fix`"):
         LexicalIndex.open(home)
 
 

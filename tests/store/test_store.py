@@ -193,14 +193,6 @@ def test_audiences_have_numbers_that_sqlite_can_hold() -> None:
     assert all(0 <= number < 1 << 62 for number in numbers)
 
 
-def test_unused_memories_are_counted_and_the_oldest_returned(store: Store, make: Maker) -> None:
-    store.add([make(id=f"m{i}", created_at=9 - i) for i in range(5)])
-    store.add([make(id="gone", status="archived"), make(id="expired", expires_at=1)])
-    count, oldest = store.find_oldest_except(["m4", "nobody"], 2)
-    assert (count, [memory.id for memory in oldest]) == (4, ["m3", "m2"])
-    assert store.find_oldest_except([], 0) == (5, [])
-
-
 # ---- marks ----------------------------------------------------------------------------------------------------------------
 
 

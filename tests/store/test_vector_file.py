@@ -93,7 +93,7 @@ def test_a_reader_of_a_useless_file_is_told_so(
     with pytest.raises(VectorsUnusable) as raised, VectorStore.reader(home, SMALL, SMALL_DIMENSION) as reader:
         reader.nearest(vector(1), 300, None, ())
     assert vectors_path(home, SMALL) in raised.value.message
-    assert raised.value.hint == "run `subcog reindex`"
+    assert raised.value.hint == "run `subcog doctor --fix`"
 
 
 def test_a_file_that_is_empty_is_made_by_the_next_writer(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
@@ -107,7 +107,7 @@ def test_a_file_that_is_empty_is_made_by_the_next_writer(home: Home, vectors: Ve
 
 def test_vectors_of_another_dimension_are_refused(home: Home, vectors: VectorStore) -> None:
     for opened in (VectorStore.reader, VectorStore.writer):
-        with pytest.raises(VectorsUnusable, match=r"has vectors of 64 dimensions, expected 384; run `subcog reindex`"):
+        with pytest.raises(VectorsUnusable, match=r"has vectors of 64 dimensions, expected 384; run `subcog doctor --fix`"):
             opened(home, SMALL, 384)
 
 

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from subcog_hooks.cli.commands import COMMANDS
+from subcog_hooks.cli.command_table import COMMANDS
 from subcog_hooks.core import regular_files
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.whole_files import WholeFile

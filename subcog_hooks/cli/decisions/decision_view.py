@@ -220,6 +220,17 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
     return Group(*parts)
 
 
+def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
+    """Yield the outcome of a decision and its candidates, without its prompt, intent and times."""
+    yield Text(sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow")
+    yield from _almost_lines(decision, data.given)
+    if decision.candidates:
+        yield ""
+        yield from _candidates(decision, data)
+        if data.is_explained:
+            yield from arithmetic_view(decision)
+
+
 def _second_look(look: Decision | None) -> Iterator[Text]:
     if look is not None:
         yield Text(f"{delay_phrase(look)}: {sentence(look)} ({safe(look.id)})")

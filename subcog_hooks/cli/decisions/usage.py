@@ -58,8 +58,8 @@ class Usage:
     """The statistics of decisions.
 
     since: time of the first decision, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
-    frequent first; injected, units: memories and UTF-16 units handed over with prompts; memories: (id, count of hand-overs),
-    the highest first; times: by event.
+    frequent first; injected, units: memories and UTF-16 units handed over with prompts; given_ids: of all memories handed over;
+    times: by event.
     """
 
     def __init__(self, decisions: Sequence[Decision], today: date, event: str) -> None:
@@ -70,9 +70,7 @@ class Usage:
         self.outcomes = dict(Counter(decision.outcome for decision in asked).most_common())
         self.injected = sum(len(decision.injected) for decision in asked)
         self.units = sum(decision.units for decision in asked)
-        self.memories = sorted(
-            Counter(id_ for decision in decisions for id_ in decision.injected).items(), key=lambda row: (-row[1], row[0])
-        )
+        self.given_ids = {id_ for decision in decisions for id_ in decision.injected}
         self._by_day = _group_by_day(asked, today)
         self.times = {
             name: _measure_times([decision for decision in decisions if decision.event == name], today)

@@ -164,7 +164,7 @@ def _table_line(head: str, name: str, text: str) -> Text:
 
 def page_of(audit: Audit, about: str) -> Page:
     """Return an audit as a page. about: a sentence about the prompts and the store."""
-    page = Page("subcog audit", about)
+    page = Page("subcog report --past", about)
     page.add_figures(figures(audit))
     page.add_heading("By week", "All prompts, and dark those to which memories would have been added.")
     page.add_time_line(by_week(audit.prompts))

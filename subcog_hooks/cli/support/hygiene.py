@@ -76,7 +76,7 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
         near, lacking = _near_pairs(live, vectors)
         findings += compare_pairs(near)
         if lacking:
-            remarks.append(f"{lacking} have no final vector yet, and are not compared; `subcog reindex` makes them")
+            remarks.append(f"{lacking} have no final vector yet, and are not compared; `subcog doctor --fix` makes them")
     findings += find_expired(active, now)
     findings += _find_stale(store, context.here(), remarks)
     findings += _check_unused(live, use, now, remarks)

@@ -1,4 +1,4 @@
-"""The calls of the model at rest today, by job, for `setup`, `stats` and `doctor`."""
+"""The calls of the model at rest today, by job, for `setup`, `report` and `doctor`."""
 
 import time
 

@@ -94,9 +94,9 @@ def test_the_next_command_finishes_a_killed_update(behind: Run, home: Home) -> N
         assert sum(vectors.counts()) == 2
 
 
-def test_reindex_waits_for_a_running_update(behind: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
+def test_fix_waits_for_a_running_update(behind: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(vector_sync, "LONG_WAIT_MS", 30)
     with followed_by_another():
-        done = behind("reindex")
+        done = behind("doctor", "--fix")
         assert (done.code, done.err.count("another process has been bringing the vectors up to date for long")) == (3, 1)
-    assert behind("reindex").err == "embedded 2\n"
+    assert behind("doctor", "--fix").err == "embedded 2\n"

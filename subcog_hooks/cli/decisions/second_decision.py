@@ -1,16 +1,15 @@
-"""`subcog replay`: decide an earlier prompt again with today's store and settings, and compare."""
+"""`subcog why --again`: decide an earlier prompt again with today's store and settings, and compare."""
 
 import json
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.text import Text
-from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup
 from subcog_hooks.cli.decisions.decision_view import RIGHT, WRONG
 from subcog_hooks.cli.decisions.remedies import Rerun
-from subcog_hooks.cli.support import completion, context
+from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.core.errors import NoMemory, UsageError
 from subcog_hooks.redaction.masking import MASK
@@ -28,29 +27,19 @@ class Change(NamedTuple):
     now: Candidate | None
 
 
-def replay(
-    decision: Annotated[
-        str | None,
-        Argument(
-            metavar="DECISION",
-            help="The id of a decision, or its beginning; without it, the latest prompt's.",
-            autocompletion=completion.decisions,
-        ),
-    ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object with both decisions and their differences.")] = False,
-) -> None:
+def compare_with_today(decision: str | None, *, as_json: bool) -> None:
     """Decide about an earlier prompt again, as the hook would today, and show the changes. Nothing is stored.
 
-    Example: subcog replay
+    decision: an id or its beginning, None for the latest prompt's. Raises NoDecision, NoMemory, UsageError.
     """
     with lookup.open_state() as state:
-        earlier = lookup.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
+        earlier = lookup.find_prompt(state, decision, "only a prompt can be decided again; `subcog why --list` shows them")
         given_ids = lookup.ids_given_before(state, earlier)
     if earlier.prompt is None:
         raise UsageError(f"the prompt of {earlier.id} was not kept, so it cannot be asked again", lookup.why_not_stored())
     if not context.has_store(context.home()):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
-    for remark in _replay_remarks(earlier):
+    for remark in _remarks_on(earlier):
         terminal.say(remark)
     today = _decide_again(earlier, given_ids)
     changes, unchanged = _compare_decisions(earlier, today)
@@ -68,17 +57,17 @@ def replay(
         return
     with context.reading() as store:
         terminal.page(
-            _replay_view(earlier, today, changes, unchanged, store.by_ids([change.id for change in changes]) if store else {})
+            _changes_view(earlier, today, changes, unchanged, store.by_ids([change.id for change in changes]) if store else {})
         )
 
 
-def _replay_remarks(earlier: Decision) -> list[str]:
+def _remarks_on(earlier: Decision) -> list[str]:
     prompt = earlier.prompt or ""
     remarks = []
     if MASK in prompt:
-        remarks.append("a secret was taken out of the prompt; it is replayed without")
+        remarks.append("a secret was taken out of the prompt; it is asked without")
     if len(prompt) >= MAX_PROMPT:
-        remarks.append(f"of the prompt only the first {MAX_PROMPT:,} characters were kept; it is replayed with these")
+        remarks.append(f"of the prompt only the first {MAX_PROMPT:,} characters were kept; it is asked with these")
     if earlier.intent is not None and earlier.intent.llm_ms is not None:
         remarks.append("an LLM was asked then; none is now")
     here = context.here()
@@ -111,7 +100,7 @@ def _candidate_record(candidate: Candidate | None) -> dict[str, object] | None:
     return {"relevance": candidate.relevance, "outcome": candidate.outcome} if candidate else None
 
 
-def _replay_view(
+def _changes_view(
     earlier: Decision, today: Decision, changes: list[Change], unchanged: int, memories: dict[str, Memory]
 ) -> RenderableType:
     parts: list[RenderableType] = [

@@ -1,11 +1,9 @@
-"""`subcog audit`: the hook's decisions for the prompts that you typed so far."""
+"""`subcog report --past`: the hook's decisions for the prompts that you typed so far."""
 
 import os
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
-from typer import Option
 
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import audit_view, auditing
@@ -24,26 +22,13 @@ from subcog_hooks.store.store_reader import Filter, audiences_of
 AGAINST_STORE, AGAINST_PROPOSALS = "store", "learned"
 
 
-def audit(
-    transcripts: Annotated[
-        str | None, Option("--transcripts", metavar="DIR", help="Read the transcripts in this folder, and no list of prompts.")
-    ] = None,
-    since: Annotated[str | None, Option("--since", metavar="AGE", help="Only prompts of the last 30d, 8w, 6m or 1y.")] = None,
-    learned: Annotated[
-        bool,
-        Option("--learned", help="Replay against the proposals that `learn` would have made by then, not against the store."),
-    ] = False,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
-    html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
-    as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
+def report_past(
+    transcripts: str | None, since: str | None, html: str | None, *, learned: bool, as_json: bool, as_user: bool
 ) -> None:
-    """Replay your past prompts, and show the memories that the hook would have added, their number and their cost.
+    """Replay the past prompts, and show the memories that the hook would have added. No record is kept.
 
-    It reads your coding agents' sessions and Claude Code's list of prompts (history.jsonl) on this machine. It decides as the
-    hook does, against the memories of today. It also shows memories that never came, and repeated questions and corrections.
-    No record is kept. The exit code is 1 when there are no prompts.
-
-    Example: subcog audit --since 30d
+    transcripts: a folder instead of all known ones; since: an age; learned: against the proposals that `learn` would have made
+    by then, not against the store. Raises NoMemory, UsageError, and typer.Exit where there are no prompts.
     """
     if author.is_agent() and not as_user:
         raise author.needs_consent("it reads what the person typed in all sessions")

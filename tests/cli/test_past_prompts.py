@@ -1,4 +1,4 @@
-"""`subcog audit`: every earlier prompt is decided as the hook decides it, and nothing is recorded."""
+"""`subcog report --past`: every earlier prompt is decided as the hook decides it, and nothing is recorded."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def write_prompt_list(tmp_path: Path, *rows: dict[str, object]) -> None:
 
 
 def run_audit(subcog: Run, *options: str) -> dict[str, Any]:
-    done = subcog("audit", "--json", *options)
+    done = subcog("report", "--past", "--json", *options)
     assert done.code == 0, done.err
     record: dict[str, Any] = done.json
     return record
@@ -75,7 +75,7 @@ def test_it_says_first_what_it_reads(subcog: Run, sessions: Path, ask: Ask, tmp_
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED)
     write_prompt_list(tmp_path, {"display": "hello", "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
-    lines = subcog("audit").err.splitlines()
+    lines = subcog("report", "--past").err.splitlines()
     assert lines[0].startswith("reading what you typed in 1 session in 1 folder")
     assert "history.jsonl" in lines[1]
 
@@ -100,7 +100,7 @@ def test_the_list_of_prompts_tells_what_transcripts_no_longer_do(subcog: Run, se
     record = run_audit(subcog)
     assert (record["prompts"], record["sessions"], record["spoke"]) == (3, 3, 3)
     assert run_audit(subcog, "--transcripts", str(sessions))["prompts"] == 1
-    assert subcog("audit", "--since", "1h").code == 1
+    assert subcog("report", "--past", "--since", "1h").code == 1
 
 
 def test_what_was_noted_later_is_counted_apart(subcog: Run, sessions: Path, ask: Ask, home: Home) -> None:
@@ -139,7 +139,7 @@ def test_a_project_can_be_left_out(subcog: Run, sessions: Path, ask: Ask) -> Non
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED)
     subcog("config", "set", "capture.sessions_except", "/home/dev")
-    done = subcog("audit", "--json")
+    done = subcog("report", "--past", "--json")
     assert (done.json["prompts"], done.json["left_out"]) == (0, 1)
     assert "left out 1 prompt, by capture.sessions_except" in done.err
 
@@ -163,7 +163,7 @@ def test_a_damaged_record_is_told(subcog: Run, sessions: Path, ask: Ask, home: H
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED)
     Path(home.state_db).write_bytes(b"no database at all" * 100)
-    done = subcog("audit", "--json")
+    done = subcog("report", "--past", "--json")
     assert done.json["spoke"] == 1
     assert "put aside" in done.err
 
@@ -175,24 +175,24 @@ def test_a_prompt_without_a_time_was_not_typed_before_anything(subcog: Run, ask:
     write_prompt_list(tmp_path, {"display": ASKED, "project": "/home/dev/shop"})
     record = run_audit(subcog)
     assert (record["spoke"], record["noted_later"]) == (1, 0)
-    assert "undated" in subcog("audit").out
+    assert "undated" in subcog("report", "--past").out
 
 
 def test_secrets_of_prompts_are_not_shown(subcog: Run, sessions: Path, ask: Ask) -> None:
     ask.remember(login=LOGIN)
     key = "AKIA" + "IOSFODNN7" + "EXAMPLE"
     session(sessions, "one", f"{ASKED} My key is {key}")
-    done = subcog("audit", "--json")
+    done = subcog("report", "--past", "--json")
     assert done.json["spoke"] == 1
     assert key not in done.out
-    assert key not in subcog("audit").out
+    assert key not in subcog("report", "--past").out
 
 
 def test_secrets_of_the_thorough_scan_are_shown_nowhere(subcog: Run, sessions: Path, ask: Ask, tmp_path: Path) -> None:
     ask.remember(login=LOGIN)
     session(sessions, "one", f"{ASKED} password = Hunter2secretX9")
-    shown = subcog("audit", "--json").out, subcog("audit").out
-    assert subcog("audit", "--html", "audit.html").code == 0
+    shown = subcog("report", "--past", "--json").out, subcog("report", "--past").out
+    assert subcog("report", "--past", "--html", "audit.html").code == 0
     for text in (*shown, (tmp_path / "audit.html").read_text(encoding="utf-8")):
         assert "How does the login" in text
         assert "Hunter2" not in text
@@ -204,23 +204,23 @@ def test_half_a_character_costs_no_audit(subcog: Run, sessions: Path, ask: Ask) 
     written = session(sessions, "two", folder="/home/\ud800/shop", day="2026-03-05")
     written.typed(ASKED, fields={"sessionId": "\ud800"})
     assert run_audit(subcog)["prompts"] == 3
-    assert subcog("audit", "--learned").code == 0
-    assert subcog("audit", "--html", "audit.html").code == 0
-    assert subcog("audit").code == 0
+    assert subcog("report", "--past", "--learned").code == 0
+    assert subcog("report", "--past", "--html", "audit.html").code == 0
+    assert subcog("report", "--past").code == 0
 
 
 def test_without_memories_it_says_what_can_be_asked(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", ASKED)
-    done = subcog("audit")
+    done = subcog("report", "--past")
     assert done.code == 1
     assert "--learned" in done.err
-    assert subcog("audit", "--learned", "--transcripts", "/nowhere").code == 2
+    assert subcog("report", "--past", "--learned", "--transcripts", "/nowhere").code == 2
 
 
 def test_an_agent_does_not_read_all_sessions(subcog: Run, sessions: Path, monkeypatch: MonkeyPatch) -> None:
     session(sessions, "one", ASKED)
     monkeypatch.setenv("CLAUDECODE", "1")
-    assert "--as-user" in subcog("audit", "--learned").err
+    assert "--as-user" in subcog("report", "--past", "--learned").err
 
 
 def test_a_damaged_list_costs_its_lines(subcog: Run, ask: Ask, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_damaged_list_costs_its_lines(subcog: Run, ask: Ask, tmp_path: Path) -
     write_prompt_list(tmp_path, {"display": ASKED, "timestamp": 1_770_000_000_000, "project": "/home/dev/shop"})
     with (tmp_path / "claude" / transcript_files.HISTORY).open("a", encoding="utf-8") as file:
         file.write('{"display": "half of a\n[]\n{"display": 7}\n')
-    done = subcog("audit", "--json")
+    done = subcog("report", "--past", "--json")
     assert done.json["spoke"] == 1
     assert "2 rows cannot be read" in done.err
 
@@ -236,7 +236,7 @@ def test_a_damaged_list_costs_its_lines(subcog: Run, ask: Ask, tmp_path: Path) -
 def test_the_terminal_has_all_of_it_in_short(subcog: Run, sessions: Path, ask: Ask, store: Store) -> None:
     ask.remember(login=LOGIN)
     session(sessions, "one", ASKED)
-    out = subcog("audit").out
+    out = subcog("report", "--past").out
     assert "1 (100%)" in out
     assert LOGIN[:40] in out
     assert "never came, the oldest" in out

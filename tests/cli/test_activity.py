@@ -1,4 +1,4 @@
-"""`stats`: the counts of hooks for Prometheus, as JSON, and for people."""
+"""`report`: the counts of hooks for Prometheus, as JSON, and for people."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.cli.decisions import usage
-from subcog_hooks.cli.stats import FAMILIES, MIN_SPARKLINE_COLUMNS, quantile
+from subcog_hooks.cli.decisions.activity import FAMILIES, MIN_SPARKLINE_COLUMNS, quantile
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
@@ -98,7 +98,7 @@ def check_histogram(name: str, samples: Samples) -> None:
 
 
 def test_without_a_home_metrics_are_zero_and_no_file_is_made(subcog: Run, home: Home) -> None:
-    done = subcog("stats", "--prometheus")
+    done = subcog("report", "--prometheus")
     samples = read_exposition(done.out)
     assert done.code == 0
     assert set(samples.values()) == {0.0}
@@ -107,19 +107,18 @@ def test_without_a_home_metrics_are_zero_and_no_file_is_made(subcog: Run, home: 
 
 
 def test_an_llm_that_is_not_configured_is_left_out(subcog: Run) -> None:
-    for arguments in ((), ("--json",), ("--prometheus",)):
-        assert "llm" not in subcog("stats", *arguments).out.lower()
+    for arguments in (("--details",), ("--json",), ("--prometheus",)):
+        assert "llm" not in subcog("report", *arguments).out.lower()
 
 
 @pytest.mark.usefixtures("with_metrics")
 def test_llm_metrics_are_shown_after_the_llm_is_removed(subcog: Run) -> None:
-    assert "LLM calls" in subcog("stats").out
-    assert "search_intent_llm_started 5" in subcog("stats", "--prometheus").out
+    assert "search_intent_llm_started 5" in subcog("report", "--prometheus").out
 
 
 def test_with_an_llm_every_metric_is_there_with_zero(subcog: Run) -> None:
     assert subcog("config", "set", "llm.provider", "openai").code == 0
-    samples = read_exposition(subcog("stats", "--prometheus").out)
+    samples = read_exposition(subcog("report", "--prometheus").out)
     assert ("search_intent_llm_started", ()) in samples
     for name, label, values in (
         ("search_intent_llm_completed", "status", ("success", "error", "timeout", "disconnected")),
@@ -131,7 +130,7 @@ def test_with_an_llm_every_metric_is_there_with_zero(subcog: Run) -> None:
 
 @pytest.mark.usefixtures("with_metrics")
 def test_prometheus_reads_what_was_counted(subcog: Run) -> None:
-    samples = read_exposition(subcog("stats", "--prometheus").out)
+    samples = read_exposition(subcog("report", "--prometheus").out)
     assert samples["search_intent_llm_started", ()] == 5
     completed = {dict(labels)["status"]: n for (name, labels), n in samples.items() if name == "search_intent_llm_completed"}
     assert completed == {"success": 2, "error": 1, "timeout": 2, "disconnected": 0}
@@ -162,7 +161,7 @@ def test_the_names_are_s0s_and_five_of_our_own() -> None:
 
 @pytest.mark.usefixtures("with_metrics")
 def test_json_has_the_same_by_the_metrics_names(subcog: Run) -> None:
-    record = subcog("stats", "--json").json
+    record = subcog("report", "--json").json
     assert record["search_intent_llm_started"] == 5
     assert record["search_intent_llm_completed"] == {"success": 2, "error": 1, "timeout": 2, "disconnected": 0}
     assert record["search_intent_llm_timeout_total"] == {"deadline": 2, "llm_timeout_ms": 0}
@@ -171,19 +170,6 @@ def test_json_has_the_same_by_the_metrics_names(subcog: Run) -> None:
     assert keyword["buckets"]["0.0025"] == 3
     assert (hybrid["p50_estimate"], hybrid["buckets"]["+Inf"]) == (BUCKETS[-1], 1)  # nothing is known beyond the last bucket
     assert (record[DURATION]["llm"]["mean"], record[DURATION]["llm"]["p95_estimate"]) == (None, None)
-
-
-@pytest.mark.usefixtures("with_metrics")
-def test_people_see_a_table_with_estimates_that_are_called_so(subcog: Run) -> None:
-    out = subcog("stats").out
-    rows = [" ".join(line.split()) for line in out.splitlines()]
-    assert "\x1b" not in out  # this is no terminal
-    calls = rows.index("LLM calls")
-    assert rows[calls : calls + 4] == ["LLM calls", "started 5", "completed: success 2", "completed: error 1"]
-    assert "timeout: deadline 2" in rows
-    assert rows[-4] == "intents told by count mean p50, estimated p95, estimated"
-    assert rows[-3].startswith("keyword 4 8.6 ms 1.75 ms ")
-    assert rows[-2:] == ["llm 0 - - -", "hybrid 1 9 s 5 s 5 s"]
 
 
 def test_half_of_the_observations_are_below_the_estimated_median() -> None:
@@ -195,15 +181,19 @@ def test_half_of_the_observations_are_below_the_estimated_median() -> None:
 
 
 def test_one_form_at_a_time(subcog: Run) -> None:
-    done = subcog("stats", "--json", "--prometheus")
-    assert (done.code, done.out, done.err) == (2, "", "subcog: --json and --prometheus exclude each other; give one of them\n")
+    done = subcog("report", "--json", "--prometheus")
+    assert (done.code, done.out, done.err) == (
+        2,
+        "",
+        "subcog: --details, --past and --prometheus exclude each other; give one of them; --json goes with --past\n",
+    )
 
 
 @pytest.mark.usefixtures("with_metrics")
 def test_a_state_that_can_not_be_used_is_exit_code_three(subcog: Run, home: Home) -> None:
     Path(home.state_db).unlink()
     Path(home.state_db).mkdir()
-    done = subcog("stats")
+    done = subcog("report", "--details")
     assert (done.code, done.out, done.err.count("\n")) == (3, "", 1)
 
 
@@ -231,34 +221,27 @@ def with_decisions(home: Home, store: Store, make: Maker) -> None:
 
 @pytest.mark.usefixtures("with_decisions")
 def test_it_counts_prompts_memories_and_times_of_each_event(subcog: Run) -> None:
-    rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
+    rows = [" ".join(line.split()) for line in subcog("report", "--details").out.splitlines()]
     assert any(row.startswith("prompts since ") for row in rows)
     assert "all 10 █▆" in rows
-    assert "spoke 4 40% ▁█" in rows
-    assert "below 5 50% █▁" in rows
-    assert "intent 1 10% █▁" in rows
+    assert "memories given 4 40% ▁█" in rows
+    assert "nothing relevant enough 5 50% █▁" in rows
+    assert "needs no memory 1 10% █▁" in rows
     assert "memories 5 1.2 ▁█" in rows
     assert "characters 1400 350 ▁█" in rows
-    assert "SessionStart 1 5 ms 5 ms 5 ms █" in rows
-    assert "UserPromptSubmit 10 40 ms 40 ms 40 ms ██" in rows
+    assert "a session's start 1 5 ms 5 ms 5 ms █" in rows
+    assert "a prompt 10 40 ms 40 ms 40 ms ██" in rows
 
 
 @pytest.mark.usefixtures("with_decisions")
 @pytest.mark.parametrize("columns", [45, 60, 100])
 def test_on_a_narrow_terminal_the_counts_stay(subcog: Run, monkeypatch: MonkeyPatch, columns: int) -> None:
     wide(monkeypatch, columns)
-    rows = [" ".join(re.sub(r"\x1b\[[0-9;]*m", "", line).split()) for line in subcog("stats").out.splitlines()]
+    rows = [" ".join(re.sub(r"\x1b\[[0-9;]*m", "", line).split()) for line in subcog("report", "--details").out.splitlines()]
     lines = " █▆" if columns >= MIN_SPARKLINE_COLUMNS else ""
     assert f"all 10{lines}" in rows
     assert any(row.startswith("memories 5 1.2") for row in rows)
-    assert any(row.startswith("UserPromptSubmit 10 40 ms") for row in rows)
-
-
-@pytest.mark.usefixtures("with_decisions")
-def test_it_names_the_most_used_and_the_never_used_memories(subcog: Run) -> None:
-    out = subcog("stats").out
-    assert "    4  m1  Note 1 of the yard.\n    2  m2  Note 2 of the yard.\n2 never handed over since " in out
-    assert ", the oldest\n       m3  Note 3 of the yard.\n       m4  Note 4 of the yard.\n" in out
+    assert any(row.startswith("a prompt 10 40 ms") for row in rows)
 
 
 def test_it_counts_given_and_bad_memories_by_channel(subcog: Run, home: Home, store: Store, make: Maker) -> None:
@@ -271,16 +254,16 @@ def test_it_counts_given_and_bad_memories_by_channel(subcog: Run, home: Home, st
         decided("tool", candidates=[by_trigger], **TOOL),
     )
     assert subcog("why", "--bad", "m1", "d2").code == 0
-    assert subcog("stats", "--json").json["channels"] == {
+    assert subcog("report", "--json").json["channels"] == {
         "semantic": {"injected": 4, "used": 0, "bad": 1},
         "exact": {"injected": 2, "used": 0, "bad": 1},
         "pattern": {"injected": 2, "used": 0, "bad": 0},
     }
-    rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
+    rows = [" ".join(line.split()) for line in subcog("report", "--details").out.splitlines()]
     head = rows.index("found by handed over of use later called bad")
-    assert rows[head + 1 : head + 4] == ["semantic 4 0 0% 1 25%", "exact 2 0 0% 1 50%", "pattern 2 0 0% 0 0%"]
+    assert rows[head + 1 : head + 4] == ["meaning 4 0 0% 1 25%", "an exact name 2 0 0% 1 50%", "a trigger 2 0 0% 0 0%"]
     subcog("why", "--bad", "m1", "d2", "--undo")
-    assert subcog("stats", "--json").json["channels"]["exact"] == {"injected": 2, "used": 0, "bad": 0}
+    assert subcog("report", "--json").json["channels"]["exact"] == {"injected": 2, "used": 0, "bad": 0}
 
 
 def test_it_says_how_many_mattered_later_in_their_session(
@@ -300,31 +283,29 @@ def test_it_says_how_many_mattered_later_in_their_session(
     respond = {"SessionStart": hook_session.respond, "UserPromptSubmit": prompt.respond, "PreToolUse": tool.respond}
     for session in ("a", "b"):
         assert hear(session, "SessionStart", source="startup")
-    assert subcog("stats", "--json").json["channels"]["brief"] == {"injected": 44, "used": 0, "bad": 0}
+    assert subcog("report", "--json").json["channels"]["brief"] == {"injected": 44, "used": 0, "bad": 0}
     assert hear("a", "UserPromptSubmit", prompt="Where is the dredging barge Ellida moored?") == []
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
     assert hear("c", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"})
-    channels = subcog("stats", "--json").json["channels"]
+    channels = subcog("report", "--json").json["channels"]
     assert channels["brief"] == {"injected": 44, "used": 2, "bad": 0}
     assert sum(part["used"] for part in channels.values()) == 2
     assert hear("b", "SessionStart", source="resume")  # memories given before are given again
-    assert subcog("stats", "--json").json["channels"]["brief"]["used"] == 2
+    assert subcog("report", "--json").json["channels"]["brief"]["used"] == 2
     assert hear("b", "SessionStart", source="compact")
     assert hear("b", "PreToolUse", tool_name="Bash", tool_input={"command": "make openapi"}) == []
-    after = subcog("stats", "--json").json["channels"]
+    after = subcog("report", "--json").json["channels"]
     assert sum(part["used"] for part in after.values()) >= 3
 
 
 @pytest.mark.usefixtures("with_decisions")
 def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
-    record = subcog("stats", "--json").json
+    record = subcog("report", "--json").json
     assert (record["prompts"], record["fire_rate"], record["outcomes"]) == (10, 0.4, {"below": 5, "spoke": 4, "intent": 1})
     assert (record["injected"], record["injected_per_spoken"]) == (5, 1.25)
     assert (record["characters"], record["characters_per_spoken"]) == (1400, 350.0)
     assert record["latency_ms"]["UserPromptSubmit"] == {"count": 10, "p50": 40.0, "p95": 40.0, "p99": 40.0}
-    assert record["top_memories"] == [{"id": "m1", "injected": 4}, {"id": "m2", "injected": 2}]
-    assert record["never_injected"] == {"count": 2, "oldest": ["m3", "m4"]}
     assert record["subcog_hook_decisions_total"]["spoke"] == 5
     assert record["subcog_memories_injected_total"] == 6
 
@@ -334,7 +315,7 @@ def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Ho
     state = State.open(home, 1_000)
     state.run("DELETE FROM decisions")
     state.close()
-    samples = read_exposition(subcog("stats", "--prometheus").out)
+    samples = read_exposition(subcog("report", "--prometheus").out)
     assert samples["subcog_hook_decisions_total", (("outcome", "spoke"),)] == 5
     assert samples["subcog_hook_decisions_total", (("outcome", "below"),)] == 5
     assert samples["subcog_hook_decisions_total", (("outcome", "paused"),)] == 0
@@ -342,11 +323,11 @@ def test_prometheus_counts_on_when_decisions_are_forgotten(subcog: Run, home: Ho
 
 
 def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
-    record = subcog("stats", "--json").json
+    record = subcog("report", "--json").json
     assert (record["since"], record["prompts"], record["fire_rate"], record["injected_per_spoken"]) == (None, 0, None, None)
-    assert (record["latency_ms"], record["top_memories"], record["never_injected"]) == ({}, [], {"count": 0, "oldest": []})
-    rows = [" ".join(line.split()) for line in subcog("stats").out.splitlines()]
-    assert {"all 0", "spoke 0 -", "memories 0 -", "characters 0 -"} <= {*rows}
+    assert record["latency_ms"] == {}
+    rows = [" ".join(line.split()) for line in subcog("report", "--details").out.splitlines()]
+    assert {"all 0", "memories given 0 -", "memories 0 -", "characters 0 -"} <= {*rows}
     assert not Path(home.root).exists()
     assert record["channels"] == {}
     assert not any("found by" in row for row in rows)
@@ -356,24 +337,32 @@ def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
 def test_where_a_terminal_has_no_blocks_there_is_ascii(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("subcog_hooks.cli.commands.prefer_utf8", lambda: None)
     monkeypatch.setattr(terminal, "has_blocks", False)
-    out = subcog("stats").out
+    out = subcog("report", "--details").out
     assert out.isascii()
-    assert re.search(r"spoke +4 +40% +_#", out)
+    assert re.search(r"memories given +4 +40% +_#", out)
 
 
-def test_hostile_text_can_not_act_on_the_terminal(subcog: Run, home: Home, store: Store, make: Maker) -> None:
-    store.add([make("Press \x1b[2Jhere \u202eten", id="m1"), make("[bold]Never\x1b[0m[/bold]", id="m2")])
+def test_hostile_text_cannot_act_on_the_terminal(subcog: Run, home: Home, store: Store, make: Maker) -> None:
+    store.add([make("Press \x1b[2Jhere \u202eten", id="m1"), make("[bold]Never\x1b[0m[/bold]", id="m2", status="pending")])
     keep(home, decided("d1", "spoke\x1b[2J", candidates=[candidate("m1", 0.7), candidate("m\x1b3", 0.6)]))
-    out = subcog("stats").out
+    state = State.open(home, 1_000)
+    sessions.record_given(state, "s", ["m1"], 1, "d1")
+    state.close()
+    out = subcog("report").out + subcog("report", "--details").out
     assert not {"\x1b", "\u202e"} & set(out)
     assert "Press here ten" in out
     assert "[bold]Never[/bold]" in out
 
 
 @pytest.mark.usefixtures("with_decisions")
-def test_a_memory_that_is_gone_keeps_its_place(subcog: Run, store: Store) -> None:
-    store.purge(["m1"])
-    assert "    4  m1  (no longer in the store)\n" in subcog("stats").out
+def test_a_person_sees_few_figures_without_internal_names(subcog: Run) -> None:
+    rows = [" ".join(line.split()) for line in subcog("report").out.splitlines()]
+    assert rows[0].startswith("What happened since ")
+    for row in ("prompts 10", "prompts with memories 4 (40%) ▁█", "memories given 5, 1.2 each time", "active memories 4"):
+        assert row in rows
+    assert "time at a prompt 40 ms; 95 of 100 took 40 ms at most" in rows
+    both = "\n".join(rows) + subcog("report", "--details").out
+    assert not [name for name in ("below", "intent ", "UserPromptSubmit", "SessionStart") if name in both]
 
 
 @pytest.mark.parametrize(("share", "value"), [(0.5, 50.0), (0.95, 95.0), (0.99, 99.0), (1.0, 100.0)])
@@ -388,5 +377,5 @@ def test_lines_and_openings_are_counted_by_relevance(home: Home, subcog: Run) ->
     sessions.record_pointed(state, "s", ("near", "far"), 1, "d1")
     sessions.note_opened(state, "s", ("near",), 2)
     state.close()
-    bands = subcog("stats", "--json").json["lines"]
+    bands = subcog("report", "--json").json["lines"]
     assert bands == [{"lowest": 0.05, "given": 1, "opened": 0}, {"lowest": 0.2, "given": 1, "opened": 1}]

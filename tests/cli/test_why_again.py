@@ -1,4 +1,4 @@
-"""`replay`: the hook's decision of today compared with the earlier one, by the real hook, store and index."""
+"""`why --again`: the hook's decision of today compared with the earlier one, by the real hook, store and index."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from subcog_hooks.cli.replay import MIN_DIFFERENCE
+from subcog_hooks.cli.decisions.second_decision import MIN_DIFFERENCE
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
 from subcog_hooks.hook.prompt_reading import PromptReading
@@ -20,8 +20,8 @@ QUESTION = "How do we rotate the signing keys of the release service?"
 KEYS = "The signing keys of the release service are rotated every quarter, see the runbook."
 
 
-def replay_json(subcog: Run, *arguments: str) -> Any:
-    return subcog("replay", *arguments, "--json").json
+def again_json(subcog: Run, *arguments: str) -> Any:
+    return subcog("why", *arguments, "--again", "--json").json
 
 
 def everything_kept(home: Home) -> list[tuple[object, ...]]:
@@ -43,9 +43,9 @@ def ask_again(ask: Ask) -> Ask:
 
 
 @pytest.mark.usefixtures("ask_again")
-def test_an_unchanged_replay_says_so_and_leaves_nothing(subcog: Run, home: Home) -> None:
+def test_an_unchanged_decision_says_so_and_leaves_nothing(subcog: Run, home: Home) -> None:
     before = everything_kept(home)
-    done = subcog("replay")
+    done = subcog("why", "--again")
     assert done.code == 0
     lines = done.out.splitlines()
     assert [line[:11] for line in lines[3:5]] == ["was  spoke:", "is   spoke:"]
@@ -59,7 +59,7 @@ def test_a_little_more_or_less_is_no_change(subcog: Run, ask_again: Ask, home: H
     state = State.open(home, 1_000)
     for shift, count in ((MIN_DIFFERENCE / 2, 0), (-3 * MIN_DIFFERENCE, 1)):
         state.run("UPDATE decisions SET record = json_set(record, '$.candidates[0].relevance', ?)", (was["relevance"] + shift,))
-        assert len(replay_json(subcog)["changes"]) == count
+        assert len(again_json(subcog)["changes"]) == count
     state.close()
 
 
@@ -67,25 +67,25 @@ def test_a_little_more_or_less_is_no_change(subcog: Run, ask_again: Ask, home: H
 def test_a_memory_that_has_come_and_one_that_has_gone_are_shown(subcog: Run) -> None:
     subcog("remember", "The signing keys of the release service are rotated by the release team in the vault, by hand.")
     subcog("forget", "keys")
-    out = subcog("replay").out
+    out = subcog("why", "--again").out
     assert re.search(r"^keys  [01]\.\d\d injected -> not found\n    \(no longer in the store\)$", out, re.MULTILINE)
     assert re.search(r"  not found -> [01]\.\d\d injected\n    The signing keys of the release service are rotated by the", out)
     assert (change_of(subcog, "keys")["was"] is None, change_of(subcog, "keys")["is"]) == (False, None)
 
 
 def change_of(subcog: Run, id_: str) -> dict[str, object]:
-    change_: dict[str, object] = next(change for change in replay_json(subcog)["changes"] if change["id"] == id_)
+    change_: dict[str, object] = next(change for change in again_json(subcog)["changes"] if change["id"] == id_)
     return change_
 
 
 @pytest.mark.usefixtures("ask_again")
 def test_todays_settings_decide(subcog: Run) -> None:
     subcog("config", "set", "search_intent.min_confidence", "1.0")
-    answer = replay_json(subcog)
+    answer = again_json(subcog)
     assert (answer["was"]["outcome"], answer["is"]["outcome"]) == ("spoke", "intent")
-    assert "is   silent: memories could hardly help with it: " in subcog("replay").out
+    assert "is   silent: memories could hardly help with it: " in subcog("why", "--again").out
     subcog("config", "set", "surfacing.enabled", "false")
-    assert replay_json(subcog)["is"]["outcome"] == "off"
+    assert again_json(subcog)["is"]["outcome"] == "off"
 
 
 @pytest.mark.usefixtures("ask_again")
@@ -96,9 +96,9 @@ def test_a_mark_counts_at_once(subcog: Run) -> None:
 
 def test_memories_given_earlier_in_the_session_do_not_repeat(subcog: Run, ask_again: Ask) -> None:
     assert ask_again(QUESTION) == []
-    assert replay_json(subcog)["is"]["outcome"] == "repeated"
+    assert again_json(subcog)["is"]["outcome"] == "repeated"
     first = [row["id"] for row in subcog("why", "--list", "--json").json][-1]
-    assert replay_json(subcog, first)["is"]["outcome"] == "spoke"  # a later memory was not given yet
+    assert again_json(subcog, first)["is"]["outcome"] == "spoke"  # a later memory was not given yet
 
 
 def test_it_is_asked_in_its_own_project(subcog: Run, ask: Ask, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_it_is_asked_in_its_own_project(subcog: Run, ask: Ask, tmp_path: Path) -
     (shop / ".git" / "config").write_text('[remote "origin"]\nurl = git@github.com:acme/shop.git\n')
     ask.remember(project="github.com/acme/shop", keys=KEYS)
     assert ask(QUESTION, cwd=str(shop)) == ["keys"]
-    done = subcog("replay")  # from a folder of no project
+    done = subcog("why", "--again")  # from a folder of no project
     assert "nothing has changed" in done.out
     assert done.err == "a .subcog.toml of github.com/acme/shop is only heeded in its folder\n"
 
@@ -116,7 +116,7 @@ def test_borrowed_topics_are_borrowed_again(subcog: Run, ask_again: Ask) -> None
     ask_again("and for the other one?", session="s")
     borrowed = subcog("why", "--json").json["borrowed"]
     assert borrowed
-    assert replay_json(subcog)["is"]["borrowed"] == borrowed
+    assert again_json(subcog)["is"]["borrowed"] == borrowed
 
 
 def test_no_llm_is_asked(subcog: Run, ask_again: Ask, monkeypatch: MonkeyPatch) -> None:
@@ -124,47 +124,47 @@ def test_no_llm_is_asked(subcog: Run, ask_again: Ask, monkeypatch: MonkeyPatch) 
     subcog("config", "set", "llm.model", "tiny")
     subcog("config", "set", "llm.provider", "openai")
     subcog("config", "set", "search_intent.llm_skip_confidence", "1.0")
-    assert replay_json(subcog)["is"]["intent"]["llm_status"] == "off"
+    assert again_json(subcog)["is"]["intent"]["llm_status"] == "off"
 
 
-def test_a_prompt_that_was_not_kept_can_not_be_replayed(subcog: Run, home: Home) -> None:
+def test_a_prompt_that_was_not_kept_cannot_be_asked_again(subcog: Run, home: Home) -> None:
     keep(home, decided("d1", BELOW, prompt=None))
-    done = subcog("replay")
+    done = subcog("why", "--again")
     assert (done.code, done.out) == (2, "")
     remedy = "it may have held a secret, or asked for silence; ask in other words"
     assert done.err == f"subcog: the prompt of d1 was not kept, so it cannot be asked again; {remedy}\n"
     subcog("config", "set", "surfacing.log_prompts", "false")
-    assert subcog("replay").err.endswith("; surfacing.log_prompts is false; set it to true, and ask again\n")
+    assert subcog("why", "--again").err.endswith("; surfacing.log_prompts is false; set it to true, and ask again\n")
 
 
 @pytest.mark.usefixtures("ask_again")
-def test_only_prompts_are_replayed(subcog: Run, home: Home) -> None:
+def test_only_prompts_are_decided_again(subcog: Run, home: Home) -> None:
     keep(home, decided("d1", candidates=[candidate("keys", 0.7)], **TOOL), decided("d2", **BEGINNING))
-    assert subcog("replay").out.splitlines()[1] == QUESTION
+    assert subcog("why", "--again").out.splitlines()[1] == QUESTION
     for id_, was in (("d1", "a tool's call"), ("d2", "a session's start")):
-        done = subcog("replay", id_)
+        done = subcog("why", id_, "--again")
         assert (done.code, done.out) == (2, "")
-        hint = "only a prompt can be replayed; `subcog why --list` shows them"
+        hint = "only a prompt can be decided again; `subcog why --list` shows them"
         assert done.err == f"subcog: {id_} was {was}, and no prompt; {hint}\n"
 
 
 @pytest.mark.usefixtures("ask_again")
-def test_an_incomplete_prompt_is_replayed_with_a_remark(subcog: Run, home: Home) -> None:
+def test_an_incomplete_prompt_is_decided_again_with_a_remark(subcog: Run, home: Home) -> None:
     keep(home, decided("a", prompt="How is [redacted] rotated?", project=""))
-    assert subcog("replay", "a").err == "a secret was taken out of the prompt; it is replayed without\n"
+    assert subcog("why", "a", "--again").err == "a secret was taken out of the prompt; it is asked without\n"
     keep(home, decided("b", prompt="How is it? " * 200, project=""))
-    assert subcog("replay", "b").err.startswith("of the prompt only the first 2,000 characters were kept")
+    assert subcog("why", "b", "--again").err.startswith("of the prompt only the first 2,000 characters were kept")
 
 
 def test_without_state_prompt_or_memories_it_is_one_line(subcog: Run, home: Home) -> None:
-    done = subcog("replay")
+    done = subcog("why", "--again")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
     keep(home, decided("d1", **TOOL))
-    done = subcog("replay")
+    done = subcog("why", "--again")
     message = "no prompt has been decided on yet; `subcog doctor` says whether the hook is registered"
     assert (done.code, done.out, done.err) == (1, "", f"subcog: {message}\n")
     keep(home, decided("a", SPOKE, [candidate("m", 0.7)]))
-    done = subcog("replay")
+    done = subcog("why", "--again")
     assert (done.code, done.out, done.err) == (1, "", "subcog: there are no memories; `subcog remember` makes the first\n")
 
 
@@ -176,18 +176,18 @@ def test_it_goes_through_the_hooks_own_code(subcog: Run, ask_again: Ask, monkeyp
         return prompt.decide_prompt(turn)
 
     monkeypatch.setattr("subcog_hooks.hook.dry_run.decide_prompt", decide_and_note)
-    assert "nothing has changed" in subcog("replay").out
+    assert "nothing has changed" in subcog("why", "--again").out
     assert seen == [QUESTION]
 
 
-def test_a_prompt_is_replayed_at_its_place_in_the_session(subcog: Run, ask_again: Ask) -> None:
+def test_a_prompt_is_asked_again_at_its_place_in_the_session(subcog: Run, ask_again: Ask) -> None:
     question = "Why are the signing keys of the release service rotated every quarter?"
     ask_again(question, "short")
-    first = replay_json(subcog)["is"]["candidates"][0]
+    first = again_json(subcog)["is"]["candidates"][0]
     for _ in range(4):
         ask_again("ok, thanks", "long")
     ask_again(question, "long")
-    later = replay_json(subcog)
+    later = again_json(subcog)
     assert later["changes"] == []
     assert later["is"]["candidates"][0]["terms"] == later["was"]["candidates"][0]["terms"]
     assert later["is"]["candidates"][0]["raw"] < first["raw"]

@@ -1,23 +1,19 @@
-"""`subcog stats`: the counted and timed events, for people, scripts and Prometheus."""
+"""The activity of the hook for `subcog report`: its decisions, counters and times, for people, scripts and Prometheus."""
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
-from typer import Option
 
-from subcog_hooks.cli.decisions import decision_view, usage
-from subcog_hooks.cli.decisions.decision_view import GONE
-from subcog_hooks.cli.decisions.lookup import MAX_CHARS, local_time
+from subcog_hooks.cli.decisions import decision_view, lookup, usage
+from subcog_hooks.cli.decisions.lookup import local_time
 from subcog_hooks.cli.decisions.usage import ChannelShare, LineBand, Usage
-from subcog_hooks.cli.support import context, llm_use
-from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
+from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support.output import ACCENT, safe, terminal
 from subcog_hooks.cli.support.results import plain_table
-from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.intent import detector
@@ -25,13 +21,14 @@ from subcog_hooks.intent.kinds import HYBRID, KEYWORD, LLM
 from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
-from subcog_hooks.store import hook_traces, metrics, recorded_decisions, sessions
+from subcog_hooks.store import decision as outcomes
+from subcog_hooks.store import hook_traces, metrics, recorded_decisions, second_looks, sessions
 from subcog_hooks.store.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
-from subcog_hooks.store.memory import Memory, now_ms
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.metrics import BUCKETS, DECISIONS, INJECTED, OPENED, POINTED, SECOND_LOOKS, Counter, Histogram
 from subcog_hooks.store.second_looks import LOOK_OUTCOMES
-from subcog_hooks.text.sanitise import cut
+from subcog_hooks.store.store import Store
 
 COUNTER, HISTOGRAM = "counter", "histogram"
 
@@ -71,46 +68,107 @@ LINES_OPENED = Family(OPENED, COUNTER, "Memories that the agent opened from a li
 LOOKS = Family(SECOND_LOOKS, COUNTER, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES)
 FAMILIES = (STARTED, COMPLETED, TIMEOUTS, DURATION, SPOKEN, HANDED_OVER, LINES_GIVEN, LINES_OPENED, LOOKS)
 OF_LLM = {family.name: family.values for family in (STARTED, COMPLETED, TIMEOUTS)} | {DURATION.name: (LLM, HYBRID)}
-MAX_NAMED_MEMORIES = 5
 MAX_SILENT_CALLS = 1_000  # more than the log keeps
 MIN_SPARKLINE_COLUMNS = 70  # a narrower table has no room for sparklines
+
+OUTCOME_NAMES = {
+    outcomes.SPOKE: "memories given",
+    outcomes.LINES: "only pointed at memories",
+    outcomes.PAUSED: "paused",
+    outcomes.OFF: "switched off by a setting",
+    outcomes.NOMEM: "[nomem] in the prompt",
+    outcomes.NOT_TYPED: "sent by the client, not typed",
+    outcomes.INTENT: "needs no memory",
+    outcomes.BELOW: "nothing relevant enough",
+    outcomes.NOTHING_FOUND: "no memory near to it",
+    outcomes.REPEATED: "given before in the session",
+    outcomes.SPENT: "the session has had its share",
+    outcomes.OUT_OF_TIME: "out of time",
+    outcomes.FAILED: "failed",
+    outcomes.HANDED_OVER: "given with the next call or prompt",
+    outcomes.MOVED_ON: "the session has moved on",
+    second_looks.LOST: "killed, or cut off",
+}
+CHANNEL_NAMES = {
+    "lexical_exact": "all words",
+    "lexical_relaxed": "some words",
+    "lexical_beginnings": "beginnings of words",
+    "lexical_pieces": "parts of words",
+    "semantic": "meaning",
+    "questions": "its questions",
+    "pattern": "a trigger",
+    "exact": "an exact name",
+    "brief": "start of a session",
+    "action": "rule about an action",
+}
+EVENT_NAMES = {PROMPT_EVENT: "a prompt", **lookup.EVENT_NAMES}
 
 Values = dict[str, Counter | Histogram]  # a family's metrics by label value
 
 
-def stats(
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object by the names of the metrics.")] = False,
-    prometheus: Annotated[bool, Option("--prometheus", help="Print the metrics in Prometheus' text format.")] = False,
-) -> None:
-    """Show how often the hook gave memories, which ones, and how long it took.
+class Activity(NamedTuple):
+    """The activity of the hook.
 
-    Example: subcog stats
+    by_family: the metrics; used: statistics of the decisions; channels: shares of the memories given; bands: of the lines.
+    later, bad: (decision id, memory id) of memories of use later, or marked as wrong; cut_off: number of runs cut off.
     """
-    if as_json and prometheus:
-        raise UsageError("--json and --prometheus exclude each other", "give one of them")
-    by_family, decisions, openings = _read_metrics(context.home())
-    if prometheus:
-        terminal.raw("".join(_prometheus_text(family, by_family[family.name]) for family in FAMILIES if by_family[family.name]))
-        return
-    cut_off = hook_traces.read_cut_offs(context.home(), now_ms())
+
+    by_family: dict[str, Values]
+    used: Usage
+    channels: list[ChannelShare]
+    bands: list[LineBand]
+    later: AbstractSet[tuple[str, str]]
+    bad: AbstractSet[tuple[str, str]]
+    cut_off: int
+
+
+def read_activity(home: Home, store: Store | None) -> Activity:
+    """Read the activity of the hook from the state and the marks of the store. Raises StoreError."""
+    by_family, decisions, openings = _read_metrics(home)
     used = Usage(decisions, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
-    store_figures = _read_store_figures(used)
-    later = usage.find_used_later(decisions, hook_traces.find_latest_silent_calls(context.home(), MAX_SILENT_CALLS))
-    channels = usage.channel_shares(decisions, later, store_figures.bad)
+    bad = _find_bad_marks(used, store) if store else frozenset()
+    later = usage.find_used_later(decisions, hook_traces.find_latest_silent_calls(home, MAX_SILENT_CALLS))
+    channels = usage.channel_shares(decisions, later, bad)
     bands = usage.lines_by_band(decisions, openings)
-    if as_json:
-        record = {family.name: _family_record(family, by_family[family.name]) for family in FAMILIES if by_family[family.name]}
-        record |= {**_usage_record(used, store_figures, channels), "lines": [band._asdict() for band in bands]}
-        terminal.json({**record, "cut_off": len(cut_off)}, indent=1)
-    else:
-        calls: list[RenderableType] = [_llm_call_table(by_family), ""] if by_family[STARTED.name] else []
-        tables = [*_usage_tables(used, store_figures, channels), *_pointer_table(by_family, bands)]
-        tables += [*_second_look_table(by_family[LOOKS.name]), *calls, _duration_table(by_family[DURATION.name])]
-        terminal.draw(Group(*tables))
-        for line in llm_use.describe_calls(context.home()):
-            terminal.say(f"the model at rest was asked today: {line}")
-        if cut_off:
-            terminal.say(pluralize(len(cut_off), "run") + " cut off: this machine was busy; `subcog why --list` shows when")
+    return Activity(by_family, used, channels, bands, later, bad, len(hook_traces.read_cut_offs(home, now_ms())))
+
+
+def activity_record(activity: Activity) -> dict[str, object]:
+    """Return the activity as an object for scripts, its metrics by their names."""
+    by_family = activity.by_family
+    record = {family.name: _family_record(family, by_family[family.name]) for family in FAMILIES if by_family[family.name]}
+    bands = [band._asdict() for band in activity.bands]
+    return {**record, **_usage_record(activity.used, activity.channels), "lines": bands, "cut_off": activity.cut_off}
+
+
+def metrics_text(activity: Activity) -> str:
+    """Return the metrics in Prometheus' text format."""
+    by_family = activity.by_family
+    return "".join(_prometheus_text(family, by_family[family.name]) for family in FAMILIES if by_family[family.name])
+
+
+def figure_rows(activity: Activity) -> list[tuple[str, str]]:
+    """Return the few figures of the activity that a person wants to know, each behind its name."""
+    used = activity.used
+    share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
+    spoken = f"{used.spoke:,}{share}  {_sparkline(used.by_day(usage.rate_of(SPOKE)))}".rstrip()
+    each = "" if used.injected_per_spoken is None else f", {_mean_text(used.injected_per_spoken)} each time"
+    rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
+    if activity.later:
+        rows.append(("of use later, too", f"{len(activity.later):,}"))
+    if activity.bad:
+        rows.append(("called wrong", f"{len(activity.bad):,}"))
+    if times := used.times.get(PROMPT_EVENT):
+        typical, slow, _ = (_duration_text(ms / 1000) for ms in times.quantiles)
+        rows.append(("time at a prompt", f"{typical}; 95 of 100 took {slow} at most"))
+    return rows
+
+
+def detail_view(activity: Activity) -> Iterator[RenderableType]:
+    """Yield the tables of outcomes, channels, times, lines and second looks."""
+    yield from _usage_tables(activity.used, activity.channels)
+    yield from _pointer_table(activity.by_family, activity.bands)
+    yield from _second_look_table(activity.by_family[LOOKS.name])
 
 
 def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], AbstractSet[tuple[str, str]]]:
@@ -139,28 +197,10 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], Abstra
     return by_family, decisions, openings
 
 
-class StoreFigures(NamedTuple):
-    """The store's part in the figures.
-
-    memories: the named ones, by id; never: number of memories never handed over; oldest: the oldest of these.
-    bad: (decision id, memory id) of each bad mark.
-    """
-
-    memories: dict[str, Memory]
-    never: int
-    oldest: list[Memory]
-    bad: frozenset[tuple[str, str]]
-
-
-def _read_store_figures(used: Usage) -> StoreFigures:
-    ids = [id_ for id_, _ in used.memories]
-    with context.reading() as store:
-        if store is None:
-            return StoreFigures({}, 0, [], frozenset())
-        marks = store.marks(store.seqs_of(ids))
-        id_of = {seq: id_ for seq, (_, id_) in store.ages([mark.seq for mark in marks]).items()}
-        bad = frozenset((mark.decision, id_of[mark.seq]) for mark in marks)
-        return StoreFigures(store.by_ids(ids[:MAX_NAMED_MEMORIES]), *store.find_oldest_except(ids, MAX_NAMED_MEMORIES), bad)
+def _find_bad_marks(used: Usage, store: Store) -> frozenset[tuple[str, str]]:
+    marks = store.marks(store.seqs_of(sorted(used.given_ids)))
+    id_of = {seq: id_ for seq, (_, id_) in store.ages([mark.seq for mark in marks]).items()}
+    return frozenset((mark.decision, id_of[mark.seq]) for mark in marks)
 
 
 def _zero_metric(family: Family, value: str) -> Counter | Histogram:
@@ -234,7 +274,7 @@ def _mean(metric: Histogram) -> float | None:
     return metric.sum / metric.count if metric.count else None
 
 
-def _usage_record(used: Usage, store_figures: StoreFigures, channels: Sequence[ChannelShare]) -> dict[str, object]:
+def _usage_record(used: Usage, channels: Sequence[ChannelShare]) -> dict[str, object]:
     return {
         "since": used.since,
         "prompts": used.prompts,
@@ -249,12 +289,10 @@ def _usage_record(used: Usage, store_figures: StoreFigures, channels: Sequence[C
             event: {"count": times.runs, **dict(zip(("p50", "p95", "p99"), times.quantiles, strict=True))}
             for event, times in used.times.items()
         },
-        "top_memories": [{"id": id_, "injected": times} for id_, times in used.memories[:MAX_NAMED_MEMORIES]],
-        "never_injected": {"count": store_figures.never, "oldest": [memory.id for memory in store_figures.oldest]},
     }
 
 
-def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[ChannelShare]) -> Iterator[RenderableType]:
+def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[RenderableType]:
     since = "" if used.since is None else f" since {local_time(used.since)[:10]}"
     days = () if terminal.out.is_terminal and terminal.out.width < MIN_SPARKLINE_COLUMNS else (f"last {usage.DAYS} days",)
     table = _new_table(f"prompts{since}", "", "share", *days)
@@ -262,7 +300,7 @@ def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[C
     for outcome in dict.fromkeys((SPOKE, *used.outcomes)):
         count = used.outcomes.get(outcome, 0)
         share = f"{count / used.prompts:.0%}" if used.prompts else "-"
-        rows.append((safe(outcome), count, share, usage.rate_of(outcome)))
+        rows.append((_outcome_name(outcome), count, share, usage.rate_of(outcome)))
     for name, count, share, figure in rows:
         _add_row(table, name, str(count), share, _sparkline(used.by_day(figure)))
     yield table
@@ -277,31 +315,28 @@ def _usage_tables(used: Usage, store_figures: StoreFigures, channels: Sequence[C
         table = _new_table("found by", "handed over", "of use later", "", "called bad", "")
         for part in channels:
             shares = f"{part.used / part.given:.0%}", f"{part.bad / part.given:.0%}"
-            _add_row(table, safe(part.channel), str(part.given), str(part.used), shares[0], str(part.bad), shares[1])
+            _add_row(
+                table,
+                CHANNEL_NAMES.get(part.channel, safe(part.channel)),
+                str(part.given),
+                str(part.used),
+                shares[0],
+                str(part.bad),
+                shares[1],
+            )
         yield table
         yield ""
     table = _new_table("time taken", "count", "p50", "p95", "p99", *(f"p95, {head}" for head in days))
     for event, times in used.times.items():
         durations = [_duration_text(ms / 1000) for ms in times.quantiles]
-        _add_row(table, safe(event), str(times.runs), *durations, _sparkline(times.by_day))
+        _add_row(table, EVENT_NAMES.get(event, safe(event)), str(times.runs), *durations, _sparkline(times.by_day))
     if used.times:
         yield table
         yield ""
-    if used.memories:
-        yield Text("handed over most often", style=DIM)
-        for id_, count in used.memories[:MAX_NAMED_MEMORIES]:
-            yield _describe_memory(f"{count:>5}", id_, store_figures.memories.get(id_))
-    if store_figures.never:
-        yield Text(f"{store_figures.never} never handed over{since or ' yet'}, the oldest", style=DIM)
-        for memory in store_figures.oldest:
-            yield _describe_memory(" " * 5, memory.id, memory)
-    if used.memories or store_figures.never:
-        yield ""
 
 
-def _describe_memory(head: str, id_: str, memory: Memory | None) -> Text:
-    words = GONE if memory is None or memory.status == "deleted" else cut(safe(memory.content), MAX_CHARS)
-    return Text.assemble(head, "  ", (safe(id_), ACCENT), "  ", words)
+def _outcome_name(outcome: str) -> str:
+    return OUTCOME_NAMES.get(outcome, safe(outcome))
 
 
 def _sparkline(values: Sequence[float | None]) -> str:
@@ -327,33 +362,15 @@ def _pointer_table(by_family: dict[str, Values], bands: Sequence[LineBand]) -> I
         yield ""
 
 
-def _llm_call_table(by_family: dict[str, Values]) -> Table:
-    table = _new_table("LLM calls", "")
-    for word, family in (("started", STARTED), ("completed:", COMPLETED), ("timeout:", TIMEOUTS)):
-        for value, metric in by_family[family.name].items():
-            assert isinstance(metric, Counter)
-            table.add_row(f"{word} {value}".strip(), f"{metric.value:.0f}")
-    return table
-
-
 def _second_look_table(values: Values) -> Iterator[RenderableType]:
     counts = {outcome: metric.value for outcome, metric in values.items() if isinstance(metric, Counter) and metric.value}
     if not counts:
         return
     table = _new_table("second looks", "", "share")
     for outcome, count in counts.items():
-        table.add_row(safe(outcome), f"{count:.0f}", f"{count / sum(counts.values()):.0%}")
+        table.add_row(_outcome_name(outcome), f"{count:.0f}", f"{count / sum(counts.values()):.0%}")
     yield table
     yield ""
-
-
-def _duration_table(values: Values) -> Table:
-    table = _new_table("intents told by", "count", "mean", "p50, estimated", "p95, estimated")
-    for source, metric in values.items():
-        assert isinstance(metric, Histogram)
-        times = (_mean(metric), quantile(metric, 0.5), quantile(metric, 0.95))
-        table.add_row(source, str(metric.count), *map(_duration_text, times))
-    return table
 
 
 def _new_table(*columns: str) -> Table:
@@ -367,14 +384,12 @@ def _add_row(table: Table, *cells: str) -> None:
     table.add_row(*cells[: len(table.columns)])
 
 
-def _duration_text(seconds: float | None) -> str:
-    """Return a duration in a suitable unit, `-` for none.
+def _duration_text(seconds: float) -> str:
+    """Return a duration in a suitable unit.
 
-    >>> _duration_text(0.0004), _duration_text(0.1234), _duration_text(9.0), _duration_text(None)
-    ('0.40 ms', '123 ms', '9 s', '-')
+    >>> _duration_text(0.0004), _duration_text(0.1234), _duration_text(9.0)
+    ('0.40 ms', '123 ms', '9 s')
     """
-    if seconds is None:
-        return "-"
     if seconds >= 1.0:
         return f"{seconds:.3g} s"
     return f"{seconds * 1000:.3g} ms" if seconds >= 0.001 else f"{seconds * 1000:.2f} ms"

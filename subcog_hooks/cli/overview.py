@@ -1,0 +1,61 @@
+"""`subcog` alone: how it stands here, in five lines, and the next step."""
+
+from subcog_hooks.cli.claude_code import registration
+from subcog_hooks.cli.decisions import lookup
+from subcog_hooks.cli.support import client_settings, context
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
+from subcog_hooks.hook.payload import PROMPT_EVENT
+from subcog_hooks.store import recorded_decisions, state_values
+from subcog_hooks.store.memory import now_ms
+
+
+def show_overview() -> int:
+    """Print how subcog stands in this folder, and what to do next. Return the exit code. Raises StoreError."""
+    project = context.here()
+    with context.reading() as store:
+        waiting = store.count_pending() if store else 0
+        shared = store.count_active(()) if store else 0
+        own = store.count_active(project.names) - shared if store and project else 0
+    agents = _find_agents_with_hook()
+    is_paused, last = _read_last_prompt()
+    here = f"{own:,} for {safe(project.identity)}" if project else "this folder is in no project"
+    terminal.result(f"Notes   {shared:,} for all your projects; {here}")
+    terminal.result(f"Hook    {'runs in ' + ', '.join(agents) if agents else 'no agent runs it yet'}{'; paused' * is_paused}")
+    terminal.result(f"Review  {pluralize(waiting, 'note waits', 'notes wait') if waiting else 'nothing waits'} for your word")
+    terminal.result(f"Last    {last or 'no prompt has come to the hook yet'}")
+    terminal.result(
+        f"Next    {_next_step(shared + own, waiting, has_hook=bool(agents), is_paused=is_paused, has_asked=bool(last))}"
+    )
+    return 0
+
+
+def _find_agents_with_hook() -> list[str]:
+    look = registration.inspect_registration()
+    clients = [client.title for client in client_settings.find_clients(has_hook=True)]
+    return ["Claude Code"] * look.is_running + clients
+
+
+def _read_last_prompt() -> tuple[bool, str]:
+    """Return whether the hook is paused, and the last prompt with the number of its notes; "" without any."""
+    with context.existing_state(context.home()) as state:
+        latest = recorded_decisions.find_latest(state, 1, event=PROMPT_EVENT) if state else []
+        is_paused = state is not None and state_values.is_paused(state, now_ms())
+    if not latest:
+        return is_paused, ""
+    count = len(latest[0].injected)
+    given = f"{pluralize(count, 'note')} given" if count else "no note given"
+    return is_paused, f"{given} to a prompt of {lookup.local_time(latest[0].at_ms)[:16]}"
+
+
+def _next_step(notes: int, waiting: int, *, has_hook: bool, is_paused: bool, has_asked: bool) -> str:
+    if not notes:
+        return '`subcog remember "…"` stores a note; `subcog --help` lists commands'
+    if not has_hook:
+        return "`subcog init` registers the hook with your agent"
+    if is_paused:
+        return "`subcog resume` ends the pause"
+    if waiting:
+        return "`subcog review` asks about the notes that wait"
+    if not has_asked:
+        return "ask your agent about a note; `subcog why` then explains the answer"
+    return "`subcog why` explains the last prompt; `subcog --help` lists commands"
