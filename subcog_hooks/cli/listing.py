@@ -173,7 +173,7 @@ def show(
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return
-    for name, value in (*_field_rows(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
+    for name, value in (*field_rows(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
         terminal.pieces((f"{name:<14}", DIM), (safe(value), ""))
     terminal.result("")
     for line in memory.content.split("\n"):
@@ -181,7 +181,8 @@ def show(
         terminal.result(indent + safe(line))
 
 
-def _field_rows(memory: Memory) -> list[tuple[str, str]]:
+def field_rows(memory: Memory) -> list[tuple[str, str]]:
+    """Return the names and values of a memory's fields but its content."""
     rows = [
         ("id", memory.id),
         ("urn", memory.urn),

@@ -9,18 +9,18 @@ from rich.text import Text
 from typer import Option
 
 from subcog_hooks.cli.decisions import decision_view
+from subcog_hooks.cli.pages.memory_cards import make_cards
 from subcog_hooks.cli.support import context, inventory
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.support.page import Column, Moment, Page, write_page
+from subcog_hooks.cli.support.page import Column, Page, write_page
 from subcog_hooks.cli.support.results import figures_table, plain_table
-from subcog_hooks.core.errors import NoMemory
-from subcog_hooks.store.memory import STATUSES, Memory, now_ms
+from subcog_hooks.cli.support.time_line import fit_time_line
+from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
 MAX_SECTION_LINES = 10  # memories in each section of the terminal's report
 LINE_CHARACTERS = 100  # of a memory on the terminal
-UNDELETED = tuple(status for status in STATUSES if status != "deleted")
 
 
 def report(
@@ -33,10 +33,7 @@ def report(
 
     Example: subcog report --html report.html
     """
-    with context.reading() as store:
-        if store is None:
-            raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        contents = Inventory(list(store.all(UNDELETED)), inventory.load_use(), now_ms())
+    contents = inventory.load_inventory()
     if html is not None:
         write_page(_build_page(contents), html)
     if as_json:
@@ -120,36 +117,19 @@ def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[Render
 
 
 def _build_page(contents: Inventory) -> Page:
-    page = Page("subcog report", f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}")
+    about = f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}"
+    page = Page("subcog report", about)
     page.add_figures(_figure_rows(contents))
-    page.add_heading("Growth", "Memories at the end of each month, and dark those that were new in it.")
-    page.add_time_line([Moment(month.name, month.stored, month.new) for month in contents.growth()])
+    created = [memory.created_at for memory in contents.memories]
+    growth = fit_time_line(created, created, contents.now, is_growth=True)
+    page.add_heading(f"Growth by {growth.unit}")
+    page.add_time_line(growth.moments, "memories", "new")
+    tables = []
     for title, groups in (("project", contents.by_project()), ("namespace", contents.by_namespace())):
-        page.add_heading(f"By {title}")
         columns = [Column(title), *(Column(name, is_number=True) for name in ("active", "handed over", "waiting"))]
-        page.add_table(columns, [(group.name, group.active, group.given, group.waiting) for group in groups])
-    if waiting := contents.waiting:
-        page.add_heading("Waiting for review", "`subcog review` asks about each; until then none is given to the agent.")
-        page.add_table(_COLUMNS, [_memory_row(memory, contents) for memory in waiting])
-    if stale := contents.stale():
-        page.add_heading(
-            "Stale",
-            "What was replaced or archived stays as it is. For the rest, and more, `subcog doctor --memories` names a command.",
-        )
-        page.add_table([Column("why"), *_COLUMNS], [(why, *_memory_row(memory, contents)) for why, memory in stale])
-    page.add_heading("All memories", "Handed over: to how many sessions, and when to the last one.")
-    page.add_table(_COLUMNS, [_memory_row(memory, contents) for memory in contents.memories])
+        rows = [(group.name, group.active, group.given, group.waiting) for group in groups]
+        tables.append((f"By {title}", columns, rows))
+    page.add_tables(tables)
+    page.add_heading("Memories")
+    page.add_cards(make_cards(contents.memories, contents))
     return page
-
-
-_COLUMNS = [
-    *(Column("noted"), Column("project"), Column("namespace"), Column("status")),
-    *(Column("handed over", is_number=True), Column("last"), Column("id"), Column("memory")),
-]
-
-
-def _memory_row(memory: Memory, contents: Inventory) -> tuple[str, str, str, str, int, str, str, str]:
-    use = contents.use.by_id.get(memory.id)
-    last = day(use.last_at) if use else ""
-    about = day(memory.created_at), memory.project or memory.scope, memory.namespace, memory.status
-    return *about, contents.sessions_of(memory), last, memory.id, memory.content
