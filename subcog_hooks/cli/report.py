@@ -16,6 +16,7 @@ from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_
 from subcog_hooks.cli.support.page import Column, Page, write_page
 from subcog_hooks.cli.support.results import figures_table, plain_table
 from subcog_hooks.cli.support.time_line import fit_time_line
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
@@ -26,6 +27,9 @@ LINE_CHARACTERS = 100  # of a memory on the terminal
 def report(
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
+    serve: Annotated[
+        bool, Option("--serve", help="Serve the page on this machine, to edit, forget and review memories in a browser.")
+    ] = False,
 ) -> None:
     """Show the store: memories by project and namespace, its growth, and used, stale and waiting memories.
 
@@ -33,6 +37,11 @@ def report(
 
     Example: subcog report --html report.html
     """
+    if serve:
+        if as_json or html is not None:
+            raise UsageError("--serve shows the page in a browser", "leave --json and --html out")
+        _serve()
+        return
     contents = inventory.load_inventory()
     if html is not None:
         write_page(_build_page(contents), html)
@@ -40,6 +49,13 @@ def report(
         terminal.json(_report_record(contents), indent=1)
     elif html is None:
         terminal.page(_report_view(contents))
+
+
+def _serve() -> None:
+    from subcog_hooks.cli.pages import page_server  # it loads http.server
+    from subcog_hooks.cli.pages.page_changes import ServedReport
+
+    page_server.serve(ServedReport(_build_page, _figure_rows))
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:
@@ -116,9 +132,9 @@ def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[Render
     return lines
 
 
-def _build_page(contents: Inventory) -> Page:
+def _build_page(contents: Inventory, *, is_served: bool = False, suggestions: Sequence[tuple[str, str]] = ()) -> Page:
     about = f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}"
-    page = Page("subcog report", about)
+    page = Page("subcog report", about, is_served=is_served)
     page.add_figures(_figure_rows(contents))
     created = [memory.created_at for memory in contents.memories]
     growth = fit_time_line(created, created, contents.now, is_growth=True)
@@ -131,5 +147,5 @@ def _build_page(contents: Inventory) -> Page:
         tables.append((f"By {title}", columns, rows))
     page.add_tables(tables)
     page.add_heading("Memories")
-    page.add_cards(make_cards(contents.memories, contents))
+    page.add_cards(make_cards(contents.memories, contents), suggestions)
     return page
