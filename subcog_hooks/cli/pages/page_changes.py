@@ -55,7 +55,9 @@ class ServedReport:
                 memory = _get_memory(store, id_)
                 message = _CHANGES[action](store, memory, request)
             if action in ("keep", "drop"):
-                waiting.count_refusals([memory], refused=action == "drop")
+                for kind in waiting.count_refusals([memory], refused=action == "drop"):
+                    message += f" You refused {kind.phrase} {waiting.MAX_REFUSALS} times in a row; "
+                    message += f"`subcog config set {kind.setting} {kind.value}` lets it never come again."
             ids = [id_]
         else:
             raise UsageError("the change is none that this page makes", "load the page again")
@@ -109,8 +111,13 @@ def _forget(store: Store, memory: Memory, _request: Mapping[str, object]) -> str
 
 def _restore(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
     status = PENDING if request.get("status") == PENDING else "active"
-    _amend(store, memory, {"status": status})
-    return "Waits for review again." if status == PENDING else "Brought back."
+    is_changed, _ = _amend(store, memory, {"status": status})
+    if not is_changed:
+        return "Nothing changed."
+    if status == PENDING:
+        waiting.uncount_refusals([memory])
+        return "Waits for review again."
+    return "Brought back."
 
 
 def _edit(store: Store, memory: Memory, request: Mapping[str, object]) -> str:

@@ -67,7 +67,7 @@ const ACTIONS = {
   waiting: [["Keep", "keep"], ["Drop", "drop"], ["Edit"]],
   active: [["Edit"], ["Forget", "forget"]],
 };
-ACTIONS["not used for a year"] = ACTIONS.active;
+ACTIONS.expired = ACTIONS["not used for a year"] = ACTIONS.active;
 const OTHER_ACTIONS = [["Bring back", "restore"], ["Edit"]];
 
 class Memories {
