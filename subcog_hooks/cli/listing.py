@@ -173,7 +173,7 @@ def show(
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return
-    for name, value in (*field_rows(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
+    for name, value in (*_field_rows(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
         terminal.pieces((f"{name:<14}", DIM), (safe(value), ""))
     terminal.result("")
     for line in memory.content.split("\n"):
@@ -181,8 +181,7 @@ def show(
         terminal.result(indent + safe(line))
 
 
-def field_rows(memory: Memory) -> list[tuple[str, str]]:
-    """Return the names and values of a memory's fields but its content."""
+def _field_rows(memory: Memory) -> list[tuple[str, str]]:
     rows = [
         ("id", memory.id),
         ("urn", memory.urn),
@@ -192,6 +191,18 @@ def field_rows(memory: Memory) -> list[tuple[str, str]]:
         ("created", jsonl.format_time(memory.created_at)),
         ("updated", jsonl.format_time(memory.updated_at) if memory.updated_at != memory.created_at else ""),
         ("expires", jsonl.format_time(memory.expires_at) if memory.expires_at is not None else ""),
+        *cue_rows(memory),
+        ("standing", _standing_text(memory)),
+        ("priority", priority_text(memory)),
+        ("source", memory.source),
+        ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
+    ]
+    return [row for row in rows if row[1]]
+
+
+def cue_rows(memory: Memory) -> list[tuple[str, str]]:
+    """Return the names and values of the fields that bring a memory beside its text; some values are empty."""
+    return [
         ("branch", memory.branch or ""),
         ("tags", ", ".join(memory.tags)),
         ("keywords", ", ".join(memory.keywords)),
@@ -199,12 +210,12 @@ def field_rows(memory: Memory) -> list[tuple[str, str]]:
         *_value_rows("paths", memory.paths),
         *_value_rows("when", condition_inputs.condition_texts(memory.when)),
         *_value_rows("questions", [_question_text(question) for question in memory.questions]),
-        ("standing", _standing_text(memory)),
-        ("priority", str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""),
-        ("source", memory.source),
-        ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
     ]
-    return [row for row in rows if row[1]]
+
+
+def priority_text(memory: Memory) -> str:
+    """Return a memory's priority and whether it is pinned, "" without one."""
+    return str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""
 
 
 def _standing_text(memory: Memory) -> str:

@@ -1,12 +1,11 @@
 """Memories as the cards of a page: their text, a sentence about each, and their other fields."""
 
-from subcog_hooks.cli.listing import field_rows
+from subcog_hooks.cli.listing import cue_rows, priority_text
 from subcog_hooks.cli.support.inventory import Inventory
 from subcog_hooks.cli.support.output import day, pluralize
-from subcog_hooks.cli.support.page import Card
+from subcog_hooks.cli.support.page import Card, visible_text
 from subcog_hooks.store.memory import PENDING, UNDATED, Memory
 
-_IN_SENTENCE = frozenset(("id", "urn", "namespace", "scope", "status", "created", "trust"))
 _OWNERS = {"user": "all your projects", "org": "your organisation"}
 _STATES = {PENDING: "waiting", "superseded": "replaced", "deleted": "forgotten"}
 _UNUSED = "not used for a year"
@@ -26,7 +25,9 @@ def _state_of(memory: Memory, contents: Inventory) -> str:
 
 def _make_card(memory: Memory, contents: Inventory, *, is_unused: bool) -> Card:
     state = _UNUSED if is_unused else _state_of(memory, contents)
-    omitted = _IN_SENTENCE if memory.standing is not None else _IN_SENTENCE | {"standing"}
+    standing = "" if memory.standing is None else "yes" if memory.standing else "no"
+    others = [("standing", standing), ("priority", priority_text(memory)), ("source", memory.source)]
+    details = [*cue_rows(memory), *others]
     return Card(
         id=memory.id,
         text=memory.content,
@@ -36,7 +37,7 @@ def _make_card(memory: Memory, contents: Inventory, *, is_unused: bool) -> Card:
         namespace=memory.namespace,
         created=memory.created_at,
         given=contents.sessions_of(memory),
-        details=[row for row in field_rows(memory) if row[0] not in omitted],
+        details=[row for row in details if row[1]],
     )
 
 
@@ -44,7 +45,7 @@ def _describe(memory: Memory, contents: Inventory, state: str) -> str:
     date = "" if memory.created_at == UNDATED else f" on {day(memory.created_at)}"
     author = f", {memory.noted.removeprefix('noted ')}" if memory.noted else ""
     owner = memory.project or _OWNERS.get(memory.scope, memory.scope)
-    sentences = [f"Noted{date} under {memory.namespace}, for {owner}{author}."]
+    sentences = [f"Noted{date} under {visible_text(memory.namespace)}, for {visible_text(owner)}{author}."]
     if state == "expired" and memory.expires_at is not None:
         sentences.append(f"Expired on {day(memory.expires_at)}.")
     if memory.superseded_by:

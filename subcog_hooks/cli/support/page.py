@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
@@ -40,7 +41,10 @@ class Column(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A memory on a page. about: sentences about it; created: milliseconds since the epoch; details: names and values."""
+    """A memory on a page. about: sentences about it, without secrets; details: names and values of fields.
+
+    created: milliseconds since the epoch; given: the number of sessions that received it.
+    """
 
     id: str
     text: str
@@ -189,8 +193,8 @@ def html_text(text: str) -> str:
 def card_fields(card: Card, max_chars: int = MAX_CARD) -> dict[str, object]:
     """Return a card for the script of a page, without secrets. max_chars: length limit of its text."""
     fields = {**card._asdict(), "text": cut(_visible_lines(card.text[:MAX_MASKED]), max_chars)}
-    fields["details"] = [(name, cut(_visible_text(value), max_chars)) for name, value in card.details]
-    return {**fields, **{name: _visible_text(str(fields[name])) for name in ("about", "project", "namespace")}}
+    fields["details"] = [(name, cut(visible_text(value), max_chars)) for name, value in card.details]
+    return {**fields, "project": visible_text(card.project), "namespace": visible_text(card.namespace)}
 
 
 def _visible_lines(text: str) -> str:
@@ -199,7 +203,8 @@ def _visible_lines(text: str) -> str:
     return "\n".join(line[: len(line) - len(line.lstrip(" \t"))] + one_line(line) for line in lines)
 
 
-def _visible_text(text: str) -> str:
+@lru_cache(maxsize=1_000)
+def visible_text(text: str) -> str:
     """Return a text in one line. Ids and days take the quick path, without a search for all kinds of secrets."""
     searched = text[:MAX_MASKED]  # Masked before it is cut.
     return redact_line(searched) if " " in searched else safe(searched)
@@ -211,7 +216,7 @@ def _cell(value: Cell, column: Column, max_chars: int) -> str:
         return f'<td class="n" data-v="{value!r}">{value:,.2f}</td>'
     if isinstance(value, int):
         return f'<td class="n">{value:,}</td>'
-    text = cut(_visible_text(value), max_chars)
+    text = cut(visible_text(value), max_chars)
     name = "n" if column.is_number else "short" if " " not in text and len(text) <= MAX_SHORT else ""
     return f"<td{_class_attribute(name)}>{escape(text)}</td>"
 
