@@ -51,15 +51,37 @@ class Browser:
         for domain in ("Page", "Network", "Runtime"):
             self._call(f"{domain}.enable")
 
-    def open(self, path: Path, *, is_dark: bool = False) -> None:
-        """Load a file, in a system that prefers light or dark, and wait until it is there."""
+    def open(self, address: Path | str, *, is_dark: bool = False) -> None:
+        """Load a file or an address, in a system that prefers light or dark, and wait until it is there."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
         self.requests.clear()
-        self._call("Page.navigate", url=path.as_uri())
+        url = address.as_uri() if isinstance(address, Path) else address
+        self.run("document.documentElement.dataset.left = '1'")
+        self._call("Page.navigate", url=url)
+        self.wait_for("document.readyState === 'complete' && !document.documentElement.dataset.left")
+
+    def wait_for(self, condition: str) -> None:
+        """Wait until an expression in the page is true."""
         until = time.monotonic() + WAIT_S
-        while self.run("document.readyState + location.protocol") != "completefile:":
-            assert time.monotonic() < until, "the page did not load"
+        while not self.run(f"Boolean({condition})"):
+            assert time.monotonic() < until, f"never true: {condition}"
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Give the page this size in pixels."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def press(self, key: str, *, with_control: bool = False) -> None:
+        """Press a key, such as "Enter" or "/"."""
+        code = {"Enter": 13, "Tab": 9, "Escape": 27}.get(key, 0)
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        pressed = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 2 if with_control else 0}
+        self._call("Input.dispatchKeyEvent", type="keyDown", text=text, **pressed)
+        self._call("Input.dispatchKeyEvent", type="keyUp", **pressed)
+
+    def type(self, text: str) -> None:
+        """Type a text into the field that has the focus."""
+        self._call("Input.insertText", text=text)
 
     def run(self, script: str) -> Any:
         """Return the value of an expression in the page, as JSON has it."""

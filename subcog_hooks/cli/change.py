@@ -11,7 +11,7 @@ from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
-from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, similar_to
+from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, mark_forgotten, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
@@ -227,10 +227,7 @@ def forget(
         if purge or everywhere:
             erase(store, memories)
         else:
-            store.modify(
-                [memory.id for memory in memories], lambda memory: memory.with_changes(status="deleted", updated_at=now_ms())
-            )
-            context.update_index_and_vectors(store)
+            mark_forgotten(store, memories)
     for memory in memories:
         terminal.say(f"{'purged' if purge or everywhere else 'forgotten'}: {memory.id} {safe(memory.content)[:80]}")
 

@@ -191,6 +191,18 @@ def _field_rows(memory: Memory) -> list[tuple[str, str]]:
         ("created", jsonl.format_time(memory.created_at)),
         ("updated", jsonl.format_time(memory.updated_at) if memory.updated_at != memory.created_at else ""),
         ("expires", jsonl.format_time(memory.expires_at) if memory.expires_at is not None else ""),
+        *cue_rows(memory),
+        ("standing", _standing_text(memory)),
+        ("priority", priority_text(memory)),
+        ("source", memory.source),
+        ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
+    ]
+    return [row for row in rows if row[1]]
+
+
+def cue_rows(memory: Memory) -> list[tuple[str, str]]:
+    """Return the names and values of the fields that bring a memory beside its text; some values are empty."""
+    return [
         ("branch", memory.branch or ""),
         ("tags", ", ".join(memory.tags)),
         ("keywords", ", ".join(memory.keywords)),
@@ -198,12 +210,12 @@ def _field_rows(memory: Memory) -> list[tuple[str, str]]:
         *_value_rows("paths", memory.paths),
         *_value_rows("when", condition_inputs.condition_texts(memory.when)),
         *_value_rows("questions", [_question_text(question) for question in memory.questions]),
-        ("standing", _standing_text(memory)),
-        ("priority", str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""),
-        ("source", memory.source),
-        ("trust", memory.trust + (f" ({memory.noted})" if memory.noted else "")),
     ]
-    return [row for row in rows if row[1]]
+
+
+def priority_text(memory: Memory) -> str:
+    """Return a memory's priority and whether it is pinned, "" without one."""
+    return str(memory.priority) + (", pinned" if memory.is_pinnable else "") if memory.priority else ""
 
 
 def _standing_text(memory: Memory) -> str:

@@ -10,18 +10,19 @@ from typer import Option
 
 from subcog_hooks.cli.decisions import activity, decision_view
 from subcog_hooks.cli.decisions.activity import Activity
+from subcog_hooks.cli.pages.memory_cards import make_cards
 from subcog_hooks.cli.support import author, context, inventory, llm_use
 from subcog_hooks.cli.support.inventory import Group, Inventory
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
-from subcog_hooks.cli.support.page import Column, Moment, Page, write_page
+from subcog_hooks.cli.support.page import Column, Page, write_page
 from subcog_hooks.cli.support.results import figures_table, plain_table
+from subcog_hooks.cli.support.time_line import fit_time_line
 from subcog_hooks.core.errors import NoMemory, UsageError
-from subcog_hooks.store.memory import STATUSES, Memory, now_ms
+from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
 MAX_SECTION_LINES = 5  # memories or groups in each section of the terminal's report
 LINE_CHARACTERS = 55  # of a memory on the terminal, where an id stands before it
-UNDELETED = tuple(status for status in STATUSES if status != "deleted")
 
 
 def report(
@@ -43,6 +44,9 @@ def report(
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     prometheus: Annotated[bool, Option("--prometheus", help="Print the counters in Prometheus' text format.")] = False,
     html: Annotated[str | None, Option("--html", metavar="FILE", help="Write it as a page that needs nothing else.")] = None,
+    serve: Annotated[
+        bool, Option("--serve", help="Serve the page on this machine, to edit, forget and review memories in a browser.")
+    ] = False,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
     """Show what happened and what is there.
@@ -54,8 +58,10 @@ def report(
 
     Example: subcog report --html report.html
     """
-    if sum((details, past, prometheus)) > 1 or (as_json and (details or prometheus)):
-        raise UsageError("--details, --past and --prometheus exclude each other", "give one of them; --json goes with --past")
+    if sum((details, past, prometheus, serve)) > 1 or (as_json and (details or prometheus)):
+        raise UsageError(
+            "--details, --past, --prometheus and --serve exclude each other", "give one of them; --json goes with --past"
+        )
     if past:
         from subcog_hooks.cli.proposals import past_prompts  # it loads what learns from sessions
 
@@ -63,12 +69,17 @@ def report(
         return
     if transcripts or since or learned:
         raise UsageError("--transcripts, --since and --learned are about past prompts", "give --past with them")
+    if serve:
+        if as_json or html is not None:
+            raise UsageError("--serve shows the page in a browser", "leave --json and --html out")
+        _serve()
+        return
     with context.reading() as store:
         happened = activity.read_activity(context.home(), store)
         if prometheus:
             terminal.raw(activity.metrics_text(happened))
             return
-        contents = Inventory(list(store.all(UNDELETED)) if store else [], inventory.load_use(), now_ms())
+        contents = inventory.inventory_of(store)
     if as_json:
         terminal.json({**activity.activity_record(happened), **_report_record(contents)}, indent=1)
     elif store is None and not details and (html is not None or not happened.used.prompts):
@@ -86,6 +97,13 @@ def _say_remarks(happened: Activity) -> None:
     if happened.cut_off:
         runs = pluralize(happened.cut_off, "run")
         terminal.say(f"{runs} cut off: this machine was busy; `subcog why --list` shows when")
+
+
+def _serve() -> None:
+    from subcog_hooks.cli.pages import page_server  # it loads http.server
+    from subcog_hooks.cli.pages.page_changes import ServedReport
+
+    page_server.serve(ServedReport(_build_page, _figure_rows))
 
 
 def _report_record(contents: Inventory) -> dict[str, object]:
@@ -164,37 +182,20 @@ def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[Render
     return lines
 
 
-def _build_page(contents: Inventory) -> Page:
-    page = Page("subcog report", f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}")
+def _build_page(contents: Inventory, *, is_served: bool = False, suggestions: Sequence[tuple[str, str]] = ()) -> Page:
+    about = f"The memories of {context.home().root} on {day(contents.now)}. {_since_text(contents)}"
+    page = Page("subcog report", about, is_served=is_served)
     page.add_figures(_figure_rows(contents))
-    page.add_heading("Growth", "Memories at the end of each month, and dark those that were new in it.")
-    page.add_time_line([Moment(month.name, month.stored, month.new) for month in contents.growth()])
+    created = [memory.created_at for memory in contents.memories]
+    growth = fit_time_line(created, created, contents.now, is_growth=True)
+    page.add_heading(f"Growth by {growth.unit}")
+    page.add_time_line(growth.moments, "memories", "new")
+    tables = []
     for title, groups in (("project", contents.by_project()), ("namespace", contents.by_namespace())):
-        page.add_heading(f"By {title}")
         columns = [Column(title), *(Column(name, is_number=True) for name in ("active", "handed over", "waiting"))]
-        page.add_table(columns, [(group.name, group.active, group.given, group.waiting) for group in groups])
-    if waiting := contents.waiting:
-        page.add_heading("Waiting for review", "`subcog review` asks about each; until then none is given to the agent.")
-        page.add_table(_COLUMNS, [_memory_row(memory, contents) for memory in waiting])
-    if stale := contents.stale():
-        page.add_heading(
-            "Stale",
-            "What was replaced or archived stays as it is. For the rest, and more, `subcog doctor --memories` names a command.",
-        )
-        page.add_table([Column("why"), *_COLUMNS], [(why, *_memory_row(memory, contents)) for why, memory in stale])
-    page.add_heading("All memories", "Handed over: to how many sessions, and when to the last one.")
-    page.add_table(_COLUMNS, [_memory_row(memory, contents) for memory in contents.memories])
+        rows = [(group.name, group.active, group.given, group.waiting) for group in groups]
+        tables.append((f"By {title}", columns, rows))
+    page.add_tables(tables)
+    page.add_heading("Memories")
+    page.add_cards(make_cards(contents.memories, contents), suggestions)
     return page
-
-
-_COLUMNS = [
-    *(Column("noted"), Column("project"), Column("namespace"), Column("status")),
-    *(Column("handed over", is_number=True), Column("last"), Column("id"), Column("memory")),
-]
-
-
-def _memory_row(memory: Memory, contents: Inventory) -> tuple[str, str, str, str, int, str, str, str]:
-    use = contents.use.by_id.get(memory.id)
-    last = day(use.last_at) if use else ""
-    about = day(memory.created_at), memory.project or memory.scope, memory.namespace, memory.status
-    return *about, contents.sessions_of(memory), last, memory.id, memory.content

@@ -4,7 +4,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt
 from subcog_hooks.store.store import Store
+from tests.browser import CAN_RUN, Browser
 from tests.conftest import Maker
 from tests.hook.conftest import follow
 from tests.transcripts import PROJECTS
@@ -113,6 +114,16 @@ def hooks_are_over(monkeypatch: MonkeyPatch) -> None:
 def sessions(tmp_path: Path) -> Path:
     """The folder in which the client keeps transcripts."""
     return tmp_path / "claude" / PROJECTS
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser for the tests of a module."""
+    if not CAN_RUN:
+        pytest.skip("no Chromium is on this machine")
+    opened = Browser(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from subcog_hooks.cli.support import page as cli_support_page
 from subcog_hooks.cli.support.output import safe
-from subcog_hooks.cli.support.page import Column, Moment, Page
+from subcog_hooks.cli.support.page import Column, Page
+from subcog_hooks.cli.support.time_line import Moment
 
 HOSTILE = "</td></script><script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -62,11 +63,11 @@ def test_no_tag_has_an_address_or_a_handler() -> None:
     page.add_figures([(HOSTILE, HOSTILE)])
     page.add_heading(HOSTILE, HOSTILE)
     page.add_table([Column(HOSTILE)], [(HOSTILE,)] * 30)
-    page.add_time_line([Moment(HOSTILE, 3, 1)])
+    page.add_time_line([Moment(HOSTILE, 3, 1)], HOSTILE, HOSTILE)
     tags = Tags(page.render())
     assert {name for _, attributes in tags.tags for name in attributes} <= {
         *("lang", "charset", "http-equiv", "content", "name", "id", "class", "scope", "type", "placeholder", "aria-label"),
-        *("viewbox", "role", "x", "y", "width", "height"),
+        *("role", "x", "y", "x1", "x2", "y1", "y2", "width", "height"),
     }
     assert {tag for tag, _ in tags.tags}.isdisjoint({"a", "img", "link", "iframe", "form", "base", "object"})
     assert tags.cells[0] == HOSTILE

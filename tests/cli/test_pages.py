@@ -1,4 +1,4 @@
-"""The pages of `report --html` and `audit --html` in a real browser: read, sorted, dark or light, and nothing in them acts."""
+"""The pages of `report --html` and `audit --html` in a real browser: read, filtered, dark or light. Nothing in them acts."""
 
 import http.server
 import json
@@ -8,16 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.support import page as cli_support_page
+from subcog_hooks.cli.support.page import MAX_INITIAL_ROWS, Column, Page, write_page
+from subcog_hooks.cli.support.time_line import MAX_BARS
 from subcog_hooks.core.paths import Home
+from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.store import Store
-from tests.browser import CAN_RUN, Browser
+from tests.browser import Browser
 from tests.cli.conftest import Ask, Run
 from tests.conftest import Maker
 from tests.transcripts import PROJECTS, Writer
 
-pytestmark = pytest.mark.skipif(not CAN_RUN, reason="no Chromium is on this machine")
-
+DAY = 86_400_000  # ms
+NOW = 1_772_445_600_000  # 2026-03-02
 ATTACKS = (
     "<script>window.hit = 1</script>",
     "</script><script>window.hit = 2</script>",
@@ -30,13 +32,6 @@ ATTACKS = (
     "`;window.hit = 7;`${alert(8)}",
     "javascript:window.hit = 9",
 )
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    opened = Browser(tmp_path_factory.mktemp("profile"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -61,99 +56,167 @@ def asked_for() -> Iterator[list[str]]:
     server.server_close()
 
 
-def column(browser: Browser, number: int) -> list[str]:
-    """Return the texts of a column of the last table."""
-    cells = browser.run(
-        "Array.from(Array.from(document.querySelectorAll('table')).at(-1).tBodies[0].rows,"
-        f" (row) => row.cells[{number}].textContent)"
-    )
-    return [str(cell) for cell in cells]
+def texts(browser: Browser, selector: str) -> list[str]:
+    """Return the texts of all elements that a selector finds."""
+    found: list[str] = browser.run(f"Array.from(document.querySelectorAll({json.dumps(selector)}), (e) => e.textContent)")
+    return found
 
 
-def head(number: int) -> str:
-    return f"table.last th:nth-child({number + 1}) button"
+def pick(browser: Browser, name: str, value: str) -> None:
+    """Choose an option of a list by its value."""
+    change = f"s.value = {json.dumps(value)}; s.dispatchEvent(new Event('change'))"
+    browser.run(f"(() => {{ const s = document.querySelector('select[name={name}]'); {change}; }})()")
 
 
-def mark_last_table(browser: Browser) -> None:
-    browser.run("Array.from(document.querySelectorAll('table')).at(-1).classList.add('last')")
+def seek(browser: Browser, text: str) -> None:
+    """Replace the text of the search field."""
+    change = f"f.value = {json.dumps(text)}; f.dispatchEvent(new Event('input'))"
+    browser.run(f"(() => {{ const f = document.querySelector('input[type=search]'); {change}; }})()")
 
 
-def test_the_report_is_read_sorted_and_filtered(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
+def table_page(tmp_path: Path, columns: list[Column], rows: list[tuple[str | int, ...]]) -> Path:
+    """Write a page with one table."""
+    page = Page("a table", "with rows")
+    page.add_table(columns, rows)
+    write_page(page, str(tmp_path / "table.html"))
+    return tmp_path / "table.html"
+
+
+def test_the_report_is_read_and_filtered(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
     with Store.writer(home) as store:
         store.add(
             [
-                make(f"memory number {number}", project=f"github.com/acme/p{number % 3}", created_at=1 + number * 10**10)
+                make(
+                    f"memory number {number}",
+                    id=f"m{number}",
+                    project=f"github.com/acme/p{number % 3}",
+                    created_at=NOW + number * DAY,
+                    status="pending" if number == 4 else "active",
+                )
                 for number in range(25)
             ]
         )
     subcog("report", "--html", "report.html")
     browser.open(tmp_path / "report.html")
     assert browser.run("document.title") == "subcog report"
-    assert "25" in browser.run("document.querySelector('dl').innerText")
-    assert browser.run("document.querySelectorAll('svg rect').length") > 5
+    assert "24" in browser.run("document.querySelector('dl').innerText")
     assert browser.requests == [(tmp_path / "report.html").as_uri()]
-    mark_last_table(browser)
-    newest_first = column(browser, 7)
-    assert newest_first[0] == "memory number 24"
-    browser.click(head(1))
-    assert column(browser, 1) == sorted(column(browser, 1))
-    assert browser.run("document.querySelector('table.last th:nth-child(2)').getAttribute('aria-sort')") == "ascending"
-    browser.click(head(1))
-    assert column(browser, 1) == sorted(column(browser, 1), reverse=True)
-    browser.click(head(7))
-    assert column(browser, 7) == [f"memory number {number}" for number in range(25)]  # 10 behind 9
-    browser.run(
-        "(() => { const f = document.querySelector('input'); f.value = 'NUMBER 7'; f.dispatchEvent(new Event('input')); })()"
+    assert texts(browser, ".preview") == [f"memory number {number}" for number in reversed(range(25))]
+    assert texts(browser, ".about")[0] == (
+        "Noted on 2026-03-26 under learnings, for github.com/acme/p0. Not given to a session yet. m24"
     )
-    assert browser.run("document.querySelectorAll('table.last tbody tr:not([hidden])').length") == 1
+    pick(browser, "order", "oldest first")
+    assert texts(browser, ".preview")[:2] == ["memory number 0", "memory number 1"]
+    seek(browser, "NUMBER p1 m7")
+    assert texts(browser, ".preview") == ["memory number 7"]
+    assert texts(browser, "[role=status]")[0] == "1 of 25 memories"
+    seek(browser, "")
+    pick(browser, "state", "waiting")
+    assert texts(browser, ".preview") == ["memory number 4"]
+    assert texts(browser, "#memories button") == []  # a file only shows
 
 
-def test_only_the_first_of_many_rows_are_shown_until_asked(
+def test_a_card_is_opened_by_mouse_and_keyboard(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
+    with Store.writer(home) as store:
+        store.add([make("Steps:\n  1. sync\n  2. test", triggers=("deploy",), paths=("app/*.py",), tags=("ci",))])
+    subcog("report", "--html", "report.html")
+    browser.open(tmp_path / "report.html")
+    browser.click("summary")
+    browser.wait_for("document.querySelector('.text')")
+    assert browser.run("document.querySelector('.text').innerText") == "Steps:\n  1. sync\n  2. test"
+    assert texts(browser, ".card dt") == ["tags", "triggers", "paths"]
+    browser.click("summary")
+    assert browser.run("document.querySelector('details').open") is False
+    browser.press("/")
+    assert browser.run("document.activeElement.type") == "search"
+    while browser.run("document.activeElement.tagName") != "SUMMARY":
+        browser.press("Tab")
+    assert browser.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.press("Enter")
+    assert browser.run("document.querySelector('details').open") is True
+    browser.press("Escape")
+    assert browser.run("document.querySelector('details').open") is False
+    assert browser.run("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_ids_and_dates_stay_on_one_line(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
+    with Store.writer(home) as store:
+        store.add([make("word " * (number + 1), created_at=NOW, project="github.com/acme/shop") for number in range(9)])
+    subcog("report", "--html", "report.html")
+    broken = "Array.from(document.querySelectorAll('time, code, td'), (e) => e.offsetHeight > 40)"
+    for width in (1280, 400, 321):
+        browser.resize(width)
+        browser.open(tmp_path / "report.html")
+        assert set(browser.run(broken)) == {False}
+        assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    browser.resize(1280)
+
+
+def test_ten_thousand_memories_are_shown_in_three_seconds(
     browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path
 ) -> None:
-    count = cli_support_page.MAX_INITIAL_ROWS + 700
+    words = "The cache of the shop is warmed at start, since the first request took four seconds without. " * 3
     with Store.writer(home) as store:
-        store.add([make(f"memory number {number}", created_at=1 + number * 10**8) for number in range(count)])
+        store.add([make(f"{number} {words}", created_at=NOW + number * 1_000_000) for number in range(10_000)])
     subcog("report", "--html", "report.html")
     browser.open(tmp_path / "report.html")
-    mark_last_table(browser)
-    visible = "Array.from(document.querySelectorAll('table.last tbody tr')).filter((r) => r.offsetHeight > 0)"
-    section = "document.querySelector('table.last').closest('section')"
-    assert browser.run(f"{visible}.length") == cli_support_page.MAX_INITIAL_ROWS
-    browser.click(head(7))
-    assert browser.run(f"{visible}.at(0).cells[7].textContent") == "memory number 0"
-    assert browser.run(f"{visible}.length") == cli_support_page.MAX_INITIAL_ROWS
+    assert browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd") < 3_000  # ms
+    assert texts(browser, "[role=status]")[0] == "10,000 memories"
+    assert len(texts(browser, ".card")) == 100
+    seek(browser, "9876")
+    assert [text.split()[0] for text in texts(browser, ".preview")] == ["9876"]
+    seek(browser, "")
+    browser.click("#more button:last-child")
+    assert len(texts(browser, ".card")) == 10_000
 
-    def seek(text: str) -> None:
-        put = f"f.value = {json.dumps(text)}; f.dispatchEvent(new Event('input'))"
-        browser.run(f"(() => {{ const f = {section}.querySelector('input[type=search]'); {put}; }})()")
 
-    seek(f"number {count - 1}")
-    assert browser.run(f"{visible}.map((r) => r.cells[7].textContent)") == [f"memory number {count - 1}"]
-    seek("memory")
-    assert browser.run(f"{visible}.length") == cli_support_page.MAX_INITIAL_ROWS
-    browser.run(f"{section}.id = 'last'")
-    browser.click("#last label input")
+def test_only_the_first_of_many_rows_are_shown_until_asked(browser: Browser, tmp_path: Path) -> None:
+    count = MAX_INITIAL_ROWS + 700
+    browser.open(table_page(tmp_path, [Column("text")], [(f"row number {number}",) for number in range(count)]))
+    visible = "Array.from(document.querySelectorAll('tbody tr')).filter((r) => r.offsetHeight > 0)"
+    assert browser.run(f"{visible}.length") == MAX_INITIAL_ROWS
+    browser.click("th button")
+    browser.click("th button")
+    assert browser.run(f"{visible}.at(0).textContent") == f"row number {count - 1}"
+    assert browser.run(f"{visible}.length") == MAX_INITIAL_ROWS
+    seek(browser, f"number {count - 1}")
+    assert browser.run(f"{visible}.map((r) => r.textContent)") == [f"row number {count - 1}"]
+    seek(browser, "row")
+    assert browser.run(f"{visible}.length") == MAX_INITIAL_ROWS
+    browser.click("label input")
     assert browser.run(f"{visible}.length") == count
-    seek("")
+    seek(browser, "")
     assert browser.run(f"{visible}.length") == count
-    browser.click("#last label input")
-    assert browser.run(f"{visible}.length") == cli_support_page.MAX_INITIAL_ROWS
-    assert f"all {count:,} rows" in browser.run(f"{section}.innerText")
+    browser.click("label input")
+    assert browser.run(f"{visible}.length") == MAX_INITIAL_ROWS
+    assert f"all {count:,} rows" in browser.run("document.querySelector('section').innerText")
 
 
-def test_numbers_are_sorted_by_what_they_are(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
-    with Store.writer(home) as store:
-        for number, namespace in enumerate(("few", "some", "many")):
-            store.add([make(f"{namespace} {i}", namespace=namespace) for i in range((1, 9, 1_200)[number])])
-    subcog("report", "--html", "report.html")
-    browser.open(tmp_path / "report.html")
-    browser.run("document.querySelectorAll('table')[1].classList.add('spaces')")
-    shown = "Array.from(document.querySelectorAll('table.spaces td:nth-child(2)'), (c) => c.textContent)"
-    browser.click("table.spaces th:nth-child(2) button")
-    assert browser.run(shown) == ["1,200", "9", "1"]
-    browser.click("table.spaces th:nth-child(2) button")
-    assert browser.run(shown) == ["1", "9", "1,200"]
+def test_numbers_are_sorted_by_their_value(browser: Browser, tmp_path: Path) -> None:
+    columns = [Column("name"), Column("count", is_number=True)]
+    browser.open(table_page(tmp_path, columns, [("few 10", 1), ("few 9", 9), ("many", 1_200)]))
+    browser.click("th:nth-child(2) button")
+    assert texts(browser, "td:nth-child(2)") == ["1,200", "9", "1"]
+    browser.click("th:nth-child(2) button")
+    assert texts(browser, "td:nth-child(2)") == ["1", "9", "1,200"]
+    browser.click("th button")
+    assert texts(browser, "td:nth-child(1)") == ["few 9", "few 10", "many"]
+    assert browser.run("document.querySelector('th').getAttribute('aria-sort')") == "ascending"
+
+
+def test_a_time_line_fits_its_span(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
+    names = []
+    today = now_ms()
+    for age, id_ in ((3 * DAY, "a"), (200 * DAY, "b"), (1_000 * DAY, "c"), (9_000 * DAY, "d")):
+        with Store.writer(home) as store:
+            store.add([make(f"memory {id_}", id=id_, created_at=today - age)])
+        subcog("report", "--html", "report.html")
+        browser.open(tmp_path / "report.html")
+        names.append(texts(browser, "h2")[0])
+        assert 3 < len(texts(browser, "svg g")) <= MAX_BARS
+        widths = browser.run("Array.from(document.querySelectorAll('svg .label'), (e) => e.getBoundingClientRect().right)")
+        assert max(widths) < 1_280
+    assert names == [f"Growth by {unit}" for unit in ("day", "week", "month", "year")]
 
 
 def test_it_is_dark_by_the_system_or_by_choice(browser: Browser, subcog: Run, home: Home, make: Maker, tmp_path: Path) -> None:
@@ -184,7 +247,9 @@ def test_hostile_memories_stay_text(
         store.add([make(f"<img src='{asked_for[0]}memory.png'>")])
     subcog("report", "--html", "report.html")
     browser.open(tmp_path / "report.html")
-    shown = column(browser, 7)
+    browser.run("document.querySelectorAll('summary').forEach((summary) => summary.click())")
+    browser.wait_for("document.querySelectorAll('.text').length === document.querySelectorAll('.card').length")
+    shown = texts(browser, ".text")
     for text in ATTACKS:
         plain = "".join(character for character in text if character not in "\u202e\u2066\u200f")
         assert plain in shown
@@ -192,7 +257,7 @@ def test_hostile_memories_stay_text(
     for tag in ("a", "img", "iframe", "base", "link", "form", "object"):
         assert browser.run(f"document.querySelectorAll('{tag}').length") == 0, tag
     assert browser.run("[document.scripts.length, document.styleSheets.length, document.querySelectorAll('svg').length]") == [
-        1,
+        2,  # one of them is data
         1,
         1,
     ]
@@ -234,10 +299,10 @@ def test_hostile_prompts_stay_text_in_a_browser(browser: Browser, subcog: Run, a
     for part in (login, "<script>window.hit = 2</script>", "2 of 2 sessions", f"{record['characters']:,}"):
         assert part in text
     assert browser.run("Array.from(document.querySelectorAll('h2'), (h) => h.textContent)")[:2] == [
-        "By week",
+        "By day",
         "What it would have said",
     ]
-    assert browser.run("document.querySelectorAll('svg g').length") == 3  # three weeks, the empty one too
+    assert browser.run("document.querySelectorAll('svg g').length") == 19  # days, the empty ones too
     assert browser.run("typeof window.hit") == "undefined"
     assert browser.run("document.scripts.length") == 1
     assert browser.requests == [(tmp_path / "audit.html").as_uri()]

@@ -9,19 +9,17 @@ from rich.text import Text
 from subcog_hooks.cli.decisions.decision_view import GONE
 from subcog_hooks.cli.proposals.auditing import Audit, Replayed
 from subcog_hooks.cli.support.output import ACCENT, DIM, day, pluralize, redact_line, safe
-from subcog_hooks.cli.support.page import Column, Moment, Page
+from subcog_hooks.cli.support.page import Column, Page
 from subcog_hooks.cli.support.results import figures_table
+from subcog_hooks.cli.support.time_line import fit_time_line
 from subcog_hooks.learn.repetition import RepeatedMeaning
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.text.sanitise import cut
 
 MAX_LISTED = 5  # rows of each kind in a terminal
-MAX_WEEKS = 60  # on a time line
 MAX_TERMINAL_CHARS = 100  # characters of a prompt or memory in a terminal
 MAX_PROMPT_CHARS = 500  # characters of a prompt in JSON; a page and a terminal show fewer
-WEEK_MS = 7 * 86_400_000
-_MONDAY_MS = 4 * 86_400_000  # the first Monday after the epoch, a Thursday
 
 
 def audit_fields(audit: Audit, against: str) -> dict[str, object]:
@@ -166,8 +164,9 @@ def page_of(audit: Audit, about: str) -> Page:
     """Return an audit as a page. about: a sentence about the prompts and the store."""
     page = Page("subcog report --past", about)
     page.add_figures(figures(audit))
-    page.add_heading("By week", "All prompts, and dark those to which memories would have been added.")
-    page.add_time_line(by_week(audit.prompts))
+    line = fit_time_line(_times_of(audit.prompts), _times_of(audit.spoken))
+    page.add_heading(f"By {line.unit}")
+    page.add_time_line(line.moments, "prompts", "with memories")
     page.add_heading("What it would have said")
     page.add_table(
         [Column("when"), Column("project"), Column("prompt"), Column("memories"), Column("characters", is_number=True)],
@@ -221,17 +220,5 @@ def _repeated_row(group: RepeatedMeaning) -> tuple[int, str, str, str]:
     return group.sessions, day(group.since), group.utterances[0].audience, words
 
 
-def by_week(prompts: Sequence[Replayed]) -> list[Moment]:
-    """Return the prompts and the answered prompts by week, of the last MAX_WEEKS weeks."""
-    timed = [replayed for replayed in prompts if replayed.turn.at_ms]
-    if not timed:
-        return []
-    whole = Counter(_week_of(replayed) for replayed in timed)
-    marked = Counter(_week_of(replayed) for replayed in timed if replayed.speaks)
-    last = max(whole)
-    first = max(min(whole), last - MAX_WEEKS + 1)
-    return [Moment(day(week * WEEK_MS + _MONDAY_MS), whole[week], marked[week]) for week in range(first, last + 1)]
-
-
-def _week_of(replayed: Replayed) -> int:
-    return (replayed.turn.at_ms - _MONDAY_MS) // WEEK_MS
+def _times_of(prompts: Sequence[Replayed]) -> list[int]:
+    return [replayed.turn.at_ms for replayed in prompts if replayed.turn.at_ms]

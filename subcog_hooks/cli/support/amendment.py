@@ -11,7 +11,7 @@ from subcog_hooks.cli.support import context, editor, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import InvalidMemory, StoreError
 from subcog_hooks.store import index_sync, questions
-from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory
+from subcog_hooks.store.memory import MAX_UNPINNED_PRIORITY, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
@@ -28,6 +28,12 @@ def erase(store: Store, memories: Sequence[Memory]) -> None:
         cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
         cleanup.callback(context.update_index_and_vectors, store)
         index_sync.rebuild_index(home, store, keep_predecessor=False)  # The old index still has the words.
+
+
+def mark_forgotten(store: Store, memories: Sequence[Memory]) -> None:
+    """Forget memories; their texts stay in the store. Raises StoreError."""
+    store.modify([memory.id for memory in memories], lambda memory: memory.with_changes(status="deleted", updated_at=now_ms()))
+    context.update_index_and_vectors(store)
 
 
 def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from subcog_hooks.cli.support import condition_inputs, context
 from subcog_hooks.core.errors import InvalidMemory, StoreError, SubcogError, UsageError
@@ -99,6 +99,18 @@ def remove_edits(home: Home, ids: Iterable[str]) -> None:
                 shutil.rmtree(folder)
             except OSError as error:
                 raise StoreError(f"{folder} cannot be removed: {error.strerror}", "delete it") from error
+
+
+def form_fields(memory: Memory) -> dict[str, str]:
+    """Return the fields of a memory that a form edits, beside its text and status; an entry a line."""
+    lists = {name: "\n".join(entries) for name, entries in _entries(memory).items()}
+    return {**_fields(memory, keeps_status=True), **lists}
+
+
+def read_form(fields: Mapping[str, str], content: str, memory: Memory) -> dict[str, object]:
+    """Return the changed fields of a form, by the rules of the editor's text. Raises InvalidMemory."""
+    lines = [f"{name}: {line}" for name, text in fields.items() for line in text.split("\n")]
+    return _read_changes("\n".join([*lines, _DASHES, content]) + "\n", memory, PERSON, keeps_status=True)
 
 
 def _fields(memory: Memory, *, keeps_status: bool) -> dict[str, str]:

@@ -12,12 +12,13 @@ from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, termin
 from subcog_hooks.core.errors import ModelError, NoMemory, StoreError
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.store import sessions
-from subcog_hooks.store.memory import PENDING, Memory, now_ms
+from subcog_hooks.store.memory import PENDING, STATUSES, Memory, now_ms
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_store import VectorStore
 from subcog_hooks.text.sanitise import cut
 
 MAX_MONTHS = 48
+UNDELETED = tuple(status for status in STATUSES if status != "deleted")
 
 
 class Group(NamedTuple):
@@ -103,6 +104,19 @@ class Inventory:
             groups.setdefault(key(memory), []).append(memory)
         groups_by_key = [_make_group(name, members, self.now, self.use.by_id) for name, members in groups.items()]
         return sorted(groups_by_key, key=lambda group: (-group.active, -group.waiting, group.name))
+
+
+def load_inventory() -> Inventory:
+    """Return the inventory of all memories but deleted ones. Raises NoMemory, StoreError."""
+    with context.reading() as store:
+        if store is None:
+            raise NoMemory("there are no memories", "`subcog remember` makes the first")
+        return inventory_of(store)
+
+
+def inventory_of(store: Store | None) -> Inventory:
+    """Return the inventory of a store, an empty one for none. Raises StoreError."""
+    return Inventory(list(store.all(UNDELETED)) if store else [], load_use(), now_ms())
 
 
 def _make_group(name: str, members: Sequence[Memory], now: int, given: Mapping[str, object]) -> Group:

@@ -3,14 +3,19 @@
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
 from subcog_hooks.cli.support.output import redact_line, safe, terminal
+from subcog_hooks.cli.support.time_line import Moment
 from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.log import to_json
 from subcog_hooks.core.whole_files import WholeFile
-from subcog_hooks.text.sanitise import cut
+from subcog_hooks.redaction.redact import redact
+from subcog_hooks.text.sanitise import cut, one_line
 
 MAX_ROWS = 10_000  # in a table
 MAX_ROWS_BYTES = 4_500_000  # for the rows of all tables of a page
@@ -19,9 +24,13 @@ MAX_CELL, MAX_CELL_OF_MANY = 240, 120  # characters of a cell, and of a cell in 
 MIN_LONG_TABLE = 2_000  # rows
 MAX_MASKED = 4_000  # characters of a text that are searched for secrets; fewer are shown
 MIN_FILTERED_ROWS = 20  # Longer tables have a filter field.
+MAX_CARD, MIN_CARD = 4_000, 120  # characters of a card's text: fewer where there are many cards
+CARD_CHARACTERS = 1_600_000  # of the texts of all cards of a file
+MAX_SHORT = 36  # characters of an id, a date or a name, which stay on one line
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
-_WIDTH, _HEIGHT, _FOOT = 1_000, 120, 18  # of a time line, in SVG units
-_LABELS = 8  # at most, on a time line
+_HEIGHT, _HEAD, _FOOT = 160, 18, 22  # pixels of a time line, and of the margins above and below its bars
+_LABELS = 6  # at most, on a time line
 
 
 class Column(NamedTuple):
@@ -31,30 +40,41 @@ class Column(NamedTuple):
     is_number: bool = False
 
 
-class Moment(NamedTuple):
-    """A bar of a time line. whole: its count; marked: how many of them are marked."""
+class Card(NamedTuple):
+    """A memory on a page. about: sentences about it, without secrets; details: names and values of fields.
 
-    name: str
-    whole: int
-    marked: int = 0
+    created: milliseconds since the epoch; given: the number of sessions that received it.
+    """
+
+    id: str
+    text: str
+    about: str
+    state: str
+    project: str
+    namespace: str
+    created: int
+    given: int
+    details: Sequence[tuple[str, str]]
 
 
 Cell = str | int | float
 
 
 class Page:
-    """A page that is being built, from top to bottom."""
+    """A page that is being built, from top to bottom. is_served: its memories are changed through the server it comes from."""
 
-    def __init__(self, title: str, about: str) -> None:
+    def __init__(self, title: str, about: str, *, is_served: bool = False) -> None:
         self._title = html_text(title)
-        head = f"<div><h1>{self._title}</h1><p>{html_text(about)}</p></div>"
+        self._is_served = is_served
+        sentence = _DATE.sub(r"<time>\g<0></time>", html_text(about))
+        head = f"<div><h1>{self._title}</h1><p>{sentence}</p></div>"
         self._parts = [f'<header>{head}<button id="theme">dark / light</button></header>']
         self._room = MAX_ROWS_BYTES
 
     def add_figures(self, figures: Sequence[tuple[str, str]]) -> None:
         """Add figures, each behind its name."""
         pairs = "".join(f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>" for name, value in figures)
-        self._parts.append(f"<dl>{pairs}</dl>")
+        self._parts.append(f'<dl class="figures">{pairs}</dl>')
 
     def add_heading(self, title: str, note: str = "") -> None:
         """Add a heading and a sentence below it."""
@@ -65,9 +85,8 @@ class Page:
         if not rows:
             self._parts.append("<p>None.</p>")
             return
-        head = "".join(
-            f'<th scope="col"{_class_of(column)}><button>{html_text(column.title)}</button></th>' for column in columns
-        )
+        heads = [(_class_attribute("n" * column.is_number), html_text(column.title)) for column in columns]
+        head = "".join(f'<th scope="col"{attribute}><button>{title}</button></th>' for attribute, title in heads)
         max_chars = MAX_CELL_OF_MANY if len(rows) > MIN_LONG_TABLE else MAX_CELL
         lines = []
         for row in rows[:MAX_ROWS]:
@@ -84,39 +103,78 @@ class Page:
         if len(rows) > len(lines):
             self._parts.append(f"<p>Of {len(rows):,} the first {len(lines):,} are shown.</p>")
 
-    def add_time_line(self, moments: Sequence[Moment]) -> None:
-        """Add bars side by side, the oldest first."""
+    def add_time_line(self, moments: Sequence[Moment], noun: str, marked_noun: str) -> None:
+        """Add bars side by side, the oldest first. noun, marked_noun: names of the things that they count."""
         highest = max((moment.whole for moment in moments), default=0)
         if not highest:
             return
-        step = _WIDTH / len(moments)
+        step = 100 / len(moments)
         every = -(-len(moments) // _LABELS)
-        bars = []
+        bars = [f'<line x1="0" x2="100%" y1="{_HEAD}" y2="{_HEAD}"/><text class="label" y="{_HEAD - 5}">{highest:,}</text>']
         for position, moment in enumerate(moments):
-            x, width = f"{position * step + step * 0.1:.1f}", f"{step * 0.8:.1f}"
-            label = f"{moment.name}: {moment.whole:,}" + (f", {moment.marked:,}" if moment.marked else "")
+            x = f"{position * step + step * 0.1:.2f}%"
+            label = f"{moment.name}: {moment.whole:,} {noun}, {moment.marked:,} {marked_noun}"
             bars.append(f"<g><title>{html_text(label)}</title>")
             for name, count in (("all", moment.whole), ("part", moment.marked)):
-                height = (_HEIGHT - _FOOT) * count / highest
+                height = max(2, (_HEIGHT - _HEAD - _FOOT) * count / highest)
                 if count:
-                    y = f"{_HEIGHT - _FOOT - height:.1f}"
-                    bars.append(f'<rect class="{name}" x="{x}" y="{y}" width="{width}" height="{height:.1f}"/>')
+                    size = f'width="{step * 0.8:.2f}%" height="{height:.1f}"'
+                    bars.append(f'<rect class="{name}" x="{x}" y="{_HEIGHT - _FOOT - height:.1f}" {size}/>')
             bars.append("</g>")
-            if position % every == 0:
-                bars.append(f'<text class="label" x="{x}" y="{_HEIGHT - 4}">{html_text(moment.name)}</text>')
-        self._parts.append(f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">{"".join(bars)}</svg>')
+            if position % every == 0 and (position + every * 0.7 <= len(moments) or every == 1):
+                name = "label even" if position // every % 2 else "label"
+                bars.append(f'<text class="{name}" x="{x}" y="{_HEIGHT - 5}">{html_text(moment.name)}</text>')
+        summary = html_text(f"{noun} from {moments[0].name} to {moments[-1].name}, {highest:,} at most")
+        self._parts.append(f'<svg height="{_HEIGHT}" role="img" aria-label="{summary}">{"".join(bars)}</svg>')
+        legend = f'<i class="all"></i>{html_text(noun)} <i class="part"></i>{html_text(marked_noun)}'
+        self._parts.append(f'<p class="legend">{legend}</p>')
+
+    def add_tables(self, tables: Sequence[tuple[str, Sequence[Column], Sequence[Sequence[Cell]]]]) -> None:
+        """Add tables beside each other, each with its title, columns and rows."""
+        self._parts.append('<div class="columns">')
+        for title, columns, rows in tables:
+            self._parts.append("<div>")
+            self.add_heading(title)
+            self.add_table(columns, rows)
+            self._parts.append("</div>")
+        self._parts.append("</div>")
+
+    def add_cards(self, cards: Sequence[Card], suggestions: Sequence[tuple[str, str]] = ()) -> None:
+        """Add memories that the script draws, filters and opens. suggestions: ids and sentences of changes that wait.
+
+        In a file they have room for MAX_ROWS_BYTES with the tables, and a note tells the number left out.
+        """
+        max_chars = MAX_CARD if self._is_served else max(MIN_CARD, min(MAX_CARD, CARD_CHARACTERS // max(1, len(cards))))
+        rows = []
+        for card in cards:
+            row = to_json(list(card_fields(card, max_chars).values())).replace("<", "\\u003c")
+            self._room -= len(row.encode())
+            if self._room < 0 and not self._is_served:
+                break
+            rows.append(row)
+        waiting = [{"id": id_, "about": redact_line(text)} for id_, text in suggestions]
+        head = to_json({"served": self._is_served, "names": Card._fields, "suggestions": waiting}).replace("<", "\\u003c")
+        data = f'{head[:-1]},"cards":[{",".join(rows)}]}}'
+        self._parts.append(f'<section id="memories"></section><script type="application/json" id="data">{data}</script>')
+        if len(cards) > len(rows):
+            self._parts.append(f"<p>Of {len(cards):,} the first {len(rows):,} are shown.</p>")
+
+    @property
+    def policy(self) -> str:
+        """Return the content security policy of the page."""
+        connect = "connect-src 'self'; " if self._is_served else ""
+        return (
+            f"default-src 'none'; style-src '{_csp_hash(_read_asset('page.css'))}'; "
+            f"script-src '{_csp_hash(_read_asset('page.js'))}'; {connect}base-uri 'none'; form-action 'none'"
+        )
 
     def render(self) -> str:
         """Return the page as HTML."""
         style, script = _read_asset("page.css"), _read_asset("page.js")
-        policy = (
-            f"default-src 'none'; style-src '{_csp_hash(style)}'; script-src '{_csp_hash(script)}'; "
-            "base-uri 'none'; form-action 'none'"
-        )
         body = "\n".join(self._parts)
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{self.policy}">\n'
             '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
             f"<title>{self._title}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
             f"<script>{script}</script>\n</body>\n</html>\n"
@@ -132,19 +190,39 @@ def html_text(text: str) -> str:
     return escape(redact_line(text))
 
 
+def card_fields(card: Card, max_chars: int = MAX_CARD) -> dict[str, object]:
+    """Return a card for the script of a page, without secrets. max_chars: length limit of its text."""
+    fields = {**card._asdict(), "text": cut(_visible_lines(card.text[:MAX_MASKED]), max_chars)}
+    fields["details"] = [(name, cut(visible_text(value), max_chars)) for name, value in card.details]
+    return {**fields, "project": visible_text(card.project), "namespace": visible_text(card.namespace)}
+
+
+def _visible_lines(text: str) -> str:
+    """Return a text without secrets and invisible characters, in its lines and with their indents."""
+    lines = redact(text).text.split("\n")
+    return "\n".join(line[: len(line) - len(line.lstrip(" \t"))] + one_line(line) for line in lines)
+
+
+@lru_cache(maxsize=1_000)
+def visible_text(text: str) -> str:
+    """Return a text in one line. Ids and days take the quick path, without a search for all kinds of secrets."""
+    searched = text[:MAX_MASKED]  # Masked before it is cut.
+    return redact_line(searched) if " " in searched else safe(searched)
+
+
 def _cell(value: Cell, column: Column, max_chars: int) -> str:
     """Return a table cell. Numbers are shown short, and sorted by their value. max_chars: length limit of a text."""
     if isinstance(value, float):
         return f'<td class="n" data-v="{value!r}">{value:,.2f}</td>'
     if isinstance(value, int):
         return f'<td class="n">{value:,}</td>'
-    searched = value[:MAX_MASKED]  # Masked before it is cut. Ids and days take the quick path.
-    text = redact_line(searched) if " " in searched else safe(searched)
-    return f"<td{_class_of(column)}>{escape(cut(text, max_chars))}</td>"
+    text = cut(visible_text(value), max_chars)
+    name = "n" if column.is_number else "short" if " " not in text and len(text) <= MAX_SHORT else ""
+    return f"<td{_class_attribute(name)}>{escape(text)}</td>"
 
 
-def _class_of(column: Column) -> str:
-    return ' class="n"' if column.is_number else ""
+def _class_attribute(name: str) -> str:
+    return f' class="{name}"' if name else ""
 
 
 def _read_asset(name: str) -> str:

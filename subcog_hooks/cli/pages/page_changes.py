@@ -1,0 +1,151 @@
+"""The served report: its page, and the changes that a person makes there, as `edit`, `forget` and `review` make them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.compose import Removed, sum_removed
+from subcog_hooks.cli.pages.memory_cards import make_cards
+from subcog_hooks.cli.proposals import suggested, waiting
+from subcog_hooks.cli.proposals.suggested import OpenSuggestion
+from subcog_hooks.cli.support import context, editor, embedding, inventory
+from subcog_hooks.cli.support.amendment import amend, apply_changes, mark_forgotten
+from subcog_hooks.cli.support.inventory import Inventory
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.page import Page, card_fields
+from subcog_hooks.core.errors import UsageError
+from subcog_hooks.redaction.redact import describe_removed
+from subcog_hooks.store.memory import PENDING, Memory, hash_content
+from subcog_hooks.store.store import Store
+
+
+class PageBuilder(Protocol):
+    """Builds the page of an inventory."""
+
+    def __call__(self, contents: Inventory, *, is_served: bool, suggestions: Sequence[tuple[str, str]]) -> Page: ...
+
+
+class ServedReport:
+    """A report that is served. build: makes its page; figures: its names and values above."""
+
+    def __init__(self, build: PageBuilder, figures: Callable[[Inventory], list[tuple[str, str]]]) -> None:
+        self._build = build
+        self._figures = figures
+
+    def make_page(self) -> Page:
+        """Return the page as the store is now. Raises NoMemory, StoreError."""
+        waiting_changes = [(row.suggestion.id, row.sentence) for row in _find_suggestions()]
+        return self._build(inventory.load_inventory(), is_served=True, suggestions=waiting_changes)
+
+    def read_memory(self, id_: str) -> dict[str, object]:
+        """Return the text and fields of a memory to edit. Raises NoMemory, StoreError."""
+        with context.reading() as store:
+            memory = _get_memory(store, id_)
+        return {"content": memory.content, "fields": editor.form_fields(memory), "version": _version_of(memory)}
+
+    def change(self, request: Mapping[str, object]) -> dict[str, object]:
+        """Make a change, and return a message, the changed cards and the figures. Raises SubcogError."""
+        action, id_ = request.get("action"), request.get("id")
+        if not isinstance(id_, str):
+            raise UsageError("the change names no memory", "load the page again")
+        if action in ("accept", "refuse"):
+            message, ids = _settle_suggestion(id_, is_accepted=action == "accept")
+        elif isinstance(action, str) and action in _CHANGES:
+            with context.writing() as store:
+                memory = _get_memory(store, id_)
+                message = _CHANGES[action](store, memory, request)
+            if action in ("keep", "drop"):
+                for kind in waiting.count_refusals([memory], refused=action == "drop"):
+                    message += f" You refused {kind.phrase} {waiting.MAX_REFUSALS} times in a row; "
+                    message += f"`subcog config set {kind.setting} {kind.value}` lets it never come again."
+            ids = [id_]
+        else:
+            raise UsageError("the change is none that this page makes", "load the page again")
+        embedding.start_background_jobs()
+        contents = inventory.load_inventory()
+        with context.reading() as store:
+            changed = list(store.by_ids(ids).values()) if store else []
+        cards = [card_fields(card) for card in make_cards(changed, contents)]
+        return {"message": message, "cards": cards, "figures": [value for _, value in self._figures(contents)]}
+
+
+def _find_suggestions() -> list[OpenSuggestion]:
+    with context.reading() as store, context.existing_state(context.home(), tell=terminal.say) as state:
+        return suggested.find_open(state, store) if store else []
+
+
+def _settle_suggestion(id_: str, *, is_accepted: bool) -> tuple[str, list[str]]:
+    matches = [row for row in _find_suggestions() if row.suggestion.id == id_]
+    with context.existing_state(context.home(), tell=terminal.say) as state:
+        if state is None or not matches:
+            raise UsageError("this suggestion no longer waits", "load the page again")
+        message = (suggested.accept if is_accepted else suggested.drop)(matches[0], state)
+    return message, [memory.id for memory in (matches[0].memory, matches[0].other) if memory]
+
+
+def _get_memory(store: Store | None, id_: str) -> Memory:
+    if store is None:
+        context.require_store(id_)
+    assert store is not None
+    return store.get(id_)
+
+
+def _version_of(memory: Memory) -> str:
+    return hash_content(jsonl.dump(memory))
+
+
+def _keep(store: Store, memory: Memory, _request: Mapping[str, object]) -> str:
+    waiting.accept(store, [waiting.find_pending(store, memory.id)])
+    return "Kept. Your agents are given it from now on."
+
+
+def _drop(store: Store, memory: Memory, _request: Mapping[str, object]) -> str:
+    waiting.reject(store, [waiting.find_pending(store, memory.id)])
+    return "Dropped."
+
+
+def _forget(store: Store, memory: Memory, _request: Mapping[str, object]) -> str:
+    mark_forgotten(store, [memory])
+    return "Forgotten. No agent is given it any more."
+
+
+def _restore(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
+    status = PENDING if request.get("status") == PENDING else "active"
+    is_changed, _ = _amend(store, memory, {"status": status})
+    if not is_changed:
+        return "Nothing changed."
+    if status == PENDING:
+        waiting.uncount_refusals([memory])
+        return "Waits for review again."
+    return "Brought back."
+
+
+def _edit(store: Store, memory: Memory, request: Mapping[str, object]) -> str:
+    content, fields = request.get("content"), request.get("fields")
+    if not isinstance(content, str) or not content.strip():
+        raise UsageError("the text is empty", "write it, or forget the memory")
+    if not isinstance(fields, dict) or fields.keys() != editor.form_fields(memory).keys():
+        raise UsageError("the form lacks a field", "load the page again")
+    if request.get("version") != _version_of(memory):
+        raise UsageError(f"{memory.id} was changed since then, elsewhere", "copy your text, and load the page again")
+    changes = editor.read_form({name: str(value) for name, value in fields.items()}, content, memory)
+    is_changed, removed = _amend(store, memory, changes) if changes else (False, "")
+    return f"{'Saved.' if is_changed else 'Nothing changed.'} {removed}".strip()
+
+
+def _amend(store: Store, memory: Memory, changes: Mapping[str, object]) -> tuple[bool, str]:
+    """Change a memory. Return whether it differs now, and a note of the secrets taken out."""
+    removed: list[Removed] = []
+    after = amend(memory, lambda stored: apply_changes(stored, changes), store, removed)
+    if after is not None:
+        context.update_index_and_vectors(store)
+    return after is not None, describe_removed(sum_removed(removed)) if sum_removed(removed) else ""
+
+
+_CHANGES: dict[str, Callable[[Store, Memory, Mapping[str, object]], str]] = {
+    "keep": _keep,
+    "drop": _drop,
+    "forget": _forget,
+    "restore": _restore,
+    "edit": _edit,
+}

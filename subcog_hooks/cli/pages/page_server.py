@@ -1,0 +1,151 @@
+"""A server for one page on this machine. It answers only its own page, which knows the token in the address.
+
+A page of another site cannot read or change a memory: the host and origin of each request are checked, so a name that is made
+to point here (DNS rebinding) and a form that is sent here (CSRF) are refused. Nothing is fetched from anywhere.
+"""
+
+import hmac
+import json
+import secrets
+import socketserver
+import sys
+import time
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
+
+from subcog_hooks.cli.pages.page_changes import ServedReport
+from subcog_hooks.cli.support import author
+from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.core.errors import SubcogError, UsageError
+from subcog_hooks.core.log import to_json
+
+IDLE_S = 600.0  # seconds without a request, after which the server ends
+POLL_S = 0.5
+MAX_BODY_BYTES = 1_000_000
+TOKEN_BYTES = 32
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def serve(report: ServedReport) -> None:
+    """Serve a report until Ctrl-C, or until no request came for IDLE_S. Raises UsageError, and NoMemory without a store."""
+    if author.is_agent():
+        raise UsageError("the page changes memories, and an agent runs this command", "the person runs it in a terminal")
+    report.make_page()  # A store that cannot be read is told here, not in the browser.
+    with _Server(report) as server:
+        terminal.result(server.origin + f"/{server.token}/")
+        sys.stdout.flush()
+        terminal.say(f"open it in a browser; it ends with Ctrl-C, or after {IDLE_S / 60:.0f} minutes without use")
+        try:
+            while time.monotonic() - server.used_s < IDLE_S:
+                server.handle_request()
+        except KeyboardInterrupt:
+            pass
+        with server.lock:  # A change under way is finished.
+            terminal.say("the page is no longer served")
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    """A server that answers each connection in its thread, as a browser opens some that it does not use."""
+
+    daemon_threads = True
+    timeout = POLL_S
+
+    def __init__(self, report: ServedReport) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.report = report
+        self.lock = Lock()  # One request works at a time.
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self.host = f"127.0.0.1:{self.server_address[1]}"
+        self.origin = f"http://{self.host}"
+        self.used_s = time.monotonic()
+
+    def handle_error(self, *_: object) -> None:
+        """Name the failure in a line; a browser that has gone is none."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            terminal.complain(f"a request failed: {type(error).__name__}: {error}")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 10  # seconds, for a request to arrive
+    server_version, sys_version = "subcog", ""
+
+    def do_GET(self) -> None:
+        """Answer with the page, or with the fields of a memory."""
+        self._answer(is_change=False)
+
+    def do_POST(self) -> None:
+        """Make a change."""
+        self._answer(is_change=True)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing: an address has the token."""
+
+    def _answer(self, *, is_change: bool) -> None:
+        if refusal := self._find_refusal(is_change=is_change):
+            self._send(refusal, "text/plain", refusal.phrase)
+            return
+        with self.server.lock:
+            self.server.used_s = time.monotonic()
+            try:
+                self._respond(self.path.split("/", 2)[2], is_change=is_change)
+            except SubcogError as error:
+                self._send(HTTPStatus.CONFLICT, "application/json", to_json({"error": str(error)}))
+            self.server.used_s = time.monotonic()
+
+    def _find_refusal(self, *, is_change: bool) -> HTTPStatus | None:
+        """Return the status that refuses this request, None for a request of the own page or of the person."""
+        hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
+        if hosts != [self.server.host] or ((origins or is_change) and origins != [self.server.origin]):
+            return HTTPStatus.FORBIDDEN
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            return HTTPStatus.FORBIDDEN
+        parts = self.path.split("/", 2)
+        token = parts[1] if len(parts) == 3 else ""
+        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            return HTTPStatus.NOT_FOUND
+        return None
+
+    def _respond(self, path: str, *, is_change: bool) -> None:
+        if is_change and path == "changes":
+            self._send(HTTPStatus.OK, "application/json", to_json(self.server.report.change(self._read_body())))
+        elif not is_change and not path:
+            page = self.server.report.make_page()
+            self._send(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
+        elif not is_change and path.startswith("memories/"):
+            id_ = path.removeprefix("memories/")
+            self._send(HTTPStatus.OK, "application/json", to_json(self.server.report.read_memory(id_)))
+        else:
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
+
+    def _read_body(self) -> dict[str, object]:
+        """Return the JSON object of a request. Raises UsageError."""
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdecimal() and len(length) < 10 and int(length) <= MAX_BODY_BYTES):
+            raise UsageError(f"the change has no length, or more than {MAX_BODY_BYTES:,} bytes", "shorten the text")
+        try:
+            body = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError) as error:
+            raise UsageError("the change is no JSON", "load the page again") from error
+        if self.headers.get_content_type() != "application/json" or not isinstance(body, dict):
+            raise UsageError("the change is no JSON object", "load the page again")
+        return body
+
+    def _send(self, status: HTTPStatus, kind: str, text: str, policy: str = "default-src 'none'") -> None:
+        body = text.encode("utf-8", "replace")
+        self.send_response(status)
+        for name, value in {**_HEADERS, "Content-Security-Policy": policy}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
