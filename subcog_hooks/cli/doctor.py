@@ -152,14 +152,14 @@ def doctor(
     _check_second_looks(home, settings, findings)
     command = _check_registration(findings)
     if as_json:
-        _try_hook(command or registration.executable(), NO_QUESTION, findings, has_llm=has_llm)
+        trial = None
+    spoke = _try_hook(command or registration.executable(), trial or NO_QUESTION, findings, has_llm=has_llm)
+    if as_json:
         _print_report(findings)
-    elif trial:
-        spoke = _try_hook(command or registration.executable(), trial, findings, has_llm=has_llm)
-        if not spoke and not findings.is_silenced:
-            _explain_silence(home, trial)
-    else:
-        terminal.say('no prompt to try: `subcog doctor --prompt "…"` runs the hook')
+    elif not trial:
+        terminal.say("no memory counts here that a prompt could bring; `subcog remember TEXT` stores one")
+    elif not spoke and not findings.is_silenced:
+        _explain_silence(home, trial)
     if os.path.exists(log.log_path(home)) and not as_json:
         terminal.say(f"the hooks' log is {log.log_path(home)}")
     if findings.exit_code:

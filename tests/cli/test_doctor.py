@@ -43,6 +43,8 @@ def test_a_new_home_has_nothing_wrong(subcog: Run) -> None:
     assert done.code == 0
     assert "no memories yet" in done.out
     assert "BAD" not in done.out
+    assert "on 'ok'\n" in done.out
+    assert "no memory counts here that a prompt could bring; `subcog remember TEXT` stores one" in done.err
 
 
 def test_a_sound_home_is_shown_with_the_hooks_exact_output(with_hook: Run) -> None:
@@ -466,7 +468,8 @@ def llm_said(subcog: Run, home: Home, *lines: str, intent: str = "") -> tuple[in
     Path(home.config).write_text("\n".join(("[search_intent]", intent, "[llm]", *lines)))
     done = subcog("doctor")
     assert KEY not in done.out + done.err
-    llm_lines = [line for line in done.out.splitlines() if "LLM" in line or "llm." in line or "API_KEY" in line]
+    checked = done.out.partition("  ok  hook ran in ")[0]
+    llm_lines = [line for line in checked.splitlines() if "LLM" in line or "llm." in line or "API_KEY" in line]
     assert len(llm_lines) == 1, done.out
     return done.code, llm_lines[0]
 
