@@ -312,7 +312,8 @@ def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tupl
         return ""
     remedies = {f"the {name} settings": f"`subcog uninstall{scope_option(name)}`" for name in running}
     remedies |= {visible(f"the plugin {plugin.id}"): visible(f"`claude plugin disable {plugin.id}`") for plugin in enabled}
-    fact = f"the hook runs {count} times at each event, and a session begins with {count} briefs: by {' and '.join(remedies)}"
+    times = "twice" if count == 2 else f"{count} times"
+    fact = f"the hook runs {times} at each event, and a brief comes {times}: by {' and '.join(remedies)}"
     return f"{fact}; {' or '.join(remedies.values())} ends that"
 
 
