@@ -18,7 +18,7 @@ from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs, job_list
-from subcog_hooks.cli.support import client_settings, context, editor, llm_use, namesakes, stale_files, trial_folders
+from subcog_hooks.cli.support import client_settings, context, editor, embedding, llm_use, namesakes, stale_files, trial_folders
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
@@ -58,7 +58,7 @@ from subcog_hooks.store import (
 )
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
-from subcog_hooks.store.job_record import DONE
+from subcog_hooks.store.job_record import DONE, PUT_OFF, UNFINISHED
 from subcog_hooks.store.lock import is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
@@ -160,14 +160,14 @@ def doctor(
     _check_second_looks(home, settings, findings)
     command = _check_registration(findings)
     if as_json:
-        _try_hook(command or registration.executable(), NO_QUESTION, findings, has_llm=has_llm)
+        trial = None
+    spoke = _try_hook(command or registration.executable(), trial or NO_QUESTION, findings, has_llm=has_llm)
+    if as_json:
         _print_report(findings)
-    elif trial:
-        spoke = _try_hook(command or registration.executable(), trial, findings, has_llm=has_llm)
-        if not spoke and not findings.is_silenced:
-            _explain_silence(home, trial)
-    else:
-        terminal.say('no prompt to try: `subcog doctor --prompt "…"` runs the hook')
+    elif not trial:
+        terminal.say("no memory counts here that a prompt could bring; `subcog remember TEXT` stores one")
+    elif not spoke and not findings.is_silenced:
+        _explain_silence(home, trial)
     if os.path.exists(log.log_path(home)) and not as_json:
         terminal.say(f"the hooks' log is {log.log_path(home)}")
     if findings.exit_code:
@@ -272,20 +272,23 @@ def _check_index(home: Home, store: Store, findings: Findings) -> None:
 
 def _check_background_jobs(home: Home, settings: loading.Settings, findings: Findings) -> None:
     record = job_record.read_record(home)
+    is_at_work = is_held(home.jobs_lock)
     for job in job_list.JOBS:
         if not job.is_wanted(settings):
             continue
         last = record.runs.get(job.name)
         if last is None:
-            if job.is_due(home):
+            if job.is_due(home) and not is_at_work:
                 findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
             continue
+        if last.outcome in (PUT_OFF, UNFINISHED) and not job.is_due(home):
+            continue  # A command has done the work since.
         message = f"at rest, {job.name}: {safe(last.result)} ({lookup.local_time(last.ended_ms)}, {last.took_ms / 1000:.1f} s)"
         if last.outcome == DONE:
             findings.good(message)
         else:
             findings.note(f"{message}; {last.outcome}, {background_jobs.describe_next(job, last)}")
-    if is_held(home.jobs_lock):
+    if is_at_work:
         findings.good("at rest: a process is at work now")
 
 
@@ -323,6 +326,9 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
             problems = vectors.problems()
             is_behind = vectors.watermark() < store.revision()
             final, pending = vectors.counts()
+            if pending and not problems and not is_behind and (embedded := embedding.embed_briefly(store, space)):
+                remark = f"{remark}, {embedded} embedded just now"
+                final, pending = vectors.counts()
     except (ExtensionMissing, StoreBusy) as error:
         findings.note(str(error))
         return
@@ -344,6 +350,8 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
     else:
         is_left = background.is_enabled(loading.load(home)) and detached.may_start()
         next_step = "the next session or writing command" if is_left else "`subcog doctor --fix`"
+        if is_held(home.jobs_lock):
+            next_step = "the process at rest"
         findings.note(f"{name}: {final} final, {pending} pending; {next_step} goes on with it{remark}")
 
 

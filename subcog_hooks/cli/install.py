@@ -13,12 +13,13 @@ from typer import Option
 from subcog_hooks.cli import setup
 from subcog_hooks.cli.claude_code import hook_entries, registration, skills
 from subcog_hooks.cli.support import client_settings, context
-from subcog_hooks.cli.support.output import terminal, visible
+from subcog_hooks.cli.support.output import abbreviate_home, terminal, visible
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_in_repository, remember_home
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.settings.defaults import CLAUDE
 
+MAX_REPEATED = 60  # characters of a line in a diff that came before
 AGENT_VARIABLE = "CLAUDECODE"  # the client sets it for its agent's commands; a repository can set their other variables
 
 _User = Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")]
@@ -46,6 +47,7 @@ def init(
         bool, Option("--beside-plugin", help="Register the hook even if the plugin runs it already.")
     ] = False,
     no_skills: Annotated[bool, Option("--no-skills", help="Register the hook alone, and bring no skills.")] = False,
+    diff: Annotated[bool, Option("--diff", help="Show each changed line of the settings, too.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show each changed line of the settings, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Say yes to all questions.")] = False,
     no: Annotated[bool, Option("--no", help="Say no to all questions.")] = False,
@@ -62,7 +64,8 @@ def init(
     """
     setup.check_answer(yes=yes, no=no)
     if for_ != CLAUDE:
-        _register_elsewhere(for_, has_claude_options=any((user, project, local, beside_plugin, no_skills)), dry_run=dry_run)
+        has_claude_options = any((user, project, local, beside_plugin, no_skills))
+        _register_elsewhere(for_, has_claude_options=has_claude_options, diff=diff, dry_run=dry_run)
         return
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
@@ -74,36 +77,49 @@ def init(
             f"not registered: the plugin {visible(plugin)} runs the hook already, and it would run twice; "
             f"`claude plugin disable {visible(plugin)}` switches the plugin off, --beside-plugin registers it all the same"
         )
-        if not dry_run:
-            setup.ask_once(yes=yes, no=no)
-        return
+    else:
+        _register(path, scope, with_skills=not no_skills, diff=diff, dry_run=dry_run)
+    if not dry_run:
+        if remark := registration.inspect_registration().double:
+            terminal.say(remark)
+        setup.ask_once(yes=yes, no=no)
+
+
+def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: bool) -> None:
+    """Write the hook and the skills, and say so in a line each."""
     before = registration.read_settings(path)
-    command = ["subcog"] if project else registration.hook_command()  # a shared file names nobody's own folders
+    after = _with_hook(path, scope, before)
+    is_new = after != before
+    if diff or dry_run:
+        _show_change(path, before or "", after)
+    if not dry_run:
+        _prepare_home()
+    if not is_new:
+        terminal.say(f"{abbreviate_home(path)} has the hook already")
+    elif not dry_run:
+        registration.write_settings(path, after)
+        terminal.say(f"{abbreviate_home(path)}: has the hook at prompts, tool calls and sessions")
+    if with_skills:
+        _write_skills(scope, dry_run=dry_run)
+    if is_new and not dry_run:
+        terminal.say(f"{abbreviate_home(context.home().root)}: keeps your memories; nothing else is changed")
+        terminal.say("new sessions of Claude Code use it; `subcog doctor` tries it out")
+        _warn_about_path()
+
+
+def _with_hook(path: str, scope: str, before: str | None) -> str:
+    """Return the settings in `before` with the hook. Raises ConfigError."""
+    is_shared = scope == registration.PROJECT
+    command = ["subcog"] if is_shared else registration.hook_command()  # a shared file names nobody's own folders
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
-        further = {} if project else registration.further_events()  # Colleagues may have another client.
-        after = hook_entries.add_hook(before, command, further)
+        further = {} if is_shared else registration.further_events()  # Colleagues may have another client.
+        return hook_entries.add_hook(before, command, further)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path} is not a JSON object with hooks as Claude Code writes them: {error}", "correct it by hand"
         ) from error
-    if dry_run:
-        _show_change(path, before or "", after)
-    else:
-        _prepare_home()
-    if after == before:
-        terminal.say(f"{path} has the hook already")
-    elif not dry_run:
-        registration.write_settings(path, after)
-        events = ", ".join(hook_entries.registered_commands(after))
-        terminal.say(f"{path}: has the hook at {events}; nothing else is changed")
-        terminal.say("new sessions of Claude Code use it (`subcog doctor` tries it out)")
-        _warn_about_path()
-    if not no_skills:
-        _write_skills(scope, dry_run=dry_run)
-    if not dry_run:
-        setup.ask_once(yes=yes, no=no)
 
 
 def _warn_about_path() -> None:
@@ -156,11 +172,12 @@ def _put_back(path: str, before: str, after: str | None, *, dry_run: bool) -> No
         terminal.say(f"{path} is as it was before; your memories stay in {context.home().root}")
 
 
-def _register_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
+def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
-    if dry_run:
+    if diff or dry_run:
         before = registration.read_settings(client.settings.path)
         _show_change(client.settings.path, before or "", client_settings.add_hook(client, before))
+    if dry_run:
         return
     _prepare_home()
     client_settings.register(client)
@@ -181,7 +198,7 @@ def _find_client(name: str, *, has_claude_options: bool) -> Client:
     client = client_settings.find_client(name)
     if has_claude_options:
         raise UsageError(
-            f"--for {name} changes your own settings of {client.title} alone", "give no option but --dry-run with it"
+            f"--for {name} changes your own settings of {client.title} alone", "give no option but --diff and --dry-run with it"
         )
     return client
 
@@ -196,8 +213,8 @@ def _write_skills(scope: str, *, dry_run: bool) -> None:
     if written and not dry_run:
         skills.write_skills(written)
     if written:
-        names = ", ".join(skill.name for skill in written)
-        terminal.say(f"{folder}: {'would get' if dry_run else 'has'} the skills {names} (/subcog-{written[0].name} and so on)")
+        names = ", ".join(f"-{skill.name}" for skill in written)
+        terminal.say(f"{abbreviate_home(folder)}: {'would get' if dry_run else 'has'} /subcog{names}")
     for skill in all_skills:
         if skill.state in (skills.CHANGED, skills.FOREIGN):
             terminal.say(
@@ -270,6 +287,9 @@ def _prepare_home() -> None:
 
 def _show_change(path: str, before: str, after: str) -> None:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=2)
+    shown: set[str] = set()
     for line in lines:
         style = "green" if line.startswith("+") else "red" if line.startswith("-") else ""
-        terminal.pieces((visible(line), style))
+        is_repeated = len(line) > MAX_REPEATED and line in shown
+        shown.add(line)
+        terminal.pieces((visible(f"{line[:MAX_REPEATED]}… as above" if is_repeated else line), style))

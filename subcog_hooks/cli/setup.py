@@ -129,7 +129,7 @@ def _ask_for_notes(*, is_sure: bool) -> None:
     if not is_wanted:
         return
     if (notes or others) and (report := claude_notes.import_changed(context.home())):
-        terminal.say(f"added {report.added} notes of Claude Code")
+        terminal.say(f"added {pluralize(report.added, 'note')} of Claude Code")
     for name, reading in here.items():
         _import_here(name, reading)
     embedding.start_background_jobs()

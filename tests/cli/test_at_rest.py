@@ -12,6 +12,7 @@ import pytest
 from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.jobs import background_jobs, job_list
 from subcog_hooks.cli.jobs.background_jobs import Job, JobPace
+from subcog_hooks.cli.support import embedding
 from subcog_hooks.core import log
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
@@ -268,7 +269,8 @@ def test_only_the_user_may_read_the_record(home: Home, store: Store) -> None:
         assert os.stat(home.job_record).st_mode & 0o777 == 0o600
 
 
-def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Home) -> None:
+def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "BRIEF_S", 0.0)
     subcog("remember", "The gate is shut.")
     done = subcog("doctor")
     assert "note  at rest, embedding: no session has begun and no command has ended since it is wanted" in done.out

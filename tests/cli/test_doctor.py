@@ -12,11 +12,12 @@ import pytest
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import hook_entries
-from subcog_hooks.cli.support import stale_files
+from subcog_hooks.cli.support import embedding, stale_files
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import breaker
-from subcog_hooks.store import state_values, vector_sync
+from subcog_hooks.store import job_record, state_values, vector_sync
+from subcog_hooks.store.job_record import PUT_OFF, JobRecord, LastRun
 from subcog_hooks.store.lock import ProcessLock
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
@@ -42,6 +43,8 @@ def test_a_new_home_has_nothing_wrong(subcog: Run) -> None:
     assert done.code == 0
     assert "no memories yet" in done.out
     assert "BAD" not in done.out
+    assert "on 'ok'\n" in done.out
+    assert "no memory counts here that a prompt could bring; `subcog remember TEXT` stores one" in done.err
 
 
 def test_a_sound_home_is_shown_with_the_hooks_exact_output(with_hook: Run) -> None:
@@ -383,10 +386,25 @@ def change_vectors(home: Home, sql: str) -> None:
 def test_pending_vectors_are_counted_with_their_next_step(
     with_hook: Run, monkeypatch: MonkeyPatch, switch: str, by: str
 ) -> None:
+    monkeypatch.setattr(embedding, "BRIEF_S", 0.0)
     monkeypatch.setenv(detached.SWITCH_OFF, switch)
     assert vectors_said(with_hook) == [f"note  vectors (minilm): 0 final, 1 pending; {by} goes on with it"]
     with_hook("doctor", "--fix")
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
+
+
+def test_memories_that_embed_in_two_seconds_do_not_wait(with_hook: Run, home: Home, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text("".join(json.dumps({"content": f"Buoy {number} is painted"}) + "\n" for number in range(57)))
+    with_hook("import", str(notes))
+    put_off = LastRun(now_ms(), 10, PUT_OFF, "the load was 9.0 by others, on 2 cores")
+    job_record.write_record(home, JobRecord({"embedding": put_off}, 0, 0))
+    done = with_hook("doctor")
+    assert "  ok  vectors (minilm): 58 final, 58 embedded just now\n" in done.out
+    assert [line for line in done.out.splitlines() if "pending" in line or "at rest" in line] == []
+    with_hook("remember", "The sluice is opened at ebb")
+    with_hook("config", "set", "embedding.background", "false")
+    assert vectors_said(with_hook) == ["note  vectors (minilm): 58 final, 1 pending; `subcog doctor --fix` goes on with it"]
 
 
 def test_vectors_that_are_behind_are_caught_up(with_hook: Run, home: Home, store: Store, make: Maker) -> None:
@@ -403,7 +421,7 @@ def test_vectors_that_can_not_be_used_are_made_anew(with_hook: Run, home: Home, 
     else:
         Path(vectors_path(home, "minilm")).write_bytes(damage)
     done = with_hook("doctor")
-    assert (done.code, "0 final, 1 pending; " in done.out, "made anew just now" in done.out) == (0, True, True)
+    assert (done.code, "1 final, made anew just now, 1 embedded just now" in done.out) == (0, True)
 
 
 def test_vectors_that_can_not_be_made_anew_are_wrong(with_hook: Run, home: Home) -> None:
@@ -428,7 +446,7 @@ def test_vectors_that_another_process_follows_for_long_are_noted(with_hook: Run,
     with ProcessLock(vector_sync.lock_path(home, "minilm"), 0, "following"):
         with_hook("remember", "The sluice is opened at ebb")
         assert vectors_said(with_hook) == ["note  vectors (minilm): being brought up to date by another process"]
-    assert "0 final, 2 pending" in vectors_said(with_hook)[0]
+    assert "2 final, caught up just now, 2 embedded just now" in vectors_said(with_hook)[0]
 
 
 def test_without_sqlite_vec_it_is_a_note(with_hook: Run, monkeypatch: MonkeyPatch, tmp_path: Path) -> None:
@@ -451,7 +469,8 @@ def llm_said(subcog: Run, home: Home, *lines: str, intent: str = "") -> tuple[in
     Path(home.config).write_text("\n".join(("[search_intent]", intent, "[llm]", *lines)))
     done = subcog("doctor")
     assert KEY not in done.out + done.err
-    llm_lines = [line for line in done.out.splitlines() if "LLM" in line or "llm." in line or "API_KEY" in line]
+    checked = done.out.partition("  ok  hook ran in ")[0]
+    llm_lines = [line for line in checked.splitlines() if "LLM" in line or "llm." in line or "API_KEY" in line]
     assert len(llm_lines) == 1, done.out
     return done.code, llm_lines[0]
 

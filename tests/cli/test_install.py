@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subcog_hooks.cli.claude_code import hook_entries
+from subcog_hooks.cli.claude_code import hook_entries, registration
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.e2e.machine import posix, write_program
 
@@ -212,7 +212,7 @@ def settings_path() -> Path:
 def test_init_makes_settings_and_uninstall_removes_them(subcog: Run) -> None:
     done = subcog("init")
     assert done.code == 0
-    assert (done.out, "has the hook at UserPromptSubmit, PreToolUse, " in done.err) == ("", True)
+    assert (done.out, "has the hook at prompts, tool calls and sessions\n" in done.err) == ("", True)
     registered = json.loads(settings_path().read_text())["hooks"]["UserPromptSubmit"][0]["hooks"][0]
     assert registered["args"][-1] == "hook"
     assert os.path.isabs(registered["command"])
@@ -248,9 +248,32 @@ def test_an_event_that_not_every_client_knows_needs_its_version(
     assert not written.exists()
 
 
-def test_a_dry_run_writes_nothing(subcog: Run) -> None:
-    assert "UserPromptSubmit" in subcog("init", "--dry-run").out
+def test_a_dry_run_shows_the_change_and_writes_nothing(subcog: Run) -> None:
+    assert '+    "UserPromptSubmit": [' in subcog("init", "--dry-run").out
     assert not settings_path().exists()
+
+
+def test_init_tells_its_changes_in_three_lines(subcog: Run) -> None:
+    settings_path().parent.mkdir()
+    settings_path().write_text("{}\n")
+    done = subcog("init")
+    assert done.out == ""
+    assert done.err.replace("\\", "/").splitlines()[:4] == [
+        "~/claude/settings.json: has the hook at prompts, tool calls and sessions",
+        "~/claude/skills: has /subcog-remember, -recall, -why, -review, -forget, -brief",
+        "~/subcog: keeps your memories; nothing else is changed",
+        "new sessions of Claude Code use it; `subcog doctor` tries it out",
+    ]
+    assert all(len(line) <= 80 for line in done.err.splitlines()[:4])
+
+
+def test_init_shows_the_change_with_an_option_alone(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(registration, "hook_command", lambda: ISOLATED)
+    shown = subcog("init", "--diff").out
+    assert '+    "UserPromptSubmit": [' in shown
+    assert settings_path().exists()
+    assert shown.count("from subcog_hooks.__main__ import main") == 1  # The command stands in it once for each event.
+    assert shown.count("… as above\n") == len(hook_entries.EVENTS) - 1
 
 
 def test_project_settings_name_no_personal_folder(subcog: Run, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_an_installed_plugin_is_registered_once(client: str, version: str, clone
     assert f"{installed} is installed and disabled" in on_path.run("subcog", "doctor")
     assert "has the hook at" in on_path.run("subcog", "init", "--local")
     on_path.run(*plugin, "enable", PLUGIN, "--scope", scope)
-    assert "the hook runs twice, by the plugin and the local settings" in on_path.run("subcog", "doctor")
+    assert f"a brief comes twice: by the local settings and the plugin {PLUGIN}" in on_path.run("subcog", "doctor")
 
 
 def test_client_validates_plugin_and_marketplace(client: str, clone: Path, tmp_path: Path) -> None:

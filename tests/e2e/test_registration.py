@@ -133,18 +133,18 @@ def test_doctor_is_content_with_what_init_writes_for_a_team(bare: Machine, repos
 
 
 def test_doctor_names_settings_that_run_the_hook_twice(bare: Machine, repository: Path) -> None:
-    for option in ([], ["--project"]):
-        assert bare.run("init", *option, cwd=repository).code == 0
-    away = "`subcog uninstall`, or `subcog uninstall --project`"
-    twice = f"note  the hook runs more than once, by the user and the project settings; {away}"
-    assert twice in bare.run("doctor", cwd=repository).stdout.decode()
+    first, second = (bare.run("init", *option, cwd=repository).stderr.decode() for option in ([], ["--project"]))
+    fact = "the hook runs twice at each event, and a brief comes twice: by the user settings and the project settings"
+    twice = f"{fact}; `subcog uninstall` or `subcog uninstall --project` ends that\n"
+    assert (twice in first, twice in second, twice in bare.run("init", cwd=repository).stderr.decode()) == (False, True, True)
+    assert f"note  {twice}" in bare.run("doctor", cwd=repository).stdout.decode()
     shared, own = repository / ".claude" / "settings.json", users(bare) / "settings.json"
     project_settings = shared.read_text()
     shared.write_text(own.read_text())  # the client runs equal commands once
-    assert "more than once" not in bare.run("doctor", cwd=repository).stdout.decode()
+    assert " at each event" not in bare.run("doctor", cwd=repository).stdout.decode()
     shared.write_text(project_settings)
     assert bare.run("uninstall", "--project", cwd=repository).code == 0
-    assert "more than once" not in bare.run("doctor", cwd=repository).stdout.decode()
+    assert " at each event" not in bare.run("doctor", cwd=repository).stdout.decode()
 
 
 @posix
@@ -285,7 +285,7 @@ def test_doctor_sees_the_plugin_enabled_and_disabled(on_path: Machine, repositor
     assert on_path.run("init", "--local", cwd=repository).code == 0
     out = on_path.run("doctor", cwd=repository).stdout.decode()
     assert f"  ok  {off}" in out
-    assert "runs twice" not in out
+    assert "a brief comes twice" not in out
 
 
 def test_the_plugin_is_found_in_the_clients_folder(on_path: Machine, repository: Path) -> None:
@@ -322,13 +322,14 @@ def test_init_registers_no_second_hook_beside_the_plugin(on_path: Machine, repos
     assert done.stderr.startswith(f"not registered: the plugin {PLUGIN} runs the hook already".encode())
     assert {folder: files_below(folder) for folder in before} == before
     assert on_path.home.is_dir()
-    assert on_path.run("init", *option, "--beside-plugin", cwd=repository).code == 0
+    beside = on_path.run("init", *option, "--beside-plugin", cwd=repository).stderr.decode()
     name = option[0].removeprefix("--") if option else "user"
-    away = f"`subcog uninstall{' ' if option else ''}{''.join(option)}`, or `claude plugin disable {PLUGIN}`"
-    twice = f"note  the hook runs twice, by the plugin and the {name} settings; {away}"
-    assert twice in on_path.run("doctor", cwd=repository).stdout.decode()
+    away = f"`subcog uninstall{' ' if option else ''}{''.join(option)}` or `claude plugin disable {PLUGIN}` ends that"
+    twice = f"a brief comes twice: by the {name} settings and the plugin {PLUGIN}; {away}\n"
+    for printed in (beside, said(on_path.run("init", *option, cwd=repository)), said(on_path.run("doctor", cwd=repository))):
+        assert twice in printed
     assert on_path.run("uninstall", *option, cwd=repository).code == 0
-    assert "runs twice" not in on_path.run("doctor", cwd=repository).stdout.decode()
+    assert "a brief comes twice" not in on_path.run("doctor", cwd=repository).stdout.decode()
 
 
 def test_a_repository_does_not_change_the_users_hook(on_path: Machine, repository: Path) -> None:

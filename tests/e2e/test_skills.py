@@ -27,9 +27,9 @@ def test_the_plugin_has_the_texts_of_the_package() -> None:
 
 
 def test_init_brings_them_and_uninstall_takes_them_away(bare: Machine) -> None:
-    assert b"would get the skills remember, recall" in bare.run("init", "--dry-run").stderr
+    assert b"would get /subcog-remember, -recall" in bare.run("init", "--dry-run").stderr
     assert not folder_of(bare).exists()
-    assert b"has the skills remember, recall" in bare.run("init").stderr
+    assert b"has /subcog-remember, -recall" in bare.run("init").stderr
     assert brought(folder_of(bare)) == sorted(f"subcog-{name}" for name in SKILLS)
     text = (folder_of(bare) / "subcog-recall" / "SKILL.md").read_text()
     assert f"\n    {bare.command} search 'QUESTION' --json -n 5\n" in text  # it is not on this PATH

@@ -251,12 +251,14 @@ class Remark(NamedTuple):
 class Registration(NamedTuple):
     """The registrations of the hook.
 
-    command: the working command in the user's own settings, None for none; is_running: settings or a plugin run the hook.
+    command: the working command in the user's own settings, None for none; is_running: settings or a plugin run the hook;
+    double: the remark about a hook that runs more than once, "" for none.
     """
 
     remarks: tuple[Remark, ...]
     command: list[str] | None
     is_running: bool
+    double: str
 
 
 def inspect_registration() -> Registration:
@@ -289,17 +291,32 @@ def inspect_registration() -> Registration:
                 adds = f"`subcog init{scope_option(name)}` adds that"
                 remarks.append(Remark(NOTE, f"the {name} settings do not run it for all of {events}; {adds}"))
     plugins = list_plugins()
-    remarks += _judge_plugins(plugins, list(running))
-    if len(set(running.values())) > 1:  # The client runs equal commands once.
-        away = ", or ".join(f"`subcog uninstall{scope_option(name)}`" for name in running)
-        remarks.append(Remark(NOTE, f"the hook runs more than once, by the {' and the '.join(running)} settings; {away}"))
+    remarks += _judge_plugins(plugins, is_registered=bool(running))
+    if double := _describe_double(plugins, running):
+        remarks.append(Remark(NOTE, double))
     remarks += _judge_skills()
     if running and (remark := path_remark()):
         remarks.append(Remark(NOTE, remark))
     is_running = bool(running) or any(plugin.enabled_by for plugin in plugins)
     if not is_running and not is_broken:
         remarks.append(Remark(NOTE, "no settings file and no plugin runs the hook; `subcog init` registers it"))
-    return Registration(tuple(remarks), command, is_running)
+    return Registration(tuple(remarks), command, is_running, double)
+
+
+def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tuple[str, ...]]]) -> str:
+    """Return a remark about a hook that runs more than once, with the commands that end it; "" for none.
+
+    running: the commands by settings.
+    """
+    enabled = [plugin for plugin in plugins if plugin.enabled_by]
+    count = len(enabled) + len(set(running.values()))  # The client runs equal commands once.
+    if count < 2:
+        return ""
+    remedies = {f"the {name} settings": f"`subcog uninstall{scope_option(name)}`" for name in running}
+    remedies |= {visible(f"the plugin {plugin.id}"): visible(f"`claude plugin disable {plugin.id}`") for plugin in enabled}
+    times = "twice" if count == 2 else f"{count} times"
+    fact = f"the hook runs {times} at each event, and a brief comes {times}: by {' and '.join(remedies)}"
+    return f"{fact}; {' or '.join(remedies.values())} ends that"
 
 
 def path_remark() -> str:
@@ -336,10 +353,8 @@ def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
     hook = f"hook in the {name} settings: {command_text(words)}"
     program, resolved = words[0], resolve_command(words)
     if resolved is None and shutil.which(program) is None:
-        missing = (
-            f"{visible(path)} runs {command_text((program,))}, which is not there; run `subcog init{scope_option(name)}` again"
-        )
-        return Remark(BAD, missing)
+        remedy = "pipx or uv puts it on the PATH" if program == "subcog" else f"run `subcog init{scope_option(name)}` again"
+        return Remark(BAD, f"{visible(path)} runs {command_text((program,))}, which is not there; {remedy}")
     places = hook_entries.paths_in_command(words)
     if places and not os.path.isdir(os.path.join(places[0], "subcog_hooks")):
         fact = f"{visible(path)} names {command_text((places[0],))}, where subcog is no more"
@@ -360,7 +375,7 @@ def _is_this_installation(words: list[str]) -> bool:
     return False
 
 
-def _judge_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
+def _judge_plugins(plugins: list[Plugin], *, is_registered: bool) -> list[Remark]:
     remarks = []
     for plugin in plugins:
         name = visible(f"plugin {plugin.id} {plugin.version}".rstrip())
@@ -368,7 +383,8 @@ def _judge_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
             remedy = (
                 f"`claude plugin enable {visible(plugin.id)}`" if plugin.version else "`claude plugin install subcog@subcog`"
             )
-            remarks.append(Remark(GOOD if running else NOTE, f"{name} is installed and disabled; {remedy} switches it on"))
+            kind = GOOD if is_registered else NOTE
+            remarks.append(Remark(kind, f"{name} is installed and disabled; {remedy} switches it on"))
             continue
         remarks.append(
             Remark(GOOD, f"{name}, enabled in the {plugin.enabled_by} settings: it runs `subcog hook` from the PATH")
@@ -376,9 +392,6 @@ def _judge_plugins(plugins: list[Plugin], running: list[str]) -> list[Remark]:
         if find_program("subcog") is None:
             advice = "install subcog with pipx or uv, or use `subcog init` instead"
             remarks.append(Remark(BAD, f"`subcog` is not on the PATH, where the plugin looks for it; {advice}"))
-        for settings in running:
-            away = f"`subcog uninstall{scope_option(settings)}`, or `claude plugin disable {visible(plugin.id)}`"
-            remarks.append(Remark(NOTE, f"the hook runs twice, by the plugin and the {settings} settings; {away}"))
     return remarks
 
 

@@ -75,9 +75,10 @@ class JobPace(Pace):
         look: Callable[[], MachineStatus] | None = None,
         clock: Clock | None = None,
         busy_wait: BusyWait | None = None,
+        light_s: float = 0.0,
     ) -> None:
         """budget_s: seconds of work, without pauses; look: measures the machine, None to ignore battery and load; busy_wait:
-        shared with the other jobs, None for a wait of its own.
+        shared with the other jobs, None for a wait of its own; light_s: seconds of work that no load puts off.
         """
         self._home = home
         self._budget_s = budget_s
@@ -89,6 +90,7 @@ class JobPace(Pace):
         self._may_work_until = self._began  # in `ticks_s`
         self._paused_s = 0.0
         self._busy_wait = busy_wait or BusyWait()
+        self._light_s = light_s
         self.outcome = DONE
         self.why = ""
 
@@ -96,10 +98,9 @@ class JobPace(Pace):
         """Return whether the job may go on, after a pause if hooks run. Called before each unit of at most UNIT_S."""
         if not self.why:
             self.pause(is_called_off)
-            now = self._clock.ticks_s()
-            if now - self._began - self._paused_s >= self._budget_s:
+            if self._worked_s() >= self._budget_s:
                 self._end(UNFINISHED, f"its {_duration_text(self._budget_s)} are over")
-            elif now >= self._looks_at:
+            elif self._clock.ticks_s() >= self._looks_at:
                 self._check_machine(is_called_off)
         return not self.why
 
@@ -116,6 +117,9 @@ class JobPace(Pace):
     def put_off(self, why: str) -> None:
         """End the job until a condition improves, such as the daily limit or an unreachable model."""
         self._end(PUT_OFF, why)
+
+    def _worked_s(self) -> float:
+        return self._clock.ticks_s() - self._began - self._paused_s
 
     def _is_disturbed(self) -> bool:
         if self._clock.ticks_s() < self._may_work_until:
@@ -138,6 +142,9 @@ class JobPace(Pace):
                 return
             if status.load <= MAX_LOAD * status.cores or is_called_off():
                 break
+            if self._worked_s() < self._light_s:
+                self._looks_at = self._began + self._paused_s + self._light_s
+                return
             if self._busy_wait.left_s <= 0.0:
                 self._end(PUT_OFF, f"the load was {status.load:.1f} by others, on {status.cores} cores")
                 return
@@ -164,7 +171,8 @@ class Job(NamedTuple):
 
     name: shown to users at the start of a line; every_s: minimum seconds between runs, 0 for none; budget_s: seconds of work
     in a run, the next run continues; is_wanted: whether the settings want it; is_due: a check of some milliseconds for work,
-    always true if it cannot tell; run: does the work at the pace, and returns a summary, "" for nothing done.
+    always true if it cannot tell; run: does the work at the pace, and returns a summary, "" for nothing done; light_s: seconds
+    of work in a run that no load puts off.
     """
 
     name: str
@@ -173,6 +181,7 @@ class Job(NamedTuple):
     is_wanted: Callable[[Settings], bool]
     is_due: Callable[[Home], bool]
     run: Callable[[Home, JobPace], str]
+    light_s: float = 0.0
 
 
 def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
@@ -256,7 +265,9 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
 
 
 def _run_job(home: Home, job: Job, look: Callable[[], MachineStatus] | None, busy_wait: BusyWait) -> LastRun:
-    pace = JobPace(home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, busy_wait=busy_wait)
+    pace = JobPace(
+        home, job.budget_s, lambda: job.is_wanted(loading.load(home)), look, busy_wait=busy_wait, light_s=job.light_s
+    )
     began = time.monotonic()
     _record_start(home)
     try:

@@ -29,6 +29,7 @@ from subcog_hooks.store.store import Store
 
 DUE_CHECK_WAIT_MS = 50.0
 MINUTE_S, HOUR_S = 60.0, 3_600.0
+LIGHT_S = 2.0  # seconds that embed some hundred memories
 
 
 def has_due_lessons(home: Home) -> bool:
@@ -158,5 +159,5 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job("learned questions", 0.0, MINUTE_S, _always, has_due_lessons, _teach_questions),
     Job("questions by a model", 0.0, HOUR_S, _wants_questions, has_unasked_changes, _write_questions),
     Job("team", 10 * MINUTE_S, 10 * MINUTE_S, _wants_synchronising, _always, _synchronise_team),
-    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories),
+    Job("embedding", 0.0, HOUR_S, background.is_enabled, background.is_embedding_due, _embed_memories, LIGHT_S),
 )

@@ -1,14 +1,23 @@
 """The neural vectors of new memories: computed at once with a progress bar, or later by the background jobs."""
 
+import os
+import time
+from collections.abc import Callable
+
 from subcog_hooks.cli import at_rest
 from subcog_hooks.cli.support import context, progress
 from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.core.errors import StoreBusy
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, spaces
 from subcog_hooks.embed.space import Space
+from subcog_hooks.settings import loading
 from subcog_hooks.store import vector_sync
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.vector_file import ExtensionMissing
+
+BRIEF_S = 2.0  # seconds that a person waits for without having asked
+_BRIEF_WAIT = catch_up.Patience(1_000, is_urgent=True)
 
 
 def start_background_jobs() -> None:
@@ -31,7 +40,30 @@ def embed_now(store: Store, *, afresh: bool = False) -> int:
     return count
 
 
-def _embed_space(home: Home, store: Store, space: Space, *, afresh: bool) -> int:
+def embed_briefly(store: Store, space: Space) -> int:
+    """Compute missing neural vectors of a space for two seconds, and return their number. Raises StoreError, ModelError.
+
+    They are left to another process that is at work on them and does not give way.
+    """
+    home = context.home()
+    if not background.is_enabled(loading.load(home)) or not os.access(home.root, os.W_OK):
+        return 0
+    ends_at = time.monotonic() + BRIEF_S
+    try:
+        return _embed_space(home, store, space, patience=_BRIEF_WAIT, is_wanted=lambda: time.monotonic() < ends_at)
+    except StoreBusy:
+        return 0
+
+
+def _embed_space(
+    home: Home,
+    store: Store,
+    space: Space,
+    *,
+    afresh: bool = False,
+    patience: catch_up.Patience = catch_up.FOREGROUND,
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> int:
     from subcog_hooks.embed.documents import DocumentEmbedder, count_cores
 
     with spaces.open_vectors(home, store, space, anew=afresh, parts=True, wait_ms=vector_sync.LONG_WAIT_MS) as vectors:
@@ -39,7 +71,14 @@ def _embed_space(home: Home, store: Store, space: Space, *, afresh: bool) -> int
             return 0
         with progress.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
             done = catch_up.embed_pending(
-                home, store, vectors, space, lambda: DocumentEmbedder(space, count_cores()), progress=advance
+                home,
+                store,
+                vectors,
+                space,
+                lambda: DocumentEmbedder(space, count_cores()),
+                patience,
+                progress=advance,
+                is_wanted=is_wanted,
             )
         vector_sync.part_cells_anew(home, space.name, vectors)
         return done

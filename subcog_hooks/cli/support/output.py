@@ -208,6 +208,16 @@ def visible(text: str) -> str:
     )
 
 
+def abbreviate_home(path: str) -> str:
+    """Return a path with ~ for the user's home folder.
+
+    >>> abbreviate_home(os.path.join(os.path.expanduser("~"), "notes")).replace(os.sep, "/")
+    '~/notes'
+    """
+    home = os.path.expanduser("~") + os.sep
+    return f"~{os.sep}{path.removeprefix(home)}" if path.startswith(home) else path
+
+
 def owner_label(memory: Memory) -> str:
     """Return the project of a memory, or its scope."""
     return memory.project or memory.scope

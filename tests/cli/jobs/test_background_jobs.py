@@ -181,6 +181,16 @@ def test_ten_minutes_of_load_put_a_job_off(home: Home, clock: Ticking) -> None:
     assert clock.passed_s == 300 + background_jobs.MAX_LOAD_WAIT_S
 
 
+def test_no_load_puts_the_first_seconds_of_light_work_off(home: Home, clock: Ticking) -> None:
+    pace = JobPace(home, 60.0, look=lambda: BUSY, clock=clock, light_s=2.0)
+    assert pace.goes_on()
+    clock.seconds += 1.9
+    assert (pace.goes_on(), clock.passed_s) == (True, 1.9)
+    clock.seconds += 0.2
+    assert not pace.goes_on()
+    assert (pace.outcome, clock.passed_s) == (PUT_OFF, 2.1 + background_jobs.MAX_LOAD_WAIT_S)
+
+
 def test_the_jobs_of_a_process_wait_ten_minutes_together(home: Home, clock: Ticking) -> None:
     busy_wait = background_jobs.BusyWait()
     for _ in range(3):
