@@ -66,7 +66,7 @@ def _hand_over(
         if has_lock and (units_left := _units_left(call, offer, judgements)) < MIN_UNITS:
             call.state.roll_back()
             return SPENT, judgements, NOTHING_RENDERED
-        block = _render_offer(offer, judgements, min(offer.max_units, units_left), call.now_ms, is_first=not latest[1])
+        block = _render_offer(call, offer, judgements, min(offer.max_units, units_left), is_first=not latest[1])
         if block.text:
             output = to_hook_output(event, block.text)
             shows_receipt = call.settings[RECEIPT_SETTING] and event == PROMPT_EVENT
@@ -130,7 +130,7 @@ def preview_delivery(call: HookCall, verdict: Verdict) -> None:
     pointed = _pointed_ids(call, offer)
     judgements = offer.judge(call.given_ids(), pointed)
     max_units = min(offer.max_units, int(call.settings[SESSION_UNITS_SETTING]))
-    block = _render_offer(offer, judgements, max_units, call.now_ms, is_first=not pointed)
+    block = _render_offer(call, offer, judgements, max_units, is_first=not pointed)
     verdict.end_delivery(_outcome_of_block(block, offer, judgements), judgements, block)
 
 
@@ -166,11 +166,11 @@ def _commit_ledger(
 
 
 def _render_offer(
-    offer: Offer, judgements: Sequence[Judgement], max_units: int, now_ms: int, *, is_first: bool
+    call: HookCall, offer: Offer, judgements: Sequence[Judgement], max_units: int, *, is_first: bool
 ) -> RenderedBlock:
     """Return the block of the chosen memories; a memory without room gets the outcome ROOM.
 
-    now_ms: a date that lies ahead is shown as today's. is_first: the session has had no line that points at a memory.
+    is_first: the session has had no line that points at a memory.
     """
     injected, pointers = injected_judgements(judgements), pointer_judgements(judgements)
     lines, command = (
@@ -179,7 +179,7 @@ def _render_offer(
     is_late = any(judgement.hit.is_judged for judgement in injected)
     block = render_block(
         [
-            _block_entry(judgement.hit, now_ms, tells_relevance=offer.tells_relevance and not judgement.hit.is_judged)
+            _block_entry(call, judgement.hit, tells_relevance=offer.tells_relevance and not judgement.hit.is_judged)
             for judgement in injected
         ],
         attributes={**offer.attributes, "look": "second"} if is_late else offer.attributes,
@@ -202,7 +202,8 @@ def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple
     return lines, show_command.command_of_agent() if is_first else ""
 
 
-def _block_entry(hit: Hit, now_ms: int, *, tells_relevance: bool) -> Entry:
+def _block_entry(call: HookCall, hit: Hit, *, tells_relevance: bool) -> Entry:
     memory = hit.memory
+    date = min(memory.created_at, call.now_ms)  # A date that lies ahead is shown as today's.
     relevance = hit.relevance if tells_relevance else None
-    return Entry(memory.namespace, min(memory.created_at, now_ms), memory.id, memory.content, memory.noted, relevance)
+    return Entry(memory.namespace, date, memory.id, memory.content, memory.noted, relevance, call.find_change(memory))
