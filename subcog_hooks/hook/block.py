@@ -269,8 +269,24 @@ def change_remark(phrase: str) -> str:
     >>> change_remark("app/db.py changed since"), change_remark("a]</b>.py gone since"), change_remark("")
     (', app/db.py changed since', ', a/b.py gone since', '')
     """
-    shown = "".join([letter for letter in phrase[-MAX_CHANGE:] if letter.isalnum() or letter in " ._/+@~-"])
+    shown = shown_name(phrase, MAX_CHANGE)
     return f", {shown}" if shown else ""
+
+
+def shown_name(name: str, max_characters: int) -> str:
+    """Return the end of a name from a repository, without signs that could end a header or begin a tag."""
+    return "".join([letter for letter in name[-max_characters:] if letter.isalnum() or letter in " ._/+@~-"])
+
+
+def make_harmless(text: str) -> str:
+    """Return a text as one harmless line without secrets, of its first thousands of characters."""
+    return _harmless_line(text, 2 * _RAW_MARGIN)
+
+
+def add_last_line(block: RenderedBlock, line: str) -> RenderedBlock:
+    """Return a block with a line behind its memories."""
+    text = f"{block.text.removesuffix(_LAST_LINE)}{line}\n{_LAST_LINE}"
+    return RenderedBlock(text, block.ids, block.pointed)
 
 
 def _harmless_line(content: str, bound: int) -> str:

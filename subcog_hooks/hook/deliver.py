@@ -8,12 +8,23 @@ ledger. A ledger that cannot be locked does not stop the delivery: then memories
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.hook.block import NOTHING_RENDERED, Entry, Pointer, RenderedBlock, add_message, render_block, to_hook_output
+from subcog_hooks.hook.block import (
+    HARD_CAP_UNITS,
+    NOTHING_RENDERED,
+    Entry,
+    Pointer,
+    RenderedBlock,
+    add_last_line,
+    add_message,
+    render_block,
+    to_hook_output,
+)
 from subcog_hooks.hook.call import PRINT_MS
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.verdict import injected_judgements, pointer_judgements
 from subcog_hooks.store import sessions
 from subcog_hooks.store.decision import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
+from subcog_hooks.text.sanitise import utf16_units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,11 +198,12 @@ def _render_offer(
         is_brief=offer.is_brief,
         pointers=lines,
         command=command,
+        hard_cap=HARD_CAP_UNITS - utf16_units(offer.last_line),
     )
     for judgement in (*injected, *pointers):
         if judgement.hit.memory.id not in (*block.ids, *block.pointed):
             judgement.outcome = ROOM
-    return block
+    return add_last_line(block, offer.last_line) if offer.last_line and block.ids else block
 
 
 def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple[list[Pointer], str]:

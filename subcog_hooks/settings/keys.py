@@ -315,6 +315,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         6000,
         "The most characters (UTF-16 units) of memories in the brief that a session begins with; 0 for no brief",
     ),
+    SwitchKey("surfacing.last_session", "Whether the brief ends with a line about the last session here: first prompt, files"),
     NumberKey("surfacing.min_relevance", 0.0, 1.0, "How relevant a memory must be to be given to the agent (a probability)"),
     NumberKey(
         "surfacing.maybe_relevance",
