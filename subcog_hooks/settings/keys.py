@@ -533,7 +533,8 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     RolesKey(
         "share.cues_from",
         "names of roles on the server, with commas between them",
-        "Colleagues whose memories may have triggers, files and conditions, and may be standing",
+        "Colleagues whose memories may have triggers, files and conditions, and may be standing; your own role, if nobody else "
+        "uses it: its memories from your other machines are your own",
     ),
     SwitchKey(
         defaults.SHARE_IN_BACKGROUND,
