@@ -195,7 +195,7 @@ def _redact_valid_parts(memory: Memory) -> tuple[Memory, Removed, list[InvalidMe
 
 def _clamp_dates(memory: Memory, before: Memory | None, time_ms: int) -> Memory:
     """Return the memory with today, or the date of its first import, in place of future dates."""
-    if max(memory.created_at, memory.updated_at) <= time_ms:
+    if memory.written_at <= time_ms:
         return memory
     created = memory.created_at if memory.created_at <= time_ms else min(time_ms, before.created_at if before else time_ms)
     updated = created if is_untouched(memory) else min(time_ms, memory.updated_at)

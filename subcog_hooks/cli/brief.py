@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.text import Text
 from typer import Option
 
+from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.core.deadline import Deadline
@@ -18,6 +19,7 @@ from subcog_hooks.hook import brief as briefs
 from subcog_hooks.hook import session as hook_session
 from subcog_hooks.hook.brief import BriefScore
 from subcog_hooks.hook.call import HookCall, close_left_open
+from subcog_hooks.hook.last_session import LAST_SESSION
 from subcog_hooks.hook.payload import START_EVENT
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.settings import loading
@@ -55,6 +57,7 @@ def brief(
     with closing(State.open(home, STATE_WAIT_MS, terminal.say)) as state, ExitStack() as cleanup:
         cleanup.callback(close_left_open)
         payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
+        payload["transcript_path"] = os.path.join(registration.config_folder(), "projects", project.slug_of(root), "")
         call = HookCall(payload, "", here, settings, state, home, Deadline(STATE_WAIT_MS))
         if why := hook_session.silence_reason(call):
             terminal.say(f"none of it is given now: {why}")
@@ -86,7 +89,8 @@ def brief(
 
 def _memory_units(block: str) -> int:
     """Return the UTF-16 units of the memories' texts in a block; the setting bounds these."""
-    return sum(utf16_units(line.partition("] ")[2]) for line in block.split("\n")[1:-1])
+    lines = [line for line in block.split("\n")[1:-1] if not line.startswith(LAST_SESSION)]
+    return sum(utf16_units(line.partition("] ")[2]) for line in lines)
 
 
 def _score_record(scored: BriefScore) -> dict[str, float]:

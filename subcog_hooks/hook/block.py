@@ -22,6 +22,7 @@ MIN_TEXT_UNITS = 80  # A shorter part of a longer memory says nothing.
 MAX_GIST = 140  # UTF-16 units of a line that points at a memory, behind its id
 LINES_SHARE = 4  # Lines beside memories take at most a quarter of the room.
 MAX_COMMAND = 200  # characters of the path that opens a memory
+MAX_CHANGE = 100  # characters of a phrase about a changed file, cut at its beginning
 MAX_NAMED = 2  # colleagues in the first line; each line names its own.
 
 _OWN_NOTES = "the user's own notes"
@@ -38,13 +39,21 @@ _RAW_MARGIN = 4_096  # These last characters of a cut text are never shown: a se
 class Entry:
     """A memory in the block. date: milliseconds since the epoch, UNDATED for none; content: the stored text.
 
-    noted: the author in a few words, "" for the user; relevance: to the prompt, None where nothing was asked.
+    noted: the author in a few words, "" for the user; relevance: to the prompt, None where nothing was asked; change: a phrase
+    about a file that has changed since, "" for none.
     """
 
-    __slots__ = ("content", "date", "id", "namespace", "noted", "relevance")
+    __slots__ = ("change", "content", "date", "id", "namespace", "noted", "relevance")
 
     def __init__(
-        self, namespace: str, date: int, id: str, content: str, noted: str = "", relevance: float | None = None
+        self,
+        namespace: str,
+        date: int,
+        id: str,
+        content: str,
+        noted: str = "",
+        relevance: float | None = None,
+        change: str = "",
     ) -> None:
         self.namespace = namespace
         self.date = date
@@ -52,6 +61,7 @@ class Entry:
         self.content = content
         self.noted = noted
         self.relevance = relevance
+        self.change = change
 
 
 class Pointer:
@@ -243,13 +253,40 @@ def _fit_entries(entries: Sequence[Entry], room: int) -> tuple[list[_FittedEntry
 
 
 def _entry_head(entry: Entry) -> str:
-    return f"[{_label(entry.namespace)} {_iso_day(entry.date)} {_label(entry.id)}{_relevance_and_author(entry)}] "
+    return f"[{_label(entry.namespace)} {_iso_day(entry.date)} {_label(entry.id)}{_remarks(entry)}] "
 
 
-def _relevance_and_author(entry: Entry) -> str:
-    """Return the text behind the id: the memory's relevance, and its author unless the user noted it."""
+def _remarks(entry: Entry) -> str:
+    """Return the text behind the id: the memory's relevance, its author unless the user noted it, and a changed file."""
     relevance = "" if entry.relevance is None else f", relevance {_clamped_probability(entry.relevance):.2f}"
-    return f"{relevance}, {entry.noted}" if entry.noted else relevance
+    noted = f", {entry.noted}" if entry.noted else ""
+    return f"{relevance}{noted}{change_remark(entry.change)}"
+
+
+def change_remark(phrase: str) -> str:
+    """Return the remark about a changed file in the head of an entry. A repository chooses the file's name.
+
+    >>> change_remark("app/db.py changed since"), change_remark("a]</b>.py gone since"), change_remark("")
+    (', app/db.py changed since', ', a/b.py gone since', '')
+    """
+    shown = shown_name(phrase, MAX_CHANGE)
+    return f", {shown}" if shown else ""
+
+
+def shown_name(name: str, max_characters: int) -> str:
+    """Return the end of a name from a repository, without signs that could end a header or begin a tag."""
+    return "".join([letter for letter in name[-max_characters:] if letter.isalnum() or letter in " ._/+@~-"])
+
+
+def make_harmless(text: str) -> str:
+    """Return a text as one harmless line without secrets, of its first thousands of characters."""
+    return _harmless_line(text, 2 * _RAW_MARGIN)
+
+
+def add_last_line(block: RenderedBlock, line: str) -> RenderedBlock:
+    """Return a block with a line behind its memories."""
+    text = f"{block.text.removesuffix(_LAST_LINE)}{line}\n{_LAST_LINE}"
+    return RenderedBlock(text, block.ids, block.pointed)
 
 
 def _harmless_line(content: str, bound: int) -> str:

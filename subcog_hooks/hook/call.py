@@ -11,7 +11,7 @@ from subcog_hooks.store import project, sessions
 from subcog_hooks.store.decision import OPEN, START
 from subcog_hooks.store.memory import REJECTED, IdMaker, now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
-from subcog_hooks.store.state_values import CompiledSettings
+from subcog_hooks.store.state_values import CompiledSettings, find_change
 from subcog_hooks.store.store_reader import StoreReader, audiences_of
 
 TYPE_CHECKING = False
@@ -172,6 +172,10 @@ class HookCall:
         from subcog_hooks.cues import conditions  # Few memories have conditions.
 
         return conditions.conditions_hold(memory.when, self.facts())
+
+    def find_change(self, memory: Memory) -> str:
+        """Return the phrase about a file that has changed since a memory named it, "" for none. Raises StoreError."""
+        return find_change(self.state, memory.id, memory.written_at) if memory.scope == "project" else ""
 
     def log(self, message: str) -> None:
         log(self.home, message)

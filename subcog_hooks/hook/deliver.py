@@ -8,12 +8,23 @@ ledger. A ledger that cannot be locked does not stop the delivery: then memories
 from __future__ import annotations
 
 from subcog_hooks.core.errors import StoreError
-from subcog_hooks.hook.block import NOTHING_RENDERED, Entry, Pointer, RenderedBlock, add_message, render_block, to_hook_output
+from subcog_hooks.hook.block import (
+    HARD_CAP_UNITS,
+    NOTHING_RENDERED,
+    Entry,
+    Pointer,
+    RenderedBlock,
+    add_last_line,
+    add_message,
+    render_block,
+    to_hook_output,
+)
 from subcog_hooks.hook.call import PRINT_MS
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.verdict import injected_judgements, pointer_judgements
 from subcog_hooks.store import sessions
 from subcog_hooks.store.decision import GATE, LINES, OUT_OF_TIME, RENDER, ROOM, SPENT, SPOKE
+from subcog_hooks.text.sanitise import utf16_units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +77,7 @@ def _hand_over(
         if has_lock and (units_left := _units_left(call, offer, judgements)) < MIN_UNITS:
             call.state.roll_back()
             return SPENT, judgements, NOTHING_RENDERED
-        block = _render_offer(offer, judgements, min(offer.max_units, units_left), call.now_ms, is_first=not latest[1])
+        block = _render_offer(call, offer, judgements, min(offer.max_units, units_left), is_first=not latest[1])
         if block.text:
             output = to_hook_output(event, block.text)
             shows_receipt = call.settings[RECEIPT_SETTING] and event == PROMPT_EVENT
@@ -130,7 +141,7 @@ def preview_delivery(call: HookCall, verdict: Verdict) -> None:
     pointed = _pointed_ids(call, offer)
     judgements = offer.judge(call.given_ids(), pointed)
     max_units = min(offer.max_units, int(call.settings[SESSION_UNITS_SETTING]))
-    block = _render_offer(offer, judgements, max_units, call.now_ms, is_first=not pointed)
+    block = _render_offer(call, offer, judgements, max_units, is_first=not pointed)
     verdict.end_delivery(_outcome_of_block(block, offer, judgements), judgements, block)
 
 
@@ -166,11 +177,11 @@ def _commit_ledger(
 
 
 def _render_offer(
-    offer: Offer, judgements: Sequence[Judgement], max_units: int, now_ms: int, *, is_first: bool
+    call: HookCall, offer: Offer, judgements: Sequence[Judgement], max_units: int, *, is_first: bool
 ) -> RenderedBlock:
     """Return the block of the chosen memories; a memory without room gets the outcome ROOM.
 
-    now_ms: a date that lies ahead is shown as today's. is_first: the session has had no line that points at a memory.
+    is_first: the session has had no line that points at a memory.
     """
     injected, pointers = injected_judgements(judgements), pointer_judgements(judgements)
     lines, command = (
@@ -179,7 +190,7 @@ def _render_offer(
     is_late = any(judgement.hit.is_judged for judgement in injected)
     block = render_block(
         [
-            _block_entry(judgement.hit, now_ms, tells_relevance=offer.tells_relevance and not judgement.hit.is_judged)
+            _block_entry(call, judgement.hit, tells_relevance=offer.tells_relevance and not judgement.hit.is_judged)
             for judgement in injected
         ],
         attributes={**offer.attributes, "look": "second"} if is_late else offer.attributes,
@@ -187,11 +198,12 @@ def _render_offer(
         is_brief=offer.is_brief,
         pointers=lines,
         command=command,
+        hard_cap=HARD_CAP_UNITS - utf16_units(offer.last_line),
     )
     for judgement in (*injected, *pointers):
         if judgement.hit.memory.id not in (*block.ids, *block.pointed):
             judgement.outcome = ROOM
-    return block
+    return add_last_line(block, offer.last_line) if offer.last_line and block.ids else block
 
 
 def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple[list[Pointer], str]:
@@ -202,7 +214,8 @@ def _pointers_for(hits: Sequence[Hit], offer: Offer, *, is_first: bool) -> tuple
     return lines, show_command.command_of_agent() if is_first else ""
 
 
-def _block_entry(hit: Hit, now_ms: int, *, tells_relevance: bool) -> Entry:
+def _block_entry(call: HookCall, hit: Hit, *, tells_relevance: bool) -> Entry:
     memory = hit.memory
+    date = min(memory.created_at, call.now_ms)  # A date that lies ahead is shown as today's.
     relevance = hit.relevance if tells_relevance else None
-    return Entry(memory.namespace, min(memory.created_at, now_ms), memory.id, memory.content, memory.noted, relevance)
+    return Entry(memory.namespace, date, memory.id, memory.content, memory.noted, relevance, call.find_change(memory))

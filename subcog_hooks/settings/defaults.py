@@ -44,6 +44,7 @@ DEFAULTS: dict[str, Value] = {
     "surfacing.tools": True,
     "surfacing.session_start": True,
     "surfacing.brief_characters": 950,
+    "surfacing.last_session": True,
     "surfacing.min_relevance": 0.22,
     "surfacing.maybe_relevance": 0.02,
     "surfacing.max_memories": 6,

@@ -315,6 +315,7 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
         6000,
         "The most characters (UTF-16 units) of memories in the brief that a session begins with; 0 for no brief",
     ),
+    SwitchKey("surfacing.last_session", "Whether the brief ends with a line about the last session here: first prompt, files"),
     NumberKey("surfacing.min_relevance", 0.0, 1.0, "How relevant a memory must be to be given to the agent (a probability)"),
     NumberKey(
         "surfacing.maybe_relevance",
@@ -532,7 +533,8 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     RolesKey(
         "share.cues_from",
         "names of roles on the server, with commas between them",
-        "Colleagues whose memories may have triggers, files and conditions, and may be standing",
+        "Colleagues whose memories may have triggers, files and conditions, and may be standing; your own role, if nobody else "
+        "uses it: its memories from your other machines are your own",
     ),
     SwitchKey(
         defaults.SHARE_IN_BACKGROUND,

@@ -20,6 +20,7 @@ ONE_WAY = {
     "surfacing.tools": LOWER,
     "surfacing.session_start": LOWER,
     "surfacing.brief_characters": LOWER,
+    "surfacing.last_session": LOWER,
     "surfacing.min_relevance": RAISE,
     "surfacing.maybe_relevance": RAISE,
     "surfacing.max_memories": LOWER,

@@ -109,13 +109,14 @@ def _is_deeper(value: object, levels: int) -> bool:
 
 
 def memory_from_document(
-    project: str, id: str, author: str, document: Document, *, brings_cues: bool, now_ms: int
+    project: str, id: str, author: str, document: Document, *, brings_cues: bool, now_ms: int, is_own: bool = False
 ) -> ReceivedMemory:
     """Return a colleague's memory as it is stored here: of trust `team`, redacted, without invisible characters.
 
-    brings_cues: the user lets this author's memories have triggers, files and conditions, and be standing. No memory is pinned,
-    and none has a cue that always matches. Raises InvalidMemory for a document that holds no memory, and for an id that a
-    colleague's memory may not have.
+    brings_cues: the user lets this author's memories have triggers, files and conditions, and be standing. No memory of a
+    colleague is pinned, and none has a cue that always matches. is_own: the user has sent it from another machine. It keeps its
+    trust and its pin, unless it was a colleague's memory there. Raises InvalidMemory for a document that holds no memory, and
+    for an id that a colleague's memory may not have.
     """
     shared_fields = {name: value for name, value in document.items() if name not in _LOCAL_FIELDS}
     sent_fields = {name: _replace_characters(value, _UNSEEN, "") for name, value in shared_fields.items()}
@@ -124,15 +125,15 @@ def memory_from_document(
     if parsed.status in (PENDING, "deleted") or parsed.scope != "project":
         raise InvalidMemory(f"{id} has the status {parsed.status}", "only confirmed memories are shared")
     changes: dict[str, object] = {
-        "trust": TEAM,
-        "source": team_source(shown_author(author)),
         "project": project,
-        "priority": min(parsed.priority, MAX_UNPINNED_PRIORITY),
         "questions": tuple([question for question in parsed.questions if question.by != LEARNED]),
         **{name: min(getattr(parsed, name), now_ms) for name in _TIMES},
     }
-    if not brings_cues:
-        changes |= {"triggers": (), "paths": (), "when": {}, "standing": False}
+    if not is_own or parsed.trust == TEAM:
+        priority = min(parsed.priority, MAX_UNPINNED_PRIORITY)
+        changes |= {"trust": TEAM, "source": team_source(shown_author(author)), "priority": priority}
+        if is_own or not brings_cues:  # The colleague whose cues they are is not known here.
+            changes |= {"triggers": (), "paths": (), "when": {}, "standing": False}
     memory = redact_memory(parsed.with_changes(**changes))[0]
     if memory.id != id:
         raise InvalidMemory("its id cannot be used here", "it is left out")
@@ -179,7 +180,9 @@ def merge_with_local(arrived: ReceivedMemory, local: Memory) -> ReceivedMemory:
     dates = {name: min(getattr(local, name), getattr(arrived.memory, name)) for name in _TIMES} if is_ahead else {}
     memory = arrived.memory.with_changes(questions=questions, **dates)
     original = {**_document(arrived.memory), **{name: pair[0] for name, pair in arrived.withheld.items()}}
-    if local.trust != TEAM and not is_colleagues_text(memory, local):
+    if TEAM not in (local.trust, memory.trust):  # The user changed it on another machine.
+        memory = memory.with_changes(source=local.source)
+    elif local.trust != TEAM and not is_colleagues_text(memory, local):
         if cues_of(local):
             memory = local.with_changes(status=memory.status, superseded_by=memory.superseded_by)
         else:

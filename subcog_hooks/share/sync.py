@@ -45,7 +45,7 @@ ROW_OVERHEAD_BYTES = 500  # bytes of a memory here beside its document, or milli
 SYNC_LOCK_WAIT_MS = 60_000  # ms, while another process of this home synchronises
 _UNSEEN_REVISION = 0  # below every revision: the server has another version
 _THIS_HOME = ""  # the author of memories that this home has sent
-_RULES_VERSION = 1  # The version of the rules for colleagues' memories; memories here are judged anew by a later one.
+_RULES_VERSION = 2  # The version of the rules for colleagues' memories; memories here are judged anew by a later one.
 
 _CHANGED_SINCE = """
 SELECT id, revision, author, erased, bytes, bytes > %(most)s OR (author = ANY(%(over)s) AND bytes > 0) AS is_left
@@ -130,7 +130,8 @@ def sync_lock(home: Home, wait_ms: int = SYNC_LOCK_WAIT_MS) -> ProcessLock:
 class Sync:
     """A synchronisation of a home with a server. The caller holds `sync_lock`.
 
-    projects: the shared projects. cues_from: the colleagues whose memories may have cues. progress: called with each batch's
+    projects: the shared projects. cues_from: the colleagues whose memories may have cues; the user's own role among them means
+    that nobody else uses it, and that its memories from other machines are the user's word. progress: called with each batch's
     size.
     """
 
@@ -214,8 +215,12 @@ class Sync:
         return arrived.memory
 
     def _receive(self, record: SyncRecord, author: str, document: Document) -> server_documents.ReceivedMemory:
-        names, brings_cues = (record.project, record.id, author), author in self._cues_from
-        return server_documents.memory_from_document(*names, document, brings_cues=brings_cues, now_ms=now_ms())
+        names, brings_cues, is_own = (record.project, record.id, author), author in self._cues_from, self._is_users_role(author)
+        return server_documents.memory_from_document(*names, document, brings_cues=brings_cues, now_ms=now_ms(), is_own=is_own)
+
+    def _is_users_role(self, author: str) -> bool:
+        """Return whether the user says that a role is theirs alone, and this home uses it. The server names authors itself."""
+        return author == self._tables.role and author in self._cues_from
 
     def _notice_restored_server(self) -> None:
         """Mark records to be sent again if the server has lost revisions that this home has seen."""
@@ -380,7 +385,8 @@ class Sync:
             return
         if memory is not None and memory.project == record.project:
             is_theirs = row.author != self._tables.role
-            if row.is_erased and memory.trust == TEAM and not (is_theirs and self._is_own(memory)):
+            is_erasable = memory.trust == TEAM or self._is_users_role(row.author)
+            if row.is_erased and is_erasable and not (is_theirs and self._is_own(memory)):
                 batch.purged.append(memory.id)
             elif is_here:
                 batch.deleted[memory.id] = memory.with_changes(status="deleted", updated_at=now_ms())
@@ -453,7 +459,7 @@ class Sync:
         if row.author != self._tables.role:
             batch.take_over(memory, after, row.author, self.store, is_same=is_same, is_kept=is_unknown)
             return
-        comes_no_more = memory.trust != TEAM and server_documents.cues_of(memory) and not is_unknown
+        comes_no_more = memory.trust != TEAM and after.trust == TEAM and server_documents.cues_of(memory) and not is_unknown
         is_changed = server_documents.is_colleagues_text(after, memory) and (is_moved or not is_deleted)
         if comes_no_more and is_changed:  # The user changed it on another machine.
             batch.keep_own(memory)
@@ -522,7 +528,13 @@ class Sync:
             self.outcome.problems.append(error.message)
             return None
         outgoing = OutgoingMemory(record, document, memory, local)
-        return outgoing if outgoing.digest != record.shared or forced else None
+        is_unchanged = outgoing.digest == record.shared
+        if is_unchanged and not forced:
+            return None
+        if memory.trust == TEAM and (not is_unchanged or self._is_users_role(self._tables.role)):
+            # The user's other machines must not take a colleague's text for the user's word.
+            outgoing = OutgoingMemory(record, {**document, "trust": TEAM}, memory, local)
+        return outgoing
 
     def _send_batch(self, project: str, batch: list[OutgoingMemory]) -> None:
         """Send a batch in one transaction. Its records are written before, too, since an answer can be lost."""

@@ -218,6 +218,11 @@ class Memory:
         return f"subcog://{self.scope}/{self.namespace}/{self.id}"
 
     @property
+    def written_at(self) -> int:
+        """The time at which it was written or last edited, in milliseconds since the epoch."""
+        return max(self.created_at, self.updated_at)
+
+    @property
     def is_pinnable(self) -> bool:
         """True where its priority and the user's own trust pin it before all others."""
         return self.priority >= PINNING_PRIORITY and self.trust == USER

@@ -19,6 +19,7 @@ REMIND_EVERY_MS = 20 * 3_600_000  # once a working day, also where the next day 
 
 _REMINDED = "reminded"  # holds the time of the next reminder of memories that wait for review
 _NOTED, _UNTOLD = "noted: ", 0  # the prefix of a memory's name; its number, until a session's start has named it
+_CHANGED = "changed: "  # the prefix of a memory's id and a phrase about its file; the number is the memory's date
 _REFUSED = "refused in a row: "  # the prefix of a counter's name; the source or kind follows
 
 
@@ -233,6 +234,22 @@ def find_noted(state: State) -> list[str]:
 def forget_noted(state: State) -> None:
     """Forget which memories were stored without the person's answer."""
     state.run("DELETE FROM flags WHERE substr(name, 1, ?) = ?", (len(_NOTED), _NOTED))
+
+
+def replace_changes(state: State, changes: Mapping[str, tuple[str, int]]) -> None:
+    """Replace the phrases about changed files. changes: by the memory's id, the phrase and the date of the memory."""
+    state.run("DELETE FROM flags WHERE substr(name, 1, ?) = ?", (len(_CHANGED), _CHANGED))
+    for id_, (phrase, written_ms) in changes.items():
+        put_number(state, f"{_CHANGED}{id_} {phrase}", written_ms)
+
+
+def find_change(state: State, id: str, written_ms: int) -> str:
+    """Return the phrase about a changed file of a memory, "" for none, or if the memory was edited since. It takes some µs."""
+    rows = state.run(
+        "SELECT name FROM flags WHERE name > ? AND name < ? AND until = ?",
+        (f"{_CHANGED}{id} ", f"{_CHANGED}{id}!", written_ms),  # "!" follows the blank.
+    )
+    return str(rows[0][0]).removeprefix(f"{_CHANGED}{id} ") if rows else ""
 
 
 def note_tried(state: State, id: str, content_hash: str) -> None:

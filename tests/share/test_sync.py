@@ -70,7 +70,7 @@ def test_a_colleagues_pin_and_cues_need_the_users_permission(team: Team) -> None
     back = ada.memories()[pinned.id]
     assert (back.content, back.trust) == ("Pin me not.", "team")  # another's word by now
     sql = "SELECT doc ->> 'priority', doc ->> 'trust', doc -> 'triggers' FROM subcog.memories WHERE id = %s"
-    assert team.run(sql, values=(pinned.id,)) == [("95", "user", ["deploy"])]
+    assert team.run(sql, values=(pinned.id,)) == [("95", "team", ["deploy"])]
 
 
 def test_a_colleagues_labels_count_for_a_text_without_cues(team: Team) -> None:

@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import IO, NamedTuple
@@ -296,14 +296,21 @@ def read_log(
     root: str, options: Iterable[str], environment: Mapping[str, str], limit_s: float = LIMIT_S
 ) -> Generator[str, None, None]:
     """Yield the fields that `git log -z` prints with these options. Raises UsageError, also after `limit_s` seconds."""
-    with Lifeline() as lifeline, _run_git_log(root, options, environment, lifeline, limit_s) as process:
+    return read_git(root, [*_LOG, *options], environment, limit_s)
+
+
+def read_git(
+    root: str, words: Sequence[str], environment: Mapping[str, str], limit_s: float = LIMIT_S
+) -> Generator[str, None, None]:
+    """Yield the fields that a reading command of git prints, separated by NUL. Raises UsageError as `read_log` does."""
+    with Lifeline() as lifeline, _run_git(root, words, environment, lifeline, limit_s) as process:
         assert process.stdout is not None
         yield from _split_at_nul(process.stdout)
 
 
 @contextmanager
-def _run_git_log(
-    root: str, options: Iterable[str], environment: Mapping[str, str], lifeline: Lifeline, limit_s: float
+def _run_git(
+    root: str, words: Sequence[str], environment: Mapping[str, str], lifeline: Lifeline, limit_s: float
 ) -> Iterator[subprocess.Popen[bytes]]:
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):  # a repository can hold a program, too
@@ -312,7 +319,7 @@ def _run_git_log(
         raise UsageError(f"{pipe} is a named pipe or a device, and git would wait for it", "remove it")
     try:
         process = subprocess.Popen(
-            lifeline.words_for([program, *_GIT, "-C", root, *_LOG, *options]),
+            lifeline.words_for([program, *_GIT, "-C", root, *words]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -348,7 +355,7 @@ def _run_git_log(
     if code:
         messages = complaint.decode("utf-8", "replace").strip().splitlines()
         message = messages[0] if messages else f"exit code {code}"
-        raise UsageError(f"git log failed: {message}", "look whether `git log` works here")
+        raise UsageError(f"git {words[0]} failed: {message}", "look whether `git log` works here")
 
 
 def _kill_git(process: subprocess.Popen[bytes]) -> None:

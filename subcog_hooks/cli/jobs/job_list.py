@@ -76,6 +76,16 @@ def _always(_: object) -> bool:
     return True
 
 
+def _has_projects(home: Home) -> bool:
+    if not os.path.exists(home.memories_db):
+        return False
+    try:
+        with Store.reader(home) as store:
+            return bool(store.projects())
+    except StoreError:
+        return False
+
+
 def _has_imports(home: Home) -> bool:
     return os.path.exists(home.imports)
 
@@ -112,6 +122,12 @@ def _repeat_imports(home: Home, breath: JobPace) -> str:
     from subcog_hooks.cli.support import kept_imports
 
     return kept_imports.repeat_in_background(home, breath)
+
+
+def _note_changed_files(home: Home, breath: JobPace) -> str:
+    from subcog_hooks.cli.support import stale_files
+
+    return stale_files.note_changes_in_background(home, breath)
 
 
 def _learn_sessions(home: Home, breath: JobPace) -> str:
@@ -153,6 +169,7 @@ def _embed_memories(home: Home, breath: JobPace) -> str:
 JOBS = (  # in the order of their runs: the last one embeds the memories that the others store
     Job("Claude Code's notes", 10 * MINUTE_S, 10 * MINUTE_S, _wants_notes, _always, _import_notes),
     Job("imports", 10 * MINUTE_S, 10 * MINUTE_S, _always, _has_imports, _repeat_imports),
+    Job("changed files", 6 * HOUR_S, 10 * MINUTE_S, _always, _has_projects, _note_changed_files),
     Job("sessions", 6 * HOUR_S, 10 * MINUTE_S, _wants_sessions, _always, _learn_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.
     Job("sessions by a model", 6 * HOUR_S, HOUR_S, _wants_model_proposals, _always, _ask_model),

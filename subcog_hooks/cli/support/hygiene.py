@@ -15,7 +15,7 @@ from subcog_hooks.capture.sources import claude_context, claude_memory
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.support import context, stale_files
 from subcog_hooks.cli.support.output import day
-from subcog_hooks.core.errors import ConfigError
+from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory import Memory, is_loaded_by_client
 from subcog_hooks.store.project import Project, find_project
@@ -28,8 +28,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FINDING_KINDS = ("duplicate", "contradiction", "expired", "files gone", "never used", "in the client's context")
-DUPLICATE, CONTRADICTION, EXPIRED, GONE, UNUSED, IN_CONTEXT = FINDING_KINDS
+FINDING_KINDS = (
+    "duplicate",
+    "contradiction",
+    "expired",
+    "files gone",
+    "files changed",
+    "never used",
+    "in the client's context",
+)
+DUPLICATE, CONTRADICTION, EXPIRED, GONE, CHANGED, UNUSED, IN_CONTEXT = FINDING_KINDS
 YEAR_MS = 365 * 86_400_000
 SAME_STATEMENT = 0.82  # cosine: 22 of the 23 nearest pairs among 270 notes of real sessions reach it and say the same
 SAME_DOCUMENT = 0.95  # cosine of texts longer than a note, which resemble each other by their form
@@ -193,11 +201,23 @@ def _find_stale(store: Store, here: Project | None, remarks: list[str]) -> list[
     return [
         StoreFinding(GONE, (memory,), f"no file matches {', '.join(memory.paths)}", f"subcog edit {memory.id} --path GLOB")
         for memory in stale.gone
+    ] + _find_changed(store, here, remarks)
+
+
+def _find_changed(store: Store, here: Project, remarks: list[str]) -> list[StoreFinding]:
+    try:
+        changes = stale_files.find_changes(store, here)
+    except UsageError as error:
+        remarks.append(f"changed files are not looked for: {error.message}")
+        return []
+    return [
+        StoreFinding(CHANGED, (memory,), f"{phrase} {day(memory.written_at)}", f"subcog edit {memory.id}")
+        for memory, phrase in changes
     ]
 
 
 def _check_unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) -> list[StoreFinding]:
-    old = [memory for memory in memories if max(memory.created_at, memory.updated_at) <= now - YEAR_MS]
+    old = [memory for memory in memories if memory.written_at <= now - YEAR_MS]
     if not old:
         return []
     if use.since is None or use.since > now - YEAR_MS:

@@ -1,13 +1,22 @@
-"""Finds memories whose files are gone: no file matches any of their `paths`."""
+"""Finds memories whose files are gone, or have changed much since; and tells the hook about the changed ones."""
 
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from subcog_hooks.capture import changed_files
+from subcog_hooks.capture.sources import claude_memory
+from subcog_hooks.cli.claude_code import claude_notes
+from subcog_hooks.cli.support import context
+from subcog_hooks.core import log
+from subcog_hooks.core.deadline import FULL_PACE, Pace
+from subcog_hooks.core.errors import ConfigError, UsageError
+from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import globs
+from subcog_hooks.store import import_record, state_values
 from subcog_hooks.store.memory import Memory
-from subcog_hooks.store.project import Project
+from subcog_hooks.store.project import Project, find_project
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
 
@@ -39,8 +48,7 @@ def find_stale(store: Store, here: Project, max_entries: int = MAX_ENTRIES) -> S
 
     max_entries: limit of visited entries, once for the project and once more for the folders that globs begin with.
     """
-    audiences = tuple(audience_of("project", name) for name in here.names)
-    missed = {memory.id: memory for memory in store.select(Filter(audiences=audiences)) if memory.paths}
+    missed = {memory.id: memory for memory in _memories_of(store, here) if memory.paths}
     wanted_globs: dict[str, list[_WantedGlob]] = {}
     for memory in list(missed.values()):
         for glob in memory.paths:
@@ -56,6 +64,58 @@ def find_stale(store: Store, here: Project, max_entries: int = MAX_ENTRIES) -> S
                 wanted_globs.setdefault(folder, []).append(_WantedGlob(globs.expand_home(glob), memory.id))
     unknown = _search_folders(wanted_globs, missed, here.root, max_entries)
     return StaleMemories([memory for memory in missed.values() if memory.id not in unknown], len(unknown & missed.keys()))
+
+
+def _memories_of(store: Store, here: Project) -> list[Memory]:
+    return store.select(Filter(audiences=tuple(audience_of("project", name) for name in here.names)))
+
+
+def find_changes(store: Store, here: Project, pace: Pace = FULL_PACE) -> list[tuple[Memory, str]]:
+    """Return the memories of a project whose files have changed much, each with a phrase about it. Raises UsageError."""
+    memories = {memory.id: memory for memory in _memories_of(store, here)}
+    phrases = changed_files.find_changes(here.root, memories.values(), os.environ, pace.goes_on)
+    return [(memories[id_], phrase) for id_, phrase in phrases.items()]
+
+
+def note_changes_in_background(home: Home, pace: Pace) -> str:
+    """Tell the hook which memories name much changed files, and return a summary, "" for none. Raises StoreError.
+
+    The memories are those of all projects that the person's client, imports or memories lead to.
+    """
+    changes: dict[str, tuple[str, int]] = {}
+    with Store.reader(home) as store:
+        for here in _find_projects(home, store):
+            try:
+                changed = find_changes(store, here, pace)
+            except UsageError as error:
+                log.write_line(home, f"changed files are not looked for in {here.root}: {error.message}")
+                continue
+            changes |= {memory.id: (phrase, memory.written_at) for memory, phrase in changed}
+    if not pace.goes_on():
+        return ""  # The earlier findings stay.
+    with context.existing_state(home, context.STATE_WAIT_MS) as state:
+        if state:
+            state.begin()
+            state_values.replace_changes(state, changes)
+            state.commit()
+    return f"{len(changes):,} {'memory names a file' if len(changes) == 1 else 'memories name files'} changed since" * bool(
+        changes
+    )
+
+
+def _find_projects(home: Home, store: Store) -> list[Project]:
+    """Return the projects on this machine that have memories, as far as a folder of them is known."""
+    roots = [entry.root for entry in import_record.read_imports(home) if entry.root]
+    roots += [name for name in store.projects() if os.path.isabs(name)]
+    try:
+        roots = [*claude_memory.find_project_roots(claude_notes.config_folder()).values(), *roots]
+    except ConfigError as error:
+        log.write_line(home, f"the client's projects are not looked at: {error.message}")
+    projects: dict[str, Project] = {}
+    for root in roots:
+        if here := find_project(root):
+            projects.setdefault(here.identity, here)
+    return list(projects.values())
 
 
 def _search_folders(

@@ -202,7 +202,8 @@ def find_withheld_changes(held: Sequence[SyncRecord]) -> list[tuple[str, str, tu
         stored = store.by_ids([record.id for record in held]) if store and held else {}
     own = [record for record in held if record.id in stored and stored[record.id].trust != TEAM]
     rows = [
-        (record.id, record.author, tuple(name for name in sorted(record.withheld) if name != "updated_at")) for record in own
+        (record.id, record.author, tuple(name for name in sorted(record.withheld) if name not in ("trust", "updated_at")))
+        for record in own
     ]
     return [(id_, server_documents.shown_author(by) if by else "a colleague", fields) for id_, by, fields in rows if fields]
 
