@@ -26,7 +26,7 @@ def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> No
         asked(machine, QUESTION + pasted)
         line = next(line for line in machine.run("why").stdout.decode().splitlines() if line.startswith(f"{ANSWER}  has "))
         has, _, lacks = line.partition("; lacks ")
-        assert {"localstorage", "session", "token", "browser"} <= set(re.split(r"[ ,]+", has))
+        assert {"localstorage", "session", "token", "browser"} <= set(re.split(r"[ ,]+", has.lower()))
         assert lacks == "none of the words"
 
 
