@@ -33,10 +33,11 @@ def replay(
         str | None,
         Argument(
             metavar="DECISION",
-            help="The id of a decision, or its beginning; without it, the latest prompt's.",
+            help="The id of a decision, or its beginning; without it, this project's latest prompt.",
             autocompletion=completion.decisions,
         ),
     ] = None,
+    everywhere: Annotated[bool, Option("--everywhere", help="Without an id: the latest prompt of all projects.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object with both decisions and their differences.")] = False,
 ) -> None:
     """Decide about an earlier prompt again, as the hook would today, and show the changes. Nothing is stored.
@@ -44,7 +45,8 @@ def replay(
     Example: subcog replay
     """
     with lookup.open_state() as state:
-        earlier = lookup.find_prompt(state, decision, "only a prompt can be replayed; `subcog why --list` shows them")
+        choice = lookup.PromptChoice(decision, everywhere=everywhere)
+        earlier = choice.find(state, "only a prompt can be replayed; `subcog why --list` shows them")
         given_ids = lookup.ids_given_before(state, earlier)
     if earlier.prompt is None:
         raise UsageError(f"the prompt of {earlier.id} was not kept, so it cannot be asked again", lookup.why_not_stored())

@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup, remedies, wrong_and_missed
+from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
 from subcog_hooks.cli.support import completion, context, results
 from subcog_hooks.cli.support.output import terminal
@@ -32,7 +33,7 @@ def why(
         str | None,
         Argument(
             metavar="DECISION",
-            help="The id of a decision, or its beginning; without it, the latest.",
+            help="The id of a decision, or its beginning; without it, this project's latest prompt.",
             autocompletion=completion.decisions,
         ),
     ] = None,
@@ -66,6 +67,8 @@ def why(
     tool: Annotated[
         bool, Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
     ] = False,
+    everywhere: Annotated[bool, Option("--everywhere", help="Without an id: the latest prompt of all projects.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="With --bad or --missed: do it without a question.")] = False,
     undo: Annotated[bool, Option("--undo", help="With --bad or --missed: take it back.")] = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing.")
@@ -73,8 +76,8 @@ def why(
 ) -> None:
     """Show why the hook gave memories to the agent, or why it was silent.
 
-    It shows the latest decision, or another by its id. Decisions are made at prompts, tool calls and session starts. The exit
-    code is 1 when there is none.
+    It shows the decision on this project's latest prompt, or another by its id. Decisions are made at prompts, tool calls and
+    session starts. --bad and --missed ask first, unless you give the id. The exit code is 1 when there is no decision.
 
     Example: subcog why --list
     """
@@ -93,12 +96,13 @@ def why(
         raise UsageError("--missed goes with one decision alone", "leave --json, --list, --limit and --bad out")
     if decision and (as_list or limit):
         raise UsageError("a list is not of one decision", "leave the id out, or --list and --limit")
+    choice = PromptChoice(decision, everywhere, is_sure=yes)
     if bad is not None:
-        (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, decision)
+        (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, choice)
         return
     if missed is not None:
         change = wrong_and_missed.unlearn_missed if undo else partial(wrong_and_missed.learn_missed, dry_run=dry_run)
-        change(missed, decision)
+        change(missed, choice)
         return
     with lookup.open_state() as state:
         if as_list or limit:
@@ -110,7 +114,7 @@ def why(
                 as_json=as_json,
             )
             return
-        selected = lookup.find_decision(state, decision)
+        selected = lookup.find_decision(state, decision) if decision else choice.find(state, "")
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
         decision_by_id = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
         look = recorded_decisions.find_second_look(state, selected)
