@@ -11,6 +11,7 @@ from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import audit_view, auditing
 from subcog_hooks.cli.proposals import learning_runs as sessions
 from subcog_hooks.cli.proposals.auditing import Audit, GrowingStore, ReplayStore
+from subcog_hooks.cli.proposals.note_origins import NoteOrigins
 from subcog_hooks.cli.support import author, context, progress
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.cli.support.page import write_page
@@ -40,8 +41,8 @@ def audit(
     """Replay your past prompts, and show the memories that the hook would have added, their number and their cost.
 
     It reads your coding agents' sessions and Claude Code's list of prompts (history.jsonl) on this machine. It decides as the
-    hook does, against the memories of today. It also shows memories that never came, and repeated questions and corrections.
-    No record is kept. The exit code is 1 when there are no prompts.
+    hook does, against the memories of today. The prompt that a memory comes from does not count. It also shows memories that
+    never came, and repeated questions and corrections. No record is kept. The exit code is 1 when there are no prompts.
 
     Example: subcog audit --since 30d
     """
@@ -145,7 +146,8 @@ def _replay_against_proposals(turns: Sequence[TypedTurn], files: Sequence[Transc
 def _replay_turns(turns: Sequence[TypedTurn], shelf: ReplayStore, memories: dict[str, Memory], places: SessionFolders) -> Audit:
     submitted = [turn for turn in turns if turn.kind in auditing.SUBMITTED]
     with auditing.scratch_home() as scratch, progress.track_items("replaying", len(submitted)) as advance:
-        prompts, left_out = auditing.replay_all(submitted, shelf, scratch, places, advance)
+        origins = NoteOrigins(memories.values())
+        prompts, left_out = auditing.replay_all(submitted, shelf, origins, scratch, places, advance)
     return Audit(
         prompts, memories, auditing.find_repeated_questions(prompts), auditing.find_repeated_statements(turns, places), left_out
     )
