@@ -54,7 +54,7 @@ def why(
             autocompletion=completion.ids,
         ),
     ] = None,
-    explain: Annotated[bool, Option("--explain", help="Show the arithmetic of the best memories' relevance.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Show signals, times, and the arithmetic of relevance.")] = False,
     missed: Annotated[
         str | None,
         Option(

@@ -48,6 +48,11 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     assert lines[4] == "almost: m2 with 0.24, 0.25 was needed"
     assert "intent   howto 0.82, 0.50 needed; told by keyword; llm off" in lines
     assert "topics   signing keys" in lines
+    assert lines.index("intent   howto 0.82, 0.50 needed; told by keyword; llm off") > lines.index(
+        "    exact 1, semantic 2; Keys of service 3 are rotated by hand."
+    )
+    assert not [line for line in lines if " ms" in line or line.startswith(("signals", "stages"))]
+    lines = subcog("why", "--explain").out.splitlines()
     assert "signals  how_do_we +1.20 howto; we -0.30 general" in lines
     assert "shape    a question" in lines
     assert "stages   start      12.1 ms  ████████████████████" in lines
@@ -55,6 +60,16 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     assert "recall   lexical, semantic" in lines
     assert "0.70 ██┃████    +0.45  m1  decisions  injected\n    exact 1, semantic 2; Keys of service 1 are rotated by" in out
     assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
+
+
+def test_it_says_what_a_later_prompt_of_the_session_costs(subcog: Run, home: Home) -> None:
+    terms = (("intercept", 1.0, 1.0), ("begun", 0.65, -2.0))
+    late = Candidate("m1", "decisions", 0.27, 0.269, outcomes.INJECTED, {"exact": 1}, {}, terms)
+    cost = "as its first prompt, m1 would have 0.73 instead of 0.27.\n"
+    keep(home, decided("d1", candidates=[late, candidate("m2", 0.1)]))
+    assert cost in subcog("why").out
+    keep(home, decided("d2", candidates=[candidate("m1", 0.7)]))
+    assert "first prompt" not in subcog("why").out
 
 
 @pytest.mark.usefixtures("spoken")
@@ -105,7 +120,7 @@ def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: MonkeyPatch
     out = subcog("why").out
     assert max(map(len, out.splitlines())) <= columns
     flat = " ".join(out.split())
-    for shown in ("almost: m2 with 0.24, 0.25 was needed", "Keys of service 1 are rotated by hand.", "how_do_we +1.20 howto"):
+    for shown in ("almost: m2 with 0.24, 0.25 was needed", "Keys of service 1 are rotated by hand.", "told by keyword"):
         assert shown in flat
 
 
@@ -195,7 +210,7 @@ def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: H
         "howto", 0.9, 0.9, ("keys",), source="hybrid", llm_status="success", llm_ms=87.4, row="both agree"
     )
     keep(home, decided("d1", outcomes.BELOW, intent=understood, borrowed=("vault",), note="semantic: out of time"))
-    out = subcog("why").out
+    out = subcog("why", "--explain").out
     assert "merge    both agree; the LLM took 87 ms" in out
     assert "borrowed vault, from the prompt before" in out
     assert "recall   lexical, semantic; semantic: out of time" in out
