@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import decision_view, lookup, prompt_preview, remedies, second_decision, wrong_and_missed
+from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.remedies import Remedy, Rerun
 from subcog_hooks.cli.support import completion, context, inputs, results
 from subcog_hooks.cli.support.output import terminal
@@ -35,8 +36,8 @@ def why(
         list[str] | None,
         Argument(
             metavar="[DECISION | PROMPT]",
-            help="The id of a decision, or its beginning; without it, the latest. Or a prompt, to see what the hook would do; "
-            "- reads it from standard input.",
+            help="The id of a decision, or its beginning; without it, this project's latest prompt. Or a prompt, to see what "
+            "the hook would do; - reads it from standard input.",
             autocompletion=completion.decisions,
         ),
     ] = None,
@@ -60,7 +61,7 @@ def why(
     again: Annotated[
         bool, Option("--again", help="Decide on the prompt again with today's memories and settings, and show the changes.")
     ] = False,
-    explain: Annotated[bool, Option("--explain", help="Show the arithmetic of the best memories' relevance.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Show signals, times, and the arithmetic of relevance.")] = False,
     missed: Annotated[
         str | None,
         Option(
@@ -73,6 +74,8 @@ def why(
     tool: Annotated[
         bool, Option("--tool", help="List the latest tool calls, also those at which the hook was silent.")
     ] = False,
+    everywhere: Annotated[bool, Option("--everywhere", help="Without an id: the latest prompt of all projects.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="With --bad or --missed: do it without a question.")] = False,
     undo: Annotated[bool, Option("--undo", help="With --bad or --missed: take it back.")] = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="With --missed: show why it was rejected, and a change that brings it. Store nothing.")
@@ -80,8 +83,9 @@ def why(
 ) -> None:
     """Show why memories were given to the agent, or none.
 
-    It shows the latest decision, or another by its id. Decisions are made at prompts, tool calls and session starts. The exit
-    code is 1 when there is none. Given a prompt, it shows its intent and what the hook would do: nothing is stored.
+    It shows the decision on this project's latest prompt, or another by its id. Decisions are made at prompts, tool calls and
+    session starts. --bad and --missed ask first, unless you give the id. The exit code is 1 when there is no decision. Given a
+    prompt, it shows its intent and what the hook would do: nothing is stored.
 
     Example: subcog why "how long before they expire are tokens refreshed?"
     """
@@ -92,21 +96,22 @@ def why(
     tasks = {"--bad": bad is not None, "--missed": missed is not None, "--tool": tool, "--list": is_list, "--again": again}
     given = [*(name for name, is_given in tasks.items() if is_given), *["a prompt"] * is_prompt]
     _refuse_mixed_options(given, decision, as_json=as_json, explain=explain, undo=undo, dry_run=dry_run)
+    choice = PromptChoice(decision, everywhere, is_sure=yes)
     if is_prompt:
         prompt_preview.show_preview(inputs.text_of(words), as_json=as_json, explain=explain)
     elif again:
-        second_decision.compare_with_today(decision, as_json=as_json)
+        second_decision.compare_with_today(choice, as_json=as_json)
     elif tool:
         _list_tool_calls(limit or DEFAULT_LIMIT, as_json=as_json)
     elif bad is not None:
-        (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, decision)
+        (wrong_and_missed.unmark_bad if undo else wrong_and_missed.mark_bad)(bad, choice)
     elif missed is not None:
         change = wrong_and_missed.unlearn_missed if undo else partial(wrong_and_missed.learn_missed, dry_run=dry_run)
-        change(missed, decision)
+        change(missed, choice)
     elif is_list:
         _list_decisions(limit or DEFAULT_LIMIT, as_json=as_json)
     else:
-        _show_decision(decision, as_json=as_json, is_explained=explain)
+        _show_decision(choice, as_json=as_json, is_explained=explain)
 
 
 def _refuse_mixed_options(
@@ -133,9 +138,9 @@ def _list_decisions(max_decisions: int, *, as_json: bool) -> None:
     _list_runs(decisions, cut_off, max_decisions, as_json=as_json)
 
 
-def _show_decision(decision: str | None, *, as_json: bool, is_explained: bool) -> None:
+def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -> None:
     with lookup.open_state() as state:
-        selected = lookup.find_decision(state, decision)
+        selected = lookup.find_decision(state, choice.id) if choice.id else choice.find(state, "")
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
         decision_by_id = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
         look = recorded_decisions.find_second_look(state, selected)

@@ -257,18 +257,6 @@ class AskedTerms:
             "words": self._words,
         }
 
-    def split_by(self, memory: Memory, analysers: analysis.Analysers) -> tuple[list[Term], list[Term]]:
-        """Return the terms that a memory has, at least in part, and its missing terms, the rarest first.
-
-        Acronyms count as present where the memory spells them out.
-        """
-        folded = analysis.fold(" ".join((memory.content[:MAX_RELEVANCE_TEXT], *memory.tags, *memory.keywords)))
-        stems = set(analysers.body.analyze(analysis.spread_words(folded)))
-        whole = set(analysers.exact.analyze(analysis.exact_view(folded)))
-        ordered = sorted(self._terms, key=lambda term: (-term.weight, term.whole))
-        present = [term for term in ordered if _matched_share(term, stems, whole, folded)]
-        return present, [term for term in ordered if term not in present]
-
     def _side_by_side(self, stems: list[str]) -> float:
         """Return the share of the query's pairs of neighbouring terms that are neighbours in a text."""
         if not self._pairs:

@@ -99,7 +99,7 @@ def fold(text: str) -> str:
 
     decomposed = unicodedata.normalize("NFKD", _close_apostrophes(text.replace("\u2019", "'").replace("\u02bc", "'")))
     bare = "".join([c for c in decomposed if not "\u0300" <= c <= "\u036f"])  # only the marks that NFKD splits off letters
-    return _separate_scripts(unicodedata.normalize("NFC", bare))
+    return separate_scripts(unicodedata.normalize("NFC", bare))
 
 
 def _close_apostrophes(text: str) -> str:
@@ -125,7 +125,7 @@ def _is_elided(before: str) -> bool:
     return before.rsplit(None, 1)[-1].lstrip(_OPENING).lower() in _ELIDED
 
 
-def _separate_scripts(text: str) -> str:
+def separate_scripts(text: str) -> str:
     """Return `text` with blanks where a script without spaces meets another.
 
     `Redis` in `キャッシュにはRedisを使う` is a word.

@@ -33,7 +33,7 @@ def decided(id_: str, outcome: str = SPOKE, candidates: Iterable[Candidate] = ()
         "at_ms": now_ms(),
         "event": PROMPT_EVENT,
         "session": "s",
-        "project": "github.com/acme/shop",
+        "project": "",
         "prompt": PROMPT,
         "micros": 40_000,
         "intent": PromptIntent(

@@ -45,7 +45,7 @@ def marks_of(home: Home, id_: str = "keys") -> list[Mark]:
 
 def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: Ask) -> None:
     id_ = latest(subcog)
-    done = subcog("why", "--bad", "keys")
+    done = subcog("why", "--bad", "keys", "--yes")
     assert (done.code, done.out) == (0, "")
     assert done.err.splitlines() == [
         f"marked as wrong for prompts like {QUESTION!r}: keys {KEYS[:80]}",
@@ -58,12 +58,12 @@ def test_for_such_prompts_it_is_not_handed_over_again(subcog: Run, ask_again: As
 @pytest.mark.parametrize("later", [PASTED, QUESTION])
 def test_what_was_pasted_into_the_prompt_does_not_count(subcog: Run, ask_again: Ask, later: str) -> None:
     assert ask_again(PASTED, "pasted") == ["keys"]
-    assert subcog("why", "--bad", "keys").code == 0
+    assert subcog("why", "--bad", "keys", "--yes").code == 0
     assert ask_again(later, "again") == []
 
 
 def test_why_says_that_the_mark_was_the_reason(subcog: Run, ask_again: Ask) -> None:
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     ask_again(QUESTION, "second")
     out = subcog("why").out
     assert "; 1 marked as wrong for such prompts\n" in out
@@ -88,14 +88,14 @@ def test_a_paraphrase_brings_it_less_surely(subcog: Run, ask_again: Ask) -> None
 
 def test_a_follow_up_is_marked_with_its_borrowed_topics(subcog: Run, ask_again: Ask, home: Home) -> None:
     ask_again("and the other one?", "first")
-    subcog("why", "--bad", "cookie")
+    subcog("why", "--bad", "cookie", "--yes")
     (mark,) = marks_of(home, "cookie")
     assert {"sign", "key"} <= {*marks.terms_from_text(mark.terms)}
 
 
 def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) -> None:
     id_ = latest(subcog)
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     done = subcog("why", "--bad", "keys", "--undo")
     assert (done.code, done.out, done.err) == (0, "", f"no longer marked as wrong ({id_}): keys {KEYS[:80]}\n")
     assert marks_of(home) == []
@@ -105,7 +105,7 @@ def test_undo_takes_the_mark_away_once(subcog: Run, ask_again: Ask, home: Home) 
 
 
 def test_a_mark_can_be_undone_after_the_same_prompt_again(subcog: Run, ask_again: Ask, home: Home) -> None:
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     ask_again(QUESTION, "second")
     assert subcog("why", "--bad", "keys", "--undo").code == 0
     assert marks_of(home) == []
@@ -113,19 +113,19 @@ def test_a_mark_can_be_undone_after_the_same_prompt_again(subcog: Run, ask_again
 
 def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, ask_again: Ask, home: Home) -> None:
     first = latest(subcog)
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     ask_again(OTHER, "second")
     done = subcog("why", "--bad", "keys", "--undo")
     assert (done.code, done.out) == (2, "")
     assert done.err == f"subcog: keys is not marked for that prompt; it is for those of {first}: name one of them\n"
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     assert subcog("why", "--bad", "keys", first, "--undo").code == 0
     assert [mark.decision for mark in marks_of(home)] == [latest(subcog)]
 
 
 def test_a_mark_outlives_its_decision_and_is_undone_by_its_id(subcog: Run, home: Home) -> None:
     id_ = latest(subcog)
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     for suffix in ("", "-wal", "-shm"):
         Path(home.state_db + suffix).unlink(missing_ok=True)
     assert subcog("why", "--bad", "keys", id_, "--undo").code == 0
@@ -134,29 +134,29 @@ def test_a_mark_outlives_its_decision_and_is_undone_by_its_id(subcog: Run, home:
 
 def test_show_names_the_decisions_that_a_memory_was_wrong_for(subcog: Run) -> None:
     assert "wrong for" not in subcog("show", "keys").out
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     assert f"wrong for     {latest(subcog)}\n" in subcog("show", "keys").out
 
 
 def test_a_mark_is_made_once_and_does_not_hold_the_prompt(subcog: Run, home: Home) -> None:
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     (mark,) = marks_of(home)
     assert "rotat" in mark.terms
     assert "How do we" not in mark.terms
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     assert len(marks_of(home)) == 1
 
 
 def test_a_forgotten_memory_has_no_marks_and_gets_none(subcog: Run, home: Home) -> None:
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     subcog("forget", "keys")
     assert marks_of(home) == []
-    done = subcog("why", "--bad", "keys")
+    done = subcog("why", "--bad", "keys", "--yes")
     assert (done.code, done.err) == (2, "subcog: keys is forgotten; it is not handed over any more\n")
 
 
 def test_a_prefix_names_the_memory_found_or_not(subcog: Run, home: Home) -> None:
-    done = subcog("why", "--bad", "coo")
+    done = subcog("why", "--bad", "coo", "--yes")
     assert done.code == 0
     assert "marked as wrong for prompts like " in done.err
     assert len(marks_of(home, "cookie")) == 1
@@ -178,7 +178,7 @@ def test_a_memory_that_is_not_there_is_one_line(subcog: Run, memory: str, code: 
 def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, ask_again: Ask, home: Home) -> None:
     subcog("config", "set", "surfacing.log_prompts", "false")
     ask_again(QUESTION, "second")
-    done = subcog("why", "--bad", "keys")
+    done = subcog("why", "--bad", "keys", "--yes")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.err.endswith("so nothing can be like it; surfacing.log_prompts is false; set it to true, and ask again\n")
     assert marks_of(home) == []
@@ -202,7 +202,7 @@ def test_a_memory_from_a_cue_is_changed_by_its_cue(
 
 def test_a_call_that_gave_another_memory_is_not_meant(subcog: Run, home: Home) -> None:
     keep(home, decided("z", candidates=[candidate("cookie", 0.7)], **TOOL))
-    assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "--bad", "keys").err
+    assert f"marked as wrong for prompts like {QUESTION!r}" in subcog("why", "--bad", "keys", "--yes").err
     assert subcog("why", "--bad", "keys", "z", "--undo").code == 2
     assert subcog("why", "--bad", "keys", "--undo").code == 0
     assert marks_of(home) == []

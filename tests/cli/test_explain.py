@@ -191,3 +191,12 @@ def test_a_matching_trigger_finds_its_memory_in_its_scope(with_memories: Run) ->
     assert not any("pattern" in hit["ranks"] for hit in hits(with_memories, "when is the roll call", "--fast").values())
     for mode in ("lexical", "semantic"):  # modes with only one channel
         assert not any("pattern" in hit["ranks"] for hit in hits(with_memories, "when is the rollout", "--mode", mode).values())
+
+
+def test_a_label_and_a_number_beside_it_never_disagree(with_memories: Run) -> None:
+    for query in ("tunnel", QUERY, "is the tunnel restarted by the tide sensor", "hand hangs crane paint"):
+        lines = with_memories("search", query, "--fast", "--explain").out.splitlines()
+        scores = [re.search(r"score \S+, (?:relevance (\S+), )?confidence (\w+)", line) for line in lines]
+        shown = [(float(score[1]), score[2]) for score in scores if score and score[1]]
+        assert [score for score in scores if score]
+        assert all((relevance >= 0.5) == (label not in ("low", "speculative")) for relevance, label in shown)

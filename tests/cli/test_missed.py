@@ -33,7 +33,7 @@ def questions_of(home: Home, id_: str = "rule") -> list[AnsweredQuestion]:
 
 def test_the_prompt_becomes_a_question_that_brings_the_memory(subcog: Run, silent: Ask, home: Home) -> None:
     decision = latest(subcog)
-    done = subcog("why", "--missed", "rule")
+    done = subcog("why", "--missed", "rule", "--yes")
     assert done.code == 0, done.err
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
     assert f"with the question {PROMPT!r} it comes, relevance " in done.out
@@ -61,7 +61,7 @@ def test_a_dry_run_stores_nothing_and_shows_all_it_would_do(subcog: Run, silent:
 def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("edit", "rule", "--question", "may I merge on a Friday?")
     decision = latest(subcog)
-    subcog("why", "--missed", "rule")
+    subcog("why", "--missed", "rule", "--yes")
     done = subcog("why", "--missed", "rule", decision, "--undo")
     assert (done.code, done.out) == (0, "")
     assert done.err == f"no longer a question that rule answers: {PROMPT!r}\n"
@@ -70,7 +70,7 @@ def test_undo_takes_the_question_away(subcog: Run, silent: Ask, home: Home) -> N
 
 
 def test_undo_without_a_decision_finds_the_only_learned_question(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "--missed", "rule")
+    subcog("why", "--missed", "rule", "--yes")
     silent(OTHER, "later")
     assert subcog("why", "--missed", "rule", "--undo").code == 0
     assert questions_of(home) == []
@@ -79,7 +79,7 @@ def test_undo_without_a_decision_finds_the_only_learned_question(subcog: Run, si
 @pytest.mark.parametrize("is_named", [True, False])
 def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: Ask, home: Home, is_named: bool) -> None:
     decision = latest(subcog)
-    subcog("why", "--missed", "rule")
+    subcog("why", "--missed", "rule", "--yes")
     subcog("config", "set", "surfacing.log_prompts", "false")
     silent("Where do the cranes stand at night?", "later")  # takes the texts away that were kept
     done = subcog("why", "--missed", "rule", *([decision] if is_named else []), "--undo")
@@ -88,7 +88,7 @@ def test_undo_works_once_the_prompt_is_not_kept_any_more(subcog: Run, silent: As
 
 
 def test_undo_works_without_any_decision(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "--missed", "rule")
+    subcog("why", "--missed", "rule", "--yes")
     Path(home.state_db).unlink()
     assert subcog("why", "--missed", "rule", "--undo").code == 0
     assert questions_of(home) == []
@@ -96,7 +96,7 @@ def test_undo_works_without_any_decision(subcog: Run, silent: Ask, home: Home) -
 
 def test_a_forgotten_memory_says_so_and_nothing_is_tried(subcog: Run, silent: Ask, home: Home) -> None:
     subcog("forget", "rule")
-    done = subcog("why", "--missed", "rule")
+    done = subcog("why", "--missed", "rule", "--yes")
     assert done.code == 0
     assert "it is deleted" in done.out
     assert "its text says something else" not in done.out
@@ -135,13 +135,13 @@ def test_undo_leaves_what_another_prompt_has_taught(subcog: Run, silent: Ask, ho
 )
 def test_of_a_long_or_pasted_prompt_the_question_is_learned(subcog: Run, silent: Ask, home: Home, prompt: str) -> None:
     silent(prompt, "long")
-    assert subcog("why", "--missed", "rule").code == 0
+    assert subcog("why", "--missed", "rule", "--yes").code == 0
     assert questions_of(home) == [AnsweredQuestion(PROMPT, LEARNED)]
 
 
 def test_a_memory_that_comes_is_not_taught(subcog: Run, silent: Ask, home: Home) -> None:
-    subcog("why", "--missed", "rule")
-    done = subcog("why", "--missed", "rule")
+    subcog("why", "--missed", "rule", "--yes")
+    done = subcog("why", "--missed", "rule", "--yes")
     assert (done.code, done.err) == (0, "")
     assert "asked again, the prompt brings it" in done.out
     assert len(questions_of(home)) == 1
@@ -149,7 +149,7 @@ def test_a_memory_that_comes_is_not_taught(subcog: Run, silent: Ask, home: Home)
 
 def test_what_no_question_can_bring_is_left_as_it_is(subcog: Run, silent: Ask, home: Home) -> None:
     silent("commit this", "veto")
-    done = subcog("why", "--missed", "rule")
+    done = subcog("why", "--missed", "rule", "--yes")
     assert (done.code, done.err) == (0, "")
     assert "makes rule come" in done.out
     assert questions_of(home) == []
@@ -158,7 +158,7 @@ def test_what_no_question_can_bring_is_left_as_it_is(subcog: Run, silent: Ask, h
 def test_a_memory_without_room_for_a_question_says_so(subcog: Run, silent: Ask, home: Home) -> None:
     for_all = [argument for i in range(8) for argument in ("--question", f"which berth has crane {i}?")]
     assert subcog("edit", "rule", *for_all).code == 0
-    done = subcog("why", "--missed", "rule")
+    done = subcog("why", "--missed", "rule", "--yes")
     assert done.code == 0
     assert "rule has 8 questions already; `subcog edit rule` takes one away\n" in done.err
     assert len(questions_of(home)) == 8
@@ -166,7 +166,7 @@ def test_a_memory_without_room_for_a_question_says_so(subcog: Run, silent: Ask, 
 
 def test_an_agent_may_look_and_not_teach(subcog: Run, silent: Ask, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv(IN_AN_AGENT, "1")
-    done = subcog("why", "--missed", "rule")
+    done = subcog("why", "--missed", "rule", "--yes")
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith("; the person runs this command; --dry-run stores nothing\n")
     assert subcog("why", "--missed", "rule", "--dry-run").code == 0
@@ -184,5 +184,5 @@ def test_a_prompt_that_was_not_kept_teaches_nothing(subcog: Run, silent: Ask, ho
 
 @pytest.mark.parametrize(("memory", "code"), [("nothing", 1), ("", 2)])
 def test_a_memory_that_is_not_there_is_one_line(subcog: Run, silent: Ask, memory: str, code: int) -> None:
-    done = subcog("why", "--missed", memory)
+    done = subcog("why", "--missed", memory, "--yes")
     assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)

@@ -12,6 +12,7 @@ from subcog_hooks.store.store import Store
 from tests.cli.conftest import Ask, MonkeyPatch, Run
 from tests.cli.learned import AGAIN, RULE
 from tests.conftest import Maker
+from tests.hook.conftest import follow
 from tests.transcripts import session
 
 LOGIN = "Login uses OAuth2 with PKCE, the implicit flow was dropped after the audit of the SPA"
@@ -110,6 +111,31 @@ def test_what_was_noted_later_is_counted_apart(subcog: Run, sessions: Path, ask:
     with Store.writer(home) as store:
         store.modify(["login"], lambda memory: memory.with_changes(created_at=4_000_000_000_000))
     assert run_audit(subcog)["noted_later"] == 1
+
+
+def test_a_typed_note_is_no_answer_to_the_prompt_that_typed_it(subcog: Run, sessions: Path, ask: Ask) -> None:
+    ask.remember(login=LOGIN, short="PKCE login")
+    glued = f"Before you begin: {LOGIN.upper()}. How does the login work?"
+    session(sessions, "one", f"remember: {LOGIN}", "# PKCE login", "PKCE login", glued)
+    record = run_audit(subcog)
+    assert not [prompt for prompt in record["spoken"] if "login" in prompt["memories"]]
+    assert [prompt["prompt"] for prompt in record["spoken"] if "short" in prompt["memories"]] in ([], [glued])
+    session(sessions, "two", ASKED, day="2026-03-05")
+    assert "login" in run_audit(subcog)["spoken"][-1]["memories"]
+
+
+def test_a_learned_note_is_no_answer_in_the_turn_that_taught_it(
+    subcog: Run, sessions: Path, ask: Ask, home: Home, make: Maker
+) -> None:
+    ask.remember()
+    session(sessions, "one", ASKED, day="2026-03-02")
+    session(sessions, "two", ASKED, day="2026-03-05")
+    taught_ms = 1_772_445_600_000  # when session one was asked
+    with Store.writer(home) as store:
+        source = f"session:{sessions}/one.jsonl:one-r0"
+        store.add([make(LOGIN, id="login", source=source, trust="transcript", created_at=taught_ms)])
+        follow(home, store)
+    assert [prompt["session"] for prompt in run_audit(subcog)["spoken"]] == ["two"]
 
 
 def test_a_learned_rule_comes_to_later_sessions_only(subcog: Run, sessions: Path, home: Home) -> None:

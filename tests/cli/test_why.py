@@ -43,11 +43,16 @@ def spoken(home: Home, store: Store, make: Maker) -> None:
 def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     out = subcog("why").out
     lines = out.splitlines()
-    assert re.fullmatch(r"d1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  in github.com/acme/shop", lines[0])
+    assert re.fullmatch(r"d1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  in no project", lines[0])
     assert lines[1:4] == [PROMPT, "", "spoke: 1 of 3 candidates handed over, 212 characters"]
     assert lines[4] == "almost: m2 with 0.24, 0.25 was needed"
     assert "intent   howto 0.82, 0.50 needed; told by keyword; llm off" in lines
     assert "topics   signing keys" in lines
+    assert lines.index("intent   howto 0.82, 0.50 needed; told by keyword; llm off") > lines.index(
+        "    exact 1, semantic 2; Keys of service 3 are rotated by hand."
+    )
+    assert not [line for line in lines if " ms" in line or line.startswith(("signals", "stages"))]
+    lines = subcog("why", "--explain").out.splitlines()
     assert "signals  how_do_we +1.20 howto; we -0.30 general" in lines
     assert "shape    a question" in lines
     assert "stages   start      12.1 ms  ████████████████████" in lines
@@ -55,6 +60,16 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     assert "recall   lexical, semantic" in lines
     assert "0.70 ██┃████    +0.45  m1  decisions  injected\n    exact 1, semantic 2; Keys of service 1 are rotated by" in out
     assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
+
+
+def test_it_says_what_a_later_prompt_of_the_session_costs(subcog: Run, home: Home) -> None:
+    terms = (("intercept", 1.0, 1.0), ("begun", 0.65, -2.0))
+    late = Candidate("m1", "decisions", 0.27, 0.269, outcomes.INJECTED, {"exact": 1}, {}, terms)
+    cost = "as its first prompt, m1 would have 0.73 instead of 0.27.\n"
+    keep(home, decided("d1", candidates=[late, candidate("m2", 0.1)]))
+    assert cost in subcog("why").out
+    keep(home, decided("d2", candidates=[candidate("m1", 0.7)]))
+    assert "first prompt" not in subcog("why").out
 
 
 @pytest.mark.usefixtures("spoken")
@@ -105,7 +120,7 @@ def test_a_narrow_terminal_shows_all_of_it(subcog: Run, monkeypatch: MonkeyPatch
     out = subcog("why").out
     assert max(map(len, out.splitlines())) <= columns
     flat = " ".join(out.split())
-    for shown in ("almost: m2 with 0.24, 0.25 was needed", "Keys of service 1 are rotated by hand.", "how_do_we +1.20 howto"):
+    for shown in ("almost: m2 with 0.24, 0.25 was needed", "Keys of service 1 are rotated by hand.", "told by keyword"):
         assert shown in flat
 
 
@@ -140,11 +155,11 @@ def test_hostile_text_can_not_act_on_the_terminal(subcog: Run, home: Home, store
         borrowed=("to\x1bpic",),
     )
     keep(home, hostile)
-    for command in (("why",), ("why", "--list")):
+    for command in (("why", "d1"), ("why", "--list")):
         out = subcog(*command).out
         assert not {"\x1b", "\x07", "\u202e"} & set(out)
         assert "[red]rotate[/red] [redacted: GitHub Token]?" in out
-    assert "[bold]now[/bold]" in subcog("why").out
+    assert "[bold]now[/bold]" in subcog("why", "d1").out
 
 
 TEXTS = st.one_of(st.text(max_size=30), st.text("\x1b[]0;\x07\u202e\r\n ab", max_size=30))
@@ -195,20 +210,23 @@ def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: H
         "howto", 0.9, 0.9, ("keys",), source="hybrid", llm_status="success", llm_ms=87.4, row="both agree"
     )
     keep(home, decided("d1", outcomes.BELOW, intent=understood, borrowed=("vault",), note="semantic: out of time"))
-    out = subcog("why").out
+    out = subcog("why", "--explain").out
     assert "merge    both agree; the LLM took 87 ms" in out
     assert "borrowed vault, from the prompt before" in out
     assert "recall   lexical, semantic; semantic: out of time" in out
 
 
 def test_where_no_prompt_was_typed_it_says_what_happened(subcog: Run, home: Home) -> None:
-    keep(home, decided("d1", candidates=[candidate("m1", 0.7)]), decided("d2", candidates=[candidate("m1", 0.7)], **TOOL))
-    lines = subcog("why").out.splitlines()
-    assert lines[0].startswith("d2  ")
-    assert lines[0].endswith("  in github.com/acme/shop, at a tool's call")
+    keep(
+        home,
+        decided("d1", candidates=[candidate("m1", 0.7)]),
+        decided("d2", candidates=[candidate("m1", 0.7)], project="shop", **TOOL),
+    )
+    lines = subcog("why", "d2").out.splitlines()
+    assert lines[0].endswith("  in shop, at a tool's call")
     assert lines[1:4] == ["PreToolUse: Edit", "", "spoke: 1 of 1 candidate handed over, 0 characters"]
-    keep(home, decided("d3", outcomes.BELOW, [candidate("m1", 0.2)], project="", **BEGINNING))
-    lines = subcog("why").out.splitlines()
+    keep(home, decided("d3", outcomes.BELOW, [candidate("m1", 0.2)], **BEGINNING))
+    lines = subcog("why", "d3").out.splitlines()
     assert lines[0].endswith("  in no project, at a session's start")
     assert lines[1:4] == ["SessionStart: startup", "", "silent: the best of 1 candidate reached 0.20, 0.25 was needed"]
     ends = [line.split("  ")[-1] for line in subcog("why", "--list").out.splitlines()]
@@ -218,7 +236,7 @@ def test_where_no_prompt_was_typed_it_says_what_happened(subcog: Run, home: Home
 def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home) -> None:
     in_brief = Candidate("m1", "decisions", 0.5, 0.5, outcomes.INJECTED, {"brief": 1})
     keep(home, decided("d1", candidates=[in_brief, candidate("m2", 0.6)], **BEGINNING))
-    rows = {line.split()[-3]: line.split()[0] for line in subcog("why").out.splitlines() if line.endswith("injected")}
+    rows = {line.split()[-3]: line.split()[0] for line in subcog("why", "d1").out.splitlines() if line.endswith("injected")}
     assert rows == {"m1": "-", "m2": "0.60"}
 
 
@@ -283,7 +301,7 @@ def test_a_decision_is_named_by_its_id_or_the_beginning_of_one(subcog: Run, home
 
 
 def test_without_a_state_it_is_one_line_and_no_file_is_made(subcog: Run, home: Home) -> None:
-    for command in (("why",), ("why", "x"), ("why", "--list"), ("why", "--bad", "m1")):
+    for command in (("why",), ("why", "x"), ("why", "--list"), ("why", "--bad", "m1", "--yes")):
         done = subcog(*command)
         assert (done.code, done.out) == (1, "")
         assert done.err == "subcog: the hook has not decided anything yet; `subcog doctor` says whether it is registered\n"

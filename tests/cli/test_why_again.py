@@ -90,7 +90,7 @@ def test_todays_settings_decide(subcog: Run) -> None:
 
 @pytest.mark.usefixtures("ask_again")
 def test_a_mark_counts_at_once(subcog: Run) -> None:
-    subcog("why", "--bad", "keys")
+    subcog("why", "--bad", "keys", "--yes")
     assert change_of(subcog, "keys")["is"] == {"relevance": 0.0, "outcome": "bad"}
 
 
@@ -107,7 +107,8 @@ def test_it_is_asked_in_its_own_project(subcog: Run, ask: Ask, tmp_path: Path) -
     (shop / ".git" / "config").write_text('[remote "origin"]\nurl = git@github.com:acme/shop.git\n')
     ask.remember(project="github.com/acme/shop", keys=KEYS)
     assert ask(QUESTION, cwd=str(shop)) == ["keys"]
-    done = subcog("why", "--again")  # from a folder of no project
+    assert subcog("why", "--again").err.startswith("subcog: no prompt outside of all projects has been decided on yet; ")
+    done = subcog("why", "--again", "--everywhere")
     assert "nothing has changed" in done.out
     assert done.err == "a .subcog.toml of github.com/acme/shop is only heeded in its folder\n"
 

@@ -106,6 +106,16 @@ def test_an_agent_settles_nothing_without_the_persons_word(bare: Machine, waitin
 
 
 @posix
+@pytest.mark.usefixtures("waiting")
+def test_the_prompt_that_has_the_note_is_no_success(bare: Machine) -> None:
+    bare.prompt(f"{ASKED} {NEW}")
+    asked = reviewing(bare, NO_COLOR="1")
+    assert "it would have come to 1 of your last 2 prompts" in asked.read_until("of your last 2 prompts")
+    asked.type("q")
+    asked.end()
+
+
+@posix
 def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str]) -> None:
     asked = reviewing(bare, NO_COLOR="1")
     shown = asked.read_until("of your last 1 prompts")

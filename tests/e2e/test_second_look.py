@@ -164,7 +164,8 @@ def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
     assert " s later: 1 memory found, and handed over with " in told
     assert "second look, " in told
     assert json.loads(paid.run("why", prompt, "--json").stdout)["second_look"]["outcome"] == HANDED_OVER
-    assert "second look 1" in paid.run("why").stdout.decode()  # what the call brought, and who found it
+    call = paid.run("why", "-n", "1").stdout.decode().split()[0]
+    assert "second look 1" in paid.run("why", call).stdout.decode()  # what the call brought, and who found it
     assert "second look, " in paid.run("why", "--list").stdout.decode()
     assert json.loads(paid.run("report", "--json").stdout)["subcog_second_looks_total"][HANDED_OVER] == 1
     assert 'subcog_second_looks_total{outcome="handed_over"} 1' in paid.run("report", "--prometheus").stdout.decode()
@@ -174,7 +175,7 @@ def test_a_bad_mark_is_about_the_prompt_of_the_look(paid: Machine) -> None:
     silent(paid)
     looked(paid)
     called(paid)
-    assert b"marked as wrong for prompts like" in paid.run("why", "--bad", LATE).stderr
+    assert b"marked as wrong for prompts like" in paid.run("why", "--bad", LATE, "--yes").stderr
     set_mode(paid, "always")
     assert [look.outcome for look in looked_anew(paid, 2)] == [BELOW, HANDED_OVER]
 

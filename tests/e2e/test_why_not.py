@@ -26,7 +26,7 @@ def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> No
         asked(machine, QUESTION + pasted)
         line = next(line for line in machine.run("why").stdout.decode().splitlines() if line.startswith(f"{ANSWER}  has "))
         has, _, lacks = line.partition("; lacks ")
-        assert {"localstorage", "session", "token", "browser"} <= set(re.split(r"[ ,]+", has))
+        assert {"localstorage", "session", "token", "browser"} <= set(re.split(r"[ ,]+", has.lower()))
         assert lacks == "none of the words"
 
 
@@ -57,11 +57,11 @@ def test_a_silent_decision_names_the_missing_relevance(machine: Machine) -> None
 
 def test_where_no_word_would_help_nothing_is_proposed(machine: Machine) -> None:
     asked(machine, "commit this")
-    told = machine.run("why", "--missed", ANSWER)
+    told = machine.run("why", "--missed", ANSWER, "--yes")
     assert told.code == 0
     assert b"subcog edit" not in told.stdout
     asked(machine, QUESTION)
-    assert b"it is of the project github.com/tidepool/harbour" in machine.run("why", "--missed", "tp-0011").stdout
+    assert b"it is of the project github.com/tidepool/harbour" in machine.run("why", "--missed", "tp-0011", "--yes").stdout
 
 
 def test_the_arithmetic_can_be_redone(machine: Machine) -> None:
@@ -92,7 +92,7 @@ def factor_in(step: str) -> float:
 
 def test_the_factors_are_those_of_the_hit(machine: Machine) -> None:
     asked(machine, QUESTION)
-    assert machine.run("why", "--bad", ANSWER).code == 0
+    assert machine.run("why", "--bad", ANSWER, "--yes").code == 0
     told = asked(machine, QUESTION)
     candidate = next(row for row in told["candidates"] if row["id"] == ANSWER)  # type: ignore[attr-defined]  # of JSON
     assert candidate["factors"][1] == 0.0
@@ -137,5 +137,5 @@ def test_silent_calls_are_not_kept_without_prompts(bare: Machine) -> None:
 def test_what_is_asked_of_a_prompt_is_refused_for_a_tool_call(bare: Machine) -> None:
     bare.imports({"id": "seed", "content": "After a new route run make openapi."})
     assert ids_in(bare.answer(bare.calling("Bash", command="make openapi"), "PreToolUse")) == ["seed"]
-    decision = json.loads(bare.run("why", "--json").stdout)["id"]
+    decision = json.loads(bare.run("why", "-n", "1", "--json").stdout)[0]["id"]
     assert bare.run("why", decision, "--missed", "seed").code == 2

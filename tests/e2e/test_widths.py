@@ -81,7 +81,7 @@ def test_a_decision_is_shown_whole(machine: Machine) -> None:
     told = json.loads(machine.run("why", "--json").stdout)
     names = [row["id"] for row in told["candidates"]] + [name.replace(" ", "") for name, _, _ in told["intent"]["signals"]]
     for columns in WIDTHS:
-        lines = shown(machine, columns, "why")
+        lines = shown(machine, columns, "why", "--explain")
         assert max(map(len, lines)) <= columns
         assert not [name for name in names if name not in words(lines)]
 

@@ -24,8 +24,8 @@ from subcog_hooks.cli.decisions.remedies import Remedy, Words
 from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
 from subcog_hooks.cli.support.results import plain_table
 from subcog_hooks.hook.payload import PROMPT_EVENT
-from subcog_hooks.recall import relevance
-from subcog_hooks.recall.hits import BRIEF
+from subcog_hooks.recall import logit, relevance
+from subcog_hooks.recall.hits import BEGUN, BRIEF
 from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store.decision import Candidate, Decision
 from subcog_hooks.store.memory import Memory
@@ -180,8 +180,9 @@ class ViewData(NamedTuple):
     """The data shown with a decision.
 
     memories: candidates that the store still has; given: by memory id, the earlier decision that handed it over; words: by
-    memory id, the words of the prompt that it has and lacks; remedies: by memory id; is_explained: show the arithmetic of each
-    relevance; look: the second look at the prompt, None without one; opened: ids that the agent opened from a pointer line.
+    memory id, the words of the prompt that it has and lacks; remedies: by memory id; is_explained: show the signals, the time
+    of each stage and the arithmetic; look: the second look at the prompt, None without one; opened: ids that the agent opened
+    from a pointer line.
     """
 
     memories: Mapping[str, Memory]
@@ -204,19 +205,15 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
         "",
         Text(sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow"),
         *_almost_lines(decision, data.given),
-        *_remedy_lines(data.remedies),
         *_second_look(data.look),
-        "",
-        *_intent(decision),
-        *_stages(decision),
     ]
-    if decision.strategies or decision.note:
-        ran = ", ".join(decision.strategies) or "nothing"
-        parts.append(_label_line("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}")))
     if decision.candidates:
-        parts += ["", *_candidates(decision, data), *_words(decision, data.words)]
-        if data.is_explained:
-            parts += arithmetic_view(decision)
+        parts += ["", *_candidates(decision, data), *_words(decision, data.words), *_cost_of_position(decision)]
+    parts += _remedy_lines(data.remedies)
+    if decision.intent:
+        parts += ["", *_intent(decision)]
+    if data.is_explained:
+        parts += [*_signals(decision), *_stages(decision), *_strategies(decision), *arithmetic_view(decision)]
     return Group(*parts)
 
 
@@ -234,6 +231,22 @@ def outcome_view(decision: Decision, data: ViewData) -> Iterator[RenderableType]
 def _second_look(look: Decision | None) -> Iterator[Text]:
     if look is not None:
         yield Text(f"{delay_phrase(look)}: {sentence(look)} ({safe(look.id)})")
+
+
+def _cost_of_position(decision: Decision) -> Iterator[RenderableType]:
+    """Yield the relevance that the best memory would have at its session's first prompt, where this differs."""
+    best = max(decision.candidates, key=lambda candidate: candidate.relevance)
+    if not best.raw:
+        return
+    raw_at_start = logit.probability(tuple([term for term in best.terms if term[0] != BEGUN]))
+    at_start = min(1.0, best.relevance * raw_at_start / best.raw)
+    if f"{at_start:.2f}" != f"{best.relevance:.2f}" and any(term[0] == BEGUN for term in best.terms):
+        yield ""
+        yield Text(
+            f"The session is under way, which counts: as its first prompt, {safe(best.id)} would have {at_start:.2f} "
+            f"instead of {best.relevance:.2f}.",
+            style=DIM,
+        )
 
 
 def _label_line(name: str, text: str) -> Text:
@@ -272,6 +285,12 @@ def _intent(decision: Decision) -> Iterator[Text]:
         yield _label_line("topics", ", ".join(map(safe, intent.topics)))
     if decision.borrowed:
         yield _label_line("borrowed", ", ".join(map(safe, decision.borrowed)) + ", from the prompt before")
+
+
+def _signals(decision: Decision) -> Iterator[Text]:
+    intent = decision.intent
+    if intent is None:
+        return
     fired = sorted(intent.signals, key=lambda signal: (-abs(signal[2]), signal[0]))
     if fired:
         yield _label_line("signals", "; ".join(f"{safe(name)} {weight:+.2f} {safe(family)}" for name, family, weight in fired))
@@ -290,6 +309,12 @@ def _stages(decision: Decision) -> Iterator[Text]:
         yield drawn
     if decision.micros:
         yield _label_line("" if decision.stages else "stages", f"{'in all':<8}{decision.micros / 1000:7.1f} ms")
+
+
+def _strategies(decision: Decision) -> Iterator[Text]:
+    if decision.strategies or decision.note:
+        ran = ", ".join(decision.strategies) or "nothing"
+        yield _label_line("recall", safe(f"{ran}{f'; {decision.note}' if decision.note else ''}"))
 
 
 def _room(label: Text) -> int:

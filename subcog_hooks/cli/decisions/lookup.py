@@ -6,10 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import dropwhile
+from typing import NamedTuple
+
+import typer
 
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import pluralize, redact_line, safe, terminal
-from subcog_hooks.core.errors import NoDecision, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, TOOL_EVENT
 from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store import recorded_decisions
@@ -67,34 +70,65 @@ def open_state() -> Iterator[State]:
         yield state
 
 
-def find_decision(state: State, id_or_prefix: str | None) -> Decision:
-    """Return the decision with this id or unique prefix; without one the latest. Raises NoDecision, UsageError."""
+def find_decision(state: State, id_or_prefix: str) -> Decision:
+    """Return the decision with this id or unique prefix. Raises NoDecision, UsageError."""
     decision = recorded_decisions.find_decision(state, id_or_prefix)
-    if decision is None and id_or_prefix:
-        raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
     if decision is None:
-        raise NoDecision("the hook has not decided anything yet", "`subcog doctor` says whether it is registered")
-    if id_or_prefix and decision.id != id_or_prefix:
+        raise NoDecision(f"no decision has the id {safe(id_or_prefix)[:80]}", "`subcog why --list` shows the latest")
+    if decision.id != id_or_prefix:
         ids = [other.id for other in recorded_decisions.find_latest(state, MAX_DECISIONS) if other.id.startswith(id_or_prefix)]
         if len(ids) > 1:
             raise UsageError(f"{id_or_prefix} begins several ids ({', '.join(ids[:3])}, …)", "give more of it")
     return decision
 
 
-def find_prompt(state: State, id_or_prefix: str | None, hint: str) -> Decision:
-    """Return the decision on a prompt with this id or unique prefix; without one the latest prompt's.
+class PromptChoice(NamedTuple):
+    """The prompt that a command is about.
 
-    hint: the remedy where the id belongs to another event. Raises NoDecision, UsageError.
+    id: of its decision, or the beginning of the id; without it, the latest prompt of the current project. everywhere: the
+    latest of any project; is_sure: the person wants no question.
     """
-    if id_or_prefix:
-        decision = find_decision(state, id_or_prefix)
-        if decision.event != PROMPT_EVENT:
-            raise UsageError(f"{decision.id} was {event_name(decision)}, and no prompt", hint)
-        return decision
-    latest = recorded_decisions.find_latest(state, 1, event=PROMPT_EVENT)
-    if not latest:
-        raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
-    return latest[0]
+
+    id: str | None = None
+    everywhere: bool = False
+    is_sure: bool = False
+
+    def find(self, state: State, hint: str) -> Decision:
+        """Return the decision on the prompt. hint: the remedy where the id belongs to another event.
+
+        Raises NoDecision, UsageError.
+        """
+        if self.id:
+            decision = find_decision(state, self.id)
+            if decision.event != PROMPT_EVENT:
+                raise UsageError(f"{decision.id} was {event_name(decision)}, and no prompt", hint)
+            return decision
+        latest = recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
+        if not latest:
+            raise NoDecision("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
+        if own := self.keep_own(latest):
+            return own[0]
+        here = context.here()
+        project = f"of {safe(here.identity)}" if here else "outside of all projects"
+        raise NoDecision(f"no prompt {project} has been decided on yet", "--everywhere takes the latest of all")
+
+    def keep_own(self, decisions: Sequence[Decision]) -> Sequence[Decision]:
+        """Return the decisions of the current project, or all with `everywhere`."""
+        here = context.here()
+        names = here.names if here else ("",)
+        return decisions if self.everywhere else [decision for decision in decisions if decision.project in names]
+
+    def require_named(self, prompt: Decision, command: str) -> None:
+        """Raise UsageError where the prompt is a guess that nobody can be asked about. command: names the prompt instead."""
+        if not (self.id or self.is_sure or terminal.interactive):
+            latest = f"the latest prompt{'' if self.everywhere else ' here'} is {prompt_text(prompt, MAX_CHARS)!r}"
+            raise UsageError(f"{latest}, and nobody can be asked whether it is meant", f"`{command} {prompt.id}`, or --yes")
+
+    def confirm(self, question: str) -> None:
+        """Ask whether a guessed prompt is meant. Raises typer.Exit after a no."""
+        if not (self.id or self.is_sure or typer.confirm(question, err=True)):
+            terminal.say("nothing was changed")
+            raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
 def ids_given_before(state: State, decision: Decision) -> set[str]:
@@ -256,6 +290,12 @@ def prompt_text(decision: Decision, max_chars: int) -> str:
     if decision.event != PROMPT_EVENT:
         return safe(f"{decision.event}: {decision.reason}" if decision.reason else decision.event)
     return PROMPT_NOT_STORED if decision.prompt is None else cut(redact_line(decision.prompt), max_chars)
+
+
+def quoted_prompt(decision: Decision) -> str:
+    """Return a prompt in quotes with its time and project."""
+    project = f" in {safe(decision.project)}" if decision.project else ""
+    return f"{prompt_text(decision, MAX_CHARS)!r} ({local_time(decision.at_ms)}{project})"
 
 
 def event_name(decision: Decision) -> str:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import re2
 
+from subcog_hooks.cli.decisions import word_comparison
+from subcog_hooks.cli.decisions.word_comparison import SharedTerm
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.cli.support.amendment import amend, apply_changes
 from subcog_hooks.core import database
@@ -23,12 +25,11 @@ from subcog_hooks.embed.by_language import encode_by_language, unit_vector
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
-from subcog_hooks.recall import asked_like, logit, query, tuning
+from subcog_hooks.recall import asked_like, logit, tuning
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall import vectors as recall_vectors
 from subcog_hooks.recall.candidates import Request, Sources
 from subcog_hooks.recall.query import Term
-from subcog_hooks.recall.relevance import AskedTerms as Comparison
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.loading import Settings
 from subcog_hooks.store import index_sync
@@ -183,10 +184,9 @@ def _find_project(identity: str) -> Project | None:
 
 def compare_words(decision: Decision, memory: Memory, index: LexicalIndex) -> Words:
     """Return the words of a decision's prompt that a memory has and lacks today."""
-    has, lacks = _split(decision, memory, index)
-    return Words(
-        [_typed_text(term) for term in has], [_typed_text(term) for term in lacks], _matching_question(decision, memory, index)
-    )
+    comparison = word_comparison.compare_terms(decision, memory, index)
+    lacks = [term.whole for term in comparison.lacking]
+    return Words(comparison.words, lacks, _matching_question(decision, memory, index))
 
 
 def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) -> str | None:
@@ -210,28 +210,19 @@ def _matching_question(decision: Decision, memory: Memory, index: LexicalIndex) 
     return asked_like.most_alike_question(text, memory.questions, likeness, index.analysers).question
 
 
-def _split(decision: Decision, memory: Memory, index: LexicalIndex) -> tuple[list[Term], list[Term]]:
-    text = "\n".join((query_text(decision.prompt or ""), *decision.borrowed))
-    return Comparison(query.analyse_query(text, index), index.analysers).split_by(memory, index.analysers)
-
-
-def _typed_text(term: Term) -> str:
-    return term.typed or term.whole
-
-
 def find_remedies(rerun: Rerun, decision: Decision, memory: Memory, index: LexicalIndex) -> list[Remedy]:
     """Return the commands that make a memory come to the prompt: at most one each by question, keywords and trigger.
 
     Raises SubcogError, OSError.
     """
-    has, lacks = _split(decision, memory, index)
+    comparison = word_comparison.compare_terms(decision, memory, index)
     remedies: list[Remedy] = []
     with open_trial() as copy:
         if learned := find_question(copy, rerun, decision, memory):
             remedies.append(Remedy(f"subcog why --missed {memory.id} {decision.id}", learned.relevance))
         for option, field, ideas in (
-            ("--keyword", "keywords", list(_keywords(memory, lacks))),
-            ("--trigger", "triggers", list(_triggers(memory, decision.prompt or "", [*lacks, *has]))),
+            ("--keyword", "keywords", list(_keywords(memory, comparison.lacking))),
+            ("--trigger", "triggers", list(_triggers(memory, decision.prompt or "", comparison.shared))),
         ):
             copy.change(memory.id, {"questions": memory.questions})
             for values in ideas:
@@ -292,22 +283,39 @@ def candidate_of(decision: Decision, id_: str) -> Candidate | None:
 
 def _keywords(memory: Memory, lacks: Sequence[Term]) -> Iterator[tuple[str, ...]]:
     """Yield keywords to try: the memory's keywords, which `edit` replaces, and its rarest missing words."""
-    words = [_typed_text(term) for term in lacks if len(term.whole) >= MIN_KEYWORD and not term.whole.isdecimal()]
+    words = [term.whole for term in lacks if len(term.whole) >= MIN_KEYWORD and _has_letters(term.whole)]
     for number in KEYWORD_COUNTS:
         if len(words) >= number:
             yield (*memory.keywords, *words[:number])
 
 
-def _triggers(memory: Memory, prompt: str, terms: Sequence[Term]) -> Iterator[tuple[str, ...]]:
-    """Yield triggers to try: an identifier, or two significant words in the order of the prompt.
+def _has_letters(word: str) -> bool:
+    return any(map(str.isalpha, word))
+
+
+def _triggers(memory: Memory, prompt: str, shared: Sequence[SharedTerm]) -> Iterator[tuple[str, ...]]:
+    """Yield triggers to try: an identifier of prompt and memory, or two words of both in the order of the prompt.
 
     One English word would match prompts on any subject.
     """
     plain = triggers.plain_text(prompt).lower()
-    usable = [term for term in terms if len(term.whole) >= MIN_KEYWORD and _typed_text(term).lower() in plain]
-    words = [_typed_text(term).lower() for term in usable]
-    for term in [term for term in usable if term.is_identifier][:1]:
-        yield (*memory.triggers, f"\\b{re2.escape(_typed_text(term))}")
-    if len(words) > 1:
-        first, second = sorted(words[:2], key=plain.index)
+    common = {word: term for term, words in shared if (word := _common_beginning(term.whole, words)) and word in plain}
+    if identifier := next((word for word, term in common.items() if term.is_identifier and word == term.whole), None):
+        yield (*memory.triggers, f"\\b{re2.escape(identifier)}")
+    if len(common) > 1:
+        first, second = sorted([*common][:2], key=plain.index)
         yield (*memory.triggers, f"\\b{re2.escape(first)}.*\\b{re2.escape(second)}")
+
+
+def _common_beginning(asked: str, words: Sequence[str]) -> str:
+    """Return the shorter of a prompt's word and the memory's word for it where the longer begins with it, else "".
+
+    >>> _common_beginning("tests", ["Test"]), _common_beginning("needed", ["needs"])
+    ('test', '')
+    """
+    shorter, longer = sorted((asked, words[0].lower()), key=len)
+    return (
+        shorter
+        if len(words) == 1 and len(shorter) >= MIN_KEYWORD and _has_letters(shorter) and longer.startswith(shorter)
+        else ""
+    )

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from subcog_hooks.cli.decisions import decision_view, lookup
 from subcog_hooks.cli.decisions.decision_view import RIGHT, WRONG
+from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.support import context
 from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
@@ -27,13 +28,13 @@ class Change(NamedTuple):
     now: Candidate | None
 
 
-def compare_with_today(decision: str | None, *, as_json: bool) -> None:
+def compare_with_today(choice: PromptChoice, *, as_json: bool) -> None:
     """Decide about an earlier prompt again, as the hook would today, and show the changes. Nothing is stored.
 
-    decision: an id or its beginning, None for the latest prompt's. Raises NoDecision, NoMemory, UsageError.
+    Raises NoDecision, NoMemory, UsageError.
     """
     with lookup.open_state() as state:
-        earlier = lookup.find_prompt(state, decision, "only a prompt can be decided again; `subcog why --list` shows them")
+        earlier = choice.find(state, "only a prompt can be decided again; `subcog why --list` shows them")
         given_ids = lookup.ids_given_before(state, earlier)
     if earlier.prompt is None:
         raise UsageError(f"the prompt of {earlier.id} was not kept, so it cannot be asked again", lookup.why_not_stored())

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from subcog_hooks.cli.decisions import decision_view, lookup, remedies
+from subcog_hooks.cli.decisions.lookup import PromptChoice
 from subcog_hooks.cli.decisions.remedies import LearnedQuestion, Rerun, Trial
 from subcog_hooks.cli.support import author, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_changes
@@ -20,12 +21,12 @@ from subcog_hooks.store.store_reader import Mark
 from subcog_hooks.text.typed_prompt import query_text
 
 
-def mark_bad(id_: str, decision: str | None) -> None:
-    """Mark a memory as wrong for the prompt of a decision. Raises NoDecision, NoMemory, UsageError."""
+def mark_bad(id_: str, choice: PromptChoice) -> None:
+    """Mark a memory as wrong for a prompt. Raises NoDecision, NoMemory, UsageError, typer.Exit."""
     if author.is_agent():
         raise UsageError("a mark is the person's word, and this command is run by an agent", "the person runs it")
     with lookup.open_state() as state:
-        marked = _find_marked_decision(state, id_, decision)
+        marked = _find_marked_decision(state, id_, choice)
     if marked.event != PROMPT_EVENT:
         fields = "priority and conditions" if marked.event == START_EVENT else "paths and triggers"
         fact = f"{marked.id} was {lookup.event_name(marked)}, and no prompt that others could be like"
@@ -33,10 +34,14 @@ def mark_bad(id_: str, decision: str | None) -> None:
     if marked.prompt is None:
         raise UsageError(f"the prompt of {marked.id} was not kept, so nothing can be like it", lookup.why_not_stored())
     context.require_store(id_)
-    with context.writing() as store:
+    with context.reading() as store:
+        assert store is not None
         memory = context.find_memory(store, id_)
-        if memory.status == "deleted":
-            raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
+    if memory.status == "deleted":
+        raise UsageError(f"{memory.id} is forgotten", "it is not handed over any more")
+    choice.require_named(marked, f"subcog why --bad {memory.id}")
+    choice.confirm(f"Mark {memory.id} as wrong for {lookup.quoted_prompt(marked)} and prompts like it?")
+    with context.writing() as store:
         terms = _prompt_terms(marked, store)
         if not terms:
             raise UsageError(f"the prompt of {marked.id} has no words to know it by", "nothing was marked")
@@ -49,21 +54,21 @@ def mark_bad(id_: str, decision: str | None) -> None:
     terminal.say(f"`subcog why --bad {memory.id} {marked.id} --undo` takes it back")
 
 
-def _find_marked_decision(state: State, id_: str, decision: str | None) -> Decision:
-    """Return the decision where a memory was wrong: the named one, else the latest prompt.
+def _find_marked_decision(state: State, id_: str, choice: PromptChoice) -> Decision:
+    """Return the decision where a memory was wrong: the named one, else the latest prompt of the project.
 
     A later event that handed the memory over takes precedence; for a memory of a second look, the prompt of that look. Raises
     NoDecision, UsageError.
     """
-    if decision:
-        return lookup.find_decision(state, decision)
-    for candidate in recorded_decisions.find_latest(state, MAX_DECISIONS):
+    if choice.id:
+        return lookup.find_decision(state, choice.id)
+    for candidate in choice.keep_own(recorded_decisions.find_latest(state, MAX_DECISIONS)):
         if candidate.event == PROMPT_EVENT or (id_ and any(given.startswith(id_) for given in candidate.injected)):
             return recorded_decisions.find_prompt_of_late_memory(state, candidate, id_) or candidate
-    return lookup.find_prompt(state, None, "")
+    return choice.find(state, ONLY_PROMPTS)
 
 
-def unmark_bad(id_: str, decision: str | None) -> None:
+def unmark_bad(id_: str, choice: PromptChoice) -> None:
     """Remove the marks that a memory has for a prompt or similar prompts. Raises NoDecision, NoMemory, UsageError.
 
     Where the decision is no longer recorded, its id still identifies the mark.
@@ -74,7 +79,7 @@ def unmark_bad(id_: str, decision: str | None) -> None:
         existing = store.marks([memory.seq])
         if not existing:
             raise UsageError(f"{memory.id} is not marked", "`subcog why --bad MEMORY` marks one")
-        removed = _choose_marks(store, existing, decision)
+        removed = _choose_marks(store, existing, choice)
         if not removed:
             raise UsageError(
                 f"{memory.id} is not marked for that prompt", f"it is for those of {_ids(existing)}: name one of them"
@@ -83,13 +88,13 @@ def unmark_bad(id_: str, decision: str | None) -> None:
     terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in removed)}): {lookup.memory_line(memory)}")
 
 
-def _choose_marks(store: Store, made: list[Mark], decision: str | None) -> list[Mark]:
-    """Return the marks made for the prompt of a decision; without any, the marks that lower the memory for it."""
-    named = [mark for mark in made if decision and mark.decision.startswith(decision)]
+def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice) -> list[Mark]:
+    """Return the marks made for a prompt; without any, the marks that lower the memory for it."""
+    named = [mark for mark in made if choice.id and mark.decision.startswith(choice.id)]
     if len({mark.decision for mark in named}) == 1:
         return named
     with lookup.open_state() as state:
-        prompt = lookup.find_prompt(state, decision, f"it is marked for those of {_ids(made)}: name one of them")
+        prompt = choice.find(state, f"it is marked for those of {_ids(made)}: name one of them")
     terms = _prompt_terms(prompt, store)
     factors = {
         mark.decision: marks.remaining_share(marks.terms_overlap(terms, marks.terms_from_text(mark.terms))) for mark in made
@@ -113,13 +118,13 @@ MAX_OTHERS = 50  # earlier prompts that the new question is also tried on
 MAX_SHOWN_OTHERS = 5  # of these prompts
 
 
-def learn_missed(id_: str, decision: str | None, *, dry_run: bool) -> None:
+def learn_missed(id_: str, choice: PromptChoice, *, dry_run: bool) -> None:
     """Explain why a memory did not come to a prompt, and store a question that makes it come.
 
-    dry_run: store nothing. Raises NoDecision, NoMemory, UsageError, StoreError.
+    dry_run: store nothing. Raises NoDecision, NoMemory, UsageError, StoreError, typer.Exit.
     """
     with lookup.open_state() as state:
-        missed = lookup.find_prompt(state, decision, ONLY_PROMPTS)
+        missed = choice.find(state, ONLY_PROMPTS)
         if missed.prompt is None:
             raise UsageError(f"the prompt of {missed.id} was not kept, so it cannot be asked again", lookup.why_not_stored())
         context.require_store(id_)
@@ -128,9 +133,11 @@ def learn_missed(id_: str, decision: str | None, *, dry_run: bool) -> None:
             memory = context.find_memory(store, id_)
             if not dry_run:
                 _require_person(memory)
+                choice.require_named(missed, f"subcog why --missed {memory.id}")
             learned = _find_learned_question(missed, memory, state, store, dry_run=dry_run)
     if learned is None or dry_run:
         return
+    choice.confirm(f"Teach {memory.id} the question {learned.question!r}, of {lookup.quoted_prompt(missed)}?")
     question = AnsweredQuestion(learned.question, LEARNED)
     with context.writing() as store:
         amend(store.get(memory.id), lambda old: apply_changes(old, {"questions": (*old.questions, question)}), store, [])
@@ -201,10 +208,10 @@ def _print_others(others: list[tuple[Decision, bool]]) -> None:
         terminal.result(f"  and {len(affected) - MAX_SHOWN_OTHERS} more")
 
 
-def unlearn_missed(id_: str, decision: str | None) -> None:
-    """Remove the questions that a memory learned from the prompt of a decision.
+def unlearn_missed(id_: str, choice: PromptChoice) -> None:
+    """Remove the questions that a memory learned from a prompt.
 
-    Without a decision, the latest prompt counts. If it taught the memory nothing or is no longer stored, the only learned
+    If the project's latest prompt taught the memory nothing or is no longer stored, the only learned
     question is removed. Raises NoDecision, NoMemory, UsageError.
     """
     context.require_store(id_)
@@ -214,9 +221,9 @@ def unlearn_missed(id_: str, decision: str | None) -> None:
         learned = [question for question in memory.questions if question.by == LEARNED]
         if not learned:
             raise UsageError(f"{memory.id} has learned no question", "`subcog why --missed MEMORY` teaches it one")
-        needs = _needs_at(decision)
+        needs = _needs_at(choice)
         removed = [question for question in learned if question.text in (needs or ())]
-        if not removed and (decision is None or needs is None) and len(learned) == 1:
+        if not removed and (choice.id is None or needs is None) and len(learned) == 1:
             removed = learned
         if not removed:
             reason = "learned nothing from that prompt" if needs is not None else f"learned {len(learned)} questions"
@@ -228,10 +235,10 @@ def unlearn_missed(id_: str, decision: str | None) -> None:
         terminal.say(f"no longer a question that {memory.id} answers: {question.text!r}")
 
 
-def _needs_at(decision: str | None) -> list[str] | None:
+def _needs_at(choice: PromptChoice) -> list[str] | None:
     try:
         with lookup.open_state() as state:
-            missed = lookup.find_prompt(state, decision, ONLY_PROMPTS)
+            missed = choice.find(state, ONLY_PROMPTS)
     except NoDecision:
         return None
     return remedies.needs_of(missed) if missed.prompt is not None else None

@@ -5,10 +5,12 @@ a decision needs lie in a folder of their own, which is removed at the end.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import remedies
+from subcog_hooks.cli.proposals.note_origins import NoteOrigins
 from subcog_hooks.cli.support import context, trial_folders
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
@@ -139,11 +141,17 @@ def scratch_home() -> Iterator[Home]:
 
 
 def replay_all(
-    turns: Sequence[TypedTurn], store: ReplayStore, scratch: Home, places: SessionFolders, progress: Callable[[int], None]
+    turns: Sequence[TypedTurn],
+    store: ReplayStore,
+    origins: NoteOrigins,
+    scratch: Home,
+    places: SessionFolders,
+    progress: Callable[[int], None],
 ) -> tuple[list[Replayed], int]:
     """Return each submitted prompt with the hook's decision, and the number of prompts excluded by the setting.
 
-    scratch: the home of the records that a decision reads; progress: called for each prompt. Raises StoreError.
+    A note counts as given at the prompt that it comes from. scratch: the home of the records that a decision reads; progress:
+    called for each prompt. Raises StoreError.
     """
     sessions: dict[str, _SessionReplay] = {}
     by_root: dict[str, Settings] = {}
@@ -162,7 +170,8 @@ def replay_all(
             if root not in by_root:
                 by_root[root] = loading.load(home, root or None)
             session = sessions.setdefault(turn.session, _SessionReplay())
-            asked = session.next(turn, time_ms=turn.at_ms if store.at_its_time else 0)
+            own = origins.ids_from(turn.text, turn.session, turn.at_ms)
+            asked = session.next(turn, own, time_ms=turn.at_ms if store.at_its_time else 0)
             decision = decide_dry(asked, store.home, here, session.within(by_root[root]), state, Deadline(DECIDING_MS))
             session.note(turn, decision)
             replayed.append(Replayed(turn, here.identity if here else "", decision))
@@ -179,11 +188,12 @@ class _SessionReplay:
         self._position = 0
         self._units = 0
 
-    def next(self, turn: TypedTurn, time_ms: int) -> DryPrompt:
+    def next(self, turn: TypedTurn, own: AbstractSet[str], time_ms: int) -> DryPrompt:
+        """Return the next prompt of the session. own: notes that come from it."""
         self._position += 1
         is_fresh = self._earlier is not None and abs(turn.at_ms - self._earlier_at) <= TOPICS_MS
         return DryPrompt(
-            turn.text, turn.session, frozenset(self._given), self._earlier if is_fresh else None, self._position, time_ms
+            turn.text, turn.session, self._given | own, self._earlier if is_fresh else None, self._position, time_ms
         )
 
     def within(self, settings: Settings) -> Settings:

@@ -9,6 +9,7 @@ from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import audit_view, auditing
 from subcog_hooks.cli.proposals import learning_runs as sessions
 from subcog_hooks.cli.proposals.auditing import Audit, GrowingStore, ReplayStore
+from subcog_hooks.cli.proposals.note_origins import NoteOrigins
 from subcog_hooks.cli.support import author, context, progress
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.cli.support.page import write_page
@@ -28,7 +29,9 @@ def report_past(
     """Replay the past prompts, and show the memories that the hook would have added. No record is kept.
 
     transcripts: a folder instead of all known ones; since: an age; learned: against the proposals that `learn` would have made
-    by then, not against the store. Raises NoMemory, UsageError, and typer.Exit where there are no prompts.
+    by then, not against the store. The prompt that a memory comes from does not count.
+
+    Raises NoMemory, UsageError, and typer.Exit where there are no prompts.
     """
     if author.is_agent() and not as_user:
         raise author.needs_consent("it reads what the person typed in all sessions")
@@ -130,7 +133,8 @@ def _replay_against_proposals(turns: Sequence[TypedTurn], files: Sequence[Transc
 def _replay_turns(turns: Sequence[TypedTurn], shelf: ReplayStore, memories: dict[str, Memory], places: SessionFolders) -> Audit:
     submitted = [turn for turn in turns if turn.kind in auditing.SUBMITTED]
     with auditing.scratch_home() as scratch, progress.track_items("replaying", len(submitted)) as advance:
-        prompts, left_out = auditing.replay_all(submitted, shelf, scratch, places, advance)
+        origins = NoteOrigins(memories.values())
+        prompts, left_out = auditing.replay_all(submitted, shelf, origins, scratch, places, advance)
     return Audit(
         prompts, memories, auditing.find_repeated_questions(prompts), auditing.find_repeated_statements(turns, places), left_out
     )

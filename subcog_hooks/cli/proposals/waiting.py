@@ -11,6 +11,7 @@ from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
 from subcog_hooks.cli.decisions import lookup, remedies
 from subcog_hooks.cli.decisions.remedies import Rerun
 from subcog_hooks.cli.proposals import learning_runs
+from subcog_hooks.cli.proposals.note_origins import NoteOrigins
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.amendment import apply_changes, merge_changes
 from subcog_hooks.core.errors import StoreError, UsageError
@@ -115,8 +116,10 @@ def settled_sources(setting: str) -> list[str]:
 def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, list[Decision]]]:
     """Test the waiting memories on recent prompts, as if all were accepted, on a copy of the store.
 
-    Return the number of prompts, and by memory id the prompts that it would have come to. Raises StoreError, OSError.
+    Return the number of prompts, and by memory id the prompts that it would have come to, without the prompt that it comes
+    from. Raises StoreError, OSError.
     """
+    origins = NoteOrigins(waiting)
     served: dict[str, list[Decision]] = {memory.id: [] for memory in waiting}
     with lookup.open_state() as state, remedies.open_trial() as copy:
         prompts = recorded_decisions.find_latest(state, decision_log.MAX_DECISIONS, event=PROMPT_EVENT)
@@ -127,7 +130,8 @@ def find_prompts_served(waiting: Sequence[Memory]) -> tuple[int, Mapping[str, li
         if tried:
             copy.change_all([memory.id for memory in waiting], {"status": "active"})
         for prompt in tried:
-            for id_ in _ids_given(prompt, prompts, copy, state) & served.keys():
+            own = origins.ids_from(prompt.prompt or "", prompt.session, prompt.at_ms)
+            for id_ in _ids_given(prompt, prompts, copy, state) & served.keys() - own:
                 served[id_].append(prompt)
     return len(tried), served
 

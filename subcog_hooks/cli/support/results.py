@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.log import to_json
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
-from subcog_hooks.recall.hits import LEXICAL, LOW, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer, Hit
+from subcog_hooks.recall.hits import LEXICAL, LOW, SEMANTIC, SPECULATIVE, STRONG_RELEVANCE, VERY_HIGH, Answer, Hit
 from subcog_hooks.settings.keys import Key
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
@@ -136,7 +136,13 @@ def _confidence_text(answer: Answer, hit: Hit) -> Text:
     from rich.text import Text
 
     label = answer.confidence_of(hit)
-    return Text(f"{label.replace('_', ' ')} {hit.relevance:.2f}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
+    relevance = f" {hit.relevance:.2f}" if _agrees(label, hit) else ""
+    return Text(f"{label.replace('_', ' ')}{relevance}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
+
+
+def _agrees(label: str, hit: Hit) -> bool:
+    """Return whether a relevance supports a label, which may come from several strategies that agree."""
+    return (hit.relevance >= STRONG_RELEVANCE) != (label in (LOW, SPECULATIVE))
 
 
 def _rank_reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]:
@@ -145,8 +151,10 @@ def _rank_reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]
         for name in dict.fromkeys((*hit.ranks, *hit.scores))
     ]
     read_as = "" if answer.read_as in (None, text) else f", read as {safe(str(answer.read_as))!r}"
+    label = answer.confidence_of(hit)
+    relevance = f"relevance {hit.relevance:g}, " if _agrees(label, hit) else ""
     lines = [
-        f"{number}. score {hit.score:g}, relevance {hit.relevance:g}, confidence {answer.confidence_of(hit)}",
+        f"{number}. score {hit.score:g}, {relevance}confidence {label}",
         "found by " + "; ".join(channels),
         f"{answer.query_type} query{read_as}; meaning has a share of {answer.alpha:g} ({answer.alpha_reason})",
     ]
