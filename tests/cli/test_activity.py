@@ -185,7 +185,7 @@ def test_one_form_at_a_time(subcog: Run) -> None:
     assert (done.code, done.out, done.err) == (
         2,
         "",
-        "subcog: --details, --past and --prometheus exclude each other; give one of them; --json goes with --past\n",
+        "subcog: --details, --past, --prometheus and --serve exclude each other; give one of them; --json goes with --past\n",
     )
 
 

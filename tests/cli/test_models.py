@@ -252,6 +252,7 @@ def test_the_hidden_background_command_works(with_memories: Run, home: Home) -> 
 
 
 def test_doctor_tells_what_is_embedded_and_what_is_not(with_memories: Run) -> None:
+    with_memories("config", "set", "embedding.background", "false")
     assert "note  vectors (minilm): 0 final, 3 pending" in with_memories("doctor").out
     with_memories("doctor", "--fix")
     done = with_memories("doctor")

@@ -39,15 +39,15 @@ def questions_of(home: Home) -> list[str]:
 def test_the_last_prompt_of_this_project_is_explained(subcog: Run) -> None:
     assert subcog("why", "--json").json["prompt"] == ASKED_HERE
     assert subcog("why").out.splitlines()[1] == ASKED_HERE
-    assert subcog("replay").out.splitlines()[1] == ASKED_HERE
-    for command in ("why", "replay"):
-        assert subcog(command, "--everywhere").out.splitlines()[1] == ASKED_THERE
+    assert subcog("why", "--again").out.splitlines()[1] == ASKED_HERE
+    for options in ((), ("--again",)):
+        assert subcog("why", *options, "--everywhere").out.splitlines()[1] == ASKED_THERE
     assert subcog("why", "call").out.splitlines()[1] == "PreToolUse: Edit"
 
 
 def test_a_project_without_a_prompt_says_so(subcog: Run, folders: dict[str, Path], monkeypatch: MonkeyPatch) -> None:
     monkeypatch.chdir(folders[SHOP].parent)
-    for arguments in (("why",), ("replay",), ("why", "--missed", "rule", "--yes"), ("why", "--bad", "rule", "--yes")):
+    for arguments in (("why",), ("why", "--again"), ("why", "--missed", "rule", "--yes"), ("why", "--bad", "rule", "--yes")):
         done = subcog(*arguments)
         assert (done.code, done.out) == (1, "")
         assert done.err == (
