@@ -10,7 +10,7 @@ from typer import Argument, Option
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
+from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.output import safe, terminal
@@ -93,6 +93,9 @@ def edit(
     expires: Annotated[
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
     ] = None,
+    no_stop: Annotated[
+        bool, Option("--no-stop", help="Let it stop no command any more (`remember --ask-before`, `--deny`).")
+    ] = False,
     as_user: _AsUser = False,
 ) -> None:
     """Change a memory: by the options given, or in $EDITOR when there are none. An agent needs --as-user for
@@ -137,12 +140,14 @@ def edit(
         if namespace:
             context.note_unknown_namespaces(store, [namespace], is_given=True)
         removed: list[Removed] = []
-        with nullcontext(changes) if changes else Editor(before, author.origin(as_user=as_user)) as given:
+        has_ended_stop = no_stop and stopping.remove_stops(before)
+        with nullcontext(changes) if changes or no_stop else Editor(before, author.origin(as_user=as_user)) as given:
             after = amend(
                 before, lambda stored: _lower_trust(stored, apply_changes(stored, given), as_user=as_user), store, removed
             )
         if after is None:
-            terminal.say("nothing changed")
+            if not has_ended_stop:
+                terminal.say("nothing changed")
             return
         context.update_index_and_vectors(store)
     if sum_removed(removed):

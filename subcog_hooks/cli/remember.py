@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import redact_memory
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs
+from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
@@ -117,6 +117,19 @@ def remember(
             help="With 90 or more it is always given when one of its triggers matches.",
         ),
     ] = None,
+    ask_before: Annotated[
+        list[str] | None,
+        Option(
+            "--ask-before",
+            metavar="COMMAND",
+            help='Let Claude Code ask you before it runs a command that begins so, such as "git push*".',
+        ),
+    ] = None,
+    deny: Annotated[
+        list[str] | None,
+        Option("--deny", metavar="COMMAND", help="Let Claude Code run no command that begins so. You are asked once more."),
+    ] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="Deny commands without that question.")] = False,
     user: Annotated[bool, Option("--user", help="Remember it for all your projects, not only this one.")] = False,
     project: Annotated[
         str | None,
@@ -147,6 +160,7 @@ def remember(
     """
     if user and project:
         raise UsageError("--user and --project exclude each other", "give one of them")
+    answers = stopping.read_stop_options(ask_before, deny, yes=yes)
     project_here = None if user or project else context.here()
     owner = resolve_identity(project) if project else project_here.identity if project_here else None
     now = now_ms()
@@ -191,6 +205,7 @@ def remember(
         terminal.say(condition_inputs.moment_remark(memory))
         if memory.expires_at is None and (day := day_after_end(memory.content, now)):
             terminal.say(f"it names an end: `subcog edit {memory.id} --expires {day}` forgets it then")
+    stopping.add_stops(memory, answers)
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")
     else:

@@ -8,7 +8,7 @@ from subcog_hooks.core import light_json
 from subcog_hooks.cues.conditions import READING, TOOLS
 from subcog_hooks.hook import tool_recall
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import TOOL_EVENT, session_of, text_of
+from subcog_hooks.hook.payload import OF_CLIENT, TOOL_EVENT, session_of, text_of
 from subcog_hooks.hook.tool_cues import CueSearch
 from subcog_hooks.hook.tool_target import ToolTarget, read_target, replaced_text
 from subcog_hooks.store import sessions, state_values
@@ -49,7 +49,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
     call = open_call(payload, home, deadline)
     if call is None:
         return
-    if _looks_like_opening(payload) and _allow_opening(payload, call, write):
+    if text_of(payload, "tool_name") == "Bash" and _decide_permission(payload, call, write):
         return
     settings = call.settings
     if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or state_values.is_paused(call.state, call.now_ms):
@@ -97,21 +97,22 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         record.record_call(call, TOOL_EVENT, verdict)
 
 
-def _looks_like_opening(payload: dict[str, object]) -> bool:
+def _decide_permission(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
+    """Stop a command by a note, or let the agent open the session's memories unasked. Return whether that is the answer."""
     tool_input = payload.get("tool_input")
-    if text_of(payload, "tool_name") != "Bash" or not isinstance(tool_input, dict):
+    command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
+    if os.path.exists(call.home.stops) and OF_CLIENT not in payload:
+        from subcog_hooks.hook import stop  # Few homes have stops.
+
+        if stop.answer_stop(command, call, write):
+            return True
+    if " show " not in command:
         return False
-    return " show " in text_of(tool_input, "command")
-
-
-def _allow_opening(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
-    """Let the agent open the session's memories, without a question to the person. Return whether the command may run."""
     from subcog_hooks.hook import show_command  # Few commands open memories.
 
-    tool_input = payload["tool_input"]
-    if not isinstance(tool_input, dict) or not show_command.may_run_command(text_of(tool_input, "command"), call):
+    if not show_command.may_run_command(command, call):
         return False
-    write(show_command.permission_output())
+    write(show_command.permission_output("allow", "prints memories that subcog has pointed this session at"))
     return True
 
 

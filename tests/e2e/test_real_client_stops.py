@@ -1,0 +1,43 @@
+"""The real client where a note stops a command: it does not run, and the model is given the reason."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.claude_client import Sandbox, Turn, conversation
+from tests.e2e.messages_api import ToolCall
+from tests.e2e.subcog_client import initialised
+from tests.e2e.test_real_client_tools import with_files
+
+FREEZE = "No deploys until the booking season is over."
+ALLOWED = ("--allowedTools", "Bash")  # Without the hook the command would run unasked.
+
+
+@pytest.fixture
+def sandbox(subcog_command: str, tmp_path: Path) -> Sandbox:
+    """A project with the hook where `subcog init` puts it."""
+    (tmp_path / "memories").mkdir()
+    return with_files(initialised(tmp_path / "sandbox", subcog_command, tmp_path / "memories"))
+
+
+def deploy(client: str, sandbox: Sandbox, model: str, command: str = "cd src && touch deployed") -> Turn:
+    with conversation(client, sandbox, model, *ALLOWED) as talk:
+        return talk.say("Deploy the site", ToolCall("Bash", {"command": command, "description": "Deploy"}))
+
+
+def test_a_command_without_a_stop_runs(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
+    sandbox.run(subcog_command, "remember", "--ask-before", "rm*", FREEZE)
+    deploy(client, sandbox, model)
+    assert (sandbox.project / "src" / "deployed").exists()
+
+
+@pytest.mark.parametrize("options", [["--ask-before", "touch*"], ["--deny", "touch*", "--yes"]], ids=["ask", "deny"])
+def test_a_note_stops_its_command(client: str, model: str, sandbox: Sandbox, subcog_command: str, options: list[str]) -> None:
+    sandbox.run(subcog_command, "remember", *options, FREEZE)
+    turn = deploy(client, sandbox, model)
+    assert not (sandbox.project / "src" / "deployed").exists()
+    text, is_error = turn.requests[-1].results[-1]
+    assert is_error
+    assert FREEZE in text
+    why = sandbox.run(subcog_command, "why", "--tool")
+    assert ("asked" if "--ask-before" in options else "denied") in why
