@@ -13,7 +13,7 @@ from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, similar_to
 from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
@@ -186,11 +186,11 @@ def forget(
             "from there.",
         ),
     ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Purge several memories without a question.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Purge without a question.")] = False,
     as_user: _AsUser = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
-    You are asked before several are purged. An agent needs --as-user for the person's own memories.
+    You are asked before memories are purged. An agent needs --as-user for the person's own memories.
 
     Example: subcog forget 1m7x59 1m7x60
     """
@@ -204,7 +204,7 @@ def forget(
             lost_versions = _find_kept_versions(store, memories, LOST_PREFIX)
         kept_versions = _find_kept_versions(store, [*memories, *lost_versions], KEPT_OWN_PREFIX) if purge or everywhere else []
         author.require_consent([*memories, *lost_versions, *kept_versions], as_user=as_user)
-        if (purge or everywhere) and len(memories) + len(kept_versions) > 1 and not yes:
+        if (purge or everywhere) and not yes:
             _confirm_purge([*memories, *kept_versions])
         memories += lost_versions
         if everywhere:
@@ -229,13 +229,12 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
 
 
 def _confirm_purge(memories: list[Memory]) -> None:
+    count = pluralize(len(memories), "memory", "memories")
     if not terminal.interactive:
-        raise UsageError(
-            f"{len(memories)} memories would be purged, which cannot be undone", "give --yes, or purge them one by one"
-        )
+        raise UsageError(f"{count} would be purged, which cannot be undone", "give --yes")
     for memory in memories:
         terminal.say(f"  {memory.id} {safe(memory.content)[:80]}")
-    if not typer.confirm(f"Purge these {len(memories)} memories? They cannot be brought back.", err=True):
+    if not typer.confirm(f"Purge {count}? This cannot be undone.", err=True):
         terminal.say("nothing was purged")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

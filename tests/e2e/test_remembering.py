@@ -45,20 +45,30 @@ def test_a_named_project_is_listed_without_user_notes(bare: Machine) -> None:
 
 
 @posix
-def test_several_memories_are_purged_only_when_that_is_confirmed(bare: Machine) -> None:
-    two = [remembered(bare, "Cranes are tested every March."), remembered(bare, "The gate code is changed weekly.")]
-    done = bare.run("forget", "--purge", *two)
+@pytest.mark.parametrize("count", [1, 2])
+def test_memories_are_purged_only_when_that_is_confirmed(bare: Machine, count: int) -> None:
+    texts = ("Cranes are tested every March.", "The gate code is changed weekly.")
+    stored = [remembered(bare, text) for text in texts[:count]]
+    done = bare.run("forget", "--purge", *stored)
     assert (done.code, done.stderr.count(b"\n"), b"--yes" in done.stderr) == (2, 1, True)
-    for answer, left in (("n\n", 2), ("y\n", 0)):
-        assert sorted(ids(bare)) == sorted(two)
-        asked = OnTerminal([bare.command, "forget", "--purge", *two], bare.folder, bare.environment)
-        asked.read_until("They cannot be brought back.")
+    for answer, left in (("n\n", count), ("y\n", 0)):
+        assert sorted(ids(bare)) == sorted(stored)
+        asked = OnTerminal([bare.command, "forget", "--purge", *stored], bare.folder, bare.environment)
+        asked.read_until("This cannot be undone.")
         asked.type(answer)
         assert asked.end() == (1 if left else 0)
     assert ids(bare) == []
-    again = [remembered(bare, text) for text in ("Cranes are tested every March.", "The gate code is changed weekly.")]
+    again = [remembered(bare, text) for text in texts[:count]]
     assert bare.run("forget", "--purge", "--yes", *again).code == 0
     assert ids(bare) == []
+
+
+def test_a_text_with_hardly_a_letter_is_refused(bare: Machine) -> None:
+    for text in ("ab", "- 1 -", "?!…"):
+        done = bare.run("remember", "--", text)
+        assert (done.code, done.stderr.count(b"\n")) == (2, 1)
+        assert b"is too short to be found again; write a sentence" in done.stderr
+    assert remembered(bare, "Vim")
 
 
 def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
@@ -66,6 +76,7 @@ def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
         (OLD, NEW, "30 s there, 45 s here"),
         ("We use Redis for the session cache, because it is fast.", "We do not use Redis.", "it says the opposite"),
         ("Deploys happen on Fridays.", "Deploys never happen on Fridays.", "it says the opposite"),
+        ("Test DB on port 5435", "Test database runs on port 5434", "5435 there, 5434 here"),
     ):
         before = remembered(bare, old)
         done = bare.run("remember", new)

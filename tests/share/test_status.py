@@ -27,7 +27,7 @@ def test_what_waits_is_what_would_leave(ada: Person, bob: Person, team: Team, tm
     assert waits(ada) == [7]
     ada.run("share", "sync", "--yes")
     ada.run("forget", kept)
-    ada.run("forget", "--purge", ada.run("list", "--ids", "-n", "1").stdout.strip())
+    ada.run("forget", "--purge", "--yes", ada.run("list", "--ids", "-n", "1").stdout.strip())
     assert waits(ada) == [2]
     ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
     assert waits(ada) == [5]  # another server has nothing yet
