@@ -6,7 +6,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
@@ -164,7 +164,7 @@ def remember(
     project_here = None if user or project else context.here()
     owner = resolve_identity(project) if project else project_here.identity if project_here else None
     now = now_ms()
-    memory, removed = redact_memory(
+    memory, removed = redact_note(
         Memory(
             id=IdMaker().new(),
             content=inputs.text_of(text) if text == [inputs.STDIN] else " ".join(text),

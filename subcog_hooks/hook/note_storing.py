@@ -5,7 +5,7 @@ The imports take a tenth of a second, most of it for the redaction of secrets: t
 
 from __future__ import annotations
 
-from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.embed import spaces
@@ -38,7 +38,7 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
     prepare: sets the message for the case that the process is ended while the note is being stored.
     """
     now = now_ms()
-    memory, removed = redact_memory(
+    memory, removed = redact_note(
         Memory(
             id=IdMaker().new(),
             content=text,
