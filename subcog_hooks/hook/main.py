@@ -87,6 +87,10 @@ def _may_be_note(prompt: object) -> bool:
     return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
 
 
+def _may_ask_to_remember(prompt: object) -> bool:
+    return isinstance(prompt, str) and prompt.lstrip()[:16].lower().startswith(("remember", "please remember"))
+
+
 def _handle_payload(output: Output, translator: Translator | None) -> None:
     raw = _read_payload()
     if raw is None:
@@ -167,7 +171,11 @@ def _answer_event(
     event: str, payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline
 ) -> None:
     """Answer an event. Each loads its own modules alone."""
-    if event == "UserPromptSubmit":
+    if event == "UserPromptSubmit" and _may_ask_to_remember(payload.get("prompt")):
+        from subcog_hooks.hook import note_offer  # Few prompts begin so.
+
+        note_offer.respond(payload, home, write, deadline)
+    elif event == "UserPromptSubmit":
         from subcog_hooks.hook import prompt
 
         prompt.respond(payload, home, write, deadline)
