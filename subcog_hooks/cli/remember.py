@@ -10,7 +10,7 @@ from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs, stopping
+from subcog_hooks.cli.support import action_trials, author, completion, condition_inputs, context, embedding, inputs, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
@@ -202,7 +202,7 @@ def remember(
     if when:
         state.warn_about_unset(memory.when)
     if memory.id == new:
-        terminal.say(condition_inputs.moment_remark(memory))
+        terminal.say(condition_inputs.moment_remark(memory, action_trials.find_promised(memory)))
         if memory.expires_at is None and (day := day_after_end(memory.content, now)):
             terminal.say(f"it names an end: `subcog edit {memory.id} --expires {day}` forgets it then")
     stopping.add_stops(memory, answers)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.second_look_answer import LateAnswer
+    from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.store.memory import Memory
 
@@ -51,11 +52,29 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         return
     if text_of(payload, "tool_name") == "Bash" and _decide_permission(payload, call, write):
         return
-    settings = call.settings
-    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or state_values.is_paused(call.state, call.now_ms):
+    if state_values.is_paused(call.state, call.now_ms):
         return
-    tool = text_of(payload, "tool_name")
-    tool_input = payload.get("tool_input")
+    verdict, late = decide_call(call)
+    if verdict is None:
+        return
+    from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
+    from subcog_hooks.hook.deliver import deliver
+
+    deliver(call, TOOL_EVENT, verdict, write)
+    if late is not None:
+        late.drop_after(verdict)
+    # Repeats come at every further touch of a file. Nobody asks why, and they would push out prompts' records.
+    if verdict.outcome not in (REPEATED, SPENT):
+        record.record_call(call, TOOL_EVENT, verdict)
+
+
+def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
+    """Return the offer of a call's memories, None where nothing is new, and the late answer in it. Raises StoreError."""
+    settings = call.settings
+    if not settings["surfacing.enabled"] or not settings["surfacing.tools"]:
+        return None, None
+    tool = text_of(call.payload, "tool_name")
+    tool_input = call.payload.get("tool_input")
     if not isinstance(tool_input, dict):
         tool_input = {}
     target = read_target(tool, tool_input, call)
@@ -72,10 +91,8 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         told, lines = tool_recall.divide_memories(need, channels, search, call, is_command=tool == "Bash")
     if late is None and not lines and not search.has_news(told):
         _note_silent_call(call, tool, target, channels)
-        return  # Most calls end here: no memory is about their target, or the session has been given it.
-    from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
-    from subcog_hooks.hook.deliver import deliver
-    from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
+        return None, None  # Most calls end here: no memory is about their target, or the session has been given it.
+    from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact  # Few calls bring memories.
     from subcog_hooks.recall.exact import ExactMatches
 
     terms = OfferTerms(
@@ -89,12 +106,7 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
     verdict.offer.point_at_first_of(lines, need or target.file)
     if late is not None:
         verdict.offer = late.add_to(verdict.offer, terms.max_memories)
-    deliver(call, TOOL_EVENT, verdict, write)
-    if late is not None:
-        late.drop_after(verdict)
-    # Repeats come at every further touch of a file. Nobody asks why, and they would push out prompts' records.
-    if verdict.outcome not in (REPEATED, SPENT):
-        record.record_call(call, TOOL_EVENT, verdict)
+    return verdict, late
 
 
 def _decide_permission(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:

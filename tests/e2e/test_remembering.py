@@ -1,9 +1,12 @@
 """What `remember` says and asks, whose memories `list` shows, and when `forget` asks first."""
 
 import signal
+import sqlite3
+from contextlib import closing
 
 import pytest
 
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.machine import OTHER_REMOTE, PROJECT, REMOTE, Machine, posix
 from tests.e2e.screen import OnTerminal
 
@@ -110,3 +113,34 @@ def test_a_terminal_asks_what_to_do_before_anything_is_stored(
         asked.type(answer)
     assert asked.end() == code
     assert (len(ids(bare)), len(ids(bare, "--status", "superseded"))) == (kept, superseded)
+
+
+def test_a_rule_is_promised_only_for_actions_that_bring_it(bare: Machine) -> None:
+    for name in AS_LARGE_STORES_WITHOUT_LINES:
+        del bare.environment[name]
+    promise = b"or when the agent is about to push\n"
+    nearer = "Never use git push, jj git push or git lfs push without a word to Ada."
+    assert promise in bare.run("remember", nearer).stderr
+    done = bare.run("remember", "Always announce pushes in the harbour channel.")
+    later = done.stdout.decode().strip()
+    assert promise not in done.stderr
+    remedy = f'subcog edit {later} --trigger "git push"'
+    assert f"it does not come when the agent is about to push; to make it come: {remedy}\n" in done.stderr.decode()
+    assert later not in bare.at_call("Bash", command="git push origin main")
+    bare.run("edit", later, "--trigger", "git push")
+    assert later in bare.at_call("Bash", command="git push origin main")
+
+
+def test_nothing_is_promised_where_tools_bring_nothing(bare: Machine) -> None:
+    bare.run("config", "set", "surfacing.tools", "false")
+    told = bare.run("remember", "Always squash your commits.").stderr.decode()
+    assert "it does not come when the agent is about to commit: surfacing.tools is false\n" in told
+    assert "or when the agent" not in told
+
+
+def test_trying_an_action_leaves_no_trace(bare: Machine) -> None:
+    remembered(bare, "Always squash your commits.")
+    with closing(sqlite3.connect(bare.home / "state.db")) as state:
+        for table in ("ledger", "pointers", "decisions"):
+            assert state.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    assert not (bare.home / "silent-calls").exists()
