@@ -127,8 +127,10 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
         output.end_at(max(note_ms, age_ms + MAX_WORK_MS))  # A late note is answered, too.
         if _answer_note(payloads[-1], translator, home, output):
             return
-    is_stopping = translator is None and answered_event == "PreToolUse" and os.path.exists(home.stops)
-    output.end_at(NOTE_MS if is_stopping else work_ms)  # A command must not run because the machine is busy.
+    is_stopping = answered_event == "PreToolUse" and os.path.exists(home.stops)
+    output.end_at(
+        (NOTE_MS if translator is None else FOREIGN_NOTE_MS) if is_stopping else work_ms
+    )  # A command must not run because the machine is busy.
     if translator is None:
         _answer_event(event, payload, home, output.write, deadline)
     else:
@@ -153,8 +155,13 @@ def _answer_client(
     def add_text(answer: bytes) -> None:
         whole = light_json.loads(answer.decode("ascii"))
         fields = whole.get("hookSpecificOutput") if isinstance(whole, dict) else None
-        text = fields.get("additionalContext") if isinstance(fields, dict) else None
-        if isinstance(text, str):
+        fields = fields if isinstance(fields, dict) else {}
+        text = fields.get("additionalContext")
+        if "permissionDecision" in fields:
+            outputs.append(
+                translator.write_stop(event, str(fields["permissionDecision"]), str(fields["permissionDecisionReason"]))
+            )
+        elif isinstance(text, str):
             receipt = whole.get("systemMessage") if isinstance(whole, dict) and event == "UserPromptSubmit" else None
             rendered = translator.write(event, "\n".join([*texts, text]), receipt if isinstance(receipt, str) else "")
             output.prepare(rendered)  # It raises where the text would come too late: then it does not count as given.
@@ -163,7 +170,7 @@ def _answer_client(
 
     for payload in payloads:
         _answer_event(str(payload["hook_event_name"]), payload, home, add_text, deadline)
-    if texts:
+    if outputs[-1]:
         output.write(outputs[-1])
 
 

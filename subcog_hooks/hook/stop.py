@@ -5,14 +5,15 @@ A stop holds in a pause and where a setting silences the hook, since a repositor
 
 from __future__ import annotations
 
+from subcog_hooks.clients.description import find_client
 from subcog_hooks.core.errors import StoreError
 from subcog_hooks.cues.command_patterns import matches_text
-from subcog_hooks.hook.payload import TOOL_EVENT
+from subcog_hooks.hook.payload import OF_CLIENT, TOOL_EVENT, text_of
 from subcog_hooks.hook.show_command import permission_output
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.store.decision import ASKED, DENIED
 from subcog_hooks.store.memory import USER
-from subcog_hooks.store.stops import DENY, read_stops
+from subcog_hooks.store.stops import ASK, DENY, read_stops
 from subcog_hooks.store.store_reader import audience_of
 from subcog_hooks.text.sanitise import cut, one_line
 from subcog_hooks.text.simple_commands import find_commands
@@ -53,11 +54,17 @@ def answer_stop(command: str, call: HookCall, write: Callable[[bytes], None]) ->
 
 
 def _find_matching(command: str, call: HookCall) -> dict[Memory, tuple[str, str]]:
-    """Return the notes that stop a command, each with its pattern and answer. Raises StoreError."""
+    """Return the notes that stop a command, each with its pattern and answer. Raises StoreError.
+
+    A note whose answer the client does not know stops nothing there.
+    """
+    client = find_client(text_of(call.payload, OF_CLIENT))
+    known_answers = (ASK, DENY) if client is None or client.contract is None else client.contract.stops
     commands = find_commands(command)
     by_id: dict[str, tuple[str, str]] = {}
     for id_, answers in read_stops(call.home).items():
-        answering = [(pattern, answer) for pattern, answer in answers.items() if matches_text(pattern, commands)]
+        known = [(pattern, answer) for pattern, answer in answers.items() if answer in known_answers]
+        answering = [(pattern, answer) for pattern, answer in known if matches_text(pattern, commands)]
         if answering:
             by_id[id_] = max(answering, key=lambda pair: pair[1] == DENY)
     memory_of = call.store.by_ids(list(by_id)) if by_id else {}

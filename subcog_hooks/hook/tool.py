@@ -8,7 +8,7 @@ from subcog_hooks.core import light_json
 from subcog_hooks.cues.conditions import READING, TOOLS
 from subcog_hooks.hook import tool_recall
 from subcog_hooks.hook.call import open_call, with_sound_state
-from subcog_hooks.hook.payload import OF_CLIENT, TOOL_EVENT, session_of, text_of
+from subcog_hooks.hook.payload import TOOL_EVENT, session_of, text_of
 from subcog_hooks.hook.tool_cues import CueSearch
 from subcog_hooks.hook.tool_target import ToolTarget, read_target, replaced_text
 from subcog_hooks.store import sessions, state_values
@@ -113,7 +113,7 @@ def _decide_permission(payload: dict[str, object], call: HookCall, write: Callab
     """Stop a command by a note, or let the agent open the session's memories unasked. Return whether that is the answer."""
     tool_input = payload.get("tool_input")
     command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
-    if os.path.exists(call.home.stops) and OF_CLIENT not in payload:
+    if os.path.exists(call.home.stops):
         from subcog_hooks.hook import stop  # Few homes have stops.
 
         if stop.answer_stop(command, call, write):

@@ -170,10 +170,27 @@ def test_a_damaged_file_of_stops_is_named_and_hurts_nobody(bare: Machine, shop: 
     assert b"stops.json cannot be read" in bare.run("list", cwd=shop).stderr
 
 
-def test_another_client_gets_no_stop(bare: Machine, shop: Path, frozen: str) -> None:
-    done = bare.hook(bare.calling("Bash", None, shop, command=PUSH), "--client", "codex")
-    assert b"permissionDecision" not in done.stdout
-    assert b"other agents only get the note" in bare.run("remember", "--ask-before", "git push*", FREEZE, cwd=shop).stderr
+def test_a_client_stops_as_far_as_its_contract_knows_it(bare: Machine, shop: Path, frozen: str) -> None:
+    def answer(client: str, command: str) -> bytes:
+        return bare.hook(bare.calling("Bash", None, shop, command=command), "--client", client).stdout
+
+    bare.run("remember", "--deny", "rm -rf *", "Folders go to the bin.", "--yes", cwd=shop)
+    asked, denied = json.loads(answer("copilot", PUSH)), json.loads(answer("copilot", "rm -rf build"))
+    assert (asked["permissionDecision"], denied["permissionDecision"]) == ("ask", "deny")
+    assert FREEZE in asked["permissionDecisionReason"]
+    denied = json.loads(answer("codex", "rm -rf build"))["hookSpecificOutput"]
+    assert (denied["hookEventName"], denied["permissionDecision"]) == ("PreToolUse", "deny")
+    for client in ("codex", "gemini", "qwen", "cursor"):
+        assert b"permissionDecision" not in answer(client, PUSH)
+
+
+def test_remember_names_the_agents_that_stop(bare: Machine, shop: Path) -> None:
+    for option, agents in (
+        ("--ask-before", "Claude Code and Copilot CLI"),
+        ("--deny", "Claude Code and Codex CLI and Copilot CLI"),
+    ):
+        done = bare.run("remember", option, "git push*", f"{FREEZE} {option}", "--yes", cwd=shop)
+        assert f"`git push*`, in {agents}; other agents only get the note" in done.stderr.decode()
 
 
 def test_other_tools_are_never_stopped(bare: Machine, shop: Path, frozen: str) -> None:

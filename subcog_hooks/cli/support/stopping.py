@@ -6,6 +6,7 @@ import typer
 
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.cues.command_patterns import check_command_pattern
 from subcog_hooks.store import stops
@@ -43,7 +44,10 @@ def add_stops(memory: Memory, answers: Mapping[str, str]) -> None:
             f"`subcog edit {memory.id} --trust user` vouches for it; then repeat this",
         )
     stops.add_stops(context.home(), memory.id, answers)
-    terminal.say(f"it {stop_phrase(answers)}, in Claude Code; other agents only get the note")
+    able = [
+        client.title for client in list_clients() if client.contract and set(answers.values()) <= set(client.contract.stops)
+    ]
+    terminal.say(f"it {stop_phrase(answers)}, in {' and '.join(['Claude Code', *able])}; other agents only get the note")
     terminal.say(f"a script or an alias can hide a command from it; to end it: subcog edit {memory.id} --no-stop")
 
 
