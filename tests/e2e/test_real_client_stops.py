@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.claude_client import Sandbox, Turn, conversation
+from tests.e2e.claude_client import VERSIONS, Sandbox, Turn, conversation
+from tests.e2e.machine import posix
 from tests.e2e.messages_api import ToolCall
 from tests.e2e.subcog_client import initialised
 from tests.e2e.test_real_client_tools import with_files
+from tests.e2e.typing_client import typing
 
 FREEZE = "No deploys until the booking season is over."
 ALLOWED = ("--allowedTools", "Bash")  # Without the hook the command would run unasked.
@@ -41,3 +43,17 @@ def test_a_note_stops_its_command(client: str, model: str, sandbox: Sandbox, sub
     assert FREEZE in text
     why = sandbox.run(subcog_command, "why", "--tool")
     assert ("asked" if "--ask-before" in options else "denied") in why
+
+
+@posix
+@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)  # the older ones draw the same question
+def test_the_person_is_asked_with_the_note_and_decides(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
+    sandbox.run(subcog_command, "remember", "--ask-before", "sleep*", FREEZE)
+    with typing(client, sandbox, model) as session:
+        session.will_call(ToolCall("Bash", {"command": "sleep 0.1", "description": "wait"}))  # It is allowed without a stop.
+        before = session.calls
+        session.prompt("wait a moment")
+        session.shows(FREEZE)
+        assert session.calls == before + 1
+        session.keys("\r")  # Yes
+        session.until(lambda: session.calls == before + 2, "an answer to the command")
