@@ -20,7 +20,7 @@ RUNNERS = (
     | WRAPPERS
     | frozenset(
         "eval ssh su watch parallel find fd docker podman kubectl npx bunx uv poetry pipenv bundle pdm hatch direnv nix "
-        "setsid script strace flock ionice stdbuf chroot runuser caffeinate entr op doppler".split()
+        "setsid script strace flock ionice stdbuf chroot runuser caffeinate entr op doppler coproc function".split()
     )
 )
 _BLANKS, _SEPARATORS = " \t\r", "\n;|&()"

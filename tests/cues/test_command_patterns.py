@@ -34,7 +34,13 @@ PUSHING = (
     *("sudo -u deploy git push", "timeout 5 git push", "nohup git push", "xargs -n1 git push", "find . -exec git push \\;"),
     *("bash -c 'cd web; git push'", 'bash -lc "git push"', "eval git push", "ssh host 'git push'", "docker exec web git push"),
     *("echo $(git push)", "echo `git push`", 'echo "done: $(git push)"', "x=$(cd web && (true) && git push)"),
-    *("if true; then git push; fi", "for i in a; do git push; done", "while ! git push; do sleep 1; done", "{ git push; }"),
+    *(
+        "if true; then git push; fi",
+        "for i in a; do git push; done",
+        "while ! git push; do sleep 1; done",
+        "{ git push; }",
+        "function f { git push; }; f",
+    ),
     *("bash <<EOF\ngit push\nEOF", "cat <<EOF | tee notes\nhello\nEOF\ngit push", "git commit -m 'x; y' && git push"),
 )
 NOT_PUSHING = (

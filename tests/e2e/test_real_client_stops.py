@@ -22,9 +22,10 @@ def sandbox(subcog_command: str, tmp_path: Path) -> Sandbox:
     return with_files(initialised(tmp_path / "sandbox", subcog_command, tmp_path / "memories"))
 
 
-def deploy(client: str, sandbox: Sandbox, model: str, command: str = "cd src && touch deployed") -> Turn:
-    with conversation(client, sandbox, model, *ALLOWED) as talk:
-        return talk.say("Deploy the site", ToolCall("Bash", {"command": command, "description": "Deploy"}))
+def deploy(client: str, sandbox: Sandbox, model: str, mode: str = "default") -> Turn:
+    command = {"command": "cd src && touch deployed", "description": "Deploy"}
+    with conversation(client, sandbox, model, *ALLOWED, "--permission-mode", mode) as talk:
+        return talk.say("Deploy the site", ToolCall("Bash", command))
 
 
 def test_a_command_without_a_stop_runs(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
@@ -43,6 +44,14 @@ def test_a_note_stops_its_command(client: str, model: str, sandbox: Sandbox, sub
     assert FREEZE in text
     why = sandbox.run(subcog_command, "why", "--tool")
     assert ("asked" if "--ask-before" in options else "denied") in why
+
+
+@pytest.mark.parametrize("version", VERSIONS[:1], indirect=True)
+def test_a_stop_holds_where_the_client_asks_nobody(client: str, model: str, sandbox: Sandbox, subcog_command: str) -> None:
+    sandbox.environment = {**sandbox.environment, "IS_SANDBOX": "1"}  # Without it the client refuses this mode to root.
+    sandbox.run(subcog_command, "remember", "--ask-before", "touch*", FREEZE)
+    deploy(client, sandbox, model, mode="bypassPermissions")
+    assert not (sandbox.project / "src" / "deployed").exists()
 
 
 @posix

@@ -193,5 +193,12 @@ def test_remember_names_the_agents_that_stop(bare: Machine, shop: Path) -> None:
         assert f"`git push*`, in {agents}; other agents only get the note" in done.stderr.decode()
 
 
+def test_remember_says_where_the_hook_does_not_run(bare: Machine, shop: Path) -> None:
+    warning = b"Claude Code does not run the hook yet, so it stops nothing there: `subcog init` registers it\n"
+    assert warning in bare.run("remember", "--ask-before", "git push*", FREEZE, cwd=shop).stderr
+    bare.run("init", "--no-skills", cwd=shop)
+    assert warning not in bare.run("remember", "--ask-before", "npm publish", "Ask first.", cwd=shop).stderr
+
+
 def test_other_tools_are_never_stopped(bare: Machine, shop: Path, frozen: str) -> None:
     assert_silent(bare.hook(bare.calling("Write", None, shop, file_path=str(shop / "push.sh"), content="git push\n")))

@@ -249,10 +249,14 @@ class Remark(NamedTuple):
 
 
 class Registration(NamedTuple):
-    """The registrations of the hook. command: the working command in the user's own settings, None for none."""
+    """The registrations of the hook.
+
+    command: the working command in the user's own settings, None for none; is_running: settings or a plugin run the hook.
+    """
 
     remarks: tuple[Remark, ...]
     command: list[str] | None
+    is_running: bool
 
 
 def inspect_registration() -> Registration:
@@ -292,9 +296,10 @@ def inspect_registration() -> Registration:
     remarks += _judge_skills()
     if running and (remark := path_remark()):
         remarks.append(Remark(NOTE, remark))
-    if not running and not is_broken and not any(plugin.enabled_by for plugin in plugins):
+    is_running = bool(running) or any(plugin.enabled_by for plugin in plugins)
+    if not is_running and not is_broken:
         remarks.append(Remark(NOTE, "no settings file and no plugin runs the hook; `subcog init` registers it"))
-    return Registration(tuple(remarks), command)
+    return Registration(tuple(remarks), command, is_running)
 
 
 def path_remark() -> str:

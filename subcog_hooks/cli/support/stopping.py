@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
+from subcog_hooks.cli.claude_code.registration import inspect_registration
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.clients.description import list_clients
@@ -48,6 +49,8 @@ def add_stops(memory: Memory, answers: Mapping[str, str]) -> None:
         client.title for client in list_clients() if client.contract and set(answers.values()) <= set(client.contract.stops)
     ]
     terminal.say(f"it {stop_phrase(answers)}, in {' and '.join(['Claude Code', *able])}; other agents only get the note")
+    if not inspect_registration().is_running:
+        terminal.say("Claude Code does not run the hook yet, so it stops nothing there: `subcog init` registers it")
     terminal.say(f"a script or an alias can hide a command from it; to end it: subcog edit {memory.id} --no-stop")
 
 
