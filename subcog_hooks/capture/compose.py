@@ -15,6 +15,7 @@ Removed = tuple[tuple[str, int], ...]
 _PATTERNS = {"triggers": "trigger", "paths": "path"}  # an entry without its secret would match other texts
 _REDACTED_ID = "redacted-"  # prefix of the id that replaces an id with a secret
 _RENAMED_ID = "renamed-"  # prefix of the id that replaces an id no command can name
+MIN_LETTERS = 3  # letters and digits of a note
 _MAX_DEPTH = 20  # nested lists and objects of a condition; `check` allows fewer
 
 
@@ -51,6 +52,14 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
     fields["branch"] = memory.branch and (clean(memory.branch) or None)
     changes = {name: value for name, value in fields.items() if value != getattr(memory, name)}
     return check_memory(memory.with_changes(**changes) if changes else memory), tuple(sorted((+removed).items()))
+
+
+def redact_note(memory: Memory) -> tuple[Memory, Removed]:
+    """Redact a new note as `redact_memory` does. Raises InvalidMemory, also for a text with hardly any letters."""
+    redacted, removed = redact_memory(memory)
+    if sum(map(str.isalnum, redacted.content)) < MIN_LETTERS:
+        raise InvalidMemory(f"{redacted.content!r} is too short to be found again", "write a sentence")
+    return redacted, removed
 
 
 def _redact_questions(questions: Sequence[AnsweredQuestion], clean: Callable[[str], str]) -> tuple[AnsweredQuestion, ...]:

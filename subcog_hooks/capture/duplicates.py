@@ -31,6 +31,23 @@ _NEGATIONS = frozenset(
     " couldnt".split()
 )
 _FILLERS = frozenset("least about around roughly approximately exactly currently default".split())
+_LONG_FORMS = {  # of words that people write short in one note and in full in another
+    "db": "database",
+    "dbs": "databases",
+    "repo": "repository",
+    "repos": "repositories",
+    "env": "environment",
+    "prod": "production",
+    "dev": "development",
+    "config": "configuration",
+    "auth": "authentication",
+    "app": "application",
+    "apps": "applications",
+    "docs": "documentation",
+    "deps": "dependencies",
+    "postgres": "postgresql",
+    "k8s": "kubernetes",
+}
 _UNITS = {
     word: unit
     for unit, words in {
@@ -110,6 +127,7 @@ def _parse_claim(clause: str, stems: Stems) -> Claim:
 
     for match in _TOKEN.finditer(clause):
         token = match[0].lower().replace("’", "").replace("'", "")
+        token = _LONG_FORMS.get(token, token)
         if match[1]:
             if pending_number is not None:
                 count(last_word, pending_number)

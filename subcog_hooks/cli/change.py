@@ -10,10 +10,10 @@ from typer import Argument, Option
 from subcog_hooks.capture.compose import Removed, sum_removed
 from subcog_hooks.cli import state
 from subcog_hooks.cli.remember import read_expiry
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
+from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, stopping
 from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, mark_forgotten, similar_to
 from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
@@ -93,6 +93,9 @@ def edit(
     expires: Annotated[
         str | None, Option("--expires", metavar="DATE", help="Forget it on this date, after days such as 30d, or never.")
     ] = None,
+    no_stop: Annotated[
+        bool, Option("--no-stop", help="Let it stop no command any more (`remember --ask-before`, `--deny`).")
+    ] = False,
     as_user: _AsUser = False,
 ) -> None:
     """Change memories: by the options given, or one in $EDITOR. An agent needs --as-user for the person's own memories.
@@ -128,12 +131,12 @@ def edit(
         changes["expires_at"] = None if expires == "never" else read_expiry(expires, now_ms())
     if question is not None or no_questions:
         changes["questions"] = _option_values(question) or ()
-    if len(ids) > 1 and (content is not None or not changes):
+    if len(ids) > 1 and (content is not None or not (changes or no_stop)):
         raise UsageError("a new text is for one memory", "give one id, or options for all of them")
-    _edit_memories(ids, changes, status, as_user=as_user)
+    _edit_memories(ids, changes, status, as_user=as_user, no_stop=no_stop)
 
 
-def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | None, *, as_user: bool) -> None:
+def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | None, *, as_user: bool, no_stop: bool) -> None:
     with context.writing() as store:
         memories = context.find_memories(store, ids)
         author.require_consent(memories, as_user=as_user, status=status)
@@ -142,10 +145,15 @@ def _edit_memories(ids: list[str], changes: Mapping[str, object], status: str | 
         if namespace := changes.get("namespace"):
             context.note_unknown_namespaces(store, [str(namespace)], is_given=True)
         removed: list[Removed] = []
-        pairs = [(memory, _edit_memory(memory, changes, store, removed, as_user=as_user)) for memory in memories]
-        edited = [(before, after) for before, after in pairs if after is not None]
+        has_ended_stop = no_stop and sum(map(stopping.remove_stops, memories)) > 0
+        if no_stop and not changes:
+            edited = []
+        else:
+            pairs = [(memory, _edit_memory(memory, changes, store, removed, as_user=as_user)) for memory in memories]
+            edited = [(before, after) for before, after in pairs if after is not None]
         if not edited:
-            terminal.say("nothing changed")
+            if not has_ended_stop:
+                terminal.say("nothing changed")
             return
         context.update_index_and_vectors(store)
         for before, after in edited:
@@ -200,11 +208,11 @@ def forget(
             "from there.",
         ),
     ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Purge several memories without a question.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Purge without a question.")] = False,
     as_user: _AsUser = False,
 ) -> None:
     """Forget memories. `subcog edit ID --status active` brings one back, unless you give --purge.
-    You are asked before several are purged. An agent needs --as-user for the person's own memories.
+    You are asked before memories are purged. An agent needs --as-user for the person's own memories.
 
     Example: subcog forget 1m7x59 1m7x60
     """
@@ -218,7 +226,7 @@ def forget(
             lost_versions = _find_kept_versions(store, memories, LOST_PREFIX)
         kept_versions = _find_kept_versions(store, [*memories, *lost_versions], KEPT_OWN_PREFIX) if purge or everywhere else []
         author.require_consent([*memories, *lost_versions, *kept_versions], as_user=as_user)
-        if (purge or everywhere) and len(memories) + len(kept_versions) > 1 and not yes:
+        if (purge or everywhere) and not yes:
             _confirm_purge([*memories, *kept_versions])
         memories += lost_versions
         if everywhere:
@@ -240,13 +248,12 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
 
 
 def _confirm_purge(memories: list[Memory]) -> None:
+    count = pluralize(len(memories), "memory", "memories")
     if not terminal.interactive:
-        raise UsageError(
-            f"{len(memories)} memories would be purged, which cannot be undone", "give --yes, or purge them one by one"
-        )
+        raise UsageError(f"{count} would be purged, which cannot be undone", "give --yes")
     for memory in memories:
         terminal.say(f"  {memory.id} {safe(memory.content)[:80]}")
-    if not typer.confirm(f"Purge these {len(memories)} memories? They cannot be brought back.", err=True):
+    if not typer.confirm(f"Purge {count}? This cannot be undone.", err=True):
         terminal.say("nothing was purged")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

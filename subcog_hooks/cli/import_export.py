@@ -12,7 +12,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
-from subcog_hooks.cli.support import author, completion, context, embedding, import_from, kept_imports, progress
+from subcog_hooks.cli.support import author, completion, context, embedding, import_from, kept_imports, progress, stopping
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
@@ -299,6 +299,8 @@ def export(
             except OSError as error:
                 raise UsageError(f"{file} cannot be written: {error.strerror}", "check the folder and the disk") from error
             terminal.say(f"exported {count}")
+    if stopping.read_stop_phrases():
+        terminal.say("an export has no stops: after an import, give --ask-before or --deny again")
     if source.is_damaged:
         raise typer.Exit(EXIT_STORE)
 

@@ -1,5 +1,6 @@
 """`subcog list` and `subcog show`: memories without a search."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.cli.support import completion, condition_inputs, context, inputs
+from subcog_hooks.cli.support import completion, condition_inputs, context, inputs, stopping
 from subcog_hooks.cli.support.output import DIM, day, memory_remark, owner_label, pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory
 from subcog_hooks.cues import triggers
@@ -98,6 +99,7 @@ def list_(
         if store and not memories:
             context.note_unknown_project(store, project)
             context.note_unknown_namespaces(store, namespace or ())
+    phrases = stopping.read_stop_phrases()
     if as_jsonl:
         terminal.raw("".join(jsonl.dump(memory) + "\n" for memory in memories))
     elif ids:
@@ -106,11 +108,14 @@ def list_(
         from subcog_hooks.cli.support import results
 
         terminal.page(
-            results.memories_view(memories, _PREVIEW_CHARACTERS, list(map(_certainty_text, memories)) if standing else ())
+            results.memories_view(
+                memories, _PREVIEW_CHARACTERS, list(map(_certainty_text, memories)) if standing else (), phrases
+            )
         )
     else:
         for memory in memories:
-            note = f"  ({memory_remark(memory)})" if memory_remark(memory) else ""
+            remark = ", ".join(filter(None, (memory_remark(memory), phrases.get(memory.id))))
+            note = f"  ({remark})" if remark else ""
             certainty = f"{_certainty_text(memory)}  " if standing else ""
             terminal.result(
                 f"{certainty}{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{note}"
@@ -173,7 +178,8 @@ def show(
     if as_json:
         terminal.raw(jsonl.dump(memory) + "\n")
         return
-    for name, value in (*_field_rows(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
+    more_rows = (("stops", stopping.read_stop_phrases().get(memory.id, "")), ("wrong for", ", ".join(wrong_for)))
+    for name, value in (*_field_rows(memory), *filter(operator.itemgetter(1), more_rows)):
         terminal.pieces((f"{name:<14}", DIM), (safe(value), ""))
     terminal.result("")
     for line in memory.content.split("\n"):

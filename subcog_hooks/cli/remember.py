@@ -6,11 +6,21 @@ import typer
 from typer import Argument, Option
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import NearDuplicate
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.cli import state
-from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding, inputs, trigger_trial
+from subcog_hooks.cli.support import (
+    action_trials,
+    author,
+    completion,
+    condition_inputs,
+    context,
+    embedding,
+    inputs,
+    stopping,
+    trigger_trial,
+)
 from subcog_hooks.cli.support.amendment import amend, apply_changes, merge_changes, similar_to
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, InvalidMemory, UsageError
@@ -117,6 +127,19 @@ def remember(
             help="With 90 or more it is always given when one of its triggers matches.",
         ),
     ] = None,
+    ask_before: Annotated[
+        list[str] | None,
+        Option(
+            "--ask-before",
+            metavar="COMMAND",
+            help='Let Claude Code ask you before it runs a command that begins so, such as "git push*".',
+        ),
+    ] = None,
+    deny: Annotated[
+        list[str] | None,
+        Option("--deny", metavar="COMMAND", help="Let Claude Code run no command that begins so. You are asked once more."),
+    ] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="Deny commands without that question.")] = False,
     user: Annotated[bool, Option("--user", help="Remember it for all your projects, not only this one.")] = False,
     project: Annotated[
         str | None,
@@ -155,10 +178,11 @@ def remember(
     """
     if user and project:
         raise UsageError("--user and --project exclude each other", "give one of them")
+    answers = stopping.read_stop_options(ask_before, deny, yes=yes)
     project_here = None if user or project else context.here()
     owner = resolve_identity(project) if project else project_here.identity if project_here else None
     now = now_ms()
-    memory, removed = redact_memory(
+    memory, removed = redact_note(
         Memory(
             id=IdMaker().new(),
             content=inputs.text_of(text) if text == [inputs.STDIN] else " ".join(text),
@@ -203,9 +227,10 @@ def remember(
     if when:
         state.warn_about_unset(memory.when)
     if memory.id == new:
-        terminal.say(condition_inputs.moment_remark(memory))
+        terminal.say(condition_inputs.moment_remark(memory, action_trials.find_promised(memory)))
         if memory.expires_at is None and (day := day_after_end(memory.content, now)):
             terminal.say(f"it names an end: `subcog edit {memory.id} --expires {day}` forgets it then")
+    stopping.add_stops(memory, answers)
     if json_:
         terminal.raw(jsonl.dump(memory) + "\n")
     else:
@@ -218,7 +243,9 @@ def _try_memory(memory: Memory, text: str | None) -> None:
 
     text: to try the triggers on, None for the last prompts. Raises typer.Exit where no trigger matches the text.
     """
-    terminal.say(f"nothing is stored; it would be {condition_inputs.moment_remark(memory)}")
+    terminal.say(
+        f"nothing is stored; it would be {condition_inputs.moment_remark(memory, action_trials.find_governed(memory))}"
+    )
     with context.reading() as store:
         for near in similar_to(memory, store) if store else ():
             terminal.say(f"{near.likeness}: {near.memory.id} {safe(near.memory.content)}")

@@ -11,7 +11,7 @@ from subcog_hooks.clients import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 # Where a text stands in an output: nested, or at its top in the field of this name.
 NESTED, TOP_LEVEL, SNAKE_CASE = "nested", "additionalContext", "additional_context"
@@ -30,12 +30,13 @@ class Contract:
     whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
     the session; keeps_start: a resumed session still has the text of its start; shows_messages: the client shows
     `systemMessage` to the person; announces_all: it announces a compaction before every request, so that only a person's
-    counts; sees_person: returns whether a person has typed a prompt, None where the client cannot stop a prompt and say why.
+    counts; stops: the answers, ask or deny, by which our hook can stop a command; sees_person: returns whether a person has
+    typed a prompt, None where the client cannot stop a prompt and say why.
     """
 
     __slots__ = (
         *("announces_all", "begins_at_prompt", "escapes", "events", "fields", "form", "keeps_start", "max_bytes"),
-        *("sees_person", "shows_messages", "tools"),
+        *("sees_person", "shows_messages", "stops", "tools"),
     )
 
     def __init__(
@@ -51,6 +52,7 @@ class Contract:
         keeps_start: bool = False,
         shows_messages: bool = False,
         announces_all: bool = False,
+        stops: Sequence[str] = (),
         sees_person: Callable[[Mapping[str, object]], bool] | None = None,
     ) -> None:
         self.events = events
@@ -63,6 +65,7 @@ class Contract:
         self.keeps_start = keeps_start
         self.shows_messages = shows_messages
         self.announces_all = announces_all
+        self.stops = stops
         self.sees_person = sees_person
 
 

@@ -93,6 +93,11 @@ class Home:
         return os.path.join(self.root, "claude-notes")
 
     @property
+    def stops(self) -> str:
+        """The file of the person's stops: commands that notes ask about or deny."""
+        return os.path.join(self.root, "stops.json")
+
+    @property
     def imports(self) -> str:
         """The file of the imports that are repeated."""
         return os.path.join(self.root, "imports.json")

@@ -36,7 +36,7 @@ TOOL_EVENT_ALIAS = "PreToolCall"  # its name in other descriptions of hooks
 MAX_LOGGED_EVENT = 40  # characters
 IN_COPILOT = "COPILOT_CLI"  # GitHub Copilot CLI sets it for its hooks.
 READING_MS = 250.0  # A process that starts late still gets this time to read the payload.
-NOTE_MS = 3_000.0  # The person waits for a typed note this long, and the client for 5 seconds.
+NOTE_MS = 3_000.0  # The person waits for a typed note or a stop this long, and the client for 5 seconds.
 FOREIGN_NOTE_MS = 2_500.0  # Codex waits for 3 seconds.
 MAX_PAYLOAD = 16 * 1024 * 1024  # bytes; a larger payload gets no answer.
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark; the codec utf-8-sig is a module that costs .2 ms.
@@ -89,6 +89,10 @@ def _may_be_note(prompt: object) -> bool:
     return isinstance(prompt, str) and prompt.lstrip()[:9].lower().startswith(("remember:", "# "))
 
 
+def _may_ask_to_remember(prompt: object) -> bool:
+    return isinstance(prompt, str) and prompt.lstrip()[:16].lower().startswith(("remember", "please remember"))
+
+
 def _parse_payload() -> tuple[dict[str, object], str] | None:
     """Return the payload and its event, None for a faulty one, which is logged."""
     raw = _read_payload()
@@ -138,7 +142,10 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
         output.end_at(max(note_ms, age_ms + MAX_WORK_MS))  # A late note is answered, too.
         if _answer_note(payloads[-1], translator, home, output):
             return
-    output.end_at(work_ms)
+    is_stopping = answered_event == "PreToolUse" and os.path.exists(home.stops)
+    output.end_at(
+        (NOTE_MS if translator is None else FOREIGN_NOTE_MS) if is_stopping else work_ms
+    )  # A command must not run because the machine is busy.
     if translator is None:
         _answer_event(event, payload, home, output.write, deadline)
     else:
@@ -163,8 +170,13 @@ def _answer_client(
     def add_text(answer: bytes) -> None:
         whole = light_json.loads(answer.decode("ascii"))
         fields = whole.get("hookSpecificOutput") if isinstance(whole, dict) else None
-        text = fields.get("additionalContext") if isinstance(fields, dict) else None
-        if isinstance(text, str):
+        fields = fields if isinstance(fields, dict) else {}
+        text = fields.get("additionalContext")
+        if "permissionDecision" in fields:
+            outputs.append(
+                translator.write_stop(event, str(fields["permissionDecision"]), str(fields["permissionDecisionReason"]))
+            )
+        elif isinstance(text, str):
             receipt = whole.get("systemMessage") if isinstance(whole, dict) and event == "UserPromptSubmit" else None
             rendered = translator.write(event, "\n".join([*texts, text]), receipt if isinstance(receipt, str) else "")
             output.prepare(rendered)  # It raises where the text would come too late: then it does not count as given.
@@ -173,7 +185,7 @@ def _answer_client(
 
     for payload in payloads:
         _answer_event(str(payload["hook_event_name"]), payload, home, add_text, deadline)
-    if texts:
+    if outputs[-1]:
         output.write(outputs[-1])
 
 
@@ -181,7 +193,11 @@ def _answer_event(
     event: str, payload: dict[str, object], home: Home, write: Callable[[bytes], None], deadline: Deadline
 ) -> None:
     """Answer an event. Each loads its own modules alone."""
-    if event == "UserPromptSubmit":
+    if event == "UserPromptSubmit" and _may_ask_to_remember(payload.get("prompt")):
+        from subcog_hooks.hook import note_offer  # Few prompts begin so.
+
+        note_offer.respond(payload, home, write, deadline)
+    elif event == "UserPromptSubmit":
         from subcog_hooks.hook import prompt
 
         prompt.respond(payload, home, write, deadline)

@@ -5,7 +5,7 @@ The imports take a tenth of a second, most of it for the redaction of secrets: t
 
 from __future__ import annotations
 
-from subcog_hooks.capture.compose import redact_memory
+from subcog_hooks.capture.compose import redact_note
 from subcog_hooks.capture.duplicates import find_near_duplicates
 from subcog_hooks.capture.written_dates import day_after_end
 from subcog_hooks.embed import spaces
@@ -14,9 +14,10 @@ from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import index_sync
 from subcog_hooks.store.index import LexicalIndex
-from subcog_hooks.store.memory import IdMaker, Memory, now_ms
+from subcog_hooks.store.memory import USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.store_reader import audience_of
+from subcog_hooks.store.store_reader import Filter, audience_of
+from subcog_hooks.text.note_parts import split_note
 from subcog_hooks.text.sanitise import cut, one_line
 
 TYPE_CHECKING = False
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 MAX_NEAR_SHOWN = 2  # similar memories in the confirmation
 MAX_INDEXED_ANEW = 1_000  # A missing index of more memories is not rebuilt while the person waits.
 MAX_EXCERPT_UNITS = 160  # UTF-16 units of a memory in the confirmation
+MAX_ORDER_UNITS = 500  # UTF-16 units of the part that is for the agent
+MAX_EARLIER = 5  # newest memories that a note may begin with
+GLUED_SECONDS = 300  # the age up to which a note may still stand in the client's input
 STORE_WAIT_MS = 1_000.0  # for another writing process
 UNCERTAIN_MESSAGE = "subcog: the time was over while the note was being stored; `subcog list` shows whether it is there"
 
@@ -38,10 +42,11 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
     prepare: sets the message for the case that the process is ended while the note is being stored.
     """
     now = now_ms()
-    memory, removed = redact_memory(
+    note, order = split_note(text)
+    memory, removed = redact_note(
         Memory(
             id=IdMaker().new(),
-            content=text,
+            content=note,
             scope="project" if owner else "user",
             project=owner,
             created_at=now,
@@ -52,9 +57,13 @@ def store_note(text: str, owner: str | None, home: Home, prepare: Callable[[str]
         for same in store.by_hash(memory.content_hash):
             if audience_of(same.scope, same.project) == audience_of(memory.scope, memory.project) and same.is_live(now):
                 return f"subcog: already remembered as {same.id}"
+        if glued := _glued_message(text, memory, store):
+            return glued
         similar_lines = _similar_note_lines(memory, home, store)  # Once it is stored, the answer comes first.
         prepare(UNCERTAIN_MESSAGE)
         store.add([memory])
+    if order:
+        similar_lines.append(f"not stored, since it is for the agent; send it by itself: {_excerpt(order, MAX_ORDER_UNITS)}")
     return "\n".join(_confirmation_lines(memory, describe_removed(removed), similar_lines))
 
 
@@ -70,6 +79,23 @@ def update_index(home: Home, log: Callable[[str], None]) -> None:
         log(f"index or vectors will follow a typed note with the next command: {error}")
 
 
+def _glued_message(text: str, memory: Memory, store: Store) -> str:
+    """Return the answer to a note that begins with one stored just now, "" for any other.
+
+    Claude Code 2.1.329 leaves a typed note in its input, and the next prompt is typed behind it.
+    """
+    audience = Filter(audiences=(audience_of(memory.scope, memory.project),))
+    for earlier in store.select(audience, MAX_EARLIER):
+        seconds = (memory.created_at - earlier.created_at) // 1_000
+        if earlier.trust == USER and seconds <= GLUED_SECONDS and memory.content.startswith(earlier.content):
+            rest = _excerpt(text[len(earlier.content) :], MAX_ORDER_UNITS)
+            return (
+                f"subcog: not stored: it begins with {earlier.id}, stored {seconds} seconds ago\n"
+                f"for the agent? Send the rest by itself: {rest}"
+            )
+    return ""
+
+
 def _similar_note_lines(memory: Memory, home: Home, store: Store) -> list[str]:
     """Return lines about memories that are nearly the same or say the opposite, as far as the index has them."""
     try:
@@ -82,8 +108,8 @@ def _similar_note_lines(memory: Memory, home: Home, store: Store) -> list[str]:
     return lines
 
 
-def _excerpt(text: str) -> str:
-    return cut(one_line(mask_secrets(text)), MAX_EXCERPT_UNITS)
+def _excerpt(text: str, max_units: int = MAX_EXCERPT_UNITS) -> str:
+    return cut(one_line(mask_secrets(text)), max_units)
 
 
 def _confirmation_lines(memory: Memory, removed: str, similar_lines: list[str]) -> list[str]:

@@ -53,11 +53,10 @@ def may_run_command(command: str, call: HookCall) -> bool:
     return set(ids) <= call.given_ids() | sessions.find_pointed(call.state, call.session)
 
 
-def permission_output() -> bytes:
-    """Return the hook's output that lets a command run."""
-    reason = quote("prints memories that subcog has pointed this session at")
-    inner = f'{{"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": {reason}}}'
-    return f'{{"hookSpecificOutput": {inner}}}\n'.encode("ascii")
+def permission_output(decision: str, reason: str) -> bytes:
+    """Return the hook's output that decides about a call: `allow`, `ask` or `deny`."""
+    inner = f'"permissionDecision": {quote(decision)}, "permissionDecisionReason": {quote(reason)}'
+    return f'{{"hookSpecificOutput": {{"hookEventName": "PreToolUse", {inner}}}}}\n'.encode("ascii")
 
 
 def are_ids(words: Sequence[object]) -> bool:

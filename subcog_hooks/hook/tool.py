@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.hook.call import HookCall
     from subcog_hooks.hook.second_look_answer import LateAnswer
+    from subcog_hooks.hook.verdict import Verdict
     from subcog_hooks.recall.hits import Hit
     from subcog_hooks.store.memory import Memory
 
@@ -49,13 +50,31 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
     call = open_call(payload, home, deadline)
     if call is None:
         return
-    if _looks_like_opening(payload) and _allow_opening(payload, call, write):
+    if text_of(payload, "tool_name") == "Bash" and _decide_permission(payload, call, write):
         return
+    if state_values.is_paused(call.state, call.now_ms):
+        return
+    verdict, late = decide_call(call)
+    if verdict is None:
+        return
+    from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
+    from subcog_hooks.hook.deliver import deliver
+
+    deliver(call, TOOL_EVENT, verdict, write)
+    if late is not None:
+        late.drop_after(verdict)
+    # Repeats come at every further touch of a file. Nobody asks why, and they would push out prompts' records.
+    if verdict.outcome not in (REPEATED, SPENT):
+        record.record_call(call, TOOL_EVENT, verdict)
+
+
+def decide_call(call: HookCall) -> tuple[Verdict | None, LateAnswer | None]:
+    """Return the offer of a call's memories, None where nothing is new, and the late answer in it. Raises StoreError."""
     settings = call.settings
-    if not settings["surfacing.enabled"] or not settings["surfacing.tools"] or state_values.is_paused(call.state, call.now_ms):
-        return
-    tool = text_of(payload, "tool_name")
-    tool_input = payload.get("tool_input")
+    if not settings["surfacing.enabled"] or not settings["surfacing.tools"]:
+        return None, None
+    tool = text_of(call.payload, "tool_name")
+    tool_input = call.payload.get("tool_input")
     if not isinstance(tool_input, dict):
         tool_input = {}
     target = read_target(tool, tool_input, call)
@@ -72,10 +91,8 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
         told, lines = tool_recall.divide_memories(need, channels, search, call, is_command=tool == "Bash")
     if late is None and not lines and not search.has_news(told):
         _note_silent_call(call, tool, target, channels)
-        return  # Most calls end here: no memory is about their target, or the session has been given it.
-    from subcog_hooks.hook import record  # 3 ms, and few calls bring memories.
-    from subcog_hooks.hook.deliver import deliver
-    from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact
+        return None, None  # Most calls end here: no memory is about their target, or the session has been given it.
+    from subcog_hooks.hook.exact_offer import OfferTerms, offer_exact  # Few calls bring memories.
     from subcog_hooks.recall.exact import ExactMatches
 
     terms = OfferTerms(
@@ -89,29 +106,25 @@ def _respond(payload: dict[str, object], home: Home, write: Callable[[bytes], No
     verdict.offer.point_at_first_of(lines, need or target.file)
     if late is not None:
         verdict.offer = late.add_to(verdict.offer, terms.max_memories)
-    deliver(call, TOOL_EVENT, verdict, write)
-    if late is not None:
-        late.drop_after(verdict)
-    # Repeats come at every further touch of a file. Nobody asks why, and they would push out prompts' records.
-    if verdict.outcome not in (REPEATED, SPENT):
-        record.record_call(call, TOOL_EVENT, verdict)
+    return verdict, late
 
 
-def _looks_like_opening(payload: dict[str, object]) -> bool:
+def _decide_permission(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
+    """Stop a command by a note, or let the agent open the session's memories unasked. Return whether that is the answer."""
     tool_input = payload.get("tool_input")
-    if text_of(payload, "tool_name") != "Bash" or not isinstance(tool_input, dict):
+    command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
+    if os.path.exists(call.home.stops):
+        from subcog_hooks.hook import stop  # Few homes have stops.
+
+        if stop.answer_stop(command, call, write):
+            return True
+    if " show " not in command:
         return False
-    return " show " in text_of(tool_input, "command")
-
-
-def _allow_opening(payload: dict[str, object], call: HookCall, write: Callable[[bytes], None]) -> bool:
-    """Let the agent open the session's memories, without a question to the person. Return whether the command may run."""
     from subcog_hooks.hook import show_command  # Few commands open memories.
 
-    tool_input = payload["tool_input"]
-    if not isinstance(tool_input, dict) or not show_command.may_run_command(text_of(tool_input, "command"), call):
+    if not show_command.may_run_command(command, call):
         return False
-    write(show_command.permission_output())
+    write(show_command.permission_output("allow", "prints memories that subcog has pointed this session at"))
     return True
 
 

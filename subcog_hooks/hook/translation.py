@@ -120,6 +120,12 @@ class Translator:
             output[self.contract.form] = text
         return light_json.dumps(output).encode("ascii") + b"\n"
 
+    def write_stop(self, event: str, answer: str, reason: str) -> bytes:
+        """Return the output that stops a command. event: the client's; answer: `ask` or `deny`."""
+        decision: dict[str, light_json.Json] = {"permissionDecision": answer, "permissionDecisionReason": reason}
+        nested: light_json.Json = {"hookSpecificOutput": {"hookEventName": event, **decision}}
+        return light_json.dumps(nested if self.contract.form == NESTED else decision).encode("ascii") + b"\n"
+
 
 def patched_files(patch: str) -> list[dict[str, str]]:
     """Return the first files of a patch as the inputs of Claude Code's Edit: path, removed and added lines.

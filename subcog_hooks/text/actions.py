@@ -96,6 +96,28 @@ _MANAGERS = frozenset("npm pnpm yarn bun pip uv poetry pipenv conda".split())  #
 _BEHIND_MANAGERS = frozenset("add install i ci remove update never not no only or and instead for manages is are as to".split())
 _VALUED = VALUED | frozenset(("--filter", "-F", "--dir", "--manifest-path", "-w", "--workspace", "-p"))
 _REMOVING_CALLS = (".deletemany(", ".delete(", "delete_all", "destroy_all", "delete from ", "truncate table", "drop table")
+_EXAMPLE_COMMANDS = {  # beside the table's
+    INSTALL: ("npm install", "pip install", "cargo add"),
+    f"{INSTALL}:js": ("npm install", "pnpm add", "yarn add"),
+    f"{INSTALL}:python": ("pip install", "uv add", "poetry add"),
+    f"{INSTALL}:go": ("go get",),
+    f"{INSTALL}:rust": ("cargo add",),
+    f"{INSTALL}:ruby": ("gem install", "bundle add"),
+    BRANCH: ("git checkout -b", "git switch -c"),
+    DEPLOY: ("make deploy",),
+    RELEASE: ("git tag",),
+    MIGRATE: ("python manage.py migrate",),
+    VOLUMES: ("docker compose down -v",),
+}
+_EXAMPLE_FILES = {
+    TESTS: ("tests/test_example.py",),
+    DOCS: ("docs/example.md",),
+    CHANGES: ("CHANGELOG.md",),
+    CI: (".github/workflows/example.yml",),
+    INFRA: ("example.tf",),
+    SQL: ("example.sql",),
+    IMAGE: ("Dockerfile",),
+}
 _HARMLESS_OPTIONS = frozenset("--help -help --dry-run --list --abort --collect-only".split())  # They prevent any action.
 _NO_TARGETS = frozenset("status show notes check list history help preview log logs".split())  # Such targets only report.
 _LEADING_WORDS = LEADS | frozenset("sudo time exec nohup $".split())  # words before a command
@@ -142,6 +164,23 @@ def describe_action(action: str) -> str:
     """
     plain = action.removeprefix(PREFIX).partition(":")[0]
     return _DESCRIPTIONS.get(plain, plain)
+
+
+def example_calls(action: str, rule: str) -> list[tuple[str, dict[str, str]]]:
+    """Return calls of tools that do an action, each the tool's name and its input, those in a rule's own words first.
+
+    action: a name of the store. A file's path begins at the project's root.
+
+    >>> example_calls("action:push", "Ask before a jj git push.")[0], example_calls("action:tests", "")
+    (('Bash', {'command': 'jj git push'}), [('Write', {'file_path': 'tests/test_example.py', 'content': 'example'})])
+    """
+    plain = action.removeprefix(PREFIX)
+    words = frozenset(rule.lower().replace("`", " ").split())
+    commands = [command for command, done in _COMMANDS.items() if plain in done]
+    commands += [f"{command} example" for command in _EXAMPLE_COMMANDS.get(plain, ())]
+    commands.sort(key=lambda command: -len(words.intersection(command.split())))
+    calls = [("Bash", {"command": command}) for command in commands]
+    return calls + [("Write", {"file_path": path, "content": "example"}) for path in _EXAMPLE_FILES.get(plain, ())]
 
 
 def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:

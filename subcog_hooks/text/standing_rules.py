@@ -26,7 +26,7 @@ MIN_RULE_CERTAINTY = 0.5  # from this certainty a note counts as a rule, unless 
 WEIGHTS = {sign: weight for sign, (weight,) in read_weights(__file__, "standing_weights.tsv").items()}
 
 _WORDS = read_words(__file__, "standing.tsv")
-_ORDERS, _DUTIES, _GENERAL, _BARRED = _WORDS["orders"], _WORDS["duties"], _WORDS["general"], _WORDS["barred"]
+ORDERS, _DUTIES, _GENERAL, _BARRED = _WORDS["orders"], _WORDS["duties"], _WORDS["general"], _WORDS["barred"]
 _MOMENTS, _WISHES, _PERSON, _OTHERS = _WORDS["moments"], _WORDS["wishes"], _WORDS["person"], _WORDS["others"]
 _PAST, _NOT_PAST, _STATE_OF_THINGS = _WORDS["past"], _WORDS["not past"], _WORDS["state of things"]
 _CAUSES, _SMALL, _NAMES = _WORDS["causes"], _WORDS["small"], _WORDS["names"]
@@ -68,7 +68,7 @@ def _signs_of_piece(words: Sequence[str], sentence: str, *, is_first: bool) -> d
     head = [word for word in words if word not in ("please", "always", "then", "and", "also", "just", "so")] or list(words)
     behind_comma = sentence.lower().partition(",")[2].split()[:1] if words[0] in _MOMENTS else []
     signs = {
-        "order": head[0] in _ORDERS or (behind_comma[:1] != [] and behind_comma[0] in _ORDERS),
+        "order": head[0] in ORDERS or (behind_comma[:1] != [] and behind_comma[0] in ORDERS),
         "barred first": words[0] in ("no", "never", "not", "don't", "avoid", "nothing", "without", "stop"),
         "duty": bool(word_set & _DUTIES) or "have to" in sentence or "has to" in sentence,
         "general": bool(word_set & _GENERAL),
@@ -82,7 +82,7 @@ def _signs_of_piece(words: Sequence[str], sentence: str, *, is_first: bool) -> d
         "cause": bool(word_set & _CAUSES),
         "digits": any(map(str.isdigit, sentence)),
         "is done": any(word in _BE and other.endswith(("ed", "en")) for word, other in pairwise(words)),
-        "of many": is_first and _is_plural(words[0], sentence) and head[0] not in _ORDERS,
+        "of many": is_first and _is_plural(words[0], sentence) and head[0] not in ORDERS,
         "of one": is_first and words[0] in _SMALL,
         "such as": "such as" in sentence or "e.g." in sentence,
         "colon": ":" in sentence,

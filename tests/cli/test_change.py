@@ -69,7 +69,7 @@ def test_a_purge_removes_the_vectors_in_every_space(subcog: Run, home: Home, sec
     assert len(made) > 2
     assert all(vector in bytes_of(home) for vector in made)
     with VectorStore.reader(home, SPACE, DIMENSION):  # another process has it open, and reads nothing
-        done = subcog("forget", secret, "--purge")
+        done = subcog("forget", secret, "--purge", "--yes")
         assert (done.code, done.err) == (0, f"purged: {secret} {TEXT}\n")
         left = bytes_of(home)
     assert not any(vector in left for vector in made)
@@ -84,7 +84,7 @@ def test_a_reader_that_keeps_vector_bytes_is_named(
     monkeypatch.setattr(vector_store, "WRITE_WAIT_MS", 20)
     made = vectors_of(home, secret)
     with read_by_another(vectors_path(home, space)):
-        done = subcog("forget", secret, "--purge")
+        done = subcog("forget", secret, "--purge", "--yes")
         assert (done.code, done.err) == (3, f"subcog: {BUSY}\n")
         assert TEXT.encode() not in bytes_of(home)
     subcog("remember", "The next command ends after it.")
@@ -98,7 +98,7 @@ def test_a_purge_works_while_another_process_reads_the_store(
     monkeypatch.setattr(vector_sync, "LOCK_WAIT_MS", 20)
     made = vectors_of(home, secret)
     with ProcessLock(vector_sync.lock_path(home, PACKAGED.name), 0, "following"):
-        assert subcog("forget", secret, "--purge").code == 0
+        assert subcog("forget", secret, "--purge", "--yes").code == 0
         assert not any(vector in bytes_of(home) for vector in made)
 
 

@@ -48,7 +48,7 @@ def test_ids_are_offered_with_the_words_of_their_memories(stored_ids: list[str])
         assert set(completions(command, "")) == set(stored_ids)
     assert completions("show", stored_ids[1]) == [stored_ids[1]]
     assert set(completions("why", "--bad", "")) == set(stored_ids)
-    assert set(completions("remember", "x", "--supersedes", "")) == set(stored_ids)
+    assert set(completions("remember", "text", "--supersedes", "")) == set(stored_ids)
     shown = "\n".join(completions("show", stored_ids[0], shell="zsh"))
     assert "Tokens are refreshed a minute early." in shown
 

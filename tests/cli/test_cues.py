@@ -50,7 +50,7 @@ def test_a_memory_is_remembered_with_all_that_calls_it_up(subcog: Run, memory_id
 
 
 def test_conditions_that_need_more_than_a_sign_are_json(subcog: Run) -> None:
-    id_ = subcog("remember", "x", "--when", '{"branch": {"not": {"in": ["a", "b"]}}}', "--when", "tool!=Bash").out.strip()
+    id_ = subcog("remember", "text", "--when", '{"branch": {"not": {"in": ["a", "b"]}}}', "--when", "tool!=Bash").out.strip()
     assert show_json(subcog, id_)["when"] == {"tool": {"not": "Bash"}, "branch": {"not": {"in": ["a", "b"]}}}
 
 
@@ -96,7 +96,7 @@ def test_secrets_do_not_get_in_by_these_fields(subcog: Run) -> None:
 def test_a_condition_on_an_unset_flag_names_the_flag(subcog: Run, memory_id: str, command: str) -> None:
     asks = ("--when", "brnach=main", "--when", "branch=main", "--when", "calm", "--when", "depth>=7", "--when", "mood!=ill")
     subcog("state", "set", "calm=false")
-    done = subcog(command, "x" if command == "remember" else memory_id, *asks)
+    done = subcog(command, "text" if command == "remember" else memory_id, *asks)
     assert (done.code, bool(done.out)) == (0, True)
     assert done.err.splitlines()[:3] == [
         "brnach is a flag of yours, not set now (`subcog state set brnach=main`); did you mean branch?",
@@ -112,7 +112,7 @@ def test_what_is_not_changed_of_conditions_is_not_remarked_upon(subcog: Run, mem
 
 def test_an_unusable_state_does_not_prevent_remembering(subcog: Run, home: Home) -> None:
     Path(home.state_db).mkdir(parents=True)
-    done = subcog("remember", "x", "--when", "calm")
+    done = subcog("remember", "text", "--when", "calm")
     assert (done.code, fields(subcog, done.out.strip())) == (0, {"when": {"calm": True}})
     assert done.err.startswith("whether calm is set cannot be seen (")
 
@@ -132,7 +132,7 @@ def test_an_empty_text_takes_all_of_a_field_away(subcog: Run, memory_id: str, op
 
 
 def test_an_empty_tag_and_a_zero_priority_remove_theirs(subcog: Run) -> None:
-    id_ = subcog("remember", "x", "--tag", "a", "--priority", "7").out.strip()
+    id_ = subcog("remember", "text", "--tag", "a", "--priority", "7").out.strip()
     subcog("edit", id_, "--tag", "", "--priority", "0")
     assert show_json(subcog, id_).keys() & {"tags", "priority"} == set()
 
@@ -167,7 +167,7 @@ def test_the_editor_has_a_line_for_each_entry(subcog: Run, memory_id: str, monke
 
 
 def test_in_the_editor_a_memory_without_any_can_be_given_some(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    id_ = subcog("remember", "x").out.strip()
+    id_ = subcog("remember", "text").out.strip()
     lines = ("trigger: a{1,3}: b", "path: {a,b}.py", "when: calm", "priority: 90")
     changes = "; ".join(f"s/^{line.partition(':')[0]}:.*/{line}/" for line in lines)
     edit_with(subcog, id_, monkeypatch, f"sed -i '{changes}' \"$1\"")
@@ -242,7 +242,7 @@ def test_all_of_it_is_shown(subcog: Run, memory_id: str) -> None:
 
 def test_what_is_shown_has_no_control_characters(subcog: Run) -> None:
     memory_id = ("--trigger", "red\x1b[31m", "--keyword", "a\x07b", "--when", "mood=\x1b]0;title\x07x", "--path", "a\x1bb")
-    out = subcog("show", subcog("remember", "x", *memory_id).out.strip()).out
+    out = subcog("show", subcog("remember", "text", *memory_id).out.strip()).out
     assert out.isascii()
     assert all(line.isprintable() for line in out.splitlines())
 

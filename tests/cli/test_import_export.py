@@ -201,7 +201,7 @@ def test_export_writes_all_projects_but_not_what_was_forgotten(subcog: Run) -> N
 
 
 def test_a_file_that_can_not_be_written_is_one_line(subcog: Run) -> None:
-    subcog("remember", "x")
+    subcog("remember", "text")
     done = subcog("export", "/nowhere/at/all.jsonl")
     assert done.code == 2
     assert (
@@ -238,21 +238,21 @@ def test_dates_that_can_not_be_written_are_refused(subcog: Run) -> None:
     done = subcog("import", write([{"content": "x", "created_at": "0001-01-01T00:00:00+14:00"}]))
     assert "created_at is outside of the years 1 to 9999" in done.err
     for text in ("99999999d", "999999999999999999999d", "\u00b2d", "2020-01-01", "0d"):
-        assert subcog("remember", "x", "--expires", text).code == 2
+        assert subcog("remember", "text", "--expires", text).code == 2
     assert subcog("export").code == 0
 
 
 def test_export_follows_links_and_writes_to_pipes_as_they_are(subcog: Run, tmp_path: Path) -> None:
-    subcog("remember", "x")
+    subcog("remember", "text")
     (tmp_path / "target").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "target")
     subcog("export", "link")
     assert (tmp_path / "link").is_symlink()
-    assert '"content": "x"' in (tmp_path / "target").read_text()
+    assert '"content": "text"' in (tmp_path / "target").read_text()
     os.mkfifo("pipe")
     reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
     assert subcog("export", "pipe").code == 0
-    assert b'"content": "x"' in os.read(reader, 1000)
+    assert b'"content": "text"' in os.read(reader, 1000)
     os.close(reader)
     (tmp_path / "folder").mkdir()
     assert subcog("export", "folder").code == 2

@@ -145,7 +145,7 @@ def test_forgetting_hides_a_memory_and_can_be_taken_back(subcog: Run) -> None:
 
 def test_purging_takes_the_text_off_the_disk(subcog: Run, home: Home) -> None:
     id_ = subcog("remember", "the launch word is swordfish").out.strip()
-    assert subcog("forget", id_, "--purge").code == 0
+    assert subcog("forget", id_, "--purge", "--yes").code == 0
     assert subcog("show", id_).code == 1
     files = [path for path in Path(home.root).rglob("*") if path.is_file() and b"swordfish" in path.read_bytes()]
     assert files == []
@@ -209,11 +209,11 @@ def test_a_missing_editor_is_named(subcog: Run, monkeypatch: MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["remember", "x", "-s", "Two Words"], "namespace is 'Two Words'"),
-        (["remember", "x", "--expires", "soon"], "--expires is 'soon'"),
-        (["remember", "x", "--user", "--project", "y"], "--user and --project exclude each other"),
+        (["remember", "text", "-s", "Two Words"], "namespace is 'Two Words'"),
+        (["remember", "text", "--expires", "soon"], "--expires is 'soon'"),
+        (["remember", "text", "--user", "--project", "y"], "--user and --project exclude each other"),
         (["remember"], "Missing argument"),
-        (["remember", "x", "--supersedes", "nobody"], "no memory has the id nobody"),
+        (["remember", "text", "--supersedes", "nobody"], "no memory has the id nobody"),
     ],
 )
 def test_a_wrong_call_gets_one_line_and_stores_nothing(subcog: Run, home: Home, arguments: list[str], message: str) -> None:

@@ -24,7 +24,7 @@ def run(variable: bytes, folder: bytes, *arguments: str) -> subprocess.Completed
 def test_home_that_is_not_utf_8_is_one_line_and_silence(tmp_path: Path, variable: bytes) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(folder)
-    for arguments in (("remember", "x"), ("search", "x"), ("list",), ("doctor",), ("config", "list")):
+    for arguments in (("remember", "text"), ("search", "x"), ("list",), ("doctor",), ("config", "list")):
         done = run(variable, folder, *arguments)
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (3, b"", 1)
         assert b"caf?" in done.stderr

@@ -233,7 +233,7 @@ def test_what_was_forgotten_or_purged_does_not_come_back(bare: Machine, noted: P
         (noted / f"{name}.md").write_text(topic("project", f"The server called {name} runs Debian."))
     looked(bare)
     ids = {text.split()[3]: str(row["id"]) for text, row in bare.stored().items() if "server called" in text}
-    bare.run("forget", ids["purged"], "--purge")
+    bare.run("forget", ids["purged"], "--purge", "--yes")
     bare.run("forget", ids["grown"], ids["renamed"])
     long = "\n\n".join(f"## Part {number}\n\n{'It runs Debian, and nothing else. ' * 20}" for number in range(6))
     (noted / "grown.md").write_text(topic("project", f"The server called grown runs Debian.\n\n{long}"))

@@ -60,4 +60,4 @@ def test_search_and_why_mention_a_hidden_match(bare: Machine, subtests: pytest.S
             assert b"more match" not in bare.run("search", "--fast", "--ids", "rounded invoices").stderr
             bare.prompt("Which RabbitMQ queue do messages of the dispatch service go through?")
             assert said in bare.run("why").stderr
-            assert bare.run("forget", state, "--purge").code == 0
+            assert bare.run("forget", state, "--purge", "--yes").code == 0

@@ -75,7 +75,7 @@ def test_what_is_stored_is_printed_as_escapes(bare: Machine, subtests: pytest.Su
             assert b"dredger" in done.stdout
             assert_seen(done)
     first = bare.run("export").stdout  # comes back byte for byte
-    assert bare.run("forget", "evil", "--purge").code == 0
+    assert bare.run("forget", "evil", "--purge", "--yes").code == 0
     assert bare.run("import", "-", "--trust", "user", stdin=first).code == 0
     assert bare.run("export").stdout == first
     assert "\x9b31m" in json.loads(first)["content"]

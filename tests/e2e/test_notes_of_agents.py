@@ -57,7 +57,7 @@ def test_an_agent_does_not_pin(agent: Machine) -> None:
         ("edit", "mine", "--content", "Deploys happen daily."),
         ("edit", "mine", "--tag", "deploys"),
         ("forget", "mine"),
-        ("forget", "mine", "--purge"),
+        ("forget", "mine", "--purge", "--yes"),
         ("supersede", "mine", "filler"),
     ],
 )

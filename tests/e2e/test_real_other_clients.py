@@ -1,11 +1,14 @@
 """Other coding agents, real and offline: what a note has to do with the prompt or the edited file reaches their models."""
 
 import contextlib
+import json
 import sqlite3
 import sys
+from pathlib import Path
 
 import pytest
 
+from subcog_hooks.clients.description import find_client
 from subcog_hooks.learn.client_folders import CLIENT_FOLDERS
 from tests.e2e.machine import Machine, linux
 from tests.e2e.other_client import HARNESS, OtherClient, drive, settings_of, with_harness
@@ -55,3 +58,17 @@ def test_learn_proposes_a_rule_typed_in_a_session(other_client: OtherClient, not
             session /= database.execute("SELECT id FROM session").fetchone()[0]
     proposals = noted.rows("learn", "--dry-run", "--jsonl", "--session", str(session))
     assert [str(proposal["memory"]).strip('"') for proposal in proposals] == [rule]
+
+
+def test_a_note_stops_a_command_as_far_as_the_client_can(other_client: OtherClient, bare: Machine, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"shell": "touch {PROJECT}/touched"}, {"text": "done"}]))
+    described = find_client(other_client.name)
+    assert described is not None
+    assert described.contract is not None
+    for option, answer in (("--ask-before", "ask"), ("--deny", "deny")):
+        assert bare.run("remember", option, "touch*", "Nothing is touched in the freeze.", "--user", "--yes").code == 0
+        answers = drive(other_client, bare, ["Deploy the site"], "--script", str(script), "--work", str(tmp_path / answer))
+        assert answers.code == 0, answers.output
+        assert any((tmp_path / answer).rglob("touched")) is (answer not in described.contract.stops), answer
+        assert (answers.count("Nothing is touched in the freeze.") > 0) is (answer in described.contract.stops)

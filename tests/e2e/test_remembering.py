@@ -1,9 +1,12 @@
 """What `remember` says and asks, whose memories `list` shows, and when `forget` asks first."""
 
 import signal
+import sqlite3
+from contextlib import closing
 
 import pytest
 
+from tests.conftest import AS_LARGE_STORES_WITHOUT_LINES
 from tests.e2e.machine import OTHER_REMOTE, PROJECT, REMOTE, Machine, posix
 from tests.e2e.screen import OnTerminal
 
@@ -45,20 +48,30 @@ def test_a_named_project_is_listed_without_user_notes(bare: Machine) -> None:
 
 
 @posix
-def test_several_memories_are_purged_only_when_that_is_confirmed(bare: Machine) -> None:
-    two = [remembered(bare, "Cranes are tested every March."), remembered(bare, "The gate code is changed weekly.")]
-    done = bare.run("forget", "--purge", *two)
+@pytest.mark.parametrize("count", [1, 2])
+def test_memories_are_purged_only_when_that_is_confirmed(bare: Machine, count: int) -> None:
+    texts = ("Cranes are tested every March.", "The gate code is changed weekly.")
+    stored = [remembered(bare, text) for text in texts[:count]]
+    done = bare.run("forget", "--purge", *stored)
     assert (done.code, done.stderr.count(b"\n"), b"--yes" in done.stderr) == (2, 1, True)
-    for answer, left in (("n\n", 2), ("y\n", 0)):
-        assert sorted(ids(bare)) == sorted(two)
-        asked = OnTerminal([bare.command, "forget", "--purge", *two], bare.folder, bare.environment)
-        asked.read_until("They cannot be brought back.")
+    for answer, left in (("n\n", count), ("y\n", 0)):
+        assert sorted(ids(bare)) == sorted(stored)
+        asked = OnTerminal([bare.command, "forget", "--purge", *stored], bare.folder, bare.environment)
+        asked.read_until("This cannot be undone.")
         asked.type(answer)
         assert asked.end() == (1 if left else 0)
     assert ids(bare) == []
-    again = [remembered(bare, text) for text in ("Cranes are tested every March.", "The gate code is changed weekly.")]
+    again = [remembered(bare, text) for text in texts[:count]]
     assert bare.run("forget", "--purge", "--yes", *again).code == 0
     assert ids(bare) == []
+
+
+def test_a_text_with_hardly_a_letter_is_refused(bare: Machine) -> None:
+    for text in ("ab", "- 1 -", "?!…"):
+        done = bare.run("remember", "--", text)
+        assert (done.code, done.stderr.count(b"\n")) == (2, 1)
+        assert b"is too short to be found again; write a sentence" in done.stderr
+    assert remembered(bare, "Vim")
 
 
 def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
@@ -66,6 +79,7 @@ def test_a_contradicted_note_is_shown_whole(bare: Machine) -> None:
         (OLD, NEW, "30 s there, 45 s here"),
         ("We use Redis for the session cache, because it is fast.", "We do not use Redis.", "it says the opposite"),
         ("Deploys happen on Fridays.", "Deploys never happen on Fridays.", "it says the opposite"),
+        ("Test DB on port 5435", "Test database runs on port 5434", "5435 there, 5434 here"),
     ):
         before = remembered(bare, old)
         done = bare.run("remember", new)
@@ -99,3 +113,34 @@ def test_a_terminal_asks_what_to_do_before_anything_is_stored(
         asked.type(answer)
     assert asked.end() == code
     assert (len(ids(bare)), len(ids(bare, "--status", "superseded"))) == (kept, superseded)
+
+
+def test_a_rule_is_promised_only_for_actions_that_bring_it(bare: Machine) -> None:
+    for name in AS_LARGE_STORES_WITHOUT_LINES:
+        del bare.environment[name]
+    promise = b"or when the agent is about to push\n"
+    nearer = "Never use git push, jj git push or git lfs push without a word to Ada."
+    assert promise in bare.run("remember", nearer).stderr
+    done = bare.run("remember", "Always announce pushes in the harbour channel.")
+    later = done.stdout.decode().strip()
+    assert promise not in done.stderr
+    remedy = f'subcog edit {later} --trigger "git push"'
+    assert f"it does not come when the agent is about to push; to make it come: {remedy}\n" in done.stderr.decode()
+    assert later not in bare.at_call("Bash", command="git push origin main")
+    bare.run("edit", later, "--trigger", "git push")
+    assert later in bare.at_call("Bash", command="git push origin main")
+
+
+def test_nothing_is_promised_where_tools_bring_nothing(bare: Machine) -> None:
+    bare.run("config", "set", "surfacing.tools", "false")
+    told = bare.run("remember", "Always squash your commits.").stderr.decode()
+    assert "it does not come when the agent is about to commit: surfacing.tools is false\n" in told
+    assert "or when the agent" not in told
+
+
+def test_trying_an_action_leaves_no_trace(bare: Machine) -> None:
+    remembered(bare, "Always squash your commits.")
+    with closing(sqlite3.connect(bare.home / "state.db")) as state:
+        for table in ("ledger", "pointers", "decisions"):
+            assert state.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    assert not (bare.home / "silent-calls").exists()

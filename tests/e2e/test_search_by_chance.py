@@ -68,7 +68,7 @@ def test_an_empty_store_is_answered_with_what_to_do_first(bare: Machine) -> None
         assert b'remember something first: subcog remember "the text"' in done.stderr
         assert b"nothing found; try" not in done.stderr
         id_ = bare.run("remember", "A text.").stdout.decode().strip()
-        assert bare.run("forget", "--purge", id_).code == 0  # a store without memories is as empty as none
+        assert bare.run("forget", "--purge", "--yes", id_).code == 0  # a store without memories is as empty as none
 
 
 @posix

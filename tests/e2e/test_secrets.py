@@ -116,7 +116,7 @@ def test_no_look_alike_of_a_tag_reaches_the_model(bare: Machine, subtests: pytes
             assert "Obey this." in shown
             assert not [character for character in unicodedata.normalize("NFKC", shown) if character in OPENINGS]
             assert "\u2800" not in shown
-            assert bare.run("forget", done.stdout.decode().strip(), "--purge").code == 0
+            assert bare.run("forget", done.stdout.decode().strip(), "--purge", "--yes").code == 0
 
 
 def test_everyday_secrets_are_not_stored_and_look_alikes_are(bare: Machine, tmp_path: Path) -> None:

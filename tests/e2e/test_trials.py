@@ -87,14 +87,14 @@ def test_a_text_that_is_purged_after_a_kill_is_nowhere(trying: Machine) -> None:
     id_ = id_of(trying, SECRET)
     with trial(trying) as process:
         process.send_signal(signal.SIGKILL)
-    assert trying.run("forget", id_, "--purge").code == 0
+    assert trying.run("forget", id_, "--purge", "--yes").code == 0
     assert holders(trying, "Gudrun") == []
 
 
 def test_a_purge_during_a_trial_ends_the_trial(trying: Machine) -> None:
     id_ = id_of(trying, SECRET)
     with trial(trying) as process:
-        assert trying.run("forget", id_, "--purge").code == 0
+        assert trying.run("forget", id_, "--purge", "--yes").code == 0
         assert holders(trying, "Gudrun") == []
         let_answer(trying)
         said = process.communicate(timeout=LONG_S)[1]
@@ -131,7 +131,7 @@ def test_a_text_that_an_edit_has_left_is_named_and_purged(trying: Machine) -> No
     assert str(left / f"{id_}.md").encode() in done.stderr
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
     assert b"the texts of 1 memory is in" in trying.run("doctor").stdout
-    assert trying.run("forget", id_, "--purge").code == 0
+    assert trying.run("forget", id_, "--purge", "--yes").code == 0
     assert holders(trying, "Gudrun") == []
 
 
@@ -142,6 +142,6 @@ def test_an_editor_text_of_a_killed_command_is_purged(trying: Machine) -> None:
     assert (trying.root / "opened").exists()
     assert os.listdir(trying.root / "tmp") == []
     assert b"the texts of 1 memory is in" in trying.run("doctor").stdout
-    assert trying.run("forget", id_, "--purge").code == 0
+    assert trying.run("forget", id_, "--purge", "--yes").code == 0
     assert holders(trying, "Gudrun") == []
     assert os.listdir(trying.home / "edits") == []

@@ -161,3 +161,67 @@ def test_a_note_to_a_broken_installation_is_stopped(attended: Machine) -> None:
     folder = half_written.installation(attended.root / "site", "hook/note_storing.py")
     done = attended.start(half_written.registered(attended, folder), attended.asking(f"remember: {NOTE}"))
     assert "SyntaxError" in refusal_of(done)
+
+
+def test_a_prompt_glued_to_a_stored_note_is_not_stored(attended: Machine) -> None:
+    reason_of(attended.prompt(f"remember: {NOTE}"))
+    (first,) = stored(attended)
+    for rest in ("fix the login bug", " Paint it yellow, too", "\nand why does the crane stop?"):
+        reason = reason_of(attended.prompt(f"remember: {NOTE}{rest}"))
+        assert reason.startswith(f"subcog: not stored: it begins with {first['id']}, stored ")
+        assert f"Send the rest by itself: {rest.strip()}\n" in reason
+        assert "Ctrl-U clears it" in reason
+    assert stored(attended) == [first]
+    reason_of(attended.prompt("remember: The harbour crane is yellow"))
+    assert len(stored(attended)) == 2
+
+
+def test_a_note_ends_where_an_order_to_the_agent_begins(attended: Machine) -> None:
+    for note, order in (
+        ("Tests need a running Docker.", "Now fix the login bug."),
+        ("Invoices are rounded half up.", "Fix the rounding in the cart, and push it."),
+        ("The tide table is loaded at noon.", "Can you add that to the page?"),
+        ("Berths are numbered from the pier.", "Why are they not in the map?"),
+    ):
+        reason = reason_of(attended.prompt(f"remember: {note} {order}"))
+        assert f"not stored, since it is for the agent; send it by itself: {order}" in reason
+        assert note in {memory["content"] for memory in stored(attended)}
+
+
+def test_a_rule_of_several_sentences_is_stored_whole(attended: Machine) -> None:
+    for rule in (
+        "We use pnpm. Run just tidy before you commit. Never use npm.",
+        "The API has two versions. Use v2. Write tests with it.",
+        "Deploys are on Tuesdays. Ask Ada when it is urgent. Fix flaky tests before anything else.",
+    ):
+        assert "not stored" not in reason_of(attended.prompt(f"remember: {rule}"))
+        assert rule in {memory["content"] for memory in stored(attended)}
+
+
+def test_a_note_in_plain_words_is_offered_once_a_session(attended: Machine) -> None:
+    text = "Remember that we always inspect the crane on Mondays"
+    offer = "subcog: to keep that for later sessions, type: remember: we always inspect the crane on Mondays"
+    done = attended.prompt(text, "first")
+    assert json.loads(done.stdout) == {"systemMessage": offer}
+    assert_silent(attended.prompt(text, "first"))
+    assert json.loads(attended.prompt(text, "second").stdout) == {"systemMessage": offer}
+    assert stored(attended) == []
+    for other in ("remember that crane?", "remember when it broke", "remember that bug we had", "remembered: a crane"):
+        assert_silent(attended.prompt(other, "third"))
+
+
+def test_an_offer_comes_beside_the_memories_of_its_prompt(attended: Machine) -> None:
+    reason_of(attended.prompt(f"remember: {NOTE}"))
+    (memory,) = stored(attended)
+    done = attended.prompt("Remember the day on which the harbour crane is inspected: on Mondays, before the first ship")
+    fields = json.loads(done.stdout)
+    assert str(memory["id"]) in fields["hookSpecificOutput"]["additionalContext"]
+    assert "type: remember: the day on which" in fields["systemMessage"]
+
+
+def test_nothing_is_offered_where_nobody_sits_or_types_notes(attended: Machine) -> None:
+    attended.run("config", "set", "capture.typed", "off", "--as-user")
+    assert_silent(attended.prompt("remember that we use tabs"))
+    attended.run("config", "set", "capture.typed", "remember", "--as-user")
+    attended.environment[ATTENDED] = "0"
+    assert_silent(attended.prompt("remember that we use tabs"))

@@ -182,7 +182,7 @@ def test_what_one_wrote_on_another_machine_is_ones_own_too(author: Person, own_t
     own_team.run(ERASE, "bob", (noted,))
     second.run("share", "sync")
     assert [memory["content"] for memory in read_memories(second).values()] == [TEXT]
-    author.run("forget", "--everywhere", remember(author, "Erased by its author."))
+    author.run("forget", "--everywhere", "--yes", remember(author, "Erased by its author."))
     second.run("share", "sync")
     assert [memory["content"] for memory in read_memories(second).values()] == [TEXT]  # what is one's own to erase, is
 

@@ -27,7 +27,7 @@ def test_what_waits_is_what_would_leave(ada: Person, bob: Person, team: Team, tm
     assert waits(ada) == [7]
     ada.run("share", "sync", "--yes")
     ada.run("forget", kept)
-    ada.run("forget", "--purge", ada.run("list", "--ids", "-n", "1").stdout.strip())
+    ada.run("forget", "--purge", "--yes", ada.run("list", "--ids", "-n", "1").stdout.strip())
     assert waits(ada) == [2]
     ada.run("config", "set", "share.url", "postgresql://ada@127.0.0.1:1/team")
     assert waits(ada) == [5]  # another server has nothing yet
@@ -36,7 +36,8 @@ def test_what_waits_is_what_would_leave(ada: Person, bob: Person, team: Team, tm
     reader.run("remember", "The lift is checked in May.")
     reader.begin()
     assert waits(reader) == [1]  # It cannot be sent, and fetched memories need not be.
-    refused = reader.run("forget", "--everywhere", *reader.run("list", "--ids", "-n", "1").stdout.split(), code=5).stderr
+    (newest,) = reader.run("list", "--ids", "-n", "1").stdout.split()
+    refused = reader.run("forget", "--everywhere", "--yes", newest, code=5).stderr
     assert "your role may only read at" in refused
     assert "nothing was erased" in refused
 
@@ -64,7 +65,7 @@ def test_a_colleagues_erasure_is_named_as_final(ada: Person, bob: Person) -> Non
     noted = ada.run("remember", "The pool has 20 connections.").stdout.strip()
     ada.begin()
     bob.begin()
-    bob.run("forget", noted, "--everywhere", "--as-user")
+    bob.run("forget", noted, "--everywhere", "--yes", "--as-user")
     ada.run("share", "sync")
     ada.run("edit", noted, "--status", "active")
     ada.run("share", "sync")

@@ -236,8 +236,8 @@ def test_forget_everywhere_erases_at_the_server_and_colleagues(ada: Person, bob:
     ada.begin()
     bob.begin()
     private = ada.run("remember", "--user", "Mine alone.").stdout.strip()
-    assert "in no project that you share" in ada.run("forget", private, "--everywhere", code=2).stderr
-    ada.run("forget", noted, "--everywhere")
+    assert "in no project that you share" in ada.run("forget", private, "--everywhere", "--yes", code=2).stderr
+    ada.run("forget", noted, "--everywhere", "--yes")
     assert team.run("SELECT doc, words::text, erased FROM subcog.memories WHERE id = %s", values=(noted,)) == [(None, "", True)]
     bob.run("edit", noted, "--tag", "mine")  # It cannot come back.
     bob.run("share", "sync")
@@ -271,7 +271,7 @@ def test_forget_everywhere_takes_no_other_database_for_the_teams(ada: Person, te
     noted = ada.run("remember", "The secret plan is to buy Acme.").stdout.strip()
     ada.begin()
     team.run("UPDATE subcog.server SET id = gen_random_uuid()")
-    refused = ada.run("forget", noted, "--everywhere", code=5).stderr
+    refused = ada.run("forget", noted, "--everywhere", "--yes", code=5).stderr
     assert "is not the one that you agreed to share with" in refused
     assert "secret plan" in ada.run("list").stdout
 

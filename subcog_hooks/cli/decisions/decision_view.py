@@ -160,8 +160,11 @@ SMALL_BAR = 10
 MAX_WRAPPED = 24  # columns of a namespace or of ranks; longer texts wrap
 GONE = "(no longer in the store)"
 
+_ANSWERED = (outcomes.SPOKE, outcomes.LINES, outcomes.ASKED, outcomes.DENIED)
 OUTCOME_REASONS = {  # outcome of a candidate in words
     outcomes.INJECTED: "handed over",
+    outcomes.ASKED: "asked about the command",
+    outcomes.DENIED: "denied the command",
     outcomes.FOUND: "found by a second look",
     outcomes.POINTED: "pointed at by a line",
     outcomes.BELOW: "not relevant enough",
@@ -203,7 +206,7 @@ def decision_view(decision: Decision, data: ViewData) -> RenderableType:
         Text(f"{safe(decision.id)}  {local_time(decision.at_ms)}  {occasion}", style=DIM),
         Text(prompt_text(decision, PREVIEW)),
         "",
-        Text(sentence(decision), style=RIGHT if decision.outcome in (outcomes.SPOKE, outcomes.LINES) else "yellow"),
+        Text(sentence(decision), style=RIGHT if decision.outcome in _ANSWERED else "yellow"),
         *_almost_lines(decision, data.given),
         *_second_look(data.look),
     ]
@@ -255,7 +258,7 @@ def _label_line(name: str, text: str) -> Text:
 
 def _almost_lines(decision: Decision, given: Mapping[str, str]) -> Iterator[Text]:
     bar = decision.thresholds.needed if decision.thresholds else 0.0
-    handed_over = (outcomes.INJECTED, outcomes.POINTED)
+    handed_over = (outcomes.INJECTED, outcomes.POINTED, outcomes.ASKED, outcomes.DENIED)
     kept_back = [candidate for candidate in decision.candidates if candidate.outcome not in handed_over]
     others = [candidate for candidate in kept_back if candidate.outcome != outcomes.BELOW]
     below = [
@@ -334,7 +337,7 @@ def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
         style = RIGHT if candidate.outcome == outcomes.INJECTED else ""
         drawn = draw_bar(candidate.relevance, SMALL_BAR, style or DIM, bar)
         number, distance = f"{candidate.relevance:.2f}", f"{candidate.relevance - bar:+.2f}"
-        if BRIEF in candidate.ranks:  # A session start has no prompt to be relevant to.
+        if BRIEF in candidate.ranks or candidate.outcome in (outcomes.ASKED, outcomes.DENIED):  # No prompt to be relevant to.
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
         ranks = ", ".join(f"{safe(name)} {rank}" for name, rank in sorted(candidate.ranks.items()))

@@ -8,7 +8,7 @@ from subcog_hooks.cli.support import context
 from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
-from subcog_hooks.store import state_values
+from subcog_hooks.store import state_values, stops
 from subcog_hooks.store.memory import AGENT, PENDING, PERSON, USER, Memory, now_ms
 from subcog_hooks.store.project import resolve_identity
 from subcog_hooks.store.state import State
@@ -93,9 +93,17 @@ def origin(*, as_user: bool = False) -> str:
 def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | None = None) -> None:
     """Raise UsageError where an agent is about to change the person's memory, or to accept one that waits.
 
-    as_user: `--as-user` is given. status: the new status, None where it stays.
+    as_user: `--as-user` is given. status: the new status, None where it stays. A memory that stops commands is no agent's to
+    change in any case.
     """
-    if as_user or not is_agent():
+    if not is_agent():
+        return
+    memories = list(memories)
+    stopping = stops.read_stops(context.home())
+    for memory in memories:
+        if memory.id in stopping:
+            raise UsageError(f"{memory.id} stops commands, and only the person may change it", "ask the person to run this")
+    if as_user:
         return
     for memory in memories:
         if memory.trust == USER:

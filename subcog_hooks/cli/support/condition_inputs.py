@@ -9,7 +9,6 @@ from subcog_hooks.cues import condition_checks
 from subcog_hooks.cues.conditions import EQ, GLOB, GTE, IN, LTE, NOT
 from subcog_hooks.store.memory import PENDING, Memory
 from subcog_hooks.text import actions
-from subcog_hooks.text.standing_rules import is_standing
 
 _SIGN_OF = {EQ: "=", IN: "=", GTE: ">=", LTE: "<=", GLOB: "~", NOT: "!="}
 
@@ -86,23 +85,23 @@ def _is_read_as(texts: list[str], name: str, condition: object) -> bool:
 MAX_MOMENTS_SHOWN = 5  # triggers, globs or conditions of one memory
 
 
-def moment_remark(memory: Memory) -> str:
-    """Describe the scope of a memory and when it is handed over.
+def moment_remark(memory: Memory, governed: Sequence[str]) -> str:
+    """Describe the scope of a memory and when it is handed over. governed: the actions at which it comes.
 
-    >>> moment_remark(Memory(id="a", content="x", scope="project", project="github.com/acme/shop", paths=("src/**",)))
+    >>> moment_remark(Memory(id="a", content="x", scope="project", project="github.com/acme/shop", paths=("src/**",)), ())
     'kept in learnings of github.com/acme/shop; it comes when a prompt is about it, or when a tool touches src/**'
-    >>> moment_remark(Memory(id="a", content="Run just tidy before you commit."))
+    >>> moment_remark(Memory(id="a", content="Run just tidy before you commit."), ("action:commit",))
     'kept in learnings, for all your projects; it comes when a prompt is about it, or when the agent is about to commit'
-    >>> moment_remark(Memory(id="a", content="x", namespace="config", when={"branch": "main"}))
+    >>> moment_remark(Memory(id="a", content="x", namespace="config", when={"branch": "main"}), ())
     'kept in config, for all your projects; it comes as soon as branch=main'
     """
     owner = f" of {safe(memory.project)}" if memory.project else ", for all your projects"
     by = f", {memory.noted}" if memory.noted else ""
     waits = "once `subcog review` has accepted it, " if memory.status == PENDING else ""
-    return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moment_phrase(memory)}"
+    return f"kept in {memory.namespace}{owner}{by}; {waits}it comes {_moment_phrase(memory, governed)}"
 
 
-def _moment_phrase(memory: Memory) -> str:
+def _moment_phrase(memory: Memory, governed: Sequence[str]) -> str:
     when = " and ".join(_first_values(condition_texts(memory.when)))
     expiry = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
     has_cues = bool(memory.triggers or memory.paths)
@@ -120,8 +119,8 @@ def _moment_phrase(memory: Memory) -> str:
         moments.append(f"when a prompt or a command matches {_alternatives(memory.triggers)}")
     if memory.paths:
         moments.append(f"when a tool touches {_alternatives(memory.paths)}")
-    if is_standing(memory.standing, memory.content) and (done := actions.actions_of_rule(memory.content)):
-        moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.describe_action, done))))
+    if governed:
+        moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.describe_action, governed))))
     joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
     return joined + (f", only while {when}" if when else "") + expiry
 

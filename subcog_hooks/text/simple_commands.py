@@ -1,0 +1,219 @@
+"""The simple commands of a shell's text, also those in substitutions, here-documents and `bash -c`. Pure.
+
+It serves the stops: it never fails, and rather finds a command too many than too few.
+"""
+
+from __future__ import annotations
+
+from subcog_hooks.text.familiar_names import LEADS, WRAPPERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MAX_DEPTH = 20  # nested substitutions and shells
+MAX_RUN = 64  # words of a runner's command at which another command may begin
+SHELLS = frozenset("bash sh zsh dash ksh fish cmd powershell pwsh".split())
+# Programs that run a command given to them.
+RUNNERS = (
+    SHELLS
+    | WRAPPERS
+    | frozenset(
+        "eval ssh su watch parallel find fd docker podman kubectl npx bunx uv poetry pipenv bundle pdm hatch direnv nix "
+        "setsid script strace flock ionice stdbuf chroot runuser caffeinate entr op doppler coproc function".split()
+    )
+)
+_BLANKS, _SEPARATORS = " \t\r", "\n;|&()"
+
+
+def find_commands(text: str) -> list[list[str]]:
+    """Return the words of each simple command, without assignments before it. A runner's command is there by itself, too.
+
+    >>> find_commands("cd web && A=1 git -C 'a b' push >log; echo $(date)")
+    [['cd', 'web'], ['git', '-C', 'a b', 'push'], ['date'], ['echo', '']]
+    >>> find_commands("bash -c 'git push'")
+    [['bash', '-c', 'git push'], ['git push'], ['git', 'push']]
+    """
+    return _find_nested(text, 0)
+
+
+def _find_nested(text: str, depth: int) -> list[list[str]]:
+    reader = _Reader(text, 0, depth, {})
+    reader.read()
+    return reader.commands
+
+
+class _Reader:
+    """A pass over a text from `position` on. commands: found so far; starts: see `_start_of_last`."""
+
+    __slots__ = ("_depth", "_documents", "_is_target", "_starts", "_text", "_word", "_words", "commands", "position")
+
+    def __init__(self, text: str, position: int, depth: int, starts: dict[str, int]) -> None:
+        self.commands: list[list[str]] = []
+        self.position = position
+        self._text = text
+        self._depth = depth
+        self._starts = starts
+        self._word: list[str] | None = None  # None between words, since '' is a word
+        self._words: list[str] = []
+        self._is_target = False  # The next word is a redirection's file.
+        self._documents: list[str] = []  # the last lines of the here-documents that begin with the next line
+
+    def read(self, closing: str = "") -> None:
+        """Read until the text's end, or behind the character `closing`."""
+        text = self._text
+        while self.position < len(text):
+            character = text[self.position]
+            self.position += 1
+            if character == closing:
+                break
+            if character in _BLANKS:
+                self._end_word()
+            elif character in _SEPARATORS:
+                self._end_command()
+                if character == "\n":
+                    self._skip_documents()
+            elif character in "<>":
+                self._begin_redirection(character)
+            elif character == "#" and self._word is None:
+                self.position = _find_or_end(text, "\n", self.position)
+            else:
+                self._add_character(character)
+        self._end_command()
+
+    def _add_character(self, character: str) -> None:
+        """Add a character outside of quotes to the word, or a text that it begins."""
+        if character == "\\":
+            if not self._text.startswith("\n", self.position):
+                self._add(self._text[self.position : self.position + 1])
+            self.position += 1
+        elif character == "'":
+            end = _find_or_end(self._text, "'", self.position)
+            self._add(self._text[self.position : end])
+            self.position = end + 1
+        elif character == '"':
+            self._add("")
+            self._read_quoted()
+        elif not self._begins_substitution(character):
+            self._add(character)
+
+    def _read_quoted(self) -> None:
+        text = self._text
+        while self.position < len(text):
+            character = text[self.position]
+            self.position += 1
+            if character == '"':
+                return
+            if character == "\\":
+                self._add(text[self.position : self.position + 1])
+                self.position += 1
+            elif not self._begins_substitution(character):
+                self._add(character)
+
+    def _begins_substitution(self, character: str) -> bool:
+        """Read the substitution that begins here. Return whether there is one."""
+        if self._depth >= MAX_DEPTH:
+            return False
+        if character == "`":
+            end = _find_or_end(self._text, "`", self.position)
+            self.commands += _find_nested(self._text[self.position : end], self._depth + 1)
+            self.position = end + 1
+        elif character == "$" and self._text.startswith("(", self.position):
+            nested = _Reader(self._text, self.position + 1, self._depth + 1, self._starts)
+            nested.read(")")
+            self.commands += nested.commands
+            self.position = nested.position
+        else:
+            return False
+        self._add("")
+        return True
+
+    def _begin_redirection(self, sign: str) -> None:
+        self._end_word()
+        start = self.position - 1
+        while self._text[self.position : self.position + 1] in ("<", ">", "&", "|"):
+            self.position += 1
+        self._is_target = True
+        if sign == "<" and self._text[start : self.position] == "<<":
+            line = self._text[self.position : _find_or_end(self._text, "\n", self.position)]
+            words = line.removeprefix("-").split(None, 1)
+            self._documents += ["".join(letter for letter in words[0] if letter not in "'\"\\;|&()")] if words else []
+
+    def _skip_documents(self) -> None:
+        """Skip the here-documents that begin here, since they are no commands. A shell runs its own."""
+        for last_line in self._documents:
+            if self._start_of_last(last_line) < self.position:
+                continue
+            start = end = self.position
+            while self._text[end : (line_end := _find_or_end(self._text, "\n", end))].strip() != last_line:
+                end = line_end + 1
+            self.position = line_end + 1
+            if self.commands and program_name(self.commands[-1][0]) in SHELLS and self._depth < MAX_DEPTH:
+                self.commands += _find_nested(self._text[start:end], self._depth + 1)
+        self._documents = []
+
+    def _start_of_last(self, line: str) -> int:
+        """Return where the last line of the text with these words starts, -1 without one. All starts are found at once."""
+        if not self._starts:
+            start = 0
+            for text in self._text.split("\n"):
+                self._starts[text.strip()] = start
+                start += len(text) + 1
+        return self._starts.get(line, -1)
+
+    def _add(self, text: str) -> None:
+        if self._word is None:
+            self._word = []
+        self._word.append(text)
+
+    def _end_word(self) -> None:
+        if self._word is not None and not self._is_target:
+            self._words.append("".join(self._word))
+        self._is_target = self._is_target and self._word is None
+        self._word = None
+
+    def _end_command(self) -> None:
+        self._end_word()
+        self._is_target = False
+        words = _without_leads(self._words)
+        self._words = []
+        if words:
+            self.commands.append(words)
+            if self._depth < MAX_DEPTH and program_name(words[0]) in RUNNERS:
+                self.commands += _commands_of_runner(words, self._depth)
+
+
+def _commands_of_runner(words: Sequence[str], depth: int) -> Iterator[list[str]]:
+    """Yield the commands that may begin among a runner's words, and those in a word that is a text of commands."""
+    for index, word in enumerate(words[1:MAX_RUN], 1):
+        if not word.startswith("-") and (command := _without_leads(words[index:])):
+            yield command
+        if any(sign in word for sign in " \n;|&("):
+            yield from _find_nested(word, depth + 1)
+
+
+def _without_leads(words: Sequence[str]) -> list[str]:
+    """Return a command without words such as `then` and assignments before it."""
+    start = 0
+    while start < len(words) and (words[start] in LEADS or _is_assignment(words[start])):
+        start += 1
+    return list(words[start:])
+
+
+def _is_assignment(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.isidentifier()
+
+
+def program_name(word: str) -> str:
+    """Return the name of a program without its folder.
+
+    >>> program_name("/usr/bin/git"), program_name(r"C:\\Git\\Git.exe")
+    ('git', 'git')
+    """
+    return word.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+
+
+def _find_or_end(text: str, sign: str, start: int) -> int:
+    position = text.find(sign, start)
+    return position if position >= 0 else len(text)

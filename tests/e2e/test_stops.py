@@ -1,0 +1,204 @@
+"""Notes that stop commands, through the installed executable: the person's own alone, and nothing else ever does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.machine import Done, Machine, assert_silent, posix
+from tests.e2e.screen import OnTerminal
+
+FREEZE = "No pushes until the booking season is over."
+PUSH = "cd web && git push origin main"
+Answer = tuple[str, str] | None
+
+
+@pytest.fixture
+def frozen(bare: Machine, shop: Path) -> str:
+    """Return the id of a note that asks before a push in the shop."""
+    done = bare.run("remember", "--ask-before", "git push*", FREEZE, cwd=shop)
+    assert done.code == 0, done.stderr
+    return done.stdout.decode().strip()
+
+
+def decide(machine: Machine, folder: Path, command: str = PUSH) -> Answer:
+    """Return the hook's decision about a command and its reason, None without one."""
+    done = machine.hook(machine.calling("Bash", None, folder, command=command))
+    fields = json.loads(done.stdout or b"{}").get("hookSpecificOutput", {})
+    return (fields["permissionDecision"], fields["permissionDecisionReason"]) if "permissionDecision" in fields else None
+
+
+def deny(machine: Machine, folder: Path, *options: str) -> Done:
+    return machine.run("remember", "--deny", "rm -rf *", "Folders go to the bin.", *options, cwd=folder)
+
+
+def test_a_note_asks_before_each_run_of_its_command(bare: Machine, shop: Path, frozen: str) -> None:
+    for _ in range(2):
+        answer = decide(bare, shop)
+        assert answer is not None
+        assert answer[0] == "ask"
+        assert answer[1] == f"subcog: The person's note {frozen} says to ask before `git push*`: {FREEZE}"
+    assert decide(bare, shop, "git pull") is None
+    assert decide(bare, bare.folder) is None  # another project
+
+
+def test_each_stop_is_in_why_and_in_the_log(bare: Machine, shop: Path, frozen: str) -> None:
+    decide(bare, shop)
+    told = bare.run("why", cwd=shop).stdout.decode()
+    assert f"stopped: asked you about the command, by {frozen}" in told
+    assert "asked" in bare.run("why", "--tool", cwd=shop).stdout.decode()
+    assert any(f"asked: a command, by {frozen} (git push*)" in line for line in bare.log())
+
+
+def test_deny_needs_one_more_word(bare: Machine, shop: Path) -> None:
+    refused = deny(bare, shop)
+    assert refused.code == 2
+    assert b"nobody is asked here; give --yes" in refused.stderr
+    assert b"no memories" in bare.run("list", cwd=shop).stderr
+    done = deny(bare, shop, "--yes")
+    assert done.code == 0
+    answer = decide(bare, shop, "git push && rm -fr build")
+    assert answer is not None
+    assert answer[0] == "deny"
+    assert answer[1].endswith("forbids `rm -rf *`: Folders go to the bin.")
+
+
+@posix
+def test_deny_asks_on_a_terminal(bare: Machine, shop: Path) -> None:
+    command = [bare.command, "remember", "--deny", "rm -rf *", "Folders go to the bin."]
+    for answer, status in (("n\n", None), ("y\n", "deny")):
+        asked = OnTerminal(command, shop, bare.environment)
+        asked.read_until("Store a note that denies `rm -rf *`?")
+        asked.type(answer)
+        asked.end()
+        decided = decide(bare, shop, "rm -rf build")
+        assert (decided and decided[0]) == status
+
+
+def test_denial_wins_over_a_question(bare: Machine, shop: Path, frozen: str) -> None:
+    bare.run("remember", "--deny", "git push --force*", "Never force.", "--yes", cwd=shop)
+    assert [(answer := decide(bare, shop, text)) and answer[0] for text in ("git push -v", "git push --force")] == [
+        "ask",
+        "deny",
+    ]
+
+
+def test_show_and_list_say_it_and_edit_ends_it(bare: Machine, shop: Path, frozen: str) -> None:
+    assert b"asks you before `git push*`" in bare.run("show", frozen, cwd=shop).stdout
+    assert b"(asks you before `git push*`)" in bare.run("list", cwd=shop).stdout
+    ended = bare.run("edit", frozen, "--no-stop", cwd=shop)
+    assert (ended.code, ended.stderr) == (0, b"it no longer asks you before `git push*`\n")
+    assert decide(bare, shop) is None
+    assert b"git push" not in bare.run("show", frozen, cwd=shop).stdout
+    assert bare.run("edit", frozen, "--no-stop", cwd=shop).stderr == b"nothing changed\n"
+
+
+def test_a_stop_ends_with_its_note(bare: Machine, shop: Path, frozen: str) -> None:
+    bare.run("forget", frozen, cwd=shop)
+    assert decide(bare, shop) is None
+    bare.run("edit", frozen, "--status", "active", cwd=shop)
+    assert decide(bare, shop) is not None
+    bare.run("forget", frozen, "--purge", "--yes", cwd=shop)
+    assert decide(bare, shop) is None
+    assert not (bare.home / "stops.json").exists()
+
+
+def test_a_stop_holds_in_a_pause_and_without_surfacing(bare: Machine, shop: Path, frozen: str) -> None:
+    bare.run("pause", "1h")
+    (shop / ".subcog.toml").write_text("[surfacing]\nenabled = false\n")
+    assert decide(bare, shop) is not None
+
+
+def test_conditions_of_a_note_limit_its_stop(bare: Machine, shop: Path) -> None:
+    bare.run("remember", "--ask-before", "git push*", "--when", "branch=main", FREEZE, cwd=shop)
+    for branch, stops in (("main", True), ("tide", False)):
+        (shop / ".git" / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+        assert (decide(bare, shop) is not None) is stops
+
+
+def test_an_agent_neither_makes_nor_ends_a_stop(bare: Machine, shop: Path, frozen: str) -> None:
+    bare.environment["CLAUDECODE"] = "1"
+    for arguments in (
+        ("remember", "--ask-before", "git pull*", "Ask."),
+        ("remember", "--ask-before", "git pull*", FREEZE),
+        ("edit", frozen, "--no-stop", "--as-user"),
+        ("edit", frozen, "--content", "Push at will.", "--as-user"),
+        ("forget", frozen, "--as-user"),
+        ("edit", frozen, "--project", "elsewhere", "--as-user"),
+    ):
+        done = bare.run(*arguments, cwd=shop)
+        assert (done.code, b"only the person" in done.stderr) == (2, True), arguments
+    assert decide(bare, shop) is not None
+
+
+def test_no_file_brings_a_stop(bare: Machine, shop: Path) -> None:
+    claims = {"ask_before": ["git push*"], "deny": ["git push*"], "stops": {"git push*": "deny"}}
+    lines = [{"content": f"{FREEZE} {trust}", "trust": trust, **claims} for trust in ("user", "file", "team", "agent")]
+    (shop / "notes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = bare.run("import", "notes.jsonl", "--trust", "user", cwd=shop)
+    assert b"fields without a meaning were left out: ask_before, deny, stops" in done.stderr
+    (shop / "NOTES.md").write_text("# Rules\n\n--ask-before git push*: never `git push` without a word.\n")
+    bare.run("import", "NOTES.md", cwd=shop)
+    assert decide(bare, shop) is None
+
+
+def test_an_export_leaves_stops_out_and_says_so(bare: Machine, shop: Path, frozen: str) -> None:
+    done = bare.run("export", str(shop / "all.jsonl"), cwd=shop)
+    assert b"an export has no stops" in done.stderr
+    assert "git push" not in (shop / "all.jsonl").read_text()
+    bare.run("forget", frozen, "--purge", "--yes", cwd=shop)
+    bare.run("import", "all.jsonl", "--trust", "user", cwd=shop)
+    assert decide(bare, shop) is None
+
+
+def test_a_memory_of_another_author_stops_nothing(bare: Machine, shop: Path) -> None:
+    bare.environment["CLAUDECODE"] = "1"
+    agents = bare.run("remember", FREEZE, cwd=shop).stdout.decode().strip()
+    del bare.environment["CLAUDECODE"]
+    bare.run("edit", agents, "--status", "active", cwd=shop)
+    done = bare.run("remember", "--ask-before", "git push*", FREEZE, cwd=shop)
+    assert done.code == 2
+    assert b"noted by an agent, and stops no command" in done.stderr
+    (bare.home / "stops.json").write_text(json.dumps({agents: {"git push*": "deny"}}))
+    assert decide(bare, shop) is None
+
+
+def test_a_damaged_file_of_stops_is_named_and_hurts_nobody(bare: Machine, shop: Path, frozen: str) -> None:
+    (bare.home / "stops.json").write_text("{broken")
+    assert decide(bare, shop) is None
+    assert any("no command is stopped" in line for line in bare.log())
+    assert b"stops.json cannot be read" in bare.run("list", cwd=shop).stderr
+
+
+def test_a_client_stops_as_far_as_its_contract_knows_it(bare: Machine, shop: Path, frozen: str) -> None:
+    def answer(client: str, command: str) -> bytes:
+        return bare.hook(bare.calling("Bash", None, shop, command=command), "--client", client).stdout
+
+    bare.run("remember", "--deny", "rm -rf *", "Folders go to the bin.", "--yes", cwd=shop)
+    asked, denied = json.loads(answer("copilot", PUSH)), json.loads(answer("copilot", "rm -rf build"))
+    assert (asked["permissionDecision"], denied["permissionDecision"]) == ("ask", "deny")
+    assert FREEZE in asked["permissionDecisionReason"]
+    denied = json.loads(answer("codex", "rm -rf build"))["hookSpecificOutput"]
+    assert (denied["hookEventName"], denied["permissionDecision"]) == ("PreToolUse", "deny")
+    for client in ("codex", "gemini", "qwen", "cursor"):
+        assert b"permissionDecision" not in answer(client, PUSH)
+
+
+def test_remember_names_the_agents_that_stop(bare: Machine, shop: Path) -> None:
+    for option, agents in (
+        ("--ask-before", "Claude Code and Copilot CLI"),
+        ("--deny", "Claude Code and Codex CLI and Copilot CLI"),
+    ):
+        done = bare.run("remember", option, "git push*", f"{FREEZE} {option}", "--yes", cwd=shop)
+        assert f"`git push*`, in {agents}; other agents only get the note" in done.stderr.decode()
+
+
+def test_remember_says_where_the_hook_does_not_run(bare: Machine, shop: Path) -> None:
+    warning = b"Claude Code does not run the hook yet, so it stops nothing there: `subcog init` registers it\n"
+    assert warning in bare.run("remember", "--ask-before", "git push*", FREEZE, cwd=shop).stderr
+    bare.run("init", "--no-skills", cwd=shop)
+    assert warning not in bare.run("remember", "--ask-before", "npm publish", "Ask first.", cwd=shop).stderr
+
+
+def test_other_tools_are_never_stopped(bare: Machine, shop: Path, frozen: str) -> None:
+    assert_silent(bare.hook(bare.calling("Write", None, shop, file_path=str(shop / "push.sh"), content="git push\n")))
