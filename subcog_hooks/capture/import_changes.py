@@ -50,6 +50,7 @@ class ImportReport:
     remarks: list[str] = field(default_factory=list)  # on files that were read in another way than usual
     removed: Removed = ()
     unknown: set[str] = field(default_factory=set)
+    conditions: dict[str, object] = field(default_factory=dict)  # of added memories, one for each name
     withheld: int = 0  # added memories of files or teammates without their cues and questions
 
 

@@ -350,6 +350,7 @@ def _write_chunk(
     report.added += len(changes.new)
     report.set_aside += sum(_end_of(memory) != "" for memory in changes.new.values())
     for memory in (*changes.new.values(), *changes.changed.values()):
+        report.conditions |= memory.when
         if memory.id.startswith(SECTION_PREFIX) and (end := _end_of(memory)):
             report.ended[section_file(memory)] = (memory.content.partition("\n")[0].partition(" > ")[0], end)
     report.unclear |= {section_file(row.memory): row.remark for _, row in chunk if row.remark and row.memory.id in changes.new}

@@ -18,6 +18,7 @@ from subcog_hooks import __version__
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.jobs import background_jobs, job_list
+from subcog_hooks.cli.state import warn_about_unset
 from subcog_hooks.cli.support import client_settings, context, editor, embedding, llm_use, namesakes, stale_files, trial_folders
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core import log
@@ -43,6 +44,7 @@ from subcog_hooks.hook import detached
 from subcog_hooks.hook.dry_run import DryPrompt, decide_dry
 from subcog_hooks.hook.payload import TRIAL
 from subcog_hooks.llm import breaker, providers
+from subcog_hooks.recall.exact import MAX_JUDGED
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import LLM_LEARNS, NEVER, SECOND_LOOK
 from subcog_hooks.store import (
@@ -147,6 +149,7 @@ def doctor(
             _check_models(home, store, findings)
             _check_stale_files(store, findings)
             _check_namesakes(store, findings)
+            _check_flags(store, findings)
             trial = prompt or _make_trial_prompt(store)
     else:
         trial = prompt
@@ -384,6 +387,16 @@ def _check_namesakes(store: Store, findings: Findings) -> None:
         findings.note(
             f"{name} may be this project, too, and has {pluralize(count, 'memory', 'memories')}; `{command}` moves all here"
         )
+
+
+def _check_flags(store: Store, findings: Findings) -> None:
+    if findings.is_collected:  # a report names nothing
+        return
+    audiences = (*audiences_of(), *(audience_of("project", name) for name in store.projects()))
+    conditions: dict[str, object] = {}
+    for _, when in store.conditional(audiences, MAX_JUDGED):
+        conditions |= when
+    warn_about_unset(conditions, findings.note)
 
 
 def _check_state(home: Home, findings: Findings) -> None:

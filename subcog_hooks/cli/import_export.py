@@ -12,6 +12,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
+from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, context, embedding, import_from, kept_imports, progress, stopping
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
@@ -207,6 +208,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
         subject = f"{report.withheld} are a file's or a colleague's word"
         terminal.say(f"{subject} and {without}: `--trust user` brings those too, if you vouch for it")
+    state.warn_about_unset(report.conditions)
     _report_ended(report, dry_run=dry_run)
     if dry_run:
         _print_first(report)

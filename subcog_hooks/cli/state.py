@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Annotated
 
@@ -118,19 +118,19 @@ def clear(
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-def warn_about_unset(conditions: Mapping[str, object]) -> None:
+def warn_about_unset(conditions: Mapping[str, object], tell: Callable[[str], None] = terminal.say) -> None:
     """Name the flags of conditions that are not set: they may be misspelt."""
     names = [name for name in conditions if name not in FACT_KINDS]
     try:
         flags = inputs.flag_facts() if names else {}
     except StoreError as error:
-        terminal.say(f"whether {', '.join(names)} is set cannot be seen ({error.message})")
+        tell(f"whether {', '.join(names)} is set cannot be seen ({error.message})")
         return
     for name in names:
         if name not in flags:
             suggestion = condition_checks.nearest_name(name, flags)
             remark = f"{name} is a flag of yours, not set now (`subcog state set {name}={_example_value(conditions[name])}`)"
-            terminal.say(f"{remark}; did you mean {suggestion}?" if suggestion else remark)
+            tell(f"{remark}; did you mean {suggestion}?" if suggestion else remark)
 
 
 def _example_value(condition: object) -> str:

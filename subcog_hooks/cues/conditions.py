@@ -27,6 +27,7 @@ FLAG = "true, false, a number or a text"
 FACT_KINDS = {  # the kind of each fact; every other name is a flag of the user's
     "first_prompt": TRUTH,
     "first_session": TRUTH,
+    "returning_user": TRUTH,
     "source": TEXT,
     "days_since_last_session": NUMBER,
     "branch": TEXT,

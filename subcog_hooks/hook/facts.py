@@ -58,7 +58,8 @@ def _history_facts(
     known_session = sessions.find_session(state, session)
     days = sessions.days_since_last(state, session, project_name, now_ms)
     prompts = (known_session.prompts if known_session else 0) + (text_of(payload, "hook_event_name") == PROMPT_EVENT)
-    facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1, "first_session": days is None}
+    facts: dict[str, Scalar] = {"prompts": prompts, "first_prompt": prompts == 1}
+    facts |= {"first_session": days is None, "returning_user": days is not None}
     if source := text_of(payload, "source") or (known_session.source if known_session else ""):
         facts["source"] = source
     if days is not None:

@@ -105,6 +105,16 @@ def test_a_condition_on_an_unset_flag_names_the_flag(subcog: Run, memory_id: str
     ]
 
 
+def test_unset_flags_are_named_at_an_import_and_by_doctor(subcog: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"content": "Speak softly.", "when": {"at_night": true, "branch": "main"}}\n')
+    remark = "at_night is a flag of yours, not set now (`subcog state set at_night=true`)"
+    assert remark in subcog("import", str(tmp_path / "rows.jsonl")).err.splitlines()
+    assert f"note  {remark}" in subcog("doctor").out
+    subcog("state", "set", "at_night=false")
+    assert "at_night" not in subcog("doctor").out
+    assert "at_night" not in subcog("doctor", "--json").out
+
+
 def test_what_is_not_changed_of_conditions_is_not_remarked_upon(subcog: Run, memory_id: str) -> None:
     assert subcog("edit", memory_id, "--priority", "3").err == ""
     assert subcog("edit", memory_id, "--when", "").err == ""

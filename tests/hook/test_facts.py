@@ -14,7 +14,7 @@ from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import State
 
 DAY = 86_400_000
-HISTORY = {"prompts", "first_prompt", "first_session", "source", "days_since_last_session"}
+HISTORY = {"prompts", "first_prompt", "first_session", "returning_user", "source", "days_since_last_session"}
 
 
 @pytest.fixture
@@ -93,10 +93,11 @@ def test_how_a_session_began_is_known_until_it_begins_anew(state: State) -> None
 def test_a_returning_user_is_told_from_a_new_one(state: State, here: Project) -> None:
     sessions.begin_session(state, "one", "github.com/acme/shop", "startup", 9 * DAY)
     new = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
-    assert (new["first_session"], "days_since_last_session" in new) == (True, False)
+    assert (new["first_session"], new["returning_user"], "days_since_last_session" in new) == (True, False, False)
     sessions.begin_session(state, "old", "github.com/acme/shop", "startup", 2 * DAY)
     returning = facts.session_facts(prompt_payload(), here, state, 9 * DAY)
-    assert (returning["first_session"], returning["days_since_last_session"]) == (False, 7.0)
+    assert (returning["first_session"], returning["returning_user"]) == (False, True)
+    assert returning["days_since_last_session"] == 7.0
 
 
 def test_a_session_of_a_clock_that_was_ahead_counts_for_nothing(state: State, here: Project) -> None:
