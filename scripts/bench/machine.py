@@ -88,7 +88,7 @@ def describe_environment(subcog: Subcog) -> dict[str, object]:
     program = (
         "import json, sys, importlib.metadata as m\n"
         "url = m.distribution('subcog').read_text('direct_url.json') or '{}'\n"
-        "names = 'subcog apsw tantivy sqlite-vec fastembed google-re2 typer rich tomlkit detect-secrets'.split()\n"
+        "names = 'subcog apsw tantivy sqlite-vec google-re2 typer rich tomlkit detect-secrets'.split()\n"
         "print(json.dumps({'python': sys.version.split()[0], 'implementation': sys.implementation.name,\n"
         " 'packages': {n: m.version(n) for n in names},\n"
         " 'editable': json.loads(url).get('dir_info', {}).get('editable', False)}))\n"

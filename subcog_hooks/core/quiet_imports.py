@@ -95,6 +95,8 @@ def import_text_embedding() -> type[TextEmbedding]:
             warnings.simplefilter("ignore")  # warnings about its dependencies, on which no user can act
             from fastembed import TextEmbedding
             from loguru import logger
+    except ModuleNotFoundError as error:
+        raise ModelError("models other than the packaged one need fastembed", 'install "subcog[models]"') from error
     except (ImportError, OSError) as error:  # no build for this system, or a broken one
         raise ModelError(f"fastembed cannot be imported: {first_line(error)}", "reinstall subcog") from error
     logger.disable("fastembed")

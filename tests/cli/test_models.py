@@ -202,6 +202,13 @@ def test_what_can_not_be_done_is_one_line(subcog: Run, arguments: tuple[str, ...
     assert complaint in done.err
 
 
+def test_other_models_need_an_extra(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)  # as where the extra is not installed
+    done = subcog("models", "pull", OTHER)
+    assert (done.code, done.out) == (5, "")
+    assert done.err == 'subcog: models other than the packaged one need fastembed; install "subcog[models]"\n'
+
+
 def test_without_network_a_pull_is_one_line_and_exit_code_five(subcog: Run, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "127.0.0.1")

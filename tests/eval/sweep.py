@@ -38,7 +38,7 @@ from tests.eval.textbook import Textbook
 OPTIONAL = ", ".join(grid.ELSEWHERE)
 RESULTS = Path(__file__).parent / "results"
 SETS = (*collection.DEVELOPMENT, collection.GROUND_TRUTH)
-PACKAGES = ("subcog", "tantivy", "sqlite-vec", "apsw", "fastembed", "onnxruntime", "numpy", "ranx")
+PACKAGES = ("subcog", "tantivy", "sqlite-vec", "apsw", "onnxruntime", "numpy", "ranx")
 
 
 def main() -> None:
