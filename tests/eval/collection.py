@@ -15,7 +15,7 @@ GROUND_TRUTH = "ground_truth"
 DEVELOPMENT = ("devmem", "locomo")
 GATE = "gate"
 VOCABULARY_GAP = (
-    "vocabulary-gap"  # the ground truth's queries that share no content word with their memory: beyond the issue's ten
+    "vocabulary-gap"  # the ground truth's queries that share no content word with their memory: beyond the promised ten
 )
 TUNING, REPORTING = "tuning", "reporting"  # the halves of a collection: numbers are chosen on one, told of the other
 OWN = Path(__file__).parent / GROUND_TRUTH
@@ -23,13 +23,17 @@ SHARED = ROOT.parent / "shared" / "eval"
 
 
 class Query(NamedTuple):
-    """A query and the ids that answer it. project: whose memories are searched, None for all."""
+    """A query and the ids that answer it.
+
+    project: whose memories are searched, None for all; expected_tags: of each answer, where the query names tags.
+    """
 
     id: str
     text: str
     stratum: str
     relevant: frozenset[str]
     project: str | None = None
+    expected_tags: frozenset[str] = frozenset()
 
     @property
     def half(self) -> str:
@@ -72,7 +76,14 @@ class Collection(NamedTuple):
 
 def ground_truth() -> Collection:
     queries = [
-        Query(row["id"], row["query"], row["stratum"], frozenset(row["relevant"])) for row in rows(OWN / "queries.jsonl")
+        Query(
+            row["id"],
+            row["query"],
+            row["stratum"],
+            frozenset(row["relevant"]),
+            expected_tags=frozenset(row.get("expected_tags", ())),
+        )
+        for row in rows(OWN / "queries.jsonl")
     ]
     return Collection(GROUND_TRUTH, OWN / "memories.jsonl", tuple(queries))
 

@@ -1,6 +1,6 @@
-"""The development collections, where they are at hand: what the recall engine has to reach there (issue 4).
+"""The development collections, where they are at hand: what the recall engine has to reach there.
 
-The marks are met with ages as of today, as the issue's `run_eval.py` measures them; with those of the harness's fixed day they
+The marks are met with ages as of today, as their own harness measures them; with those of the harness's fixed day they
 are printed beside. The gain over plain reciprocal ranks is on the fixed day, on the half of the queries that chose no number.
 
 Minutes of embedding the first time, so only with SUBCOG_EVAL=1; the homes are kept (SUBCOG_EVAL_HOMES, else .cache/eval).
