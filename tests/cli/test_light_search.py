@@ -117,6 +117,9 @@ def test_progressive_tells_first_what_words_find(subcog: Run) -> None:
     done = subcog("search", "where is the session cookie", "--jsonl", "--progressive", "--fast")
     first, last = done.rows
     assert [first["type"], last["type"]] == ["preliminary", "final"]
+    assert first["confidence"] == "fts_only"
+    assert first["note"] == "found by words; the search by meaning is pending"
+    assert last["confidence"] != "fts_only"
     assert "explain" not in first["results"][0]
     assert {name for hit in first["results"] for name in hit["found_by"]} <= {"lexical_exact", "lexical_relaxed", "labels"}
     alone = subcog("search", "where is the session cookie", "--jsonl", "--fast")

@@ -250,6 +250,7 @@ def hidden_remark(memories: Sequence[Memory]) -> str:
 
 EXACT_DIGITS = 12  # of the parts of a score, so that its nine digits can be computed again
 PRELIMINARY, FINAL = "preliminary", "final"  # the stages of `--progressive`
+BY_WORDS_ALONE = "fts_only"  # the confidence of a preliminary answer
 TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
@@ -296,8 +297,10 @@ def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
 def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
     """Print a stage of an answer as one line of JSON and flush it. stage: PRELIMINARY or FINAL."""
     rows = [result_row(answer, hit, explain=is_explained) for hit in answer.hits]
-    head = {"type": stage, "confidence": answer.confidence, "degraded": answer.is_degraded, "note": answer.note}
-    terminal.json({**head, "results": rows})
+    confidence, note = answer.confidence, answer.note
+    if stage == PRELIMINARY:
+        confidence, note = BY_WORDS_ALONE, "found by words; the search by meaning is pending"
+    terminal.json({"type": stage, "confidence": confidence, "degraded": answer.is_degraded, "note": note, "results": rows})
     terminal.flush()
 
 
