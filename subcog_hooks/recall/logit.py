@@ -44,6 +44,10 @@ LIKE = 0.56  # the query is like the question from this likeness on
 # On the other half the shares are .25 and .98 (.21 and .98, .18 and .99).
 LEARNED_LIKE = 0.45
 LIKE_WEIGHT = 10.0
+OWN_LANGUAGE = "own_language"
+# Chosen on prompts in eight languages and a store of English notes and theirs: with 0 it found .61 of the notes in the prompt's
+# language, with .8 .65, with 2 .69, but then unanswerable prompts met silence in .74 (.90, .86).
+OWN_LANGUAGE_ADDS = 0.8
 _CERTAIN = 20.0  # the largest logit
 _DIGITS = 4  # behind the point, so that all machines give equal numbers
 
@@ -85,6 +89,17 @@ def with_sibling(terms: Terms) -> Terms:
         return terms
     adds = SIBLING_ADDS - max(0.0, sum([adds for _, _, adds in terms]))
     return (*terms, (SIBLING, 1.0, round(adds, _DIGITS)))
+
+
+def with_own_language(terms: Terms, others: float) -> Terms:
+    """Return the terms of a memory in the prompt's language, which is not English.
+
+    others: the share of English memories among the hits, 0.0 to 1.0.
+
+    >>> probability(with_own_language((("intercept", 1.0, -1.0),), 1.0))
+    0.4502
+    """
+    return (*terms, (OWN_LANGUAGE, round(others, _DIGITS), round(others * OWN_LANGUAGE_ADDS, _DIGITS))) if others else terms
 
 
 def session_progress(prompt_number: int) -> float:

@@ -8,6 +8,7 @@ from subcog_hooks.recall import diversity, fusion, logit, ranking, relevance, wo
 from subcog_hooks.recall.candidates import Candidates, Request, Sources, gather_candidates
 from subcog_hooks.recall.hits import PATTERN, STATE, Answer, Hit
 from subcog_hooks.store.store_reader import Filter, StoreReader
+from subcog_hooks.text import languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def recall_for_prompt(
     hits += _unindexed_hits(candidates, newer)
     if exact:
         exact.pin(hits)
+    if candidates.query.is_foreign:
+        favour_own_language(hits)
     discount_marked_hits(hits, text if prompt is None else prompt, store, lambda: sources.index)
     hits.sort(key=_relevance_key)
     return build_answer(hits, candidates, alpha, alpha_reason)
@@ -100,6 +103,17 @@ def recall_for_parts(
     discount_siblings(whole, sources)
     whole.hits.sort(key=_relevance_key)
     return whole
+
+
+def favour_own_language(hits: Sequence[Hit]) -> None:
+    """Raise the memories that are not in English by the share of English ones among the hits.
+
+    The weights for other languages know stores in one language. Beside English memories, others stand out less.
+    """
+    own = [hit for hit in hits if languages.is_foreign(hit.memory.content)]
+    for hit in own:
+        hit.terms = logit.with_own_language(hit.terms, 1.0 - len(own) / len(hits))
+        hit.probability = logit.probability(hit.terms)
 
 
 def discount_siblings(answer: Answer, sources: Sources) -> None:

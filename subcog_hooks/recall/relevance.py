@@ -90,6 +90,7 @@ NAMES = {  # the meaning of each evidence, for `why`
     "chronicle": "it reports what was done, rather than what holds",
     "prose": "how many words the prompt has: in a long one nothing matches as well by chance",
     "words": "how many words a prompt in another language has, as for English",
+    "own_language": "it is in the prompt's language, the more of the others are in English",
     "sibling": "it has a sibling of the identifier that is asked for, which another memory has",
     "begun": "how far the session has gone: what is worth knowing is wanted at its beginning",
     "part": "it was compared with one sentence of the prompt alone",

@@ -95,6 +95,20 @@ def test_a_note_comes_with_a_prompt_in_other_words(language: str, lined: Machine
 
 
 @pytest.mark.parametrize("language", NATIVE)
+def test_a_note_comes_from_among_english_ones(language: str, lined: Machine) -> None:
+    note, prompt, *_ = NATIVE[language]
+    remember(lined, note, *ENGLISH[1:])
+    assert "rotate.sh" in lined.answer(lined.asking(prompt))
+
+
+def test_why_tells_that_a_note_has_the_prompts_language(lined: Machine) -> None:
+    note, prompt, *_ = NATIVE["es"]
+    remember(lined, note, *ENGLISH[1:])
+    assert lined.answer(lined.asking(prompt))
+    assert b"it is in the prompt's language" in lined.run("why", "--explain").stdout
+
+
+@pytest.mark.parametrize("language", NATIVE)
 def test_an_english_note_comes_with_another_language(language: str, lined: Machine) -> None:
     remember(lined, *ENGLISH)
     assert "rotate.sh" in lined.answer(lined.asking(NATIVE[language][1]))
