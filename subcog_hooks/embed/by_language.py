@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from subcog_hooks.embed.row_sums import to_int8
 from subcog_hooks.text.languages import is_foreign
 
 TYPE_CHECKING = False
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     Encode = Callable[[str], bytes | None]  # a text to its (dimension,) int8 vector, None without a word
 
 
+# Of short notes the static encoder finds more than the neural one, of longer texts less. nDCG@10 of conversations is .502
+# with 0, .513 with .5, .518 with 1; of documentation .755, .757, .753.
+STATIC_SHARE = 0.5
 _opened: list[MultilingualEncoder] = []  # one for the process: opening costs .2 ms, and most texts are English
 
 
@@ -37,6 +41,20 @@ def encode_by_language(encode_english: Encode) -> Encode:
         if is_foreign(text):
             return _multilingual().encode(text) or None
         return encode_english(text) if any(map(str.isalnum, text)) else None
+
+    return encode
+
+
+def encode_between(neural: Encode, static: Encode) -> Encode:
+    """Return an encoder that gives the neural unit vector of a text, plus STATIC_SHARE of the static one.
+
+    >>> encode_between(lambda text: bytes((100, 0)), lambda text: bytes((0, 50)))("text")
+    b'\\x7f@'
+    """
+
+    def encode(text: str) -> bytes | None:
+        first, second = unit_vector(neural(text)), unit_vector(static(text))
+        return to_int8([a + STATIC_SHARE * b for a, b in zip(first, second, strict=True)] if second else first) or None
 
     return encode
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
+from subcog_hooks.embed.by_language import encode_between
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED
 from subcog_hooks.hook import detached
@@ -19,7 +20,10 @@ from subcog_hooks.store import index, vector_file
 from tests.eval.collection import ROOT
 
 DEFAULT = ROOT / ".cache" / "eval"  # where they are kept unless said otherwise
-STATIC, NEURAL = "static", "neural"  # what embeds a query: the hook's encoder (`search --fast`), or the documents' own model
+STATIC, NEURAL = (
+    "static",
+    "neural",
+)  # what embeds a query: the hook's encoder (`search --fast`), or that and the documents' own model
 
 Encode = Callable[[str], bytes | None]
 
@@ -64,7 +68,8 @@ def _subcog(home: Path, *arguments: str) -> None:
 
 def encoder(query: str, kept: Path) -> Encode:
     """What gives a query its vector, by name."""
-    return StaticEncoder.open().encode if query == STATIC else NeuralQueries(kept)
+    static = StaticEncoder.open().encode
+    return static if query == STATIC else encode_between(NeuralQueries(kept), static)
 
 
 class NeuralQueries:

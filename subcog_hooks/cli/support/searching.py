@@ -15,7 +15,7 @@ from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, StoreError, UsageError
 from subcog_hooks.embed import models
-from subcog_hooks.embed.by_language import encode_by_language
+from subcog_hooks.embed.by_language import encode_between, encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.embed.space import PACKAGED, Space
 from subcog_hooks.intent.query_type import classify_query
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
     from subcog_hooks.cli.support.model_rank import ModelRanking
     from subcog_hooks.cli.support.search_options import SearchOptions
+    from subcog_hooks.embed.by_language import Encode
 
     Meanwhile = Callable[["StoreSearch"], AbstractContextManager[None]]
 
 MIN_SIMILARITY = "search.min_similarity"
 LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
-Encode = Callable[[str], bytes]  # text to vector
 
 
 @dataclass(slots=True)
@@ -160,9 +160,10 @@ def _load_query_encoder(space: Space) -> Encode:
     from subcog_hooks.embed.documents import DocumentEmbedder  # 200 ms with its libraries
 
     try:
-        return DocumentEmbedder(space).query
+        encode = DocumentEmbedder(space).query
     except ModelError as error:
         raise ModelError(f"the model {space.model} cannot be loaded (`subcog doctor` says why)") from error
+    return encode_between(encode, StaticEncoder.open().encode) if space.is_packaged else encode
 
 
 def _open_static(store: Store) -> recall_vectors.SearchSpace:
