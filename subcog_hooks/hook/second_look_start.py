@@ -179,15 +179,17 @@ def task_of(reading: PromptReading, verdict: Verdict) -> Task:
     examined, call = verdict.examined, reading.call
     assert examined is not None
     own = {word.casefold() for word in reading.topics()}
-    llm_topics = [topic for topic in examined.intent.topics if topic.casefold() not in own]
+    asked, needs = reading.search_text(), reading.separate_needs()
+    if llm_topics := [topic for topic in examined.intent.topics if topic.casefold() not in own]:
+        needs.append("\n".join((asked, *llm_topics)))
     return Task(
         call.id,
         call.now_ms,
         call.session,
         text_of(call.payload, "cwd"),
         text_of(call.payload, "transcript_path"),
-        "\n".join((reading.search_text(), *llm_topics)),
-        reading.separate_needs(),
+        asked,
+        needs,
         examined.intent.type or NONE,
         examined.intent.confidence,
         examined.certainty,
