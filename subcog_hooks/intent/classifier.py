@@ -39,6 +39,7 @@ DIFFER = "the LLM answered, topics differ"
 NO_KEYWORD_TOPICS = "the LLM answered, no keyword topics"
 NO_LLM_TOPICS = "the LLM answered, without topics"
 LLM_ALONE = "the LLM answered, no keyword result"
+UNSURE = "the LLM was unsure: type and confidence of the keywords"
 FAILED = "the LLM failed: -0.1"
 FAILED_AT_THRESHOLD = "the LLM failed: -0.1, but not below min_confidence"
 FAILED_SURE = "the LLM failed, keywords sure: no adjustment"
@@ -76,9 +77,9 @@ def merge_intents(
     keyword: None without one; words: the topics of the prompt's words. answer: None when no LLM was asked, or without a valid
     answer; `attempted` tells these apart. llm_status: for the intent.
 
-    An answer's type counts from `min_confidence` on, also its veto `none`. An answer `none` of confidence c makes it 1 - c
-    probable that memories could help. A failed LLM leaves type and topics as they are. Its -0.1 alone never takes a confidence
-    below `min_confidence`: the keyword result stays there, S0's floor.
+    An answer counts from `min_confidence` on, also its veto `none`; a less sure one gives its topics alone. An answer `none` of
+    confidence c makes it 1 - c probable that memories could help. A failed LLM leaves type and topics as they are. Its -0.1
+    alone never takes a confidence below `min_confidence`: the keyword result stays there, S0's floor.
     """
     topics = _merge_topics(answer.topics if answer else (), keyword.topics if keyword else words)
     is_vetoed = answer is not None and answer.type == NONE and answer.confidence >= min_confidence
@@ -94,8 +95,10 @@ def merge_intents(
         kind = keyword.type
     elif keyword is None:
         kind, confidence, row = answer.type, _help_probability(answer), LLM_ALONE
+    elif answer.confidence < min_confidence:
+        kind, confidence, row = keyword.type, keyword.confidence, UNSURE
     else:
-        kind = answer.type if answer.confidence >= min_confidence else keyword.type
+        kind = answer.type
         confidence, row = _answered_confidence(keyword, answer)
     signals = keyword.keywords if keyword else ()
     intent = Intent(

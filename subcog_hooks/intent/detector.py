@@ -78,12 +78,8 @@ class Examined:
         self.timed_out_by = ""
 
     def is_enough(self, settings: Settings) -> bool:
-        """Return whether the confidence says that memories could help.
-
-        An LLM's answer that lowers the confidence below the threshold counts only if it is sure enough itself.
-        """
-        is_guess = self.answer is not None and self.answer.confidence < float(settings["search_intent.min_confidence"])
-        return is_enough(self.intent, settings) or (is_guess and is_enough(self.reading.intent, settings))
+        """Return whether the confidence says that memories could help."""
+        return is_enough(self.intent, settings)
 
     def may_speak(self, settings: Settings) -> bool:
         """Return whether the hook searches for memories. A low confidence needs stronger evidence; a veto silences it."""
@@ -208,11 +204,13 @@ class Detection:
             self.status, self.answer, self.reason = self._outcome.status, self._outcome.answer, self._outcome.reason
             if self.status == TIMEOUT:
                 timed_out_by = BY_SETTING if allowed_ms <= left_ms else BY_DEADLINE
+        min_confidence = float(settings["search_intent.min_confidence"])
+        is_alone = self.answer is not None and self.answer.confidence >= min_confidence and not self._has_keyword_result()
         whole = merge_intents(
-            plain if self.answer is None or self._has_keyword_result() else None,
+            None if is_alone else plain,
             self.answer,
             attempted=self._outcome is not None,
-            min_confidence=float(settings["search_intent.min_confidence"]),
+            min_confidence=min_confidence,
             llm_status=self.status,
             words=words,
         )
@@ -233,7 +231,7 @@ class Detection:
     def _has_keyword_result(self) -> bool:
         """Return whether a signal of a type or of a request for a memory fired.
 
-        Without either, an LLM's answer stands alone (S0).
+        Without either, an LLM's sure answer stands alone (S0).
         """
         return any(signal.family != NONE for signal in self.reading.fired)
 
