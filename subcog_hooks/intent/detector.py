@@ -302,13 +302,14 @@ def begin_detection(
 
 
 def reason_to_skip_llm(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
-    """Return the reason to ask no LLM, "" when one should be asked."""
-    if reading.intent.confidence >= skip_confidence:
+    """Return the reason to ask no LLM, "" when one should be asked: also for topics of a question that names nothing."""
+    has_topics = bool(extract_topics(reading.words()))
+    if has_topics and reading.intent.confidence >= skip_confidence:
         return "the words are sure"
     if reading.intent.confidence < NOTHING_SURELY:
         return "the words are sure that it asks for nothing"
-    if not extract_topics(reading.words()):
-        return "it names nothing to look for"
+    if not has_topics and is_unclear(reading):
+        return "it neither asks nor names anything"
     return "the prompt is too long" if len(prompt) > MAX_PROMPT_SHOWN else ""
 
 
