@@ -162,7 +162,7 @@ def ask_provider(provider: Provider, question: Question, seconds: float) -> str:
 
         return claude_client.ask_claude(provider.base_url, provider.model, question, seconds)
     until = time.monotonic() + seconds
-    from subcog_hooks.llm.http_post import post  # 30 ms, needed only for an LLM
+    from subcog_hooks.llm.http_post import post  # needed only for an LLM
 
     base_url = provider.base_url
     make_request = _anthropic_request if provider.name == ANTHROPIC else _openai_request
