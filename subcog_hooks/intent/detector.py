@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
     from subcog_hooks.store.state import State
 
+    KeepLate = Callable[[str, str], None]
+
 HOUR_MS = 3_600_000
 # An answer is kept for a day: a prompt mostly comes again in the same piece of work.
 ANSWER_KEPT_MS = 24 * HOUR_MS
 MAX_PROMPT_SHOWN = 100_000  # characters of a prompt for an LLM: searching more for secrets takes too long
+COPYING_S = 0.005  # The call ends this much before the wait for it, so that a copy of the process can wait on.
 ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
 NOTHING_SURELY = 0.1  # below it the words are sure that memories cannot help: "ok" needs no LLM
 
@@ -150,11 +153,18 @@ class Detection:
         self._key = ""
 
     @property
+    def late_key(self) -> str:
+        """The key under which the cache may get the answer of a call that was late, "" without such a call."""
+        return self._key if self._outcome is not None and self._outcome.answer is None else ""
+
+    @property
     def may_change(self) -> bool:
         """True while an LLM may still change the intent."""
         return self._race is not None or self.answer is not None
 
-    def ask(self, provider: Provider, prompt: str, state: State | None, seconds: float) -> None:
+    def ask(
+        self, provider: Provider, prompt: str, state: State | None, seconds: float, keep_late: KeepLate | None = None
+    ) -> None:
         """Start the call, unless the answer is cached or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
         from subcog_hooks.llm import breaker, race
@@ -177,7 +187,16 @@ class Detection:
         except StoreBusy:  # the try after a rest could not be recorded
             may_ask = False
         if may_ask:
-            self._race = race.start_race(provider, question, classifier.parse_answer, seconds)
+
+            def keep_answer(answer: Classification) -> None:
+                if keep_late is not None:
+                    keep_late(self._key, classifier.answer_to_text(answer))
+
+            keep = None
+            if keep_late is not None:
+                keep = keep_answer
+                seconds -= self._seconds_since_start() + COPYING_S
+            self._race = race.start_race(provider, question, classifier.parse_answer, seconds, keep)
         else:
             self.status = RESTING
             self.reason = "it failed too often lately"
@@ -271,12 +290,18 @@ class Detection:
 
 
 def begin_detection(
-    prompt: str, settings: Settings, home: Home, state: State | None, disclose: Callable[[str], str | None], seconds: float
+    prompt: str,
+    settings: Settings,
+    home: Home,
+    state: State | None,
+    disclose: Callable[[str], str | None],
+    seconds: float,
+    keep_late: KeepLate | None = None,
 ) -> Detection:
     """Read a prompt's words, and start to ask an LLM where one is configured and the words are unsure.
 
-    disclose: returns the part of a text that may leave the machine, None for nothing. seconds: the call's own limit. Raises
-    StoreError.
+    disclose: returns the part of a text that may leave the machine, None for nothing. seconds: the call's own limit. keep_late:
+    keeps an answer that comes later under its key, None to drop it. Raises StoreError.
     """
     detection = Detection(prompt)
     if settings["llm.provider"] == NO_LLM or not settings["search_intent.use_llm"] or detection.reading.prompt is None:
@@ -297,7 +322,7 @@ def begin_detection(
         detection.status = SKIPPED
         detection.reason = "the prompt may hold a secret"
     elif provider is not None:
-        detection.ask(provider, ends_of(disclosed), state, seconds)
+        detection.ask(provider, ends_of(disclosed), state, seconds, keep_late)
     return detection
 
 

@@ -13,6 +13,7 @@ from subcog_hooks.llm.address import Address
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
 
 MAX_BODY = 64 * 1024  # bytes of an answer; 200 tokens in either envelope are 2,000
 MAX_HEAD = 16 * 1024  # bytes before an answer's body
@@ -20,14 +21,26 @@ _PIECE = 65_536  # bytes read at once
 _CONTINUE, _OK = 100, 200  # the status of an answer before the answer is from the first to below the second
 
 
-def post(base_url: str, path: str, headers: dict[str, str], content: dict[str, object], until: float) -> tuple[int, bytes]:
+def _refuse_to_wait() -> float:
+    raise TimeoutError
+
+
+def post(
+    base_url: str,
+    path: str,
+    headers: dict[str, str],
+    content: dict[str, object],
+    until: float,
+    extend: Callable[[], float] = _refuse_to_wait,
+) -> tuple[int, bytes]:
     """Send a request. Return status and body of the answer.
 
-    A redirect is returned and not followed: the key would travel. until: the deadline in monotonic seconds. Raises
-    ProviderTimeout, ProviderGone, or ProviderError; their messages hold nothing of the headers or of the answer.
+    A redirect is returned and not followed: the key would travel. until: the deadline in monotonic seconds. extend: called once
+    where the deadline passes before the answer; returns another one, or raises TimeoutError. Raises ProviderTimeout,
+    ProviderGone, or ProviderError; their messages hold nothing of the headers or of the answer.
     """
     try:
-        return _send_request(Address(base_url), path, headers, content, until)
+        return _send_request(Address(base_url), path, headers, content, until, extend)
     except TimeoutError:
         raise ProviderTimeout(f"{base_url} did not answer in time") from None
     except (ConnectionResetError, ConnectionAbortedError, BrokenPipeError):
@@ -45,7 +58,7 @@ class _TooLong(Exception):
 
 
 def _send_request(
-    address: Address, path: str, headers: dict[str, str], content: dict[str, object], until: float
+    address: Address, path: str, headers: dict[str, str], content: dict[str, object], until: float, extend: Callable[[], float]
 ) -> tuple[int, bytes]:
     body = light_json.dumps(content).encode()  # type: ignore[arg-type]  # a schema is JSON
     host = f"[{address.host}]" if ":" in address.host else address.host
@@ -61,7 +74,7 @@ def _send_request(
     try:
         connection.settimeout(_seconds_left(until))
         connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
-        return _read_answer(_Incoming(connection, until))
+        return _read_answer(_Incoming(connection, until, extend))
     finally:
         connection.close()
 
@@ -106,19 +119,25 @@ def _encrypt(connection: _socket.socket, host: str, until: float) -> ssl.SSLSock
 
 
 class _Incoming:
-    """The bytes that arrive over a connection, with one deadline for all of them."""
+    """The bytes that arrive over a connection, with one deadline for all of them, which can be extended once."""
 
-    __slots__ = ("_arrived", "_connection", "_until")
+    __slots__ = ("_arrived", "_connection", "_extend", "_until")
 
-    def __init__(self, connection: _socket.socket | ssl.SSLSocket, until: float) -> None:
+    def __init__(self, connection: _socket.socket | ssl.SSLSocket, until: float, extend: Callable[[], float]) -> None:
         self._connection = connection
         self._until = until
+        self._extend = extend
         self._arrived = b""
 
     def _receive(self) -> bool:
         """Wait for more bytes. Return whether any came before the end. Raises OSError."""
-        self._connection.settimeout(_seconds_left(self._until))
-        piece = self._connection.recv(_PIECE)
+        try:
+            self._connection.settimeout(_seconds_left(self._until))
+            piece = self._connection.recv(_PIECE)
+        except TimeoutError:
+            extend, self._extend = self._extend, _refuse_to_wait
+            self._until = extend()
+            return self._receive()
         self._arrived += piece
         return bool(piece)
 

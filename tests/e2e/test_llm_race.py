@@ -28,6 +28,7 @@ from subcog_hooks.store.state import State
 from tests import llm_server
 from tests.e2e.machine import (
     ANSWER,
+    LONGEST_S,
     QUESTION,
     RELATED,
     REMOTE,
@@ -37,6 +38,8 @@ from tests.e2e.machine import (
     assert_silent,
     context_of,
     ids_in,
+    linux,
+    wait_until,
 )
 from tests.llm_server import Behaviour, LlmServer, fails, says
 
@@ -371,6 +374,40 @@ def test_the_same_prompt_is_asked_about_once(machine: Machine) -> None:
         assert 'intent="comparison"' in context
         assert ids_in(context) == [ANSWER]
         assert len(server.requests) == asked
+
+
+def count_answers(track: Track) -> int:
+    """The answers in the cache, once no hook is at work."""
+    wait_until(lambda: not track.machine.processes(b"\0hook\0"), LONGEST_S)
+    state = track.state()
+    ((count,),) = state.run("SELECT count(*) FROM llm_answers")
+    state.close()
+    return int(str(count))
+
+
+@linux
+def test_a_late_answer_is_kept_and_nobody_waits_for_it(machine: Machine) -> None:
+    with served(machine, says(*COMPARISON, delay_ms=1_200)) as (track, server):
+        machine.environment["SUBCOG_BACKGROUND"] = "1"
+        for _ in range(MANY_RUNS):
+            assert track.seen(TOO_LATE).done.seconds < 1.0  # the waiting copy of the process holds no stream of the client
+            if count_answers(track):
+                break
+        else:
+            track.skip_if_busy()
+        asked = len(server.requests)
+        assert 'intent="comparison"' in machine.answer(machine.asking())
+        assert len(server.requests) == asked
+
+
+@linux
+@pytest.mark.parametrize(("background", "settings"), [("0", ""), ("1", "[surfacing]\nlog_prompts = false\n")])
+def test_no_late_answer_is_kept_where_that_is_off(machine: Machine, background: str, settings: str) -> None:
+    with served(machine, says(*COMPARISON, delay_ms=250), ALWAYS + settings) as (track, server):
+        machine.environment["SUBCOG_BACKGROUND"] = background
+        track.seen(TOO_LATE)
+        assert count_answers(track) == 0
+        assert server.requests
 
 
 # ---- whether anybody is asked ---------------------------------------------------------------------------------------------
