@@ -35,6 +35,7 @@ HOUR_MS = 3_600_000
 ANSWER_KEPT_MS = 24 * HOUR_MS
 MAX_PROMPT_SHOWN = 100_000  # characters of a prompt for an LLM: searching more for secrets takes too long
 COPYING_S = 0.005  # The call ends this much before the wait for it, so that a copy of the process can wait on.
+FAIR_S = 0.1  # A call with less time before the deadline has not failed: the hook was late, on a busy machine.
 ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
 NOTHING_SURELY = 0.1  # below it the words are sure that memories cannot help: "ok" needs no LLM
 
@@ -125,6 +126,7 @@ class Detection:
 
     __slots__ = (
         "_is_abandoned",
+        "_is_our_delay",
         "_key",
         "_outcome",
         "_provider",
@@ -150,6 +152,7 @@ class Detection:
         self._race: Race | None = None
         self._outcome: Outcome | None = None
         self._is_abandoned = False
+        self._is_our_delay = False
         self._key = ""
 
     @property
@@ -223,6 +226,7 @@ class Detection:
             self.status, self.answer, self.reason = self._outcome.status, self._outcome.answer, self._outcome.reason
             if self.status == TIMEOUT:
                 timed_out_by = BY_SETTING if allowed_ms <= left_ms else BY_DEADLINE
+                self._is_our_delay = timed_out_by == BY_DEADLINE and self._outcome.seconds < FAIR_S
         min_confidence = float(settings["search_intent.min_confidence"])
         is_alone = self.answer is not None and self.answer.confidence >= min_confidence and not self._has_keyword_result()
         whole = merge_intents(
@@ -275,7 +279,7 @@ class Detection:
         from subcog_hooks.llm import breaker  # loaded by `ask`, like the others
         from subcog_hooks.llm.race import TIMEOUT
 
-        if self._is_abandoned and self._outcome.status == TIMEOUT:
+        if self._is_our_delay or (self._is_abandoned and self._outcome.status == TIMEOUT):
             return
         now = now_ms()
         if self._outcome.answer is None:

@@ -323,12 +323,20 @@ def intent_of(machine: Machine) -> PromptIntent:
 # ---- over several processes -----------------------------------------------------------------------------------------------
 
 
+def count_rows(track: Track, table: str) -> int:
+    """The rows of a table of the state."""
+    state = track.state()
+    ((count,),) = state.run(f"SELECT count(*) FROM {table}")
+    state.close()
+    return int(str(count))
+
+
 def fail_three_times(track: Track) -> None:
     """Three hooks whose call fails, on one state."""
     track.reset()
     for _ in range(MAX_RUNS):
         track.machine.prompt(QUESTION)
-        if sum(count for name, count in track.metrics().items() if name.startswith(COMPLETED)) >= breaker.FAILURES:
+        if count_rows(track, "llm_failures") >= breaker.FAILURES:
             return
     track.skip_if_busy()
     raise AssertionError("no three failures were noted")
@@ -379,10 +387,7 @@ def test_the_same_prompt_is_asked_about_once(machine: Machine) -> None:
 def count_answers(track: Track) -> int:
     """The answers in the cache, once no hook is at work."""
     wait_until(lambda: not track.machine.processes(b"\0hook\0"), LONGEST_S)
-    state = track.state()
-    ((count,),) = state.run("SELECT count(*) FROM llm_answers")
-    state.close()
-    return int(str(count))
+    return count_rows(track, "llm_answers")
 
 
 @linux
@@ -408,6 +413,20 @@ def test_no_late_answer_is_kept_where_that_is_off(machine: Machine, background: 
         track.seen(TOO_LATE)
         assert count_answers(track) == 0
         assert server.requests
+
+
+def test_a_hook_that_starts_late_fails_nobody(machine: Machine) -> None:
+    with served(machine, llm_server.never()) as (track, server):
+        for _ in range(MANY_RUNS):
+            track.reset()
+            process = machine.begin("hook")
+            server.closing.wait(0.1)  # of the 200 ms: the client was slow
+            process.communicate(machine.asking())
+            if f'{TIMEOUTS}{{reason="deadline"}}' in track.metrics():
+                break
+        else:
+            track.skip_if_busy()
+        assert count_rows(track, "llm_failures") == 0
 
 
 # ---- whether anybody is asked ---------------------------------------------------------------------------------------------
