@@ -121,7 +121,8 @@ def is_unclear(reading: keywords.Reading) -> bool:
 class Detection:
     """The detection for one prompt: the reading of its words, and the call of an LLM, if any.
 
-    status: of the LLM so far. fault: the reason why the configured provider cannot be asked.
+    status: of the LLM so far. fault: the reason why the configured provider cannot be asked. is_follow_up: the prompt has
+    borrowed topics of an earlier one, which the LLM is not shown.
     """
 
     __slots__ = (
@@ -135,6 +136,7 @@ class Detection:
         "_started",
         "answer",
         "fault",
+        "is_follow_up",
         "reading",
         "reason",
         "status",
@@ -151,6 +153,7 @@ class Detection:
         self._provider: Provider | None = None
         self._race: Race | None = None
         self._outcome: Outcome | None = None
+        self.is_follow_up = False
         self._is_abandoned = False
         self._is_our_delay = False
         self._key = ""
@@ -215,7 +218,7 @@ class Detection:
             examined = Examined(plain, self.reading, "no LLM was asked" if words else "no topics", self._seconds)
             examined.llm_reason = self.reason
             return examined
-        from subcog_hooks.intent.classifier import merge_intents
+        from subcog_hooks.intent.classifier import Classification, merge_intents
 
         timed_out_by = ""
         if self._race is not None:
@@ -228,10 +231,13 @@ class Detection:
                 timed_out_by = BY_SETTING if allowed_ms <= left_ms else BY_DEADLINE
                 self._is_our_delay = timed_out_by == BY_DEADLINE and self._outcome.seconds < FAIR_S
         min_confidence = float(settings["search_intent.min_confidence"])
-        is_alone = self.answer is not None and self.answer.confidence >= min_confidence and not self._has_keyword_result()
+        answer = self.answer
+        if answer is not None and answer.type == NONE and self.is_follow_up:
+            answer = Classification(NONE, 0.0, answer.topics)  # A no about a prompt whose subject it was not shown.
+        is_alone = answer is not None and answer.confidence >= min_confidence and not self._has_keyword_result()
         whole = merge_intents(
             None if is_alone else plain,
-            self.answer,
+            answer,
             attempted=self._outcome is not None,
             min_confidence=min_confidence,
             llm_status=self.status,
