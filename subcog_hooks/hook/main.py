@@ -71,6 +71,11 @@ def main(translator: Translator | None = None) -> None:
 
             second_look.main()
             return
+        if "--late-answer" in sys.argv[2:]:
+            from subcog_hooks.hook import late_answer  # It has a process of its own, too.
+
+            late_answer.main()
+            return
         age_ms = process_age_ms()
         output = Output(max(MAX_WORK_MS, age_ms + READING_MS))
         _thread.start_new_thread(end_in_time, (output, age_ms))

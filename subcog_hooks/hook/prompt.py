@@ -8,6 +8,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.prompt_reading import SETTLE_MS, PromptReading, borrow_topics, match_cues
 from subcog_hooks.hook.verdict import Verdict
 from subcog_hooks.intent import detector
+from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.store import sessions, state_values
 from subcog_hooks.store.decision import EXACT, FAILED, INTENT, INTENT_READ, NOMEM, NOT_TYPED, OFF, OUT_OF_TIME, PAUSED, REPEATED
 from subcog_hooks.text import typed_prompt
@@ -96,7 +97,7 @@ def decide_prompt(reading: PromptReading) -> Verdict:
     settings = call.settings
     limit_ms = min(float(settings["search_intent.llm_timeout_ms"]), call.deadline.left_ms() - SETTLE_MS)
     detected = detector.begin_detection(
-        reading.prompt, settings, call.home, call.state, _shown_to_llm, max(0.0, limit_ms) / 1000.0
+        reading.prompt, settings, call.home, call.state, _shown_to_llm, max(0.0, limit_ms) / 1000.0, _late_keeper(reading)
     )
     reading.detected = detected
     try:
@@ -153,6 +154,15 @@ def _is_worth_a_search(detected: detector.Detection, settings: Settings, topics:
 def outcome_of_error(error: Exception) -> tuple[str, str]:
     """Map an exception to a decision outcome and the reason in its record."""
     return OUT_OF_TIME if isinstance(error, TimeoutError) else FAILED, f"{type(error).__name__}: {error}"[:MAX_REASON]
+
+
+def _late_keeper(reading: PromptReading) -> Callable[[str, str], None] | None:
+    call = reading.call
+    if call.settings["llm.provider"] == NO_LLM or call.is_trial or not reading.keeps_texts:
+        return None
+    from subcog_hooks.hook import late_answer  # Only with an LLM.
+
+    return late_answer.make_keeper(call.home)
 
 
 def _shown_to_llm(prompt: str) -> str | None:

@@ -123,6 +123,7 @@ def borrow_topics(reading: PromptReading) -> None:
         min_confidence = float(reading.call.settings["search_intent.min_confidence"])
         words.intent.confidence = follow_up.follow_up_confidence(words.intent.confidence, earlier, min_confidence)
         reading.borrowed = borrowed
+        reading.detected.is_follow_up = True
 
 
 def match_cues(prompt: str, call: HookCall) -> ExactMatches | None:

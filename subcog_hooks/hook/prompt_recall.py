@@ -56,7 +56,7 @@ def decide_by_recall(reading: PromptReading) -> Verdict:
         call.stages.end(LLM)
     if examined.may_speak(call.settings) or _pointer_threshold(examined, call.settings):
         if new := _new_topics(topics, examined):
-            answer = _recall_again(reading, sources, new, answer, remarks)
+            _recall_again(reading, sources, new, answer, remarks)
         offer: Offer | None = _offer_hits(reading, examined, answer.hits, sources.tuning, index=sources.index)
         held_back: list[choose.Judgement] = []
     else:
@@ -172,14 +172,15 @@ def _is_small_scope(index: LexicalIndex, hits: Sequence[Hit], call: HookCall, sm
     return recall_words.count_memories(index, Filter(audiences=call.eligible.audiences)) < small
 
 
-def _recall_prompt(reading: PromptReading, sources: Sources, new: Sequence[str] = ()) -> Answer:
-    """Return the hits for the prompt with its borrowed topics. new: further topics. Raises StoreError."""
+def _recall_prompt(reading: PromptReading, sources: Sources) -> Answer:
+    """Return the hits for the prompt with its borrowed topics. Raises StoreError."""
     call = reading.call
     asked = reading.search_text()
-    text = "\n".join((asked, *new))
     deadline = call.deadline.sooner(AFTERWARDS_MS)
     needs, matches = reading.separate_needs(), reading.cue_matches
-    answer = pipeline.recall_for_parts(text, needs, sources, call.eligible, deadline, prompt=mask_secrets(asked), exact=matches)
+    answer = pipeline.recall_for_parts(
+        asked, needs, sources, call.eligible, deadline, prompt=mask_secrets(asked), exact=matches
+    )
     if matches is not None and matches.note:
         answer.note = "; ".join(filter(None, (answer.note, matches.note)))
     return answer
@@ -190,20 +191,21 @@ def _new_topics(topics: tuple[str, ...], examined: Examined) -> list[str]:
     return [topic for topic in examined.intent.topics if topic.casefold() not in own]
 
 
-def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> Answer:
-    """Return the hits for the prompt with new topics; the first answer where it is better or time is short."""
+def _recall_again(reading: PromptReading, sources: Sources, new: Sequence[str], first: Answer, remarks: list[str]) -> None:
+    """Add the hits for the prompt with new topics to the first answer, where there is time."""
     call = reading.call
     if call.deadline.left_ms() < AGAIN_MS:
-        return first
+        return
+    asked = reading.search_text()
+    deadline = call.deadline.sooner(AFTERWARDS_MS)
     try:
-        answer = _recall_prompt(reading, sources, new)
+        text = "\n".join((asked, *new))
+        again = pipeline.recall_for_prompt(text, sources, call.eligible, deadline, prompt=mask_secrets(asked))
     except StoreError as error:
         remarks.append(f"recall with the topics of the LLM: {error}")
-        return first
-    if answer.is_degraded and not first.is_degraded:  # The second recall had less time.
-        return first
+        return
+    pipeline.join_answers(first, again)
     call.stages.end(RECALL)
-    return answer
 
 
 def _word_rarity(sources: Sources) -> Callable[[str], float | None]:

@@ -130,7 +130,8 @@ def decision_of_prompt(reading: PromptReading, verdict: Verdict) -> Decision:
     decision.prompt = shown[:MAX_PROMPT] if shown is not None else None
     if verdict.examined is not None:
         topics = _topics_without_secrets(verdict.examined.intent.topics, reading.prompt, shown)
-        decision.intent = _intent_record(verdict.examined, topics)
+        answer = verdict.examined.answer
+        decision.intent = _intent_record(verdict.examined, topics, answer.reasoning if answer and shown is not None else "")
     return decision
 
 
@@ -181,7 +182,7 @@ def _topics_without_secrets(topics: Sequence[str], prompt: str, shown: str | Non
     return [topic for topic in topics if topic.casefold() in stored or topic.casefold() not in whole]
 
 
-def _intent_record(examined: Examined, topics: Sequence[str]) -> PromptIntent:
+def _intent_record(examined: Examined, topics: Sequence[str], reasoning: str) -> PromptIntent:
     intent, reading = examined.intent, examined.reading
     return PromptIntent(
         intent.type,
@@ -191,6 +192,7 @@ def _intent_record(examined: Examined, topics: Sequence[str]) -> PromptIntent:
         source=intent.source,
         llm_status=intent.llm_status,
         llm_ms=None if examined.llm_seconds is None else round(examined.llm_seconds * 1000.0, 1),
+        reasoning=reasoning,
         row=examined.row,
         signals=[(signal.name, signal.family, signal.weight) for signal in reading.fired[:MAX_SIGNALS]],
         cues=reading.cues,

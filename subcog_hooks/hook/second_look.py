@@ -19,6 +19,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.hook.record import candidates
 from subcog_hooks.hook.second_look_start import Task
 from subcog_hooks.hook.verdict import bars_from_settings, injected_judgements
+from subcog_hooks.intent import classifier
 from subcog_hooks.intent.kinds import Intent
 from subcog_hooks.llm import breaker, disclosure, providers
 from subcog_hooks.llm.question import SHORT_ANSWER, Question
@@ -247,14 +248,21 @@ def look_again(task: Task, call: HookCall, encode: Encode) -> tuple[Answer, list
     try:
         space = recall_vectors.SearchSpace(vectors, encode_by_language(encode))
         sources = Sources(LexicalIndex.open(call.home), call.store, space, numbers)
-        text = task.search_text
-        answer = pipeline.recall_for_parts(text, task.needs, sources, call.eligible, call.deadline, prompt=mask_secrets(text))
+        text, needs = task.search_text, [*task.needs, *_late_need(task, call)]
+        answer = pipeline.recall_for_parts(text, needs, sources, call.eligible, call.deadline, prompt=mask_secrets(text))
     finally:
         vectors.close()
     call.stages.end(RECALL)
     judgements, note = judge_look(task, call, answer.hits, numbers)
     answer.note = "; ".join(filter(None, (answer.note, note))) or None
     return answer, judgements
+
+
+def _late_need(task: Task, call: HookCall) -> list[str]:
+    """Return the prompt with the topics of an LLM that answered after the prompt's deadline; nothing without any."""
+    cached = breaker.find_cached_answer(call.state, task.late_key, now_ms()) if task.late_key else None
+    answer = classifier.parse_answer(cached) if cached else None
+    return ["\n".join((task.search_text, *answer.topics))] if answer is not None and answer.topics else []
 
 
 def judge_look(task: Task, call: HookCall, hits: Sequence[Hit], numbers: tuning.Tuning) -> tuple[list[Judgement], str]:

@@ -41,7 +41,8 @@ class Task:
 
     decision, prompt_ms: id and time of the prompt's decision; session, cwd, transcript: as the client names them; search_text:
     the text that memories are compared with; needs: its parts that are needs by themselves; type, confidence, certainty,
-    is_enough, is_seeking: of its intent; position: of the prompt in its session.
+    is_enough, is_seeking: of its intent; position: of the prompt in its session; late_key: of the cached answer of an LLM that
+    was too late, "" for none.
     """
 
     __slots__ = (
@@ -51,6 +52,7 @@ class Task:
         "decision",
         "is_enough",
         "is_seeking",
+        "late_key",
         "needs",
         "position",
         "prompt_ms",
@@ -76,6 +78,7 @@ class Task:
         *,
         is_enough: bool,
         is_seeking: bool,
+        late_key: str = "",
     ) -> None:
         self.decision = decision
         self.prompt_ms = prompt_ms
@@ -90,6 +93,7 @@ class Task:
         self.position = position
         self.is_enough = is_enough
         self.is_seeking = is_seeking
+        self.late_key = late_key
 
     def to_text(self) -> str:
         """Return the task as JSON."""
@@ -115,6 +119,7 @@ class Task:
                 int(task["position"]),
                 is_enough=bool(task["is_enough"]),
                 is_seeking=bool(task["is_seeking"]),
+                late_key=str(task["late_key"]),
             )
         except (KeyError, TypeError, AssertionError) as error:
             raise ValueError("this is no task of a second look") from error
@@ -179,21 +184,24 @@ def task_of(reading: PromptReading, verdict: Verdict) -> Task:
     examined, call = verdict.examined, reading.call
     assert examined is not None
     own = {word.casefold() for word in reading.topics()}
-    llm_topics = [topic for topic in examined.intent.topics if topic.casefold() not in own]
+    asked, needs = reading.search_text(), reading.separate_needs()
+    if llm_topics := [topic for topic in examined.intent.topics if topic.casefold() not in own]:
+        needs.append("\n".join((asked, *llm_topics)))
     return Task(
         call.id,
         call.now_ms,
         call.session,
         text_of(call.payload, "cwd"),
         text_of(call.payload, "transcript_path"),
-        "\n".join((reading.search_text(), *llm_topics)),
-        reading.separate_needs(),
+        asked,
+        needs,
         examined.intent.type or NONE,
         examined.intent.confidence,
         examined.certainty,
         1 if examined.is_seeking else reading.position(),
         is_enough=examined.is_enough(call.settings),
         is_seeking=examined.is_seeking,
+        late_key=reading.detected.late_key,
     )
 
 

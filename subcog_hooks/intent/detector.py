@@ -28,10 +28,14 @@ if TYPE_CHECKING:
     from subcog_hooks.settings.loading import Settings
     from subcog_hooks.store.state import State
 
+    KeepLate = Callable[[str, str], None]
+
 HOUR_MS = 3_600_000
 # An answer is kept for a day: a prompt mostly comes again in the same piece of work.
 ANSWER_KEPT_MS = 24 * HOUR_MS
 MAX_PROMPT_SHOWN = 100_000  # characters of a prompt for an LLM: searching more for secrets takes too long
+COPYING_S = 0.005  # The call ends this much before the wait for it, so that a copy of the process can wait on.
+FAIR_S = 0.1  # A call with less time before the deadline has not failed: the hook was late, on a busy machine.
 ABOUT_CODE = (EXPLANATION, LOCATION, COMPARISON)
 NOTHING_SURELY = 0.1  # below it the words are sure that memories cannot help: "ok" needs no LLM
 
@@ -78,12 +82,8 @@ class Examined:
         self.timed_out_by = ""
 
     def is_enough(self, settings: Settings) -> bool:
-        """Return whether the confidence says that memories could help.
-
-        An LLM's answer that lowers the confidence below the threshold counts only if it is sure enough itself.
-        """
-        is_guess = self.answer is not None and self.answer.confidence < float(settings["search_intent.min_confidence"])
-        return is_enough(self.intent, settings) or (is_guess and is_enough(self.reading.intent, settings))
+        """Return whether the confidence says that memories could help."""
+        return is_enough(self.intent, settings)
 
     def may_speak(self, settings: Settings) -> bool:
         """Return whether the hook searches for memories. A low confidence needs stronger evidence; a veto silences it."""
@@ -121,11 +121,13 @@ def is_unclear(reading: keywords.Reading) -> bool:
 class Detection:
     """The detection for one prompt: the reading of its words, and the call of an LLM, if any.
 
-    status: of the LLM so far. fault: the reason why the configured provider cannot be asked.
+    status: of the LLM so far. fault: the reason why the configured provider cannot be asked. is_follow_up: the prompt has
+    borrowed topics of an earlier one, which the LLM is not shown.
     """
 
     __slots__ = (
         "_is_abandoned",
+        "_is_our_delay",
         "_key",
         "_outcome",
         "_provider",
@@ -134,6 +136,7 @@ class Detection:
         "_started",
         "answer",
         "fault",
+        "is_follow_up",
         "reading",
         "reason",
         "status",
@@ -150,15 +153,24 @@ class Detection:
         self._provider: Provider | None = None
         self._race: Race | None = None
         self._outcome: Outcome | None = None
+        self.is_follow_up = False
         self._is_abandoned = False
+        self._is_our_delay = False
         self._key = ""
+
+    @property
+    def late_key(self) -> str:
+        """The key under which the cache may get the answer of a call that was late, "" without such a call."""
+        return self._key if self._outcome is not None and self._outcome.answer is None else ""
 
     @property
     def may_change(self) -> bool:
         """True while an LLM may still change the intent."""
         return self._race is not None or self.answer is not None
 
-    def ask(self, provider: Provider, prompt: str, state: State | None, seconds: float) -> None:
+    def ask(
+        self, provider: Provider, prompt: str, state: State | None, seconds: float, keep_late: KeepLate | None = None
+    ) -> None:
         """Start the call, unless the answer is cached or the provider rests. Raises StoreError."""
         from subcog_hooks.intent import classifier
         from subcog_hooks.llm import breaker, race
@@ -181,7 +193,16 @@ class Detection:
         except StoreBusy:  # the try after a rest could not be recorded
             may_ask = False
         if may_ask:
-            self._race = race.start_race(provider, question, classifier.parse_answer, seconds)
+
+            def keep_answer(answer: Classification) -> None:
+                if keep_late is not None:
+                    keep_late(self._key, classifier.answer_to_text(answer))
+
+            keep = None
+            if keep_late is not None:
+                keep = keep_answer
+                seconds -= self._seconds_since_start() + COPYING_S
+            self._race = race.start_race(provider, question, classifier.parse_answer, seconds, keep)
         else:
             self.status = RESTING
             self.reason = "it failed too often lately"
@@ -197,7 +218,7 @@ class Detection:
             examined = Examined(plain, self.reading, "no LLM was asked" if words else "no topics", self._seconds)
             examined.llm_reason = self.reason
             return examined
-        from subcog_hooks.intent.classifier import merge_intents
+        from subcog_hooks.intent.classifier import Classification, merge_intents
 
         timed_out_by = ""
         if self._race is not None:
@@ -208,11 +229,17 @@ class Detection:
             self.status, self.answer, self.reason = self._outcome.status, self._outcome.answer, self._outcome.reason
             if self.status == TIMEOUT:
                 timed_out_by = BY_SETTING if allowed_ms <= left_ms else BY_DEADLINE
+                self._is_our_delay = timed_out_by == BY_DEADLINE and self._outcome.seconds < FAIR_S
+        min_confidence = float(settings["search_intent.min_confidence"])
+        answer = self.answer
+        if answer is not None and answer.type == NONE and self.is_follow_up:
+            answer = Classification(NONE, 0.0, answer.topics)  # A no about a prompt whose subject it was not shown.
+        is_alone = answer is not None and answer.confidence >= min_confidence and not self._has_keyword_result()
         whole = merge_intents(
-            plain if self.answer is None or self._has_keyword_result() else None,
-            self.answer,
+            None if is_alone else plain,
+            answer,
             attempted=self._outcome is not None,
-            min_confidence=float(settings["search_intent.min_confidence"]),
+            min_confidence=min_confidence,
             llm_status=self.status,
             words=words,
         )
@@ -233,7 +260,7 @@ class Detection:
     def _has_keyword_result(self) -> bool:
         """Return whether a signal of a type or of a request for a memory fired.
 
-        Without either, an LLM's answer stands alone (S0).
+        Without either, an LLM's sure answer stands alone (S0).
         """
         return any(signal.family != NONE for signal in self.reading.fired)
 
@@ -258,7 +285,7 @@ class Detection:
         from subcog_hooks.llm import breaker  # loaded by `ask`, like the others
         from subcog_hooks.llm.race import TIMEOUT
 
-        if self._is_abandoned and self._outcome.status == TIMEOUT:
+        if self._is_our_delay or (self._is_abandoned and self._outcome.status == TIMEOUT):
             return
         now = now_ms()
         if self._outcome.answer is None:
@@ -273,12 +300,18 @@ class Detection:
 
 
 def begin_detection(
-    prompt: str, settings: Settings, home: Home, state: State | None, disclose: Callable[[str], str | None], seconds: float
+    prompt: str,
+    settings: Settings,
+    home: Home,
+    state: State | None,
+    disclose: Callable[[str], str | None],
+    seconds: float,
+    keep_late: KeepLate | None = None,
 ) -> Detection:
     """Read a prompt's words, and start to ask an LLM where one is configured and the words are unsure.
 
-    disclose: returns the part of a text that may leave the machine, None for nothing. seconds: the call's own limit. Raises
-    StoreError.
+    disclose: returns the part of a text that may leave the machine, None for nothing. seconds: the call's own limit. keep_late:
+    keeps an answer that comes later under its key, None to drop it. Raises StoreError.
     """
     detection = Detection(prompt)
     if settings["llm.provider"] == NO_LLM or not settings["search_intent.use_llm"] or detection.reading.prompt is None:
@@ -299,18 +332,19 @@ def begin_detection(
         detection.status = SKIPPED
         detection.reason = "the prompt may hold a secret"
     elif provider is not None:
-        detection.ask(provider, ends_of(disclosed), state, seconds)
+        detection.ask(provider, ends_of(disclosed), state, seconds, keep_late)
     return detection
 
 
 def reason_to_skip_llm(reading: keywords.Reading, prompt: str, skip_confidence: float) -> str:
-    """Return the reason to ask no LLM, "" when one should be asked."""
-    if reading.intent.confidence >= skip_confidence:
+    """Return the reason to ask no LLM, "" when one should be asked: also for topics of a question that names nothing."""
+    has_topics = bool(extract_topics(reading.words()))
+    if has_topics and reading.intent.confidence >= skip_confidence:
         return "the words are sure"
     if reading.intent.confidence < NOTHING_SURELY:
         return "the words are sure that it asks for nothing"
-    if not extract_topics(reading.words()):
-        return "it names nothing to look for"
+    if not has_topics and is_unclear(reading):
+        return "it neither asks nor names anything"
     return "the prompt is too long" if len(prompt) > MAX_PROMPT_SHOWN else ""
 
 

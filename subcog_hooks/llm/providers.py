@@ -17,6 +17,7 @@ from subcog_hooks.settings.defaults import ANTHROPIC, CLAUDE, DEFAULTS, NO_LLM, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any  # of an answer whose shape is not known
 
     from subcog_hooks.core.paths import Home
@@ -155,20 +156,23 @@ def _validate_key(key: str, source: str) -> str:
     return key
 
 
-def ask_provider(provider: Provider, question: Question, seconds: float) -> str:
-    """Return the text of the LLM's answer, within `seconds`. Raises ProviderTimeout, ProviderGone, or ProviderError."""
+def ask_provider(provider: Provider, question: Question, seconds: float, *extend: Callable[[], float]) -> str:
+    """Return the text of the LLM's answer, within `seconds`. Raises ProviderTimeout, ProviderGone, or ProviderError.
+
+    extend: of http_post.post.
+    """
     if provider.name == CLAUDE:
         from subcog_hooks.llm import claude_client
 
         return claude_client.ask_claude(provider.base_url, provider.model, question, seconds)
     until = time.monotonic() + seconds
-    from subcog_hooks.llm.http_post import post  # 30 ms, needed only for an LLM
+    from subcog_hooks.llm.http_post import post  # needed only for an LLM
 
     base_url = provider.base_url
     make_request = _anthropic_request if provider.name == ANTHROPIC else _openai_request
     path, headers, content = make_request(provider, question)
     headers["User-Agent"] = f"subcog/{__version__}"
-    status, body = post(base_url, path, headers, content, until)
+    status, body = post(base_url, path, headers, content, until, *extend)
     if 300 <= status < 400:
         raise ProviderError(f"{base_url} redirects ({status}), which is not followed", "set llm.base_url to where it leads")
     if status != 200:

@@ -12,7 +12,7 @@ from subcog_hooks.text import languages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from subcog_hooks.core.deadline import Deadline
@@ -93,12 +93,11 @@ def recall_for_parts(
     for part in parts:
         if deadline.left_ms() <= 0.0:
             break
-        for hit in recall_for_prompt(part, sources, eligible, deadline, prompt=prompt).hits:
+        hits = recall_for_prompt(part, sources, eligible, deadline, prompt=prompt).hits
+        for hit in hits:
             hit.terms = logit.with_part_of_prompt(hit.terms)
             hit.probability = logit.probability(hit.terms)
-            earlier = best.get(hit.memory.seq)
-            if earlier is None or (not earlier.is_exact and earlier.relevance < hit.relevance):
-                best[hit.memory.seq] = hit
+        _keep_better_hits(best, hits)
     whole.hits = sorted(best.values(), key=_relevance_key)[: max(PROMPT_CANDIDATES, len(whole.hits))]
     discount_siblings(whole, sources)
     whole.hits.sort(key=_relevance_key)
@@ -114,6 +113,21 @@ def favour_own_language(hits: Sequence[Hit]) -> None:
     for hit in own:
         hit.terms = logit.with_own_language(hit.terms, 1.0 - len(own) / len(hits))
         hit.probability = logit.probability(hit.terms)
+
+
+def join_answers(first: Answer, second: Answer) -> None:
+    """Add the hits of a second recall for the same prompt to the first; a memory in both keeps its higher relevance."""
+    best = {hit.memory.seq: hit for hit in first.hits}
+    _keep_better_hits(best, second.hits)
+    first.hits = sorted(best.values(), key=_relevance_key)
+    first.note = "; ".join(dict.fromkeys(filter(None, (first.note, second.note)))) or None
+
+
+def _keep_better_hits(best: dict[int, Hit], hits: Iterable[Hit]) -> None:
+    for hit in hits:
+        earlier = best.get(hit.memory.seq)
+        if earlier is None or (not earlier.is_exact and earlier.relevance < hit.relevance):
+            best[hit.memory.seq] = hit
 
 
 def discount_siblings(answer: Answer, sources: Sources) -> None:

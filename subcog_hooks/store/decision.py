@@ -101,10 +101,23 @@ class PromptIntent:
     """The intent of a prompt and its origin.
 
     certainty: the confidence that set the number of memories. row: the row of the merge with an LLM's answer. signals: each a
-    name, its family and its weight; cues: those of the prompt's shape. llm_ms: the wait for an LLM, None when none was asked.
+    name, its family and its weight; cues: those of the prompt's shape. llm_ms: the wait for an LLM, None when none was asked;
+    reasoning: of its answer, "" without one.
     """
 
-    __slots__ = ("certainty", "confidence", "cues", "llm_ms", "llm_status", "row", "signals", "source", "topics", "type")
+    __slots__ = (
+        "certainty",
+        "confidence",
+        "cues",
+        "llm_ms",
+        "llm_status",
+        "reasoning",
+        "row",
+        "signals",
+        "source",
+        "topics",
+        "type",
+    )
 
     def __init__(
         self,
@@ -116,6 +129,7 @@ class PromptIntent:
         source: str = "",
         llm_status: str = "",
         llm_ms: float | None = None,
+        reasoning: str = "",
         row: str = "",
         signals: Sequence[tuple[str, str, float]] = (),
         cues: Sequence[str] = (),
@@ -127,6 +141,7 @@ class PromptIntent:
         self.source = source
         self.llm_status = llm_status
         self.llm_ms = llm_ms
+        self.reasoning = reasoning
         self.row = row
         self.signals = tuple(signals)
         self.cues = tuple(cues)
@@ -272,6 +287,7 @@ def _describe_intent(intent: PromptIntent | None) -> Json:
         "signals": intent.signals,
         "cues": intent.cues,
         "llm_ms": intent.llm_ms,
+        "reasoning": intent.reasoning,
     }
 
 

@@ -56,8 +56,8 @@ def _forget_texts_after(state: State, after: int, limit: int) -> int | None:
     numbers = [int(row[0] or 0) for row in state.run("SELECT number FROM decisions WHERE number > ? LIMIT ?", (after, limit))]
     if numbers:
         state.run(
-            "UPDATE decisions SET record = json_set(json_remove(record, '$.intent.topics'), '$.prompt', NULL,"
-            " '$.borrowed', json('[]')) WHERE number BETWEEN ? AND ? AND json_valid(record)",
+            "UPDATE decisions SET record = json_set(json_remove(record, '$.intent.topics', '$.intent.reasoning'),"
+            " '$.prompt', NULL, '$.borrowed', json('[]')) WHERE number BETWEEN ? AND ? AND json_valid(record)",
             (numbers[0], numbers[-1]),
         )
     state.run("DELETE FROM topics")

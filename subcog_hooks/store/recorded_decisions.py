@@ -131,6 +131,7 @@ def _read_intent(value: object) -> PromptIntent | None:
         source=str(value.get("source", "")),
         llm_status=str(value.get("llm_status", "")),
         llm_ms=None if llm_ms is None else _number_or_zero(llm_ms),
+        reasoning=str(value.get("reasoning", "")),
         row=str(value.get("row", "")),
         signals=[
             (str(name), str(family), _number_or_zero(weight))

@@ -198,10 +198,13 @@ def test_markup_controls_and_secrets_of_a_prompt_are_harmless() -> None:
 
 
 def test_json_explains_with_the_same(subcog: Run) -> None:
-    explained: Any = intent_record(PROMPT, make_examined(Classification("howto", 0.6)), DEFAULTS)["explain"]
+    explained: Any = intent_record(PROMPT, make_examined(Classification("howto", 0.6, (), "asks for steps")), DEFAULTS)[
+        "explain"
+    ]
     assert explained["signals"][0] == {"name": "exit_code", "family": "troubleshoot", "weight": 1.5, "text": "exit code 101"}
     assert explained["shape"] == ["5 to 7 words", "a number"]
-    assert explained["llm"] == {"intent_type": "howto", "confidence": 0.6, "topics": [], "elapsed_ms": 123.4, "reason": None}
+    answer = {"intent_type": "howto", "confidence": 0.6, "topics": [], "reasoning": "asks for steps"}
+    assert explained["llm"] == {**answer, "elapsed_ms": 123.4, "reason": None}
     assert (explained["merge"], explained["speaks"]) == ("the LLM answered, topics differ", True)
     failed: Any = intent_record(PROMPT, make_examined(status=ERROR, reason="HTTP 500"), DEFAULTS)["explain"]
     assert failed["llm"]["intent_type"] is None

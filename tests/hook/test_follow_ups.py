@@ -4,7 +4,8 @@ import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.decision import INTENT, SPOKE
-from tests.hook.recorded import ORDER, Decide, configure
+from tests.hook.recorded import ORDER, Decide, configure, configure_llm
+from tests.llm_server import LlmServer, says
 
 
 def test_a_follow_up_borrows_what_the_prompt_before_was_about(decide: Decide, home: Home) -> None:
@@ -19,6 +20,16 @@ def test_a_follow_up_borrows_what_the_prompt_before_was_about(decide: Decide, ho
     assert {*second.injected} <= {"drift", "volts"}
     third = decide("and what about the third?")
     assert third.borrowed == second.borrowed
+
+
+def test_a_no_about_a_follow_up_silences_nothing(decide: Decide, home: Home) -> None:
+    with LlmServer(says("none", 0.9)) as server:
+        configure(home, "[surfacing]\nmax_memories = 1\nmin_relevance = 0.1\n")
+        decide()
+        configure_llm(home, server, "[surfacing]", "max_memories = 1", "min_relevance = 0.1")
+        second = decide("what about the other one?")
+        assert len(server.requests) == 1
+    assert (second.outcome, bool(second.borrowed)) == (SPOKE, True)
 
 
 def test_an_acknowledgement_or_an_order_borrows_nothing(decide: Decide, home: Home) -> None:

@@ -260,7 +260,7 @@ def llm(home: Home) -> Iterator[LlmServer]:
 
 def test_a_more_certain_intent_lets_more_memories_in(ask_anew: Ask, home: Home, llm: LlmServer) -> None:
     configure_llm(home, llm, "[surfacing]", "min_relevance = 0.0", "max_characters = 9900")
-    llm.play(says("howto", 0.4), says("howto", 0.9))
+    llm.play(says("howto", 0.5), says("howto", 0.9))
     assert [len(ask_anew(session=session)) for session in ("1", "2")] == [3, 5]
 
 

@@ -15,6 +15,8 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, second_look, tool
 from subcog_hooks.hook.second_look_start import Task
+from subcog_hooks.intent import classifier
+from subcog_hooks.llm import breaker
 from subcog_hooks.store import decision_log, hook_traces, second_looks, state_values
 from subcog_hooks.store.decision import HANDED_OVER, MOVED_ON, WAITING, Decision
 from subcog_hooks.store.memory import Memory, now_ms
@@ -34,7 +36,7 @@ def test_a_task_reads_back_as_it_was_written(
     asked: str, session: str, needs: list[str], prompt_ms: int, confidence: float, is_enough: bool
 ) -> None:
     flags = {"is_enough": is_enough, "is_seeking": not is_enough}
-    task = Task("d", prompt_ms, session, "/", "", asked, needs, "howto", confidence, 1.0, 3, **flags)
+    task = Task("d", prompt_ms, session, "/", "", asked, needs, "howto", confidence, 1.0, 3, late_key="k", **flags)
     again = Task.from_text(task.to_text())
     assert {name: getattr(again, name) for name in Task.__slots__} == {name: getattr(task, name) for name in Task.__slots__}
 
@@ -265,6 +267,27 @@ def test_one_that_is_silenced_meanwhile_finds_nothing(home: Home, switch: str) -
     speak_again(home)
     assert decisions(home) == []
     assert call(home) == []
+
+
+@pytest.mark.usefixtures("lighthouse")
+def test_a_look_takes_the_topics_of_a_late_answer(home: Home) -> None:
+    state = State.open(home, 1_000)
+    answer = classifier.answer_to_text(classifier.Classification("howto", 0.9, ("lighthouse lamp relay", "tide sensor")))
+    breaker.cache_answer(state, "late", answer, now_ms(), 10_000)
+    best = {}
+    for key in ("", "late"):
+        state.begin()
+        assert second_looks.begin_look(state, key, "s", now_ms())
+        state.commit()
+        asked = "Why is it like that?"
+        task = Task(
+            key, now_ms(), "s", "/", "", asked, [], "howto", 0.9, 0.9, 1, is_enough=True, is_seeking=False, late_key=key
+        )
+        second_look.take_second_look(task, home)
+        best[key] = decisions(home)[0].candidates[0]
+    state.close()
+    assert best["late"].id in ("first", "again", "drift", "volts")
+    assert best["late"].relevance > 2 * best[""].relevance
 
 
 def silence(home: Home, switch: str) -> None:

@@ -95,7 +95,7 @@ def test_with_no_time_left_nobody_is_asked_and_nobody_has_failed(home: Home, sta
         ("ok", "the words are sure that it asks for nothing"),
         ("thanks!", "the words are sure that it asks for nothing"),
         ("make it blue", "the words are sure that it asks for nothing"),
-        ("go on", "it names nothing to look for"),
+        ("go on", "it neither asks nor names anything"),
     ],
 )
 def test_over_an_acknowledgement_nobody_is_asked(home: Home, state: State, prompt: str, reason: str) -> None:

@@ -134,9 +134,16 @@ def test_a_sure_no_of_the_llm_silences_the_keywords() -> None:
     assert (result.intent.type, result.intent.confidence) == (NONE, 0.28)
 
 
-def test_an_unsure_no_of_the_llm_leaves_the_type_to_the_keywords() -> None:
-    result = merge_intents(Intent(HOWTO, 0.7, ("a",)), Classification(NONE, 0.4, ()), attempted=True, min_confidence=MIN)
-    assert (result.intent.type, result.intent.confidence) == (HOWTO, 0.63)
+@pytest.mark.parametrize("kind", [NONE, GENERAL, HOWTO])
+def test_an_unsure_answer_adds_its_topics_and_nothing_else(kind: str) -> None:
+    for keyword in (Intent(HOWTO, 0.7, ("a",)), Intent(NONE, 0.1, ("a",))):
+        result = merge_intents(keyword, Classification(kind, 0.49, ("b",)), attempted=True, min_confidence=MIN)
+        assert (result.intent.type, result.intent.confidence, result.certainty) == (
+            keyword.type,
+            keyword.confidence,
+            keyword.confidence,
+        )
+        assert (result.intent.topics, result.intent.source, result.row) == (("b", "a"), HYBRID, classifier.UNSURE)
 
 
 def test_a_yes_of_the_llm_overrules_keywords_that_found_nothing() -> None:
@@ -144,13 +151,6 @@ def test_a_yes_of_the_llm_overrules_keywords_that_found_nothing() -> None:
         Intent(NONE, 0.1, ("async",)), Classification(TROUBLESHOOT, 0.9, ("async", "tokio")), attempted=True, min_confidence=MIN
     )
     assert (result.intent.type, result.intent.confidence) == (TROUBLESHOOT, 0.76)
-
-
-def test_a_weak_yes_of_the_llm_does_not() -> None:
-    result = merge_intents(
-        Intent(NONE, 0.1, ("async",)), Classification(GENERAL, 0.4, ("tokio",)), attempted=True, min_confidence=MIN
-    )
-    assert (result.intent.type, result.intent.confidence) == (NONE, 0.31)
 
 
 # the veto, and what a failure costs
@@ -259,7 +259,7 @@ def test_topics_of_the_llm_come_first(keyword: Intent, answer: Classification, t
 @settings(deadline=None)
 @given(intents, answers, shares)
 def test_a_surer_llm_never_lowers_the_confidence(keyword: Intent, answer: Classification, threshold: float) -> None:
-    if answer.type != NONE:
+    if answer.type != NONE and answer.confidence >= threshold:
         surer = Classification(answer.type, min(1.0, answer.confidence + 0.1), answer.topics)
         results = [merge_intents(keyword, each, attempted=True, min_confidence=threshold) for each in (answer, surer)]
         assert results[0].intent.confidence <= results[1].intent.confidence

@@ -4,6 +4,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from subcog_hooks.core.errors import ProviderError, ProviderTimeout
 from subcog_hooks.intent import classifier
 from subcog_hooks.intent.classifier import build_question
+from subcog_hooks.llm import http_post
 from subcog_hooks.llm.providers import Provider, ask_provider
 from tests import llm_server
 from tests.llm.asked import ENDED, KEY, SECONDS, provider_at
@@ -44,6 +46,43 @@ def test_bytes_that_are_no_http_are_an_error() -> None:
         with server, pytest.raises(ProviderError, match="did not answer in HTTP") as raised:
             ask_provider(provider_at(server), build_question(""), SECONDS)
         assert type(raised.value) is ProviderError
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def answer_to_post(data: bytes) -> tuple[int, bytes]:
+    """Return what a POST makes of these bytes from a server."""
+    with LlmServer(llm_server.garbage(data)) as server:
+        return http_post.post(server.url_v1, "/x", {}, {}, time.monotonic() + SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("data", "body"),
+    [
+        (CHUNKED + b'5;a=b\r\n{"a":\r\n3\r\n 1}\r\n0\r\n\r\n', b'{"a": 1}'),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\ncontent-LENGTH:  2\r\n\r\n{}ignored", b"{}"),
+        (b"HTTP/1.1 200\r\n\r\nto the end", b"to the end"),
+    ],
+)
+def test_a_body_is_read_in_each_form(data: bytes, body: bytes) -> None:
+    assert answer_to_post(data) == (200, body)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (CHUNKED + b"-5\r\nabc", "did not answer in HTTP"),
+        (CHUNKED + b"five\r\nhello\r\n", "did not answer in HTTP"),
+        (CHUNKED + b"FFFFFFFF\r\n", "answered more than 64 KB"),
+        (CHUNKED + b"5\r\nhel", "broke the connection"),
+        (CHUNKED + b"5\r\nhello\r\n" * 14_000, "answered more than 64 KB"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "did not answer in HTTP"),
+    ],
+)
+def test_a_body_of_a_wrong_form_is_an_error(data: bytes, message: str) -> None:
+    with pytest.raises(ProviderError, match=message):
+        answer_to_post(data)
 
 
 @pytest.mark.parametrize("behaviour", [llm_server.never(), llm_server.drips(), says("howto", 0.9, delay_ms=60_000)])

@@ -301,6 +301,8 @@ def _signals(decision: Decision) -> Iterator[Text]:
         yield _label_line("shape", ", ".join(map(safe, intent.cues)))
     if intent.llm_ms is not None:
         yield _label_line("merge", f"{safe(intent.row)}; the LLM took {intent.llm_ms:.0f} ms")
+    if intent.reasoning:
+        yield _label_line("reason", safe(intent.reasoning))
 
 
 def _stages(decision: Decision) -> Iterator[Text]:

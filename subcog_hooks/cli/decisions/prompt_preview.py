@@ -131,6 +131,7 @@ def intent_record(text: str, examined: Examined, explain: Settings | None = None
                 "intent_type": answer.type if answer else None,
                 "confidence": answer.confidence if answer else None,
                 "topics": list(answer.topics) if answer else [],
+                "reasoning": (answer.reasoning if answer else "") or None,
                 "elapsed_ms": None if examined.llm_seconds is None else round(examined.llm_seconds * 1000, 1),
                 "reason": examined.llm_reason or None,
             },
@@ -181,4 +182,5 @@ def _llm_summary(examined: Examined) -> str:
         return f"{examined.intent.llm_status}{duration}{reason}"
     answer = examined.answer
     topics = f", topics: {', '.join(map(safe, answer.topics))}" if answer.topics else ""
-    return f"{answer.type} {answer.confidence:.2f}{topics}; {examined.intent.llm_status}{duration}"
+    reasoning = f': "{safe(answer.reasoning)}"' if answer.reasoning else ""
+    return f"{answer.type} {answer.confidence:.2f}{topics}; {examined.intent.llm_status}{duration}{reasoning}"
