@@ -77,7 +77,7 @@ def brief(
             indent=1,
         )
     elif delivery.ids:
-        terminal.raw(delivery.text + "\n")
+        terminal.verbatim(delivery.text)
     if not delivery.ids:
         is_off = not settings[hook_session.BRIEF_UNITS_SETTING]
         why = f"{hook_session.BRIEF_UNITS_SETTING} is 0" if is_off else "no memory is for all sessions here"

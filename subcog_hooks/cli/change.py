@@ -246,7 +246,7 @@ def _confirm_purge(memories: list[Memory]) -> None:
         )
     for memory in memories:
         terminal.say(f"  {memory.id} {safe(memory.content)[:80]}")
-    if not typer.confirm(f"Purge these {len(memories)} memories? They cannot be brought back.", err=True):
+    if not terminal.confirm(f"Purge these {len(memories)} memories? They cannot be brought back."):
         terminal.say("nothing was purged")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

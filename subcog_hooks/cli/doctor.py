@@ -100,7 +100,7 @@ class Findings:
         if self.is_collected:
             self.rows.append({"level": word.lower(), "text": escape_controls(text).replace(os.path.expanduser("~"), "~")})
             return
-        terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""))
+        terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""), indent=6)
 
 
 def doctor(
@@ -586,9 +586,12 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
     findings.good(f"hook ran in {took_ms:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))
     if findings.is_collected:
         return bool(completed.stdout)
-    terminal.say("its exact output:" if completed.stdout else "it printed nothing")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(completed.stdout)
+    terminal.say("its answer:" if completed.stdout else "it printed nothing")
+    if completed.stdout and terminal.is_drawn:
+        terminal.result(json.loads(completed.stdout)["hookSpecificOutput"]["additionalContext"])
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(completed.stdout)
     return bool(completed.stdout)
 
 

@@ -177,9 +177,7 @@ def _forget_sessions(*, is_sure: bool) -> None:
                 raise UsageError(
                     f"{pluralize(kept_count, 'memory', 'memories')} that you kept would be erased too", "give --yes"
                 )
-            if not typer.confirm(
-                f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back.", err=True
-            ):
+            if not terminal.confirm(f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back."):
                 terminal.say("nothing was erased")
                 raise typer.Exit(EXIT_NOTHING_FOUND)
         with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:

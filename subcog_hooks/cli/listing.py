@@ -174,7 +174,7 @@ def show(
         terminal.raw(jsonl.dump(memory) + "\n")
         return
     for name, value in (*_field_rows(memory), *([("wrong for", ", ".join(wrong_for))] if wrong_for else [])):
-        terminal.pieces((f"{name:<14}", DIM), (safe(value), ""))
+        terminal.pieces((f"{name:<14}", DIM), (safe(value), ""), indent=14)
     terminal.result("")
     for line in memory.content.split("\n"):
         indent = line[: len(line) - len(line.lstrip(" \t"))]

@@ -402,6 +402,6 @@ def _confirm(question: str, otherwise: str, *, yes: bool, hint: str = "give --ye
         return
     if not terminal.interactive:
         raise UsageError(f"nobody can be asked: {question}", hint)
-    if not typer.confirm(question, err=True):
+    if not terminal.confirm(question):
         terminal.say(otherwise)
         raise typer.Exit(EXIT_NOTHING_FOUND)

@@ -182,7 +182,7 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
         lines = [(call.at_ms, lookup.silent_line(call)) for call in silent]
         lines += [(decision.at_ms, lookup.decision_line(decision)) for decision in spoken]
         for _, line in sorted(lines, reverse=True)[:limit]:
-            terminal.result(line)
+            terminal.pieces((line, ""), indent=4)
     if not silent and not spoken:
         terminal.say("no tool calls" if context.settings()["surfacing.log_prompts"] else "surfacing.log_prompts is false")
         raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -228,7 +228,7 @@ def _list_runs(decisions: list[Decision], cut_off: list[CutOff], max_runs: int, 
         lines = [(decision.at_ms, lookup.decision_line(decision)) for decision in decisions]
         lines += [(cut.at_ms, lookup.cut_off_line(cut)) for cut in cut_off]
         for _, line in sorted(lines, key=lambda line: -line[0])[:max_runs] if cut_off else lines:
-            terminal.result(line)
+            terminal.pieces((line, ""), indent=4)
     if not decisions and not cut_off:
         terminal.say("no decisions")
         raise typer.Exit(EXIT_NOTHING_FOUND)

@@ -64,8 +64,8 @@ def test_expired_memories_and_the_clients_own_are_named(subcog: Run, tmp_path: P
         {"id": "fine", "content": "Never push on a Friday."},
     )
     out = subcog("doctor", "--memories").out
-    assert "it expired on 2026-01-02   subcog forget over" in out
-    assert "CLAUDE.md says it word for word   subcog forget told" in out
+    assert "it expired on 2026-01-02\n      subcog forget over" in out
+    assert "CLAUDE.md says it word for word\n      subcog forget told" in out
     assert "fine" not in out
 
 
@@ -92,7 +92,7 @@ def test_files_that_are_gone_are_told_in_their_project(
     assert "in a project's folder" in subcog("doctor", "--memories").err
     monkeypatch.chdir(root)
     out = subcog("doctor", "--memories").out
-    assert "no file matches src/gone.py   subcog edit lost --path GLOB" in out
+    assert "no file matches src/gone.py\n      subcog edit lost --path GLOB" in out
     assert "kept" not in out
 
 

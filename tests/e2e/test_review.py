@@ -118,10 +118,10 @@ def test_the_prompt_that_has_the_note_is_no_success(bare: Machine) -> None:
 @posix
 def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str]) -> None:
     asked = reviewing(bare, NO_COLOR="1")
-    shown = asked.read_until("of your last 1 prompts")
+    shown = asked.read_until("of your last 1 prompt")
     assert "1 of 2" in shown
     assert re.search(r"\d+% alike: \w+ The harbour crane is inspected on Mondays, before", shown)
-    assert "it would have come to 1 of your last 1 prompts" in shown
+    assert "it would have come to 1 of your last 1 prompt" in shown
     assert QUESTION in shown
     asked.type("r")
     asked.read_until("2 of 2")

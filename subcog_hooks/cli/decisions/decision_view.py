@@ -11,6 +11,7 @@ from rich.text import Text
 from subcog_hooks.cli.decisions.lookup import (
     ALMOST_SHARE,
     BELOW_THRESHOLD,
+    CHANNEL_NAMES,
     MAX_CHARS,
     delay_phrase,
     event_name,
@@ -154,10 +155,10 @@ MAX_WITH_WORDS = 3  # candidates whose words are listed
 MAX_LISTED_WORDS = 12  # words of a prompt
 MAX_ALMOST = 3  # candidates listed as almost handed over
 PREVIEW = 600  # characters of a prompt
-MIN_WORDS_COLUMNS = 120  # columns that a table of candidates with their words needs
+MIN_WORDS_COLUMNS = 140  # columns that a table of candidates with their words needs
 BAR = 20  # columns
 SMALL_BAR = 10
-MAX_WRAPPED = 24  # columns of a namespace or of ranks; longer texts wrap
+MAX_WRAPPED = 32  # columns of a namespace or of ranks; longer texts wrap
 GONE = "(no longer in the store)"
 
 OUTCOME_REASONS = {  # outcome of a candidate in words
@@ -337,14 +338,14 @@ def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
         if BRIEF in candidate.ranks:  # A session start has no prompt to be relevant to.
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
-        ranks = ", ".join(f"{safe(name)} {rank}" for name, rank in sorted(candidate.ranks.items()))
+        ranks = ", ".join(f"{rank} by {CHANNEL_NAMES.get(name, safe(name))}" for name, rank in sorted(candidate.ranks.items()))
         outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
         words = first_words(data.memories.get(candidate.id))
         if is_table:
             table.add_row(number, drawn, distance, *map(Text, (*about, ranks)), outcome, words)
         else:
             yield Text.assemble(f"{number} ", drawn, f" {distance}  {about[0]}  {about[1]}  ", outcome)
-            yield indent(Text.assemble((f"{ranks or 'no ranks'}; ", DIM), words))
+            yield indent(Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM)))
     if is_table:
         yield table
 
@@ -404,7 +405,7 @@ def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[Renderabl
 
 def _word_list(verb: str, words: Sequence[str]) -> Text:
     more = f" and {len(words) - MAX_LISTED_WORDS} more" if len(words) > MAX_LISTED_WORDS else ""
-    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "none of the words")
+    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "no word of it")
 
 
 def _remedy_lines(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:

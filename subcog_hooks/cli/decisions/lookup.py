@@ -52,6 +52,19 @@ _SILENT = {  # reasons; `sentence` adds numbers to some
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
 }
+CHANNEL_NAMES = {
+    "lexical_exact": "all words",
+    "lexical_relaxed": "some words",
+    "lexical_beginnings": "beginnings of words",
+    "lexical_pieces": "parts of words",
+    "semantic": "meaning",
+    "questions": "its questions",
+    "pattern": "a trigger",
+    "exact": "an exact name",
+    "brief": "start of a session",
+    "action": "rule about an action",
+    "labels": "its tags",
+}
 EVENT_NAMES = {
     TOOL_EVENT: "a tool's call",
     FAILURE_EVENT: "a failed tool call",
@@ -126,7 +139,7 @@ class PromptChoice(NamedTuple):
 
     def confirm(self, question: str) -> None:
         """Ask whether a guessed prompt is meant. Raises typer.Exit after a no."""
-        if not (self.id or self.is_sure or typer.confirm(question, err=True)):
+        if not (self.id or self.is_sure or terminal.confirm(question)):
             terminal.say("nothing was changed")
             raise typer.Exit(EXIT_NOTHING_FOUND)
 

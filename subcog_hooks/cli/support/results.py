@@ -42,6 +42,8 @@ def memories_view(
     from rich.padding import Padding
     from rich.text import Text
 
+    from subcog_hooks.cli.support.screen import break_line
+
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1
     table = plain_table(is_wide=True)
@@ -51,7 +53,7 @@ def memories_view(
             name, style=DIM if is_short else ACCENT, no_wrap=is_short, max_width=None if is_short else 24, overflow="fold"
         )
     if owners:
-        table.add_column("of", max_width=24, overflow="fold")
+        table.add_column("of", max_width=40, overflow="fold")
     if confidence:
         table.add_column("confidence", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
@@ -65,16 +67,10 @@ def memories_view(
         if is_wide:
             table.add_row(*map(Text, about), *sure, Text(cut(safe(memory.content), max_chars)).append_text(tags))
         else:
-            head = (
-                Text("  ".join(about[:1]), style=DIM)
-                + Text(f"  {about[1]}", style=ACCENT)
-                + Text("  " + "  ".join(about[2:]), style=DIM)
-                + Text("  ").join([Text(), *sure])
-                + tags
-            )
-            head.overflow = "fold"
+            rest = [Text(about[1], style=ACCENT), *(Text(part, style=DIM) for part in about[2:])]
+            head = Text("  ").join([Text(about[0], style=DIM), *sure, *rest]) + tags
             room = 3 * max(20, terminal.out.width - 4) - 4
-            blocks += [head, Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
+            blocks += [*break_line(head, terminal.out.width, 2), Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
     return table if is_wide else Group(*blocks)
 
 
@@ -120,7 +116,8 @@ def print_answer(page: ResultPage, *, is_explained: bool) -> None:
         for number, hit in enumerate(answer.hits, page.offset + 1):
             memory = hit.memory
             status = "" if memory.status == "active" else f"  ({memory.status})"
-            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}")
+            line = f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}"
+            terminal.pieces((line, ""), indent=2)
             if is_explained:
                 terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
     if answer.hits and page.offset and terminal.out.is_terminal:
