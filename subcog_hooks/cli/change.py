@@ -13,7 +13,7 @@ from subcog_hooks.cli.remember import read_expiry
 from subcog_hooks.cli.support import author, completion, condition_inputs, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_changes, erase, mark_forgotten, similar_to
 from subcog_hooks.cli.support.editor import Editor
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
@@ -241,12 +241,11 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
 
 def _confirm_purge(memories: list[Memory]) -> None:
     if not terminal.interactive:
-        raise UsageError(
-            f"{len(memories)} memories would be purged, which cannot be undone", "give --yes, or purge them one by one"
-        )
+        named = pluralize(len(memories), "memory", "memories")
+        raise UsageError(f"purging {named} cannot be undone", "give --yes")
     for memory in memories:
         terminal.say(f"  {memory.id} {safe(memory.content)[:80]}")
-    if not terminal.confirm(f"Purge these {len(memories)} memories? They cannot be brought back."):
+    if not terminal.confirm(f"Purge {pluralize(len(memories), 'memory', 'memories')} for good?"):
         terminal.say("nothing was purged")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

@@ -120,7 +120,9 @@ def list_(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
         )
     if not memories:
-        terminal.say(f"of {pluralize(total, 'memory', 'memories')} none is that far" if total else "no memories")
+        terminal.say(
+            f"there are only {pluralize(total, 'memory', 'memories')}; give a smaller --page" if total else "no memories"
+        )
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 

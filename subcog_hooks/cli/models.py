@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import config
 from subcog_hooks.cli.support import command_groups, context, embedding, progress
-from subcog_hooks.cli.support.output import ACCENT, terminal
+from subcog_hooks.cli.support.output import ACCENT, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models
@@ -76,7 +76,7 @@ def _make_row(home: Home, space: Space, used: Space, total: int) -> _Row:
 def _row_text(row: _Row) -> str:
     size = "incomplete" if row.missing else f"{row.size / _MEGA:.0f} MB"
     users = ", ".join(name for name, is_user in (("hook", row.hook), ("search", row.search)) if is_user)
-    counts = f"{row.embedded:,} memories embedded, {row.pending:,} to come"
+    counts = f"{pluralize(row.embedded, 'memory', 'memories')} embedded, {row.pending:,} to come"
     return f"{row.model}  {row.dimension} dimensions, {size}; {counts}; used by {users or 'nothing'}"
 
 
@@ -149,8 +149,9 @@ def _pending_remark(home: Home, pending: int) -> str:
     if not pending:
         return ""
     if background.is_enabled(loading.load(home)) and detached.may_start():
-        return f"; {pending} memories are embedded in the background, `subcog models list` counts them"
-    return f"; {pending} memories wait for `subcog doctor --fix` to be embedded"
+        memories = pluralize(pending, "memory is", "memories are")
+        return f"; {memories} embedded in the background, `subcog models list` counts them"
+    return f"; {pluralize(pending, 'memory waits', 'memories wait')} for `subcog doctor --fix` to be embedded"
 
 
 @commands.command()

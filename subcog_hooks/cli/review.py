@@ -67,7 +67,7 @@ def review(
         return
     is_in_terminal = terminal.interactive and not as_list and not as_jsonl
     if is_in_terminal and author.is_agent() and not as_user:
-        raise author.needs_consent("what waits for review is the person's to settle")
+        raise author.needs_consent("only the person keeps or drops waiting memories")
     memories, suggestions = _find_waiting(learning_runs.time_of_age(since, now_ms()))
     if as_jsonl:
         _print_rows(memories, suggestions)
@@ -85,7 +85,7 @@ def review(
 def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
     """Keep and drop memories and suggestions by id, all or none. Raises NoMemory, UsageError."""
     if author.is_agent() and not as_user:
-        raise author.needs_consent("what waits for review is the person's to settle")
+        raise author.needs_consent("only the person keeps or drops waiting memories")
     with context.existing_state(context.home(), tell=terminal.say) as state:
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
@@ -197,7 +197,7 @@ class _ReviewSession:
         except NoDecision:
             pass  # the hook has heard no prompt yet
         except (StoreError, OSError) as error:
-            terminal.say(f"what they would have done is not known ({error})")
+            terminal.say(f"your last prompts could not be tried ({error})")
         try:
             return self._ask_about_each()
         finally:  # also after Ctrl-C: settled memories stay settled
@@ -372,7 +372,7 @@ def _say_keys() -> None:
 
 def _ask_about_source(name: str, setting: str) -> None:
     verb = "keep" if setting == waiting.KEEP_FROM else "drop"
-    terminal.say(f"   {verb} what a machine notes in {name} later, too, without a question? y or n")
+    terminal.say(f"   {verb} later machine notes in {name} without a question? y or n")
     if next_key().lower() != "y":
         return
     from subcog_hooks.cli.config import write_setting  # it loads tomlkit

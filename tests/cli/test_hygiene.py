@@ -107,7 +107,7 @@ def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> No
     ]
     remarks: list[str] = []
     assert hygiene._check_unused(old, Use(by_id, now - 1), now, remarks) == []
-    assert "it is known since" in remarks[0]
+    assert "use is recorded only since" in remarks[0]
 
 
 def test_contradictions_and_other_numbers_are_no_duplicates(make: Maker) -> None:
@@ -138,7 +138,7 @@ def test_memories_without_final_vectors_are_counted(subcog: Run, home: Home, mak
     with Store.writer(home) as store:
         store.add([make("Use uv to run Python.", id="one")])
     done = subcog("doctor", "--memories")
-    assert "1 have no final vector yet" in done.err
+    assert "1 memory without a vector was not compared" in done.err
     assert "nothing to tidy up" in done.err
 
 

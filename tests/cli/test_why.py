@@ -250,10 +250,10 @@ def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home
     [
         (outcomes.BELOW, [0.21] * 7, "silent: the best of 7 candidates reached 0.21, 0.25 was needed"),
         (outcomes.BELOW, [0.2499], "silent: the best of 1 candidate reached 0.2499, 0.2500 was needed"),
-        (outcomes.NOTHING_FOUND, [], "silent: no memory is near to it, or has a word of it"),
+        (outcomes.NOTHING_FOUND, [], "silent: no memory is similar to it or shares a word with it"),
         (outcomes.PAUSED, [], "silent: the hook was paused; `subcog resume` ends it"),
         (outcomes.NOMEM, [], "silent: [nomem] was in the prompt"),
-        (outcomes.REPEATED, [0.5], "silent: what is relevant was given in this session before"),
+        (outcomes.REPEATED, [0.5], "silent: the relevant memories were given earlier in this session"),
         ("of_another_version", [], "silent: of_another_version"),
     ],
 )
@@ -263,7 +263,7 @@ def test_every_outcome_is_a_plain_sentence(outcome: str, candidates: list[float]
 
 def test_a_silence_and_a_failure_have_their_reasons() -> None:
     printed = sentence(decided("d", outcomes.INTENT, intent=UNSURE))
-    assert printed == "silent: memories could hardly help with it: 0.31, 0.50 was needed"
+    assert printed == "silent: it does not seem to need a memory: 0.31, 0.50 was needed"
     assert sentence(decided("d", outcomes.FAILED, reason="StoreBusy: locked")) == "silent: it failed: StoreBusy: locked"
     for outcome in outcomes.OUTCOMES:
         assert sentence(decided("d", outcome)) != f"silent: {outcome}"
@@ -334,12 +334,12 @@ def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--undo",), "--undo takes a word back; name the memory: --bad MEMORY --undo, or --missed MEMORY --undo"),
+        (("--undo",), "--undo takes a mark back; name the memory: --bad MEMORY --undo, or --missed MEMORY --undo"),
         (("--dry-run",), "--dry-run goes with --missed; name the memory: --missed MEMORY --dry-run"),
         (("--missed", "m1", "--undo", "--dry-run"), "--dry-run goes with --missed; name the memory: --missed MEMORY --dry-run"),
         (("--missed", "m1", "--bad", "m1"), "--bad and --missed exclude each other; give one of them"),
         (("--bad", "m1", "--json"), "--bad has no JSON; leave --json out"),
-        (("d1", "--list"), "--list is not of one decision; leave the id and --explain out"),
+        (("d1", "--list"), "--list lists several decisions; leave the id and --explain out"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tuple[str, ...], message: str) -> None:
@@ -370,6 +370,6 @@ def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
     bars = outcomes.Thresholds(0.6, 0.5, 6, 2000, needed=1.2)
     decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], thresholds=bars)
     assert [would_speak(decision, bar) for bar in (0.25, 0.3)] == [True, False]
-    assert "or a memory of more than 1; the best reached 0.55" in sentence(
+    assert "a memory of more than 1 would have come, the best has 0.55" in sentence(
         decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], thresholds=bars, intent=UNSURE)
     )

@@ -279,7 +279,7 @@ def test_all_of_a_source_go_one_way_now_and_later(bare: Machine, key: str, setti
     asked = reviewing(bare)
     asked.read_until("1 of 3")
     asked.type(key)
-    asked.read_until("what a machine notes in mcp-memory-service later, too, without a question? y or n")
+    asked.read_until("machine notes in mcp-memory-service without a question? y or n")
     asked.type("y")
     asked.read_until("3 of 3")
     asked.type("q")

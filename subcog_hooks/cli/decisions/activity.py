@@ -80,7 +80,7 @@ OUTCOME_NAMES = {
     outcomes.NOT_TYPED: "sent by the client, not typed",
     outcomes.INTENT: "needs no memory",
     outcomes.BELOW: "nothing relevant enough",
-    outcomes.NOTHING_FOUND: "no memory near to it",
+    outcomes.NOTHING_FOUND: "no memory similar to it",
     outcomes.REPEATED: "given before in the session",
     outcomes.SPENT: "the session has had its share",
     outcomes.OUT_OF_TIME: "out of time",

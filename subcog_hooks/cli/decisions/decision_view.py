@@ -371,7 +371,7 @@ def missed_view(
     candidate = next((other for other in repeated.candidates if other.id == memory.id), None)
     bar = repeated.thresholds.needed if repeated.thresholds else 0.0
     if candidate is None:
-        reason = "it is not among what the prompt finds" + why_not_found(memory, original)
+        reason = "the prompt does not find it" + why_not_found(memory, original)
     elif candidate.outcome == outcomes.INJECTED:
         reason = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
     elif candidate.outcome in BELOW_THRESHOLD:

@@ -300,7 +300,7 @@ def print_remarks(page: ResultPage) -> None:
     for remark in remarks_on_page(page):
         terminal.say(remark)
     if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
-        terminal.say("low confidence: nothing else speaks for the first of these but that it is the nearest")
+        terminal.say("low confidence: the first of these is the nearest, and nothing else supports it")
 
 
 def result_row(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
@@ -372,18 +372,18 @@ def remarks_on_page(page: ResultPage) -> list[str]:
     answer = page.answer
     remarks = [answer.note] if answer.note else []
     if page.ranked and (page.ranked.by or page.ranked.note):
-        first = f"{page.ranked.by} has named {len(page.ranked.places) or 'none'} of the first results; they come first"
+        first = f"{page.ranked.by} put {len(page.ranked.places) or 'none'} of these results first"
         remarks.append(safe(page.ranked.note or first))
     if answer.corrections:
         remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
     if page.is_empty:
         remarks.append('nothing has been remembered yet; remember something first: subcog remember "the text"')
     elif not answer.hits and page.offset:
-        remarks.append("there are no results that far")
+        remarks.append("there are no more results")
     elif not answer.hits:
         remarks.append("nothing found; try fewer or other words, --all-projects, or --status all")
     if answer.suggestions:
-        remarks.append("the memories here know: " + ", ".join(map(safe, answer.suggestions)))
+        remarks.append("the memories here are about: " + ", ".join(map(safe, answer.suggestions)))
     if page.hidden:
         remarks.append(hidden_remark(page.hidden))
     return remarks
