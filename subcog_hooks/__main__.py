@@ -22,7 +22,7 @@ def main() -> None:
     command = next((word for word in arguments if not word.startswith("-")), "")
     if command == "hook":
         _run_hook()
-    if command == "block" and (prompt := _read_block_words(arguments)):
+    if command == "block" and not os.isatty(1) and (prompt := _read_block_words(arguments)):
         from subcog_hooks.hook import dry_run
 
         os._exit(dry_run.print_block_for_prompt(*prompt))  # tearing the interpreter down takes 7 ms

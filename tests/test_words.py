@@ -31,6 +31,50 @@ VERBS = frozenset(("read", "set", "put", "cut", "feed", "need", "seed", "embed",
 # Names that are no word of the field
 METAPHORS = frozenset("worth sought occasion rest breath decided upkeep".split())
 MAX_TEST_NAME = 60  # characters
+# Phrases of messages that had to be read twice, and a plain form of each
+READ_TWICE = {
+    r"nothing is found (of|there)": "no notes of these programs were found",
+    r"\b(is|was|are) (not )?told\b": "is not listed; decides",
+    r"\bnot looked (for|at)\b": "was not checked",
+    r"\b(is|it is) known since\b": "is recorded only since",
+    r"\bwhether .* (is|are) (gone |stale )?(is )?not known\b": "was not checked",
+    r"\bnone is that far|results that far\b": "there are no more results",
+    r"\bhold no longer\b": "no longer hold",
+    r"\bcould hardly\b": "does not seem to",
+    r"\bnothing else (speaks|but)\b": "nothing else supports it",
+    r"\bmemories here know\b": "are about",
+    r"\bnot looked after\b|\bleft alone for\b": "is not asked for",
+    r"\bnear to it\b|\bnearly there\b": "similar to it",
+    r"\bnothing can be like\b|\bothers could be like\b": "cannot be compared",
+    r"\bto know it by\b": "to recognise it by",
+    r"\bas far as the memories\b": "reached the memories",
+    r"\btoo large, or too much\b": "too large, or too many",
+    r"\bno(thing)? less\b|\bless than\b|\bnot least\b": "at least; fewer than",
+    r"\bwhat (agents|a machine|a model) (note|write)s?\b|\bwhat (was|is) kept\b|\bwhat they would\b": "a noun",
+    r"\bsince it is wanted\b": "not run yet",
+    r"\bwhat is (here|there) stays\b": "memories stay here and on the server",
+}
+NOUNS = "memories|prompts|sessions|projects|notes|questions|files"
+COUNTED = rf"\{{(?!(\w+\.)?[A-Z_]+\}})[^{{}}]+\}} (more |new |other |moved )*({NOUNS})\b(?!, at most)"
+
+
+def messages() -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of each string that a person may read, the code of a value in braces."""
+    for path, tree in TREES.items():
+        documented = ast.FunctionDef, ast.ClassDef, ast.Module
+        docs = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, documented)}
+        parts = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", "".join(map(text_of, node.values))
+            elif isinstance(node, ast.Constant) and node not in parts and node.value not in docs:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", text_of(node)
+
+
+def text_of(part: ast.expr) -> str:
+    if isinstance(part, ast.FormattedValue):
+        return f"{{{ast.unparse(part.value)}}}"
+    return part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else ""
 
 
 def definitions() -> Iterator[tuple[Path, ast.FunctionDef | ast.ClassDef | ast.Module]]:
@@ -107,3 +151,15 @@ def test_names_of_tests_are_short() -> None:
     names = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     long = [name for name in names if name.startswith("test_") and len(name) > MAX_TEST_NAME]
     assert long == []
+
+
+def test_messages_are_understood_at_first_reading() -> None:
+    found = []
+    for where, text in messages():
+        found += [f"{where} {text!r}: {plain}" for phrase, plain in READ_TWICE.items() if re.search(phrase, text)]
+    assert found == []
+
+
+def test_counted_nouns_have_a_singular() -> None:
+    counted = [f"{where} {text!r}: use `pluralize`" for where, text in messages() if re.search(COUNTED, text)]
+    assert counted == []

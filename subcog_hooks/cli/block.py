@@ -24,4 +24,7 @@ def block(
     answer = dry_run.block_for_prompt(dry_run.read_stdin() if prompt == dry_run.STDIN else prompt, os.getcwd(), terminal.say)
     if answer is None:
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    terminal.raw(dry_run.block_to_json(answer) if as_json else answer.verdict.text + "\n")
+    if as_json:
+        terminal.raw(dry_run.block_to_json(answer))
+    else:
+        terminal.verbatim(answer.verdict.text)

@@ -12,7 +12,7 @@ from typer import Option
 
 from subcog_hooks.cli.claude_code import registration
 from subcog_hooks.cli.support import context
-from subcog_hooks.cli.support.output import ACCENT, DIM, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, pluralize, safe, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.hook import brief as briefs
@@ -77,7 +77,7 @@ def brief(
             indent=1,
         )
     elif delivery.ids:
-        terminal.raw(delivery.text + "\n")
+        terminal.verbatim(delivery.text)
     if not delivery.ids:
         is_off = not settings[hook_session.BRIEF_UNITS_SETTING]
         why = f"{hook_session.BRIEF_UNITS_SETTING} is 0" if is_off else "no memory is for all sessions here"
@@ -101,9 +101,8 @@ def _score_record(scored: BriefScore) -> dict[str, float]:
 def _explanation_view(scored: list[BriefScore], delivery: Verdict, next_items: list[BriefScore]) -> Group:
     scored_by_id = {item.memory.id: item for item in scored}
     given_ids, memory_units = delivery.ids, _memory_units(delivery.text)
-    head = (
-        f"{len(given_ids)} memories of {memory_units:,} characters, {delivery.units:,} with what stands before and around them"
-    )
+    memories = pluralize(len(given_ids), "memory", "memories")
+    head = f"{memories} of {memory_units:,} characters, {delivery.units:,} with the lines around them"
     rows = [Text(""), Text(head, style=ACCENT)]
     rows += [
         _memory_line(scored_by_id[id_]) if id_ in scored_by_id else Text(f"{safe(id_)}  pinned, or its conditions hold")

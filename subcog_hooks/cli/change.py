@@ -250,10 +250,10 @@ def _find_kept_versions(store: Store, memories: list[Memory], prefix: str) -> li
 def _confirm_purge(memories: list[Memory]) -> None:
     count = pluralize(len(memories), "memory", "memories")
     if not terminal.interactive:
-        raise UsageError(f"{count} would be purged, which cannot be undone", "give --yes")
+        raise UsageError(f"purging {count} cannot be undone", "give --yes")
     for memory in memories:
         terminal.say(f"  {memory.id} {safe(memory.content)[:80]}")
-    if not typer.confirm(f"Purge {count}? This cannot be undone.", err=True):
+    if not terminal.confirm(f"Purge {count} for good?"):
         terminal.say("nothing was purged")
         raise typer.Exit(EXIT_NOTHING_FOUND)
 

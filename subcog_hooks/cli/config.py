@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.support import author, command_groups, completion, context
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.errors import ConfigError, StoreError, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.embed import models
@@ -100,7 +100,7 @@ def set_(
     """
     setting = _find_key(key)
     if setting.is_personal and author.is_agent() and not (as_user or dry_run):
-        raise author.needs_consent(f"{key} is the person's to set")
+        raise author.needs_consent(f"{key} is set by the person alone")
     new = setting.default if value == "default" else setting.from_text(value)
     if key == models.SETTING and not models.find_space(context.home(), str(new)).is_packaged:
         models.chosen_space(context.home(), loading.Settings({key: new}))  # raises if a file of the model is gone
@@ -140,9 +140,9 @@ def _forget_prompts() -> None:
         with lookup.open_state() as state:
             decision_log.forget_prompt_texts(state)
         _forget_learned_questions()
-        terminal.say("what was kept of earlier prompts is forgotten")
+        terminal.say("stored earlier prompts are deleted")
     except StoreError as error:
-        terminal.say(f"what was kept of earlier prompts is forgotten with the next one ({error.message})")
+        terminal.say(f"stored earlier prompts are deleted with the next one ({error.message})")
 
 
 def _forget_learned_questions() -> None:
@@ -169,8 +169,8 @@ def _preview_threshold(min_relevance: float) -> None:
         would_speak_count = sum(lookup.would_speak(decision, min_relevance) for decision in decisions)
         spoke_count = sum(decision.outcome == SPOKE for decision in decisions)
         terminal.say(
-            f"with it the hook would have spoken to {would_speak_count} of the last {len(decisions)} prompts; "
-            f"it did to {spoke_count}"
+            f"with it, memories would have come to {would_speak_count} of the last {pluralize(len(decisions), 'prompt')}; "
+            f"they came to {spoke_count}"
         )
 
 

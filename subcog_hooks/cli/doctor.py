@@ -102,7 +102,7 @@ class Findings:
         if self.is_collected:
             self.rows.append({"level": word.lower(), "text": escape_controls(text).replace(os.path.expanduser("~"), "~")})
             return
-        terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""))
+        terminal.pieces((f"{word:>4}", style), ("  " + escape_controls(text), ""), indent=6)
 
 
 def doctor(
@@ -168,7 +168,7 @@ def doctor(
     if as_json:
         _print_report(findings)
     elif not trial:
-        terminal.say("no memory counts here that a prompt could bring; `subcog remember TEXT` stores one")
+        terminal.say("no memory here can come to a prompt; `subcog remember TEXT` stores one")
     elif not spoke and not findings.is_silenced:
         _explain_silence(home, trial)
     if os.path.exists(log.log_path(home)) and not as_json:
@@ -222,8 +222,8 @@ def _check_leftovers(home: Home, findings: Findings) -> None:
         else:
             findings.note(f"{folder} is a copy of the store that a killed trial has left, and cannot be removed; delete it")
     if edits := editor.find_edit_folders(home):
-        texts = pluralize(len(edits), "memory is", "memories are")
-        findings.note(f"the texts of {texts} in {home.edits}: of edits under way, or that failed; delete those you do not need")
+        texts = pluralize(len(edits), "text of an unfinished edit is", "texts of unfinished edits are")
+        findings.note(f"{texts} in {home.edits}; delete those you do not need")
 
 
 def _check_store(home: Home, findings: Findings) -> Store | None:
@@ -265,10 +265,13 @@ def _check_index(home: Home, store: Store, findings: Findings) -> None:
     if index.watermark() < store.revision():
         findings.note("the index is being written by another process")
     elif index.documents != stored:
-        findings.bad(f"the index has {index.documents} memories, the store {stored}; run `subcog doctor --fix`")
+        findings.bad(
+            f"the index has {pluralize(index.documents, 'memory', 'memories')}, the store {stored}; run `subcog doctor --fix`"
+        )
     else:
         remark = ", rebuilt just now" if foreign else ", caught up just now" if behind else ""
-        findings.good(f"index of {index.documents} memories in {index.segments} segments{remark}")
+        memories = pluralize(index.documents, "memory", "memories")
+        findings.good(f"index of {memories} in {pluralize(index.segments, 'segment')}{remark}")
     if index.segments > MAX_SEGMENTS:
         findings.note(f"{index.segments} segments slow the hook; run `subcog doctor --fix`")
 
@@ -282,7 +285,7 @@ def _check_background_jobs(home: Home, settings: loading.Settings, findings: Fin
         last = record.runs.get(job.name)
         if last is None:
             if job.is_due(home) and not is_at_work:
-                findings.note(f"at rest, {job.name}: no session has begun and no command has ended since it is wanted")
+                findings.note(f"at rest, {job.name}: not run yet; it starts with the next session or command")
             continue
         if last.outcome in (PUT_OFF, UNFINISHED) and not job.is_due(home):
             continue  # A command has done the work since.
@@ -345,7 +348,8 @@ def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -
     if is_behind:
         findings.note(f"{name}: being brought up to date by another process")
     elif final + pending != stored:
-        findings.bad(f"{name}: of {final + pending} memories, the store has {stored}; run `subcog doctor --fix`")
+        memories = pluralize(stored, "memory", "memories")
+        findings.bad(f"{name}: {final + pending} for {memories} of the store; run `subcog doctor --fix`")
     elif not pending:
         findings.good(f"{name}: {final} final{remark}")
     elif is_held(catch_up.lock_of(home, space)):
@@ -366,17 +370,13 @@ def _check_stale_files(store: Store, findings: Findings) -> None:
     if stale.gone:
         ids = [memory.id for memory in stale.gone]
         more = f" and {len(ids) - MAX_NAMED_IDS} more" if len(ids) > MAX_NAMED_IDS else ""
-        subject = (
-            "1 memory is stale: no file matches its"
-            if len(ids) == 1
-            else f"{len(ids)} memories are stale: no file matches their"
-        )
+        subject = pluralize(len(ids), "memory is stale: no file matches its", "memories are stale: no file matches their")
         findings.note(
             f"{subject} paths, {' '.join(ids[:MAX_NAMED_IDS])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
         )
     if stale.unknown:
         reason = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
-        findings.note(f"{reason}: whether {stale.unknown} more {'is' if stale.unknown == 1 else 'are'} stale is not known")
+        findings.note(f"{reason}, so the files of {stale.unknown} more were not checked")
 
 
 def _check_namesakes(store: Store, findings: Findings) -> None:
@@ -476,7 +476,7 @@ def _check_llm(home: Home, settings: loading.Settings, findings: Findings) -> bo
         findings.bad(str(error), EXIT_CONFIG)
         return False
     if provider is None:
-        findings.good("no LLM; what a prompt asks for is told from its words alone")
+        findings.good("no LLM: the words of a prompt alone decide what it asks for")
         return False
     origin = f"key from {settings['llm.key_file'] or providers.VARIABLES[provider.name]}" if provider.key else "no key"
     name = f"LLM {provider.name}: {provider.model} at {provider.base_url}, {origin}"
@@ -484,7 +484,7 @@ def _check_llm(home: Home, settings: loading.Settings, findings: Findings) -> bo
         findings.note(f"{name}; not asked, search_intent.use_llm is false")
         return False
     if seconds := _open_circuit_s(home, provider):
-        findings.note(f"{name}; it failed too often and is left alone for {seconds:.0f} s more")
+        findings.note(f"{name}; it failed too often, and is not asked for {seconds:.0f} s more")
     else:
         findings.good(name)
     return True
@@ -528,7 +528,9 @@ def _check_second_looks(home: Home, settings: loading.Settings, findings: Findin
         return  # `_check_state` has reported it
     failed = [look for look in looks if look.outcome == FAILED]
     if failed:
-        findings.note(f"{len(failed)} of the last {len(looks)} second looks failed, the last one: {safe(failed[0].reason)}")
+        findings.note(
+            f"{len(failed)} of the last {pluralize(len(looks), 'second look')} failed, the last: {safe(failed[0].reason)}"
+        )
     if lost_count:
         findings.note(f"{lost_count} of the last second looks were killed, or cut off after {second_looks.LOOK_MS // 1000} s")
 
@@ -599,9 +601,12 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
     findings.good(f"hook ran in {took_ms:.0f} ms on {prompt[:70]!r}" + (", without the LLM" if has_llm else ""))
     if findings.is_collected:
         return bool(completed.stdout)
-    terminal.say("its exact output:" if completed.stdout else "it printed nothing")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(completed.stdout)
+    terminal.say("its answer:" if completed.stdout else "it printed nothing")
+    if completed.stdout and terminal.is_drawn:
+        terminal.result(json.loads(completed.stdout)["hookSpecificOutput"]["additionalContext"])
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(completed.stdout)
     return bool(completed.stdout)
 
 
@@ -611,7 +616,7 @@ def _explain_silence(home: Home, prompt: str) -> None:
         terminal.say("reason: there are no memories")
         return
     if not os.path.exists(home.state_db):
-        terminal.say(f"reason: not known, {home.state_db} is not there: the hook did not get as far as the memories")
+        terminal.say(f"reason not known: without {home.state_db} the hook did not reach the memories")
         return
     with context.reading() as store, lookup.open_state() as state:
         if store is None:

@@ -64,7 +64,7 @@ def enrich(
     settings = context.settings()
     provider = providers.background_provider(settings, context.home())
     if provider is None:
-        raise ProviderError("llm.at_rest is none", "choose who writes: subcog config set llm.at_rest claude")
+        raise ProviderError("llm.at_rest is none", "choose who writes: `subcog config set llm.at_rest claude`")
     with enrichment.open_state() as state:
         if conflicts:
             memories = _find_memories(ids, limit, lambda store: store.select(Filter(), limit))

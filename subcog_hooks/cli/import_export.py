@@ -14,7 +14,7 @@ from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue, git_history
 from subcog_hooks.cli import state
 from subcog_hooks.cli.support import author, completion, context, embedding, import_from, kept_imports, progress, stopping
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
@@ -174,7 +174,9 @@ def _report_interruption(store: Store) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         added = sum(store.counts().values()) - count_before
-        terminal.say(f"interrupted: {added} new memories are kept; the same command imports the rest")
+        terminal.say(
+            f"interrupted: {pluralize(added, 'new memory is', 'new memories are')} kept; the same command imports the rest"
+        )
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
@@ -213,7 +215,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     if dry_run:
         _print_first(report)
     for folder, count in report.kept.items():
-        stays = "1 memory from it stays" if count == 1 else f"{count} memories from it stay"
+        stays = pluralize(count, "memory from it stays", "memories from it stay")
         terminal.say(f"{safe(folder)} is empty or cannot be read, so {stays}; delete it if it is empty for good")
     added = f"{'would add' if dry_run else 'added'} {report.added}"
     parts = [f"{added} ({_owners_text(report)})" if report.added else added]
@@ -239,7 +241,7 @@ def _report_ended(report: ImportReport, *, dry_run: bool) -> None:
         if file not in report.ended:
             terminal.say(f"{safe(file)} stays active, with its status in its text: {safe(status)[:MAX_TITLE]}")
     if len(ended) > MAX_ENDED:
-        terminal.say(f"and {len(ended) - MAX_ENDED} more hold no longer")
+        terminal.say(f"and {len(ended) - MAX_ENDED} more no longer hold")
     if any(status != REJECTED for _, (_, status) in ended) and not dry_run:
         terminal.say("`subcog list --status all` shows them; `subcog edit ID --status active` brings one back")
 
@@ -255,7 +257,7 @@ def _owners_text(report: ImportReport) -> str:
     names = {"user": "for all your projects", "org": "for the organisation"}
     rest = len(report.owners) - MAX_OWNERS
     shown = [f"{names.get(name, safe(name))}: {count}" for name, count in report.owners.most_common(MAX_OWNERS)]
-    return ", ".join([*shown, f"and {rest} other projects"] if rest > 0 else shown)
+    return ", ".join([*shown, f"and {pluralize(rest, 'other project')}"] if rest > 0 else shown)
 
 
 def export(
@@ -335,7 +337,7 @@ class _ExportSource:
                 yield memory
         except StoreCorrupt as error:
             self.is_damaged = True
-            terminal.complain(f"subcog: {error.message}; exported is what can be read")
+            terminal.complain(f"subcog: {error.message}; the rest was exported")
             for memory in store.readable():
                 if memory.id not in done and memory.status in statuses:
                     yield memory

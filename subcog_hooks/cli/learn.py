@@ -95,7 +95,7 @@ def _print_fate(count: int, noted: int) -> None:
     if noted:
         terminal.say(f"{noted} came at once; `subcog learn --undo` takes them back")
     if noted < count:
-        terminal.say("what waits for `subcog review` is not given to the agent before you say yes")
+        terminal.say("the agent gets no memory that waits for `subcog review`")
 
 
 def _choose_model(use_llm: bool | None) -> Provider | None:
@@ -104,7 +104,7 @@ def _choose_model(use_llm: bool | None) -> Provider | None:
         return None
     provider = providers.background_provider(settings, context.home())
     if provider is None and use_llm:
-        raise ProviderError("llm.at_rest is none", "choose who is asked: subcog config set llm.at_rest claude")
+        raise ProviderError("llm.at_rest is none", "choose who is asked: `subcog config set llm.at_rest claude`")
     if provider is None:
         terminal.say(f"{LLM_LEARNS} is true, but llm.at_rest is none: no model is asked")
     return provider
@@ -127,9 +127,8 @@ def _print_proposal(proposal: Proposal | FixProposal, *, as_jsonl: bool) -> None
         terminal.json(proposal.line())
         return
     if isinstance(proposal, FixProposal):
-        evidence = (
-            f"{proposal.kind} for {safe(proposal.owner)}  shown by {len(proposal.seen)} sessions since {day(proposal.since)}  "
-        )
+        sessions = pluralize(len(proposal.seen), "session")
+        evidence = f"{proposal.kind} for {safe(proposal.owner)}  shown by {sessions} since {day(proposal.since)}  "
         terminal.pieces(("     ", ACCENT), (evidence, DIM), (safe(proposal.text), ""))
         return
     if isinstance(proposal, WrittenProposal):
@@ -155,7 +154,7 @@ def _undo_noted() -> None:
             stored = readable.by_ids(ids) if readable else {}
         live = [memory for memory in stored.values() if memory.status == ACTIVE]
         if not live:
-            terminal.say("nothing was noted by itself since the last time")
+            terminal.say("nothing was noted automatically since the last time")
             raise typer.Exit(EXIT_NOTHING_FOUND)
         with context.writing() as store:
             store.modify(
@@ -177,9 +176,7 @@ def _forget_sessions(*, is_sure: bool) -> None:
                 raise UsageError(
                     f"{pluralize(kept_count, 'memory', 'memories')} that you kept would be erased too", "give --yes"
                 )
-            if not typer.confirm(
-                f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back.", err=True
-            ):
+            if not terminal.confirm(f"Erase {len(erased)}, of which you kept {kept_count}? They cannot be brought back."):
                 terminal.say("nothing was erased")
                 raise typer.Exit(EXIT_NOTHING_FOUND)
         with closing(State.open(context.home(), context.STATE_WAIT_MS)) as state:

@@ -125,7 +125,9 @@ def list_(
             f"{len(memories)} of {total}; --page {page + 1} shows more" if page * limit < total else f"the last of {total}"
         )
     if not memories:
-        terminal.say(f"of {pluralize(total, 'memory', 'memories')} none is that far" if total else "no memories")
+        terminal.say(
+            f"there are only {pluralize(total, 'memory', 'memories')}; give a smaller --page" if total else "no memories"
+        )
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
@@ -180,7 +182,7 @@ def show(
         return
     more_rows = (("stops", stopping.read_stop_phrases().get(memory.id, "")), ("wrong for", ", ".join(wrong_for)))
     for name, value in (*_field_rows(memory), *filter(operator.itemgetter(1), more_rows)):
-        terminal.pieces((f"{name:<14}", DIM), (safe(value), ""))
+        terminal.pieces((f"{name:<14}", DIM), (safe(value), ""), indent=14)
     terminal.result("")
     for line in memory.content.split("\n"):
         indent = line[: len(line) - len(line.lstrip(" \t"))]

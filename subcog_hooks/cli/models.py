@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import config
 from subcog_hooks.cli.support import command_groups, context, embedding, progress
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.output import ACCENT, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import background, catch_up, models
@@ -50,10 +50,8 @@ def list_(json_: Annotated[bool, Option("--json", help="Print the list as JSON."
     if json_:
         terminal.json([row._asdict() for row in rows])
         return
-    table = [("space", "model", "dimension", "size", "embedded", "pending", "used by"), *map(_row_cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for line in table:
-        terminal.result("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    for row in rows:
+        terminal.pieces((row.space, ACCENT), (f"  {_row_text(row)}", ""), indent=4)
 
 
 command_groups.run_alone(commands, list_)
@@ -75,10 +73,11 @@ def _make_row(home: Home, space: Space, used: Space, total: int) -> _Row:
     )
 
 
-def _row_cells(row: _Row) -> tuple[str, ...]:
+def _row_text(row: _Row) -> str:
     size = "incomplete" if row.missing else f"{row.size / _MEGA:.0f} MB"
     users = ", ".join(name for name, is_user in (("hook", row.hook), ("search", row.search)) if is_user)
-    return row.space, row.model, str(row.dimension), size, str(row.embedded), str(row.pending), users or "-"
+    counts = f"{pluralize(row.embedded, 'memory', 'memories')} embedded, {row.pending:,} to come"
+    return f"{row.model}  {row.dimension} dimensions, {size}; {counts}; used by {users or 'nothing'}"
 
 
 def _find_used_space(home: Home) -> Space:
@@ -150,8 +149,9 @@ def _pending_remark(home: Home, pending: int) -> str:
     if not pending:
         return ""
     if background.is_enabled(loading.load(home)) and detached.may_start():
-        return f"; {pending} memories are embedded in the background, `subcog models list` counts them"
-    return f"; {pending} memories wait for `subcog doctor --fix` to be embedded"
+        memories = pluralize(pending, "memory is", "memories are")
+        return f"; {memories} embedded in the background, `subcog models list` counts them"
+    return f"; {pluralize(pending, 'memory waits', 'memories wait')} for `subcog doctor --fix` to be embedded"
 
 
 @commands.command()

@@ -316,7 +316,8 @@ def _ask_about_similar(similar: list[NearDuplicate]) -> Memory | None:
     """Ask whether to keep, supersede or cancel. Return the memory to supersede, if any. Raises typer.Exit."""
     terminal.say("There are memories like it:")
     for number, near in enumerate(similar, 1):
-        terminal.say(f"  {number}. {near.memory.id} ({near.likeness})\n     {safe(near.memory.content)}")
+        terminal.say(f"  {number}. {near.memory.id} ({near.likeness})")
+        terminal.say(f"     {safe(near.memory.content)}")
     numbers = [str(number) for number in range(1, len(similar) + 1)]
     choices = numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
     question = f"Keep both ({_KEEP}), supersede the old one ({choices}), or cancel ({_CANCEL})?"

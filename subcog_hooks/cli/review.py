@@ -15,17 +15,17 @@ from subcog_hooks.cli.support import author, completion, context, embedding
 from subcog_hooks.cli.support.amendment import amend, apply_changes, similar_to
 from subcog_hooks.cli.support.editor import Editor
 from subcog_hooks.cli.support.inputs import next_key, single_keys, whole_lines
-from subcog_hooks.cli.support.output import ACCENT, DIM, day, owner_label, redact_line, safe, terminal
+from subcog_hooks.cli.support.output import ACCENT, DIM, day, owner_label, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoDecision, StoreError, SubcogError, UsageError
-from subcog_hooks.learn.proposals import is_from_session
+from subcog_hooks.learn.proposals import is_from_session, session_id
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.decision import Decision
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store import Store
 
 KEYS = (
-    "k keep, d drop, e edit and keep, r put it in the place of one that is like it, m merge it into that one",
-    "K keep all of this source, D drop all of it, n leave it for later, u undo, q quit",
+    "k keep, d drop, e edit and keep, n leave it for later, u undo, q quit",
+    "r replace the memory like it, m merge both; K keep, D drop all of its source",
 )
 KEYS_OF_SUGGESTIONS = "suggested for your memories: k do it, d drop it for good, n leave it for later, q quit"
 ALL_OF_SOURCE, WITH_NEIGHBOUR = ("K", "D"), ("r", "m")  # keys
@@ -67,7 +67,7 @@ def review(
         return
     is_in_terminal = terminal.interactive and not as_list and not as_jsonl
     if is_in_terminal and author.is_agent() and not as_user:
-        raise author.needs_consent("what waits for review is the person's to settle")
+        raise author.needs_consent("only the person keeps or drops waiting memories")
     memories, suggestions = _find_waiting(learning_runs.time_of_age(since, now_ms()))
     if as_jsonl:
         _print_rows(memories, suggestions)
@@ -85,7 +85,7 @@ def review(
 def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bool) -> None:
     """Keep and drop memories and suggestions by id, all or none. Raises NoMemory, UsageError."""
     if author.is_agent() and not as_user:
-        raise author.needs_consent("what waits for review is the person's to settle")
+        raise author.needs_consent("only the person keeps or drops waiting memories")
     with context.existing_state(context.home(), tell=terminal.say) as state:
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
@@ -169,6 +169,15 @@ def _origin_text(memory: Memory) -> str:
     return safe(f"{memory.namespace} of {owner_label(memory)}, {waiting.source_of(memory)}")
 
 
+def _short_origin(memory: Memory) -> str:
+    """Describe in one short line where a memory comes from: its source, day, kind, project and id."""
+    source = waiting.source_of(memory)
+    if is_from_session(memory):
+        source = source.replace(session_id(memory), session_id(memory)[:8])
+    project = owner_label(memory).rpartition("/")[2]
+    return f"{safe(source)}, {day(memory.created_at)}, {safe(memory.namespace)} of {safe(project)}  {memory.id}"
+
+
 class _ReviewSession:
     def __init__(self, memories: list[Memory]) -> None:
         self._memories = memories
@@ -188,7 +197,7 @@ class _ReviewSession:
         except NoDecision:
             pass  # the hook has heard no prompt yet
         except (StoreError, OSError) as error:
-            terminal.say(f"what they would have done is not known ({error})")
+            terminal.say(f"your last prompts could not be tried ({error})")
         try:
             return self._ask_about_each()
         finally:  # also after Ctrl-C: settled memories stay settled
@@ -295,16 +304,13 @@ class _ReviewSession:
         return {memory.id for memory in self._memories} & {before.id for before in change.before}
 
     def _show_memory(self, memory: Memory, near: Sequence[Memory], likenesses: Sequence[str]) -> None:
-        left = len(self._memories) - len(self._settled)
         terminal.result("")
-        terminal.paragraph(
-            (f"{self._position + 1} of {len(self._memories)}", ACCENT),
-            (f"  {memory.id}  {day(memory.created_at)}  {_origin_text(memory)}  ({left} left)", DIM),
-        )
-        terminal.paragraph((redact_line(memory.content), ""), indent=3)
+        position = f"{self._position + 1} of {len(self._memories)}"
+        terminal.pieces((position, ACCENT), (f"  {redact_line(memory.content)}", ""), indent=3)
+        terminal.pieces((f"   {_short_origin(memory)}", DIM))
         if is_from_session(memory):
             for name, text in learning_runs.review_notes(memory, self._quotes.get(memory.id)):
-                terminal.paragraph((f"{name}: ", DIM), (safe(text), ""), indent=3)
+                terminal.pieces((f"   {name}: ", DIM), (safe(text), ""))
         cues = [
             ("asked", [question.text for question in memory.questions]),
             ("file", memory.paths),
@@ -312,16 +318,16 @@ class _ReviewSession:
         ]
         for name, values in (*cues, ("tag", memory.tags), ("keyword", memory.keywords)):
             if values:
-                terminal.paragraph((f"{name}: ", DIM), (" | ".join(map(safe, values)), ""), indent=3)
+                terminal.pieces((f"   {name}: ", DIM), (" | ".join(map(safe, values)), ""))
         for number, (other, likeness) in enumerate(zip(near, likenesses, strict=True), 1):
             preview = f"{other.id} {redact_line(other.content)[:PREVIEW_CHARACTERS]}"
-            terminal.paragraph((f"{number}. {likeness}: ", DIM), (preview, ""), indent=3)
+            terminal.pieces((f"   {number}. {likeness}: ", DIM), (preview, ""))
         if self._tried_prompts:
             decisions = self._decisions_by_id.get(memory.id, [])
-            summary = f"it would have come to {len(decisions) or 'none'} of your last {self._tried_prompts} prompts"
-            terminal.paragraph((summary, DIM), indent=3)
+            prompts = pluralize(self._tried_prompts, "prompt")
+            terminal.pieces((f"   it would have come to {len(decisions) or 'none'} of your last {prompts}", DIM))
             for decision in decisions[-MAX_PROMPTS:]:
-                terminal.paragraph((redact_line(decision.prompt or "")[:PREVIEW_CHARACTERS], DIM), indent=5)
+                terminal.pieces((f"     {redact_line(decision.prompt or '')[:PREVIEW_CHARACTERS]}", DIM))
 
 
 def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
@@ -331,7 +337,7 @@ def _ask_about_suggestions(suggestions: Sequence[OpenSuggestion]) -> None:
         for position, suggestion in enumerate(suggestions, 1):
             assert state is not None
             terminal.result("")
-            terminal.paragraph((f"{position} of {len(suggestions)}", ACCENT), (f"  {suggestion.sentence}", ""))
+            terminal.pieces((f"{position} of {len(suggestions)}", ACCENT), (f"  {suggestion.sentence}", ""))
             while (key := next_key()) not in ("k", "d", "n", " ", "q"):
                 terminal.say(KEYS_OF_SUGGESTIONS)
             if key == "q":
@@ -366,7 +372,7 @@ def _say_keys() -> None:
 
 def _ask_about_source(name: str, setting: str) -> None:
     verb = "keep" if setting == waiting.KEEP_FROM else "drop"
-    terminal.say(f"   {verb} what a machine notes in {name} later, too, without a question? y or n")
+    terminal.say(f"   {verb} later machine notes in {name} without a question? y or n")
     if next_key().lower() != "y":
         return
     from subcog_hooks.cli.config import write_setting  # it loads tomlkit

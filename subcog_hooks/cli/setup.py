@@ -4,7 +4,6 @@ import math
 from contextlib import suppress
 from typing import Annotated
 
-import typer
 from typer import Option
 
 from subcog_hooks.capture.import_changes import ImportOptions
@@ -84,7 +83,7 @@ def ask_once(*, yes: bool, no: bool) -> None:
 
 
 def _confirm(question: str, *, is_sure: bool, default: bool = True) -> bool:
-    return is_sure or typer.confirm(question, default=default, err=True)
+    return is_sure or terminal.confirm(question, default=default)
 
 
 def _ask_for_agents(unasked: frozenset[str], *, is_sure: bool) -> None:

@@ -100,12 +100,12 @@ def init(
     if url:
         with ShareState.open(context.home()) as state:
             if state.forget_other_agreements(server_connection.server_identity(address), schema.server):
-                terminal.say("it is another server than before: nothing leaves for it until `subcog share sync` has shown what")
+                terminal.say("this is another server: nothing is sent until `subcog share sync` has shown you the memories")
     terminal.result(f"{server_connection.server_address(address)} has version {schema.version} of the team's tables")
     if shared:
         terminal.say(f"shared: {', '.join(map(safe, shared))}; `subcog share sync` begins")
     else:
-        terminal.say("no project is shared yet: `subcog share init` in the folder of one shares it, or `--project NAME`")
+        terminal.say("no project is shared yet: `subcog share init` in its folder shares it, or `--project NAME`")
 
 
 @commands.command()
@@ -230,12 +230,12 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     terminal.result(f"server: {url}")
     terminal.result(f"synchronised: {jsonl.format_time(int(synced)) if synced else 'never'}")
     if failure:
-        terminal.result(f"the last time failed: {failure}")
+        terminal.result(f"the last synchronisation failed: {failure}")
     for name, (own, theirs) in counts.items():
         remark = "" if name in agreed else "; waits for the first `subcog share sync`"
         terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues, {waiting[name]} changed since{remark}")
     for name, count in left_out.items():
-        terminal.result(f"{count} memories of {name} were left out: they are too large, or too much")
+        terminal.result(f"left out {pluralize(count, 'memory', 'memories')} of {name}: too large, or too many")
     for memory in lost_versions:
         noted_by = f", {memory.noted}" if memory.noted else ""
         pushed = "".join(f", {name}" for name in server_documents.cues_of(memory))
@@ -243,7 +243,7 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
         terminal.result(f"lost to {memory.superseded_by}: {version}")
     for id_, by, fields in kept_fields:
         names = ", ".join(fields)
-        terminal.result(f"{id_} is yours, so what {by} has changed does not count here: {names}")
+        terminal.result(f"{id_} is yours, so changes by {by} do not count here: {names}")
     _print_own_changes(changes)
     if lost_versions:
         terminal.say("`subcog supersede NEW LOST` takes such a version back; `subcog forget LOST` settles it")
@@ -264,7 +264,7 @@ def _print_own_changes(changes: Sequence[share_status.OwnChange]) -> None:
         terminal.result(f"and {len(changes) - MAX_CHANGES} more that colleagues changed or deleted; --json has all")
     if changes:
         terminal.say("`subcog share restore ID` takes such a change or deletion back, `--by NAME` all of a colleague's")
-        terminal.say("`subcog forget ID` of what is kept, and `subcog forget --purge ID` of what is deleted, settles it")
+        terminal.say("`subcog forget ID` settles a kept version, `subcog forget --purge ID` a deletion")
 
 
 @commands.command()
@@ -292,7 +292,7 @@ def restore(
         else:
             chosen = [_find_own_change(id_, changes) for id_ in dict.fromkeys(ids or ())]
         if not chosen:
-            terminal.say(f"{safe(by or '')} has changed or deleted nothing of yours")
+            terminal.say(f"{safe(by or '')} has not changed or deleted any memory of yours")
             raise typer.Exit(EXIT_NOTHING_FOUND)
         restored = share_status.restore_own(chosen, store, state)
         context.update_index_and_vectors(store)
@@ -325,14 +325,14 @@ def off(yes: _Yes = False, as_user: _AsUser = False) -> None:
     if not settings[SHARE_URL]:
         terminal.say("nothing is shared")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    _confirm("Stop sharing? What is here stays here, what is there stays there.", "sharing goes on", yes=yes)
+    _confirm("Stop sharing? Memories stay here and on the server.", "sharing goes on", yes=yes)
     from subcog_hooks.cli.config import write_setting
 
     for key in (SHARE_URL, sharing.PROJECTS):
         write_setting(key, None)
     with ShareState.open(context.home()) as state:
         state.forget_everything()
-    terminal.say("sharing is off; `subcog help sharing` says how what is on the server is taken away")
+    terminal.say("sharing is off; `subcog help sharing` says how to delete the data on the server")
 
 
 @commands.command()
@@ -362,7 +362,7 @@ def _print_outcome(outcome: SyncOutcome) -> None:
     parts += [f"deleted here {outcome.deleted_here}"] if outcome.deleted_here else []
     terminal.result(", ".join(parts))
     if outcome.was_restored:
-        terminal.say("the server was put back from a backup: what it had lost was sent again")
+        terminal.say("the server was restored from a backup; its lost memories were sent again")
     if outcome.is_read_only:
         terminal.say("your role may only read there: nothing was sent")
     if outcome.overruled:
@@ -371,9 +371,8 @@ def _print_outcome(outcome: SyncOutcome) -> None:
     if outcome.lost:
         terminal.say(f"{pluralize(len(outcome.lost), 'version')} lost to a later one; `subcog share status` shows them")
     for name, count in outcome.left.items():
-        terminal.say(
-            f"{count} memories of {server_documents.shown_author(name)} were left out: they are too large, or too much"
-        )
+        memories = pluralize(count, "memory", "memories")
+        terminal.say(f"left out {memories} of {server_documents.shown_author(name)}: too large, or too many")
     for problem in outcome.problems[:MAX_LEFT_OUT]:
         terminal.say(f"left out: {safe(problem)}")
     if len(outcome.problems) > MAX_LEFT_OUT:
@@ -402,6 +401,6 @@ def _confirm(question: str, otherwise: str, *, yes: bool, hint: str = "give --ye
         return
     if not terminal.interactive:
         raise UsageError(f"nobody can be asked: {question}", hint)
-    if not typer.confirm(question, err=True):
+    if not terminal.confirm(question):
         terminal.say(otherwise)
         raise typer.Exit(EXIT_NOTHING_FOUND)

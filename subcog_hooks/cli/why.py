@@ -122,13 +122,13 @@ def _refuse_mixed_options(
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given[:2])} exclude each other", "give one of them")
     if undo and mark is None:
-        raise UsageError("--undo takes a word back", "name the memory: --bad MEMORY --undo, or --missed MEMORY --undo")
+        raise UsageError("--undo takes a mark back", "name the memory: --bad MEMORY --undo, or --missed MEMORY --undo")
     if dry_run and (mark != "--missed" or undo):
         raise UsageError("--dry-run goes with --missed", "name the memory: --missed MEMORY --dry-run")
     if mark and as_json:
         raise UsageError(f"{mark} has no JSON", "leave --json out")
     if given and given[0] in ("--tool", "--list") and (decision or explain):
-        raise UsageError(f"{given[0]} is not of one decision", "leave the id and --explain out")
+        raise UsageError(f"{given[0]} lists several decisions", "leave the id and --explain out")
 
 
 def _list_decisions(max_decisions: int, *, as_json: bool) -> None:
@@ -182,7 +182,7 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
         lines = [(call.at_ms, lookup.silent_line(call)) for call in silent]
         lines += [(decision.at_ms, lookup.decision_line(decision)) for decision in spoken]
         for _, line in sorted(lines, reverse=True)[:limit]:
-            terminal.result(line)
+            terminal.pieces((line, ""), indent=4)
     if not silent and not spoken:
         terminal.say("no tool calls" if context.settings()["surfacing.log_prompts"] else "surfacing.log_prompts is false")
         raise typer.Exit(EXIT_NOTHING_FOUND)
@@ -213,7 +213,7 @@ def _find_remedies(decision: Decision, memory: Memory, state: State, index: Lexi
     try:
         return remedies.find_remedies(rerun, decision, memory, index)
     except (SubcogError, OSError) as error:
-        terminal.say(f"what would help could not be tried ({error})")
+        terminal.say(f"no remedy could be tried ({error})")
         return []
 
 
@@ -228,7 +228,7 @@ def _list_runs(decisions: list[Decision], cut_off: list[CutOff], max_runs: int, 
         lines = [(decision.at_ms, lookup.decision_line(decision)) for decision in decisions]
         lines += [(cut.at_ms, lookup.cut_off_line(cut)) for cut in cut_off]
         for _, line in sorted(lines, key=lambda line: -line[0])[:max_runs] if cut_off else lines:
-            terminal.result(line)
+            terminal.pieces((line, ""), indent=4)
     if not decisions and not cut_off:
         terminal.say("no decisions")
         raise typer.Exit(EXIT_NOTHING_FOUND)

@@ -92,7 +92,7 @@ def _check_operator(name: str, operator: str, operand: object, depth: int) -> No
             _check_value(name, "one of ", value, kind)
     elif operator in (GTE, LTE):
         if kind not in (NUMBER, WHOLE, FLAG):
-            raise condition_error(name, operator, f"it is {kind}, which is not more or less than another")
+            raise condition_error(name, operator, f"it is {kind}, which has no order")
         _check_value(name, f"{operator} ", operand, NUMBER)
     elif operator == GLOB:
         _check_glob(name, operand, kind)

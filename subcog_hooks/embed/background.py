@@ -42,7 +42,7 @@ def is_embedding_due(home: Home) -> bool:
     try:
         return any(_is_space_due(home, space) for space in spaces.spaces_in_use(home, loading.load(home)))
     except (SubcogError, OSError) as error:
-        log.write_line(home, f"whether anything is to be embedded is not known: {error}")
+        log.write_line(home, f"memories without vectors could not be counted: {error}")
         return False
 
 

@@ -87,7 +87,7 @@ def decide_by_cues(reading: PromptReading, skip_reason: str = "") -> Verdict:
             hits, mask_secrets(reading.search_text()), call.store, lambda: LexicalIndex.open(call.home)
         )
     except IndexUnusable as error:
-        remarks.append(f"what was called wrong was not looked for: {error}")
+        remarks.append(f"marks of wrong memories could not be read: {error}")
     examined = reading.detected.settle(reading.topics(), call.settings, call.deadline.left_ms() - SETTLE_MS)
     offer = _offer_hits(reading, examined, hits, tuning.tuning_from_settings(call.settings))
     return _verdict_of_offer(reading, examined, answer, offer, remarks=remarks)

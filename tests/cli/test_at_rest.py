@@ -273,7 +273,7 @@ def test_doctor_tells_of_each_job_that_is_wanted_in_a_line(subcog: Run, home: Ho
     monkeypatch.setattr(embedding, "BRIEF_S", 0.0)
     subcog("remember", "The gate is shut.")
     done = subcog("doctor")
-    assert "note  at rest, embedding: no session has begun and no command has ended since it is wanted" in done.out
+    assert "note  at rest, embedding: not run yet; it starts with the next session or command" in done.out
     assert "at rest, sessions" not in done.out
     subcog("config", "set", "capture.sessions", "on")
     runs = {

@@ -117,7 +117,9 @@ def test_undo_leaves_the_marks_for_other_prompts(subcog: Run, ask_again: Ask, ho
     ask_again(OTHER, "second")
     done = subcog("why", "--bad", "keys", "--undo")
     assert (done.code, done.out) == (2, "")
-    assert done.err == f"subcog: keys is not marked for that prompt; it is for those of {first}: name one of them\n"
+    assert (
+        done.err == f"subcog: keys is not marked for that prompt; it is marked for the prompts of {first}; name one of them\n"
+    )
     subcog("why", "--bad", "keys", "--yes")
     assert subcog("why", "--bad", "keys", first, "--undo").code == 0
     assert [mark.decision for mark in marks_of(home)] == [latest(subcog)]
@@ -180,7 +182,9 @@ def test_a_prompt_that_was_not_kept_says_what_to_do(subcog: Run, ask_again: Ask,
     ask_again(QUESTION, "second")
     done = subcog("why", "--bad", "keys", "--yes")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert done.err.endswith("so nothing can be like it; surfacing.log_prompts is false; set it to true, and ask again\n")
+    assert done.err.endswith(
+        "so no other prompt can be compared with it; surfacing.log_prompts is false; set it to true, and ask again\n"
+    )
     assert marks_of(home) == []
 
 
@@ -195,7 +199,7 @@ def test_a_memory_from_a_cue_is_changed_by_its_cue(
     for named in ((), ("z",)):
         done = subcog("why", "--bad", "keys", *named)
         assert (done.code, done.out) == (2, "")
-        message = f"z was {was}, and no prompt that others could be like; `subcog edit keys` changes its {means}"
+        message = f"z was {was}, not a prompt; `subcog edit keys` changes its {means}"
         assert done.err == f"subcog: {message}\n"
     assert marks_of(home) == []
 
@@ -211,4 +215,4 @@ def test_a_call_that_gave_another_memory_is_not_meant(subcog: Run, home: Home) -
 def test_a_prompt_without_words_can_not_be_marked(subcog: Run, ask_again: Ask, home: Home) -> None:
     keep(home, decided("z", BELOW, [candidate("keys", 0.2)], prompt="?!"))
     done = subcog("why", "--bad", "keys", "z")
-    assert (done.code, done.err) == (2, "subcog: the prompt of z has no words to know it by; nothing was marked\n")
+    assert (done.code, done.err) == (2, "subcog: the prompt of z has no words to recognise it by; nothing was marked\n")

@@ -36,7 +36,7 @@ def test_it_says_what_each_is_worth_and_what_comes_next(with_memories: Run) -> N
     record = with_memories("brief", "--json").json
     assert len(record["text"]) == record["characters"]
     assert 880 < record["memory_characters"] <= 950
-    assert f"{record['memory_characters']:,} characters, {record['characters']:,} with what stands" in done.out
+    assert f"{record['memory_characters']:,} characters, {record['characters']:,} with the lines around them" in done.out
     assert len(record["next"]) == 5
     assert set(record["worth"]) == set(record["ids"])
 

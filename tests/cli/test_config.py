@@ -154,14 +154,16 @@ def decisions(home: Home) -> None:
 def test_a_threshold_says_how_often_the_hook_would_have_spoken(subcog: Run, value: str, would: int) -> None:
     done = subcog("config", "set", "surfacing.min_relevance", value)
     assert (done.code, done.out) == (0, "")
-    assert done.err.splitlines()[1:] == [f"with it the hook would have spoken to {would} of the last 100 prompts; it did to 17"]
+    assert done.err.splitlines()[1:] == [
+        f"with it, memories would have come to {would} of the last 100 prompts; they came to 17"
+    ]
 
 
 @pytest.mark.usefixtures("decisions")
 def test_only_prompts_are_counted(subcog: Run, home: Home) -> None:
     keep(home, *(decided(f"tool{i}", candidates=[candidate("m", 0.9)], **TOOL) for i in range(30)))
     message = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run").err
-    assert message.splitlines()[1] == "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17"
+    assert message.splitlines()[1] == "with it, memories would have come to 12 of the last 100 prompts; they came to 17"
 
 
 @pytest.mark.usefixtures("decisions")
@@ -169,7 +171,7 @@ def test_a_dry_run_of_a_threshold_changes_nothing(subcog: Run, home: Home) -> No
     done = subcog("config", "set", "surfacing.min_relevance", "0.4", "--dry-run")
     assert done.err.splitlines() == [
         "surfacing.min_relevance would be 0.4",
-        "with it the hook would have spoken to 12 of the last 100 prompts; it did to 17",
+        "with it, memories would have come to 12 of the last 100 prompts; they came to 17",
     ]
     assert not Path(home.config).exists()
     assert subcog("config", "set", "surfacing.min_relevance", "2", "--dry-run").code == 4
@@ -194,7 +196,7 @@ def test_a_state_that_can_not_be_used_is_no_reason_not_to_set_it(subcog: Run, ho
 @pytest.mark.usefixtures("decisions")
 def test_what_prompts_said_is_forgotten_at_once(subcog: Run, home: Home) -> None:
     done = subcog("config", "set", "surfacing.log_prompts", "false")
-    assert done.err.splitlines() == ["surfacing.log_prompts = false", "what was kept of earlier prompts is forgotten"]
+    assert done.err.splitlines() == ["surfacing.log_prompts = false", "stored earlier prompts are deleted"]
     assert "(the prompt was not kept)" in subcog("why").out
     assert "signing keys" not in subcog("why", "--json").out
 

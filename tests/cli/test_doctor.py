@@ -44,14 +44,14 @@ def test_a_new_home_has_nothing_wrong(subcog: Run) -> None:
     assert "no memories yet" in done.out
     assert "BAD" not in done.out
     assert "on 'ok'\n" in done.out
-    assert "no memory counts here that a prompt could bring; `subcog remember TEXT` stores one" in done.err
+    assert "no memory here can come to a prompt; `subcog remember TEXT` stores one" in done.err
 
 
 def test_a_sound_home_is_shown_with_the_hooks_exact_output(with_hook: Run) -> None:
     done = with_hook("doctor")
     assert done.code == 0
     assert "store sound: 1 active" in done.out
-    assert "index of 1 memories" in done.out
+    assert "index of 1 memory in 1 segment" in done.out
     assert "hook in the user settings" in done.out
     assert '"additionalContext": "<subcog-memories' in done.out
     assert "Berths are allocated by length overall" in done.out
@@ -86,12 +86,12 @@ def test_a_prompt_that_nothing_answers_prints_nothing(with_hook: Run) -> None:
     assert "reason: the best of 1 candidate reached 0." in done.err
     assert "Berths are allocated by length overall" in done.err
     assert (
-        "reason: no memory is near to it, or has a word of it"
+        "reason: no memory is similar to it or shares a word with it"
         in with_hook("doctor", "--prompt", "how do we paint the sky?").err
     )
-    assert "reason: memories could hardly help with it" in with_hook("doctor", "--prompt", "go on").err
+    assert "reason: it does not seem to need a memory" in with_hook("doctor", "--prompt", "go on").err
     with_hook("config", "set", "search_intent.min_confidence", "1")
-    assert "reason: memories could hardly help with it: 0." in with_hook("doctor", "--prompt", "how do we moor?").err
+    assert "reason: it does not seem to need a memory: 0." in with_hook("doctor", "--prompt", "how do we moor?").err
 
 
 def test_a_prompt_without_a_type_is_tried_as_the_hook_does(with_hook: Run) -> None:
@@ -170,7 +170,7 @@ def test_an_index_that_has_another_number_of_memories_is_wrong(with_hook: Run, h
     connection.close()
     done = with_hook("doctor")
     assert done.code == 3
-    assert "the index has 1 memories, the store 0; run `subcog doctor --fix`" in done.out
+    assert "the index has 1 memory, the store 0; run `subcog doctor --fix`" in done.out
 
 
 def test_a_damaged_state_is_put_aside(with_hook: Run, home: Home) -> None:
@@ -363,7 +363,7 @@ def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monke
     monkeypatch.setattr(stale_files, "MAX_ENTRIES", 3)
     assert stale_said(project) == [
         f"note  1 memory is stale: no file matches its paths, {gone}; `subcog edit ID --path GLOB`, or `subcog forget ID`",
-        "note  more than 3 files and folders are here: whether 2 more are stale is not known",
+        "note  more than 3 files and folders are here, so the files of 2 more were not checked",
     ]
 
 
@@ -436,7 +436,7 @@ def test_vectors_of_another_number_of_memories_are_wrong(with_hook: Run, home: H
     change_vectors(home, "DELETE FROM codes; DELETE FROM vectors")
     done = with_hook("doctor")
     assert done.code == 3
-    assert " BAD  vectors (minilm): of 0 memories, the store has 1; run `subcog doctor --fix`" in done.out
+    assert " BAD  vectors (minilm): 0 for 1 memory of the store; run `subcog doctor --fix`" in done.out
     with_hook("doctor", "--fix")
     assert vectors_said(with_hook) == ["  ok  vectors (minilm): 1 final"]
 
@@ -483,7 +483,7 @@ def no_keys(monkeypatch: MonkeyPatch) -> None:
 
 def test_without_an_llm_it_is_said_even_where_a_key_lies_about(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    assert llm_said(subcog, home) == (0, "  ok  no LLM; what a prompt asks for is told from its words alone")
+    assert llm_said(subcog, home) == (0, "  ok  no LLM: the words of a prompt alone decide what it asks for")
 
 
 def test_an_llm_is_named_with_where_its_key_is_from(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
@@ -534,7 +534,7 @@ def test_an_llm_that_is_switched_off_or_rests_is_a_note(subcog: Run, home: Home)
     for _ in range(breaker.FAILURES):
         breaker.record_call_failure(state, "openai http://127.0.0.1:9/v1 tiny", now)
     code, line = llm_said(subcog, home, *LOCAL)
-    assert (code, line.startswith(f"{name}it failed too often and is left alone for ")) == (0, True)
+    assert (code, line.startswith(f"{name}it failed too often, and is not asked for ")) == (0, True)
     breaker.record_call_success(state, "openai http://127.0.0.1:9/v1 tiny")
     state.close()
     assert llm_said(subcog, home, *LOCAL)[1].startswith("  ok  ")

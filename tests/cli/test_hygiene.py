@@ -64,8 +64,8 @@ def test_expired_memories_and_the_clients_own_are_named(subcog: Run, tmp_path: P
         {"id": "fine", "content": "Never push on a Friday."},
     )
     out = subcog("doctor", "--memories").out
-    assert "it expired on 2026-01-02   subcog forget over" in out
-    assert "CLAUDE.md says it word for word   subcog forget told" in out
+    assert "it expired on 2026-01-02\n      subcog forget over" in out
+    assert "CLAUDE.md says it word for word\n      subcog forget told" in out
     assert "fine" not in out
 
 
@@ -92,7 +92,7 @@ def test_files_that_are_gone_are_told_in_their_project(
     assert "in a project's folder" in subcog("doctor", "--memories").err
     monkeypatch.chdir(root)
     out = subcog("doctor", "--memories").out
-    assert "no file matches src/gone.py   subcog edit lost --path GLOB" in out
+    assert "no file matches src/gone.py\n      subcog edit lost --path GLOB" in out
     assert "kept" not in out
 
 
@@ -107,7 +107,7 @@ def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> No
     ]
     remarks: list[str] = []
     assert hygiene._check_unused(old, Use(by_id, now - 1), now, remarks) == []
-    assert "it is known since" in remarks[0]
+    assert "use is recorded only since" in remarks[0]
 
 
 def test_contradictions_and_other_numbers_are_no_duplicates(make: Maker) -> None:
@@ -138,7 +138,7 @@ def test_memories_without_final_vectors_are_counted(subcog: Run, home: Home, mak
     with Store.writer(home) as store:
         store.add([make("Use uv to run Python.", id="one")])
     done = subcog("doctor", "--memories")
-    assert "1 have no final vector yet" in done.err
+    assert "1 memory without a vector was not compared" in done.err
     assert "nothing to tidy up" in done.err
 
 

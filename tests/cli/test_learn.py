@@ -395,7 +395,7 @@ def test_five_refusals_of_a_kind_are_named_and_a_yes_resets_them(subcog: Run, se
     session(sessions, "two", *others)
     subcog("learn")
     printed = subcog("review", *rejecting([str(memory["id"]) for memory in waiting(subcog)])).err
-    assert "5 times in a row you refused each preference that is said in sessions" in printed
+    assert "5 times in a row you refused a preference said in sessions" in printed
     assert "`subcog config set capture.sessions_never preference`" in printed
 
 

@@ -349,7 +349,7 @@ def test_five_refusals_name_the_setting_that_disables_the_model(subcog: Run, ses
         assert f"the model proposed {len(texts)}" in subcog("learn", "--llm").err
     ids = [str(row["id"]) for row in waiting(subcog) if row["trust"] == "agent"]
     printed = subcog("review", *(word for id_ in ids for word in ("--reject", id_))).err
-    assert "5 times in a row you refused what a model writes of your sessions" in printed
+    assert "5 times in a row you refused a model's notes on your sessions" in printed
     assert "`subcog config set llm.learn false`" in printed
 
 

@@ -54,7 +54,7 @@ def test_a_dry_run_stores_nothing_and_shows_all_it_would_do(subcog: Run, silent:
     assert "  subcog edit rule --keyword " in done.out
     assert Path(home.memories_db).read_bytes() == before
     assert silent(PROMPT, "after") == []
-    line_number = lines.index("of 2 other prompts it would come to 1")
+    line_number = lines.index("it would come to 1 of 2 other prompts")
     assert lines[line_number + 1].endswith(NEAR)
 
 

@@ -18,8 +18,8 @@ ROWS: list[dict[str, object]] = [
 NEAR = "nothing matches as it stands; these come near"
 DISTANT = "nothing matches; these share pieces of words, or a distant meaning"
 NOTHING = "nothing found; try fewer or other words, --all-projects, or --status all"
-BEHIND = "there are no results that far"
-TAGS = "the memories here know: billing, database"
+BEHIND = "there are no more results"
+TAGS = "the memories here are about: billing, database"
 
 BEGINS = ("invoicesque", "--mode", "lexical")  # as a word of `bill` does
 INSIDE = ("voice", "--mode", "lexical")  # a word of `bill`
@@ -71,7 +71,7 @@ def test_what_matches_as_it_stands_is_not_called_near(with_memories: Run) -> Non
 
 
 def test_an_unsupported_answer_has_low_confidence(with_memories: Run) -> None:
-    message = "low confidence: nothing else speaks for the first of these but that it is the nearest"
+    message = "low confidence: the first of these is the nearest, and nothing else supports it"
     for query, label in (("precision of amounts charged", "low"), ("idle connections in the pool timeout", None)):
         confidence = with_memories("search", query, "--fast", "--json").json["confidence"]
         done = with_memories("search", query, "--fast", "--ids")

@@ -171,7 +171,7 @@ def test_the_list_is_newest_first_in_pages(with_memories: Run) -> None:
     assert first == ["pkce", "m12", "m11", "m10", "m9"]
     assert second == ["m8", "m7", "m6", "m5", "m4"]
     behind = with_memories("list", "-n", "5", "--page", "9")
-    assert (behind.code, behind.err) == (1, "of 13 memories none is that far\n")
+    assert (behind.code, behind.err) == (1, "there are only 13 memories; give a smaller --page\n")
 
 
 def test_a_memory_that_is_not_active_says_so(with_memories: Run, monkeypatch: MonkeyPatch) -> None:

@@ -208,12 +208,12 @@ def test_the_packaged_model_answers_until_the_chosen_is_ready(without_words: Run
     for options in ((), ("--mode", "semantic")):
         answer = without_words("search", PARAPHRASE, "--json", *options).json
         assert [hit["id"] for hit in answer["results"]] == [ANSWER]
-        assert answer["note"] == f"3 of 3 memories are not embedded with {SLUG} yet"
+        assert answer["note"] == f"not embedded with {SLUG} yet: 3 of 3 memories"
     without_words("doctor", "--fix")
     answer = without_words("search", PARAPHRASE, "--json").json
     assert (answer["results"][0]["id"], answer["strategies_matched"], answer["note"]) == (ANSWER, ["semantic"], None)
     without_words("remember", "Berths are let by the week.")
-    assert without_words("search", PARAPHRASE, "--json").json["note"] == f"1 of 4 memories are not embedded with {SLUG} yet"
+    assert without_words("search", PARAPHRASE, "--json").json["note"] == f"not embedded with {SLUG} yet: 1 of 4 memories"
     assert without_words("search", PARAPHRASE, "--json", "--fast").json["note"] is None
 
 

@@ -81,4 +81,4 @@ def test_a_yes_teaches_by_the_prompt_of_this_project(subcog: Run, home: Home) ->
 def test_a_memory_of_a_tool_call_is_not_marked_for_a_prompt(subcog: Run) -> None:
     assert latest(subcog) == "call"
     done = subcog("why", "--bad", "rule", "--yes")
-    assert done.err.startswith("subcog: call was a tool's call, and no prompt that others could be like; ")
+    assert done.err.startswith("subcog: call was a tool's call, not a prompt; ")

@@ -49,7 +49,7 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     assert "intent   howto 0.82, 0.50 needed; told by keyword; llm off" in lines
     assert "topics   signing keys" in lines
     assert lines.index("intent   howto 0.82, 0.50 needed; told by keyword; llm off") > lines.index(
-        "    exact 1, semantic 2; Keys of service 3 are rotated by hand."
+        "    Keys of service 3 are rotated by hand.  (rank 1 by an exact name, 2 by meaning)"
     )
     assert not [line for line in lines if " ms" in line or line.startswith(("signals", "stages"))]
     lines = subcog("why", "--explain").out.splitlines()
@@ -58,7 +58,9 @@ def test_it_shows_the_prompt_its_intent_and_each_candidate(subcog: Run) -> None:
     assert "stages   start      12.1 ms  ████████████████████" in lines
     assert "         in all     40.0 ms" in lines
     assert "recall   lexical, semantic" in lines
-    assert "0.70 ██┃████    +0.45  m1  decisions  injected\n    exact 1, semantic 2; Keys of service 1 are rotated by" in out
+    assert (
+        "0.70 ██┃████    +0.45  m1  decisions  injected\n    Keys of service 1 are rotated by hand.  (rank 1 by an exact" in out
+    )
     assert "0.10 █ ┃        -0.15  m3  decisions  below\n" in out
 
 
@@ -110,7 +112,10 @@ def test_on_a_wide_terminal_the_candidates_are_a_table(subcog: Run, monkeypatch:
     wide(monkeypatch)
     rows = [" ".join(line.split()) for line in subcog("why").out.splitlines()]
     assert "relevance to 0.25 id namespace ranks outcome memory" in rows
-    assert "0.70 ██┃████ +0.45 m1 decisions exact 1, semantic 2 injected Keys of service 1 are rotated by hand." in rows
+    assert (
+        "0.70 ██┃████ +0.45 m1 decisions 1 by an exact name, 2 by meaning injected Keys of service 1 are rotated by hand."
+        in rows
+    )
 
 
 @pytest.mark.usefixtures("spoken")
@@ -129,7 +134,7 @@ def test_without_a_terminal_no_colour_and_no_broken_lines(subcog: Run, monkeypat
     monkeypatch.setenv("COLUMNS", "30")
     out = subcog("why").out
     assert "\x1b" not in out
-    assert "exact 1, semantic 2; Keys of service 1 are rotated by hand." in out
+    assert "Keys of service 1 are rotated by hand.  (rank 1 by an exact name, 2 by meaning)" in out
     assert all(line == line.rstrip() for line in out.splitlines())
 
 
@@ -201,8 +206,8 @@ def test_a_text_without_spaces_is_cut_between_its_characters(subcog: Run, home: 
     keep(home, decided("d1", candidates=[candidate("m1", 0.7)], prompt="鍵はいつ更新されますか" * 100))
     out = subcog("why").out
     assert "鍵はいつ更新されますか鍵はいつ" in out
-    assert "; 認証サーバーの鍵は四半期ごとに更新される。認証" in out
-    assert out.count(" …\n") == 2
+    assert "    認証サーバーの鍵は四半期ごとに更新される。認証" in out
+    assert out.count(" …") == 2
 
 
 def test_an_llm_that_was_asked_and_borrowed_topics_are_told(subcog: Run, home: Home) -> None:
@@ -245,10 +250,10 @@ def test_a_memory_of_a_brief_is_told_without_a_relevance(subcog: Run, home: Home
     [
         (outcomes.BELOW, [0.21] * 7, "silent: the best of 7 candidates reached 0.21, 0.25 was needed"),
         (outcomes.BELOW, [0.2499], "silent: the best of 1 candidate reached 0.2499, 0.2500 was needed"),
-        (outcomes.NOTHING_FOUND, [], "silent: no memory is near to it, or has a word of it"),
+        (outcomes.NOTHING_FOUND, [], "silent: no memory is similar to it or shares a word with it"),
         (outcomes.PAUSED, [], "silent: the hook was paused; `subcog resume` ends it"),
         (outcomes.NOMEM, [], "silent: [nomem] was in the prompt"),
-        (outcomes.REPEATED, [0.5], "silent: what is relevant was given in this session before"),
+        (outcomes.REPEATED, [0.5], "silent: the relevant memories were given earlier in this session"),
         ("of_another_version", [], "silent: of_another_version"),
     ],
 )
@@ -258,7 +263,7 @@ def test_every_outcome_is_a_plain_sentence(outcome: str, candidates: list[float]
 
 def test_a_silence_and_a_failure_have_their_reasons() -> None:
     printed = sentence(decided("d", outcomes.INTENT, intent=UNSURE))
-    assert printed == "silent: memories could hardly help with it: 0.31, 0.50 was needed"
+    assert printed == "silent: it does not seem to need a memory: 0.31, 0.50 was needed"
     assert sentence(decided("d", outcomes.FAILED, reason="StoreBusy: locked")) == "silent: it failed: StoreBusy: locked"
     for outcome in outcomes.OUTCOMES:
         assert sentence(decided("d", outcome)) != f"silent: {outcome}"
@@ -329,12 +334,12 @@ def test_a_decision_that_is_not_there_is_one_line(subcog: Run, home: Home) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--undo",), "--undo takes a word back; name the memory: --bad MEMORY --undo, or --missed MEMORY --undo"),
+        (("--undo",), "--undo takes a mark back; name the memory: --bad MEMORY --undo, or --missed MEMORY --undo"),
         (("--dry-run",), "--dry-run goes with --missed; name the memory: --missed MEMORY --dry-run"),
         (("--missed", "m1", "--undo", "--dry-run"), "--dry-run goes with --missed; name the memory: --missed MEMORY --dry-run"),
         (("--missed", "m1", "--bad", "m1"), "--bad and --missed exclude each other; give one of them"),
         (("--bad", "m1", "--json"), "--bad has no JSON; leave --json out"),
-        (("d1", "--list"), "--list is not of one decision; leave the id and --explain out"),
+        (("d1", "--list"), "--list lists several decisions; leave the id and --explain out"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(subcog: Run, arguments: tuple[str, ...], message: str) -> None:
@@ -365,6 +370,6 @@ def test_a_prompt_above_every_memory_keeps_its_own_threshold() -> None:
     bars = outcomes.Thresholds(0.6, 0.5, 6, 2000, needed=1.2)
     decision = decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.BELOW)], thresholds=bars)
     assert [would_speak(decision, bar) for bar in (0.25, 0.3)] == [True, False]
-    assert "or a memory of more than 1; the best reached 0.55" in sentence(
+    assert "a memory of more than 1 would have come, the best has 0.55" in sentence(
         decided("d", outcomes.INTENT, [candidate("a", 0.55, outcomes.INTENT)], thresholds=bars, intent=UNSURE)
     )

@@ -83,7 +83,7 @@ def test_todays_settings_decide(subcog: Run) -> None:
     subcog("config", "set", "search_intent.min_confidence", "1.0")
     answer = again_json(subcog)
     assert (answer["was"]["outcome"], answer["is"]["outcome"]) == ("spoke", "intent")
-    assert "is   silent: memories could hardly help with it: " in subcog("why", "--again").out
+    assert "is   silent: it does not seem to need a memory: " in subcog("why", "--again").out
     subcog("config", "set", "surfacing.enabled", "false")
     assert again_json(subcog)["is"]["outcome"] == "off"
 
@@ -152,7 +152,7 @@ def test_only_prompts_are_decided_again(subcog: Run, home: Home) -> None:
 @pytest.mark.usefixtures("ask_again")
 def test_an_incomplete_prompt_is_decided_again_with_a_remark(subcog: Run, home: Home) -> None:
     keep(home, decided("a", prompt="How is [redacted] rotated?", project=""))
-    assert subcog("why", "a", "--again").err == "a secret was taken out of the prompt; it is asked without\n"
+    assert subcog("why", "a", "--again").err == "a secret was taken out of the prompt, which is asked without it\n"
     keep(home, decided("b", prompt="How is it? " * 200, project=""))
     assert subcog("why", "b", "--again").err.startswith("of the prompt only the first 2,000 characters were kept")
 

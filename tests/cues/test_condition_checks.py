@@ -15,7 +15,7 @@ def test_a_refusal_names_the_condition_and_what_is_expected(subtests: pytest.Sub
         ({"branch": ""}, "when has 'branch': ''; a text has 1 to 1,000 characters"),
         ({"branch": ["main", 7]}, "when has 'branch': one of 7; expected a text"),
         ({"branch": []}, "when has 'branch': one of a list; expected a list of 1 to 200 values"),
-        ({"branch": {"gte": 3}}, "when has 'branch': gte; it is a text, which is not more or less than another"),
+        ({"branch": {"gte": 3}}, "when has 'branch': gte; it is a text, which has no order"),
         ({"branch": {"like": "x"}}, "when has 'branch': the operator 'like'; expected one of eq, in, gte, lte, glob, not"),
         ({"branch": {"not": {"glob": 7}}}, "when has 'branch': glob 7; expected a pattern of 1 to 1,000 characters"),
         ({"source": "reboot"}, "when has 'source': 'reboot'; expected one of startup, resume, clear, compact"),

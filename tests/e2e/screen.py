@@ -30,6 +30,7 @@ class Screen:
     def __init__(self, columns: int, rows: int) -> None:
         self.columns, self.rows = columns, rows
         self.gone: list[str] = []  # lines above the first one
+        self.too_long: list[str] = []  # lines that did not fit, as far as they were written
         self.cursor_is_shown = True
         self._lines = [""] * rows
         self._row = self._column = 0
@@ -63,6 +64,7 @@ class Screen:
             else:
                 assert character.isprintable(), f"a control character: {character!r}"
                 if self._column == self.columns:
+                    self.too_long.append(self._lines[self._row])
                     self._column = 0
                     self._down()
                 line = self._lines[self._row].ljust(self._column)

@@ -149,7 +149,7 @@ def test_an_emptied_store_is_an_error(emptied: Machine, subtests: pytest.Subtest
         with subtests.test(command=command):
             done = emptied.run(*command.split())
             assert_one_line_error(done, 3)
-            assert b"memories.db is empty, but the index knows memories; restore a backup" in done.stderr
+            assert b"memories.db is empty, but the index has memories; restore a backup" in done.stderr
             assert (emptied.home / "memories.db").stat().st_size == 0
 
 

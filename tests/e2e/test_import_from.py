@@ -276,7 +276,7 @@ def test_what_can_not_be_read_is_one_line(bare: Machine, subtests: pytest.Subtes
     for arguments, said in (
         ("", "nothing to import is named"),
         ("--from nonsense", "expected claude, agents"),
-        ("--from claude", "nothing is found there"),
+        ("--from claude", "there are no notes"),
         ("--from cursor", "in no repository"),
         ("--from mcp-memory-service not-there.db", "is not there"),
         ("--from mcp-memory-service text.db", "is damaged at its beginning, or is no SQLite database"),

@@ -178,7 +178,7 @@ def test_the_folder_of_adr_tools_is_read(bare: Machine, shop: Path) -> None:
     (folder / "0007-latin.md").write_bytes(OUTBOX.replace("Outbox", "Gr\xfc\xdfe").encode("latin-1"))
     done = bare.run("import", "--from", "adr", cwd=shop)
     assert done.code == 0, done.stderr
-    assert b"left out 2, which is a link out of the repository" in done.stderr
+    assert b"left out 2, each of which is a link out of the repository" in done.stderr
     assert b"left out 1, which has more than 4,000,000 bytes" in done.stderr
     assert b"notes/records/0007-latin.md is read as Windows-1252" in done.stderr
     assert any("Grüße" in text for text in bare.stored())

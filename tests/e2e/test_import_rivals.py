@@ -182,7 +182,7 @@ def test_mempalace_gives_filed_notes_and_no_pieces(bare: Machine) -> None:
     loaded("mempalace/chroma.sql", palace / "palace" / "chroma.sqlite3")
     loaded("mempalace/knowledge_graph.sql", palace / "knowledge_graph.sqlite3")
     said = assert_taken_once(bare, ["mempalace"])
-    assert "left out 3, which is a piece of a file or of a talk" in said
+    assert "left out 3, each of which is a piece of a file or of a talk" in said
     assert "left out 1, which is an entry of an agent's diary" in said
     assert "left out 1, which holds no longer there" in said
     kept = bare.stored()
@@ -298,7 +298,7 @@ def test_claude_mem_lite_gives_lessons_and_kept_notes(bare: Machine, shop: Path)
         )
     database.close()
     said = assert_taken_once(bare, ["claude-mem-lite"], shop)
-    assert "left out 2, which is replaced or hidden there" in said
+    assert "left out 2, each of which is replaced or hidden there" in said
     assert "left out 1, which has no lesson" in said
     assert "left out 1, which is about else--tiles: import it there" in said
     assert {text: row["trust"] for text, row in bare.stored().items()} == {
@@ -364,7 +364,7 @@ def test_codex_handbook_comes_entry_by_entry_with_its_project(bare: Machine, sho
     handbook.write_text(text.format(folder=shop) + "\n" + text.format(folder="/not/here").replace("till", "lift"))
     (handbook.parent / "raw_memories.md").write_text("# Raw\n\nNot to be taken.\n")
     said = assert_taken_once(bare, ["codex"])
-    assert "left out 3, which is of a folder that is not here (/not/here)" in said
+    assert "left out 3, each of which is of a folder that is not here (/not/here)" in said
     assert {text: (row["namespace"], row["project"], row["trust"]) for text, row in bare.stored().items()} == {
         'the shop\'s till: when a till is changed, the user asked: "run its tests" -> run them first': (
             "patterns",
@@ -385,7 +385,7 @@ def test_a_handbook_or_a_day_of_another_layout_is_no_fault(bare: Machine, shop: 
     assert bare.run("import", "--from", "codex").stdout == b"added 1 (for all your projects: 1)\n"
     done = bare.run("import", "--from", "memsearch", str(bare.root / "user" / ".memsearch"), cwd=shop)
     assert_one_line_error(done, 2)
-    assert b"nothing is found there" in done.stderr
+    assert b"there are no notes" in done.stderr
 
 
 @pytest.mark.parametrize("is_json", [False, True])
@@ -414,7 +414,7 @@ def test_cass_playbook_gives_rules_that_have_proven_themselves(bare: Machine, sh
     )
     path.write_text(whole + "\n")
     said = assert_taken_once(bare, ["cass"])
-    assert "left out 2, which is retired or replaced there" in said
+    assert "left out 2, each of which is retired or replaced there" in said
     assert "left out 1, which is about a folder that is not here (/not/here)" in said
     kept = bare.stored()
     assert {text: (row["trust"], row.get("project")) for text, row in kept.items()} == {
@@ -474,7 +474,7 @@ def test_a_playbook_that_is_none_is_one_line(bare: Machine, subtests: pytest.Sub
     for text, said in (
         (b"bullets: [unclosed", "is no YAML"),
         (b"- a\n- b\n", "is no playbook of cass-memory"),
-        (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "nothing is found there"),
+        (b"bullets: !!python/object/apply:os.system ['touch ran']\n", "there are no notes"),
         ("bullets:\n  - content: Grüße\n".encode("latin-1"), "is no YAML"),
         (b"[" * 50_000, "is nested more than 50 deep"),
         (b'{"bullets": [', "is no YAML"),

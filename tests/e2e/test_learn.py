@@ -107,7 +107,7 @@ def test_a_kind_refused_five_times_is_asked_about(bare: Machine) -> None:
     asked.type("ddud")  # what is taken back does not count
     asked.read_until("3 of 6")
     asked.type("ddd")
-    asked.read_until("5 times in a row you refused each preference that is said in sessions: never again? y or n")
+    asked.read_until("5 times in a row you refused a preference said in sessions: never again? y or n")
     asked.type("y")
     asked.read_until("capture.sessions_never = preference")
     asked.type("k")

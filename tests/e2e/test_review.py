@@ -118,10 +118,10 @@ def test_the_prompt_that_has_the_note_is_no_success(bare: Machine) -> None:
 @posix
 def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str]) -> None:
     asked = reviewing(bare, NO_COLOR="1")
-    shown = asked.read_until("of your last 1 prompts")
+    shown = asked.read_until("of your last 1 prompt")
     assert "1 of 2" in shown
     assert re.search(r"\d+% alike: \w+ The harbour crane is inspected on Mondays, before", shown)
-    assert "it would have come to 1 of your last 1 prompts" in shown
+    assert "it would have come to 1 of your last 1 prompt" in shown
     assert QUESTION in shown
     asked.type("r")
     asked.read_until("2 of 2")
@@ -279,7 +279,7 @@ def test_all_of_a_source_go_one_way_now_and_later(bare: Machine, key: str, setti
     asked = reviewing(bare)
     asked.read_until("1 of 3")
     asked.type(key)
-    asked.read_until("what a machine notes in mcp-memory-service later, too, without a question? y or n")
+    asked.read_until("machine notes in mcp-memory-service without a question? y or n")
     asked.type("y")
     asked.read_until("3 of 3")
     asked.type("q")

@@ -41,7 +41,7 @@ def test_nonsense_finds_nothing_and_gets_advice_alone(noted: Machine, options: l
         done = noted.run("search", *options, "--ids", text)
         assert (done.code, done.stdout) == (1, b""), text
         assert b"nothing found; try fewer or other words" in done.stderr
-        assert b"the memories here know: " in done.stderr
+        assert b"the memories here are about: " in done.stderr
     told = json.loads(noted.run("search", *options, "--json", NONSENSE[0]).stdout)
     assert (told["confidence"], told["results"], bool(told["suggestions"])) == ("no_results", [], True)
 

@@ -341,7 +341,7 @@ def test_a_look_that_fails_is_told_by_doctor_and_why(paid: Machine) -> None:
     silent(paid)
     (look,) = looked(paid)
     assert look.outcome == FAILED
-    assert b"1 of the last 1 second looks failed, the last one: " in paid.run("doctor").stdout
+    assert b"1 of the last 1 failed, the last: " in paid.run("doctor").stdout
     assert b"failed: " in paid.run("why").stdout
     assert called(paid) == []
 

@@ -27,7 +27,7 @@ def test_the_words_that_a_memory_has_and_lacks_are_named(machine: Machine) -> No
         line = next(line for line in machine.run("why").stdout.decode().splitlines() if line.startswith(f"{ANSWER}  has "))
         has, _, lacks = line.partition("; lacks ")
         assert {"localstorage", "session", "token", "browser"} <= set(re.split(r"[ ,]+", has.lower()))
-        assert lacks == "none of the words"
+        assert lacks == "no word of it"
 
 
 def test_what_is_proposed_makes_the_memory_come(machine: Machine) -> None:
@@ -35,7 +35,7 @@ def test_what_is_proposed_makes_the_memory_come(machine: Machine) -> None:
     before = (machine.home / "memories.db").read_bytes()
     told = machine.run("why", "--missed", ANSWER, "--dry-run").stdout.decode()
     assert re.search(r"its relevance is 0\.\d+, 0\.\d+ is needed", told)
-    assert re.search("has none of the words; lacks .*jwt", told)
+    assert re.search("has no word of it; lacks .*jwt", told)
     commands = re.findall(rf"^  (subcog edit {ANSWER} --\S+ .+?)  #", told, re.MULTILINE)
     assert commands
     assert (machine.home / "memories.db").read_bytes() == before  # it was tried elsewhere

@@ -1,11 +1,15 @@
 """The installed executable on terminals of 60 to 200 columns: what it shows wraps, and nothing is cut."""
 
 import json
+import re
+from collections.abc import Sequence
 from itertools import product
 
+import pytest
+
 from subcog_hooks.settings.keys import KEYS
-from tests.e2e.machine import QUESTION, Machine, posix
-from tests.e2e.screen import OnTerminal
+from tests.e2e.machine import ANSWER, QUESTION, Machine, posix
+from tests.e2e.screen import OnTerminal, Screen
 
 pytestmark = posix
 
@@ -16,11 +20,67 @@ COMMANDS = (
 ).split()
 PROMPT = "Why do the tests of the berth planner keep failing with exit code 101, and what did we decide about localStorage?"
 ALL_ROWS = 500  # so that nothing goes through the pager
+LONG_LINE = 2_000  # columns that hold every line whole
+NOTE = "In `dry dock` 4 the crane lifts forty tonnes, and the harbour master has to be asked before more is hung on its hook."
+LETTERS = re.compile(r"[^\W\d]+")
+SCREENS = (
+    ("show", ANSWER),
+    ("list", "-n", "5"),
+    ("search", QUESTION),
+    ("search", QUESTION, "--explain"),
+    ("block", QUESTION),
+    ("brief",),
+    ("models",),
+    ("why",),
+    ("why", "--list"),
+    ("why", "--again"),
+    ("why", "--missed", "tp-0027", "--dry-run"),
+    ("why", PROMPT),
+    ("report",),
+    ("report", "--details"),
+    ("doctor",),
+    ("doctor", "--memories"),
+    ("review", "--list"),
+    ("setup", "--no"),
+    ("state",),
+    ("learn",),
+    ("init", "--dry-run"),
+)
+ERRORS = (
+    ("search", "--modee", "x"),
+    ("edit", ANSWER, "--namespace", ""),
+    ("enrich",),
+    ("import",),
+    ("config", "set", "fusion.alpha", "much"),
+    ("remember", "a crane", "--trigger", "(crane|hoist"),
+    ("forget", "--tag", "spa", "--accept"),
+)
 
 
 def shown(machine: Machine, columns: int, *arguments: str, rows: int = ALL_ROWS) -> list[str]:
     """The lines that a command leaves on a terminal of so many columns."""
     return OnTerminal.shown([machine.command, *arguments], machine.folder, machine.environment, columns, rows)[1]
+
+
+def screen_of(machine: Machine, columns: int, arguments: Sequence[str], keys: Sequence[tuple[str, str]] = ()) -> Screen:
+    """The screen that a command leaves. keys: what is typed, each once a text is there."""
+    terminal = OnTerminal([machine.command, *arguments], machine.folder, machine.environment, columns, ALL_ROWS)
+    try:
+        for text, key in keys:
+            terminal.read_until(text)
+            terminal.type(key)
+        terminal.end()
+        return terminal.screen()
+    finally:
+        terminal.kill()
+
+
+def broken_words(screen: Screen, whole: str) -> list[str]:
+    """The runs of letters on a screen that a text does not have as such. A path that fits no line is not looked at."""
+    text, known = "\n".join(screen.lines), {*LETTERS.findall(whole)}
+    for line in screen.too_long:
+        text = text.replace(f"{line}\n", line)
+    return [letters for letters in LETTERS.findall(text) if letters not in known]
 
 
 def words(lines: list[str]) -> str:
@@ -93,3 +153,57 @@ def test_a_long_decision_goes_through_the_pager(machine: Machine) -> None:
     assert not (machine.folder / "paged").exists()
     assert QUESTION not in "".join(shown(machine, 120, "why", rows=10))
     assert QUESTION in (machine.folder / "paged").read_text()
+
+
+@pytest.fixture
+def used(machine: Machine) -> Machine:
+    """A machine with memories in a project, prompts, a contradiction, and two memories that wait."""
+    machine.folder = machine.repository("harbour", "git@github.com:tidepool/harbour.git")
+    for port in (5435, 5436):
+        machine.run("remember", f"The test database listens on port {port}, and its seeds come from db/seeds.sql after a pull.")
+    machine.environment |= {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ATTENDED": "0"}
+    machine.run("remember", NOTE, "--question", "How many tonnes may hang on the hook of the crane in the dry dock?")
+    machine.run("remember", "The session token of the browser is kept in an HttpOnly cookie, and never in localStorage.")
+    del machine.environment["CLAUDECODE"], machine.environment["CLAUDE_CODE_SESSION_ATTENDED"]
+    for prompt in (PROMPT, "thanks, looks good", QUESTION):
+        machine.recall(prompt)
+    machine.run("doctor")  # which embeds them
+    return machine
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_screens_and_errors_break_lines_between_words(used: Machine, columns: int) -> None:
+    for arguments in (*SCREENS, *ERRORS):
+        screen = screen_of(used, columns, arguments)
+        piped = used.run(*arguments)
+        whole = " ".join([*screen_of(used, LONG_LINE, arguments).lines, (piped.stdout + piped.stderr).decode()])
+        too_long = [line for line in screen.too_long if " " in line.strip()]  # a path stays whole
+        assert screen.lines, arguments
+        assert (arguments, too_long, broken_words(screen, whole)) == (arguments, [], [])
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_review_shows_the_text_first(used: Machine, columns: int) -> None:
+    screen = screen_of(used, columns, ["review"], [("1 of 2", "n"), ("2 of 2", "q")])
+    assert screen.too_long == []
+    assert not broken_words(screen, " ".join(screen_of(used, LONG_LINE, ["review"], [("1 of 2", "n"), ("2 of 2", "q")]).lines))
+    first = next(number for number, line in enumerate(screen.lines) if line.startswith("1 of 2  In `dry dock` 4 the crane"))
+    origin = next(line for line in screen.lines[first + 1 :] if "noted by an agent" in line)
+    assert origin.startswith("   noted by an agent, 20")
+    assert "learnings of harbour  " in origin
+    assert max(map(len, screen.lines)) <= columns
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_questions_break_between_words(used: Machine, columns: int) -> None:
+    for arguments, keys in (
+        (["why", "--bad", ANSWER], [("[y/N]:", "n\n")]),
+        (["why", "--missed", "tp-0027"], [("[y/N]:", "n\n")]),
+        (
+            ["remember", "The test database listens on port 5437, and its seeds come from db/seeds.sql after a pull."],
+            [("[k]:", "c\n")],
+        ),
+    ):
+        screen = screen_of(used, columns, arguments, keys)
+        whole = " ".join(screen_of(used, LONG_LINE, arguments, keys).lines)
+        assert (screen.too_long, broken_words(screen, whole)) == ([], [])

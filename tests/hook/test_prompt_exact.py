@@ -158,7 +158,7 @@ def test_triggers_work_without_an_index(ask: Ask, home: Home, store: Store) -> N
     assert ask() == ["push"]
     assert ask("How does deploying to prod go, with the tide sensor of the lighthouse?") == ["freeze"]
     log = log_of(home)
-    assert "what was called wrong was not looked for" in log
+    assert "marks of wrong memories could not be read" in log
     assert "triggers and conditions alone" in log
 
 

@@ -154,7 +154,7 @@ def test_an_edit_of_ones_own_settles_a_change_of_its_labels(author: Person, own_
     assert [change["fields"] for change in status(author)["changed"]] == [["tags"]]
     author.run("edit", noted, "--tag", "db")
     assert status(author)["changed"] == []
-    assert "has changed or deleted nothing of yours" in author.run("share", "restore", "--by", "bob", code=1).stderr
+    assert "has not changed or deleted any memory of yours" in author.run("share", "restore", "--by", "bob", code=1).stderr
 
 
 def test_a_kept_version_is_forgotten_and_purged_with_its_memory(author: Person, own_team: Team) -> None:

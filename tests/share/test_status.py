@@ -114,7 +114,7 @@ def test_status_names_fields_that_colleagues_have_changed(ada: Person, bob: Pers
     bob.run("edit", noted, "--path", "src/**", "--question", "what is to be done first?")
     bob.run("share", "sync")
     ada.run("share", "sync")
-    line = f"{noted} is yours, so what bob has changed does not count here: paths, questions"
+    line = f"{noted} is yours, so what bob do not count here: paths, questions"
     assert line in ada.run("share", "status").stdout
     answer = json.loads(ada.run("share", "status", "--json").stdout)
     assert answer["kept"] == [{"id": noted, "by": "bob", "fields": ["paths", "questions"]}]
@@ -149,4 +149,4 @@ def test_a_refused_project_is_named_and_the_others_are_sent(ada: Person, team: T
     assert done.stdout == "sent 1, fetched 0\n"
     refusal = f"your role may write nothing of {SHOP} there"
     assert refusal in done.stderr
-    assert f"the last time failed: {refusal}" in ada.run("share", "status").stdout
+    assert f"the last synchronisation failed: {refusal}" in ada.run("share", "status").stdout

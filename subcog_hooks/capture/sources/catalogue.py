@@ -61,7 +61,8 @@ def _describe_claude_notes(context: SourceContext) -> str:
     folders = claude_memory.find_memory_folders(context.config)
     if not folders and not any(claude_memory.find_loaded_files(context.config, context.here)):
         return ""
-    return f"notes about {len(folders)} projects in {os.path.join(context.config, 'projects')}, CLAUDE.md files and rules"
+    projects = f"{len(folders)} project" + "s" * (len(folders) != 1)
+    return f"notes about {projects} in {os.path.join(context.config, 'projects')}, CLAUDE.md files and rules"
 
 
 def _rule_source(name: str) -> Source:

@@ -105,7 +105,7 @@ class SourceReading:
     files: set[str] = field(default_factory=set)
     folder: str = ""
     namespaces: tuple[str, ...] = ()
-    missing: tuple[str, str] = ("nothing is found there", "`subcog import --from list` says what there is")
+    missing: tuple[str, str] = ("there are no notes", "`subcog import --from list` says what there is")
     remarks: list[str] = field(default_factory=list)
     looked_in: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
@@ -124,7 +124,7 @@ class SourceReading:
         self.origin = f"{self.name}:{self.within}"
         if self.repository:  # the same location can be another memory in another store
             self.origin = f"{self.name}{IN_REPOSITORY}{self.repository.replace(':', '')}:"
-            remark = f"what lies in {self.repository} is about that repository alone"
+            remark = f"notes in {self.repository} are about that repository alone"
             self.remarks += [] if remark in self.remarks else [remark]
         self._origins.add(self.origin)
 

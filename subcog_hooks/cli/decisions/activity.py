@@ -80,7 +80,7 @@ OUTCOME_NAMES = {
     outcomes.NOT_TYPED: "sent by the client, not typed",
     outcomes.INTENT: "needs no memory",
     outcomes.BELOW: "nothing relevant enough",
-    outcomes.NOTHING_FOUND: "no memory near to it",
+    outcomes.NOTHING_FOUND: "no memory similar to it",
     outcomes.REPEATED: "given before in the session",
     outcomes.SPENT: "the session has had its share",
     outcomes.OUT_OF_TIME: "out of time",
@@ -88,18 +88,6 @@ OUTCOME_NAMES = {
     outcomes.HANDED_OVER: "given with the next call or prompt",
     outcomes.MOVED_ON: "the session has moved on",
     second_looks.LOST: "killed, or cut off",
-}
-CHANNEL_NAMES = {
-    "lexical_exact": "all words",
-    "lexical_relaxed": "some words",
-    "lexical_beginnings": "beginnings of words",
-    "lexical_pieces": "parts of words",
-    "semantic": "meaning",
-    "questions": "its questions",
-    "pattern": "a trigger",
-    "exact": "an exact name",
-    "brief": "start of a session",
-    "action": "rule about an action",
 }
 EVENT_NAMES = {PROMPT_EVENT: "a prompt", **lookup.EVENT_NAMES}
 
@@ -317,7 +305,7 @@ def _usage_tables(used: Usage, channels: Sequence[ChannelShare]) -> Iterator[Ren
             shares = f"{part.used / part.given:.0%}", f"{part.bad / part.given:.0%}"
             _add_row(
                 table,
-                CHANNEL_NAMES.get(part.channel, safe(part.channel)),
+                lookup.CHANNEL_NAMES.get(part.channel, safe(part.channel)),
                 str(part.given),
                 str(part.used),
                 shares[0],

@@ -11,6 +11,7 @@ from rich.text import Text
 from subcog_hooks.cli.decisions.lookup import (
     ALMOST_SHARE,
     BELOW_THRESHOLD,
+    CHANNEL_NAMES,
     MAX_CHARS,
     delay_phrase,
     event_name,
@@ -154,10 +155,10 @@ MAX_WITH_WORDS = 3  # candidates whose words are listed
 MAX_LISTED_WORDS = 12  # words of a prompt
 MAX_ALMOST = 3  # candidates listed as almost handed over
 PREVIEW = 600  # characters of a prompt
-MIN_WORDS_COLUMNS = 120  # columns that a table of candidates with their words needs
+MIN_WORDS_COLUMNS = 140  # columns that a table of candidates with their words needs
 BAR = 20  # columns
 SMALL_BAR = 10
-MAX_WRAPPED = 24  # columns of a namespace or of ranks; longer texts wrap
+MAX_WRAPPED = 32  # columns of a namespace or of ranks; longer texts wrap
 GONE = "(no longer in the store)"
 
 _ANSWERED = (outcomes.SPOKE, outcomes.LINES, outcomes.ASKED, outcomes.DENIED)
@@ -342,14 +343,14 @@ def _candidates(decision: Decision, data: ViewData) -> Iterator[RenderableType]:
         if BRIEF in candidate.ranks or candidate.outcome in (outcomes.ASKED, outcomes.DENIED):  # No prompt to be relevant to.
             drawn, number, distance = Text(" " * SMALL_BAR), "   -", " " * 5
         about = (safe(candidate.id), safe(candidate.namespace))
-        ranks = ", ".join(f"{safe(name)} {rank}" for name, rank in sorted(candidate.ranks.items()))
+        ranks = ", ".join(f"{rank} by {CHANNEL_NAMES.get(name, safe(name))}" for name, rank in sorted(candidate.ranks.items()))
         outcome = Text(safe(candidate.outcome) + (", opened" if candidate.id in data.opened else ""), style=style)
         words = first_words(data.memories.get(candidate.id))
         if is_table:
             table.add_row(number, drawn, distance, *map(Text, (*about, ranks)), outcome, words)
         else:
             yield Text.assemble(f"{number} ", drawn, f" {distance}  {about[0]}  {about[1]}  ", outcome)
-            yield indent(Text.assemble((f"{ranks or 'no ranks'}; ", DIM), words))
+            yield indent(Text.assemble(words, (f"  (rank {ranks})" if ranks else "", DIM)))
     if is_table:
         yield table
 
@@ -375,7 +376,7 @@ def missed_view(
     candidate = next((other for other in repeated.candidates if other.id == memory.id), None)
     bar = repeated.thresholds.needed if repeated.thresholds else 0.0
     if candidate is None:
-        reason = "it is not among what the prompt finds" + why_not_found(memory, original)
+        reason = "the prompt does not find it" + why_not_found(memory, original)
     elif candidate.outcome == outcomes.INJECTED:
         reason = f"asked again, the prompt brings it, with {candidate.relevance:.2f}"
     elif candidate.outcome in BELOW_THRESHOLD:
@@ -409,7 +410,7 @@ def _words(decision: Decision, words: Mapping[str, Words]) -> Iterator[Renderabl
 
 def _word_list(verb: str, words: Sequence[str]) -> Text:
     more = f" and {len(words) - MAX_LISTED_WORDS} more" if len(words) > MAX_LISTED_WORDS else ""
-    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "none of the words")
+    return Text.assemble((f"{verb} ", DIM), safe(", ".join(words[:MAX_LISTED_WORDS])) + more if words else "no word of it")
 
 
 def _remedy_lines(remedies: Mapping[str, Sequence[Remedy]]) -> Iterator[Text]:

@@ -43,14 +43,27 @@ _SILENT = {  # reasons; `sentence` adds numbers to some
     outcomes.PAUSED: "the hook was paused; `subcog resume` ends it",
     outcomes.OFF: "switched off by a setting",
     outcomes.NOMEM: "[nomem] was in the prompt",
-    outcomes.NOT_TYPED: "it is a command of the client, or what it sends by itself",
-    outcomes.INTENT: "memories could hardly help with it",
+    outcomes.NOT_TYPED: "it is a command of the client, or the client sent it by itself",
+    outcomes.INTENT: "it does not seem to need a memory",
     outcomes.BELOW: "nothing was relevant enough",
-    outcomes.NOTHING_FOUND: "no memory is near to it, or has a word of it",
-    outcomes.REPEATED: "what is relevant was given in this session before",
-    outcomes.SPENT: "the session has been given surfacing.session_characters",
+    outcomes.NOTHING_FOUND: "no memory is similar to it or shares a word with it",
+    outcomes.REPEATED: "the relevant memories were given earlier in this session",
+    outcomes.SPENT: "the session has had all its characters (surfacing.session_characters)",
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
+}
+CHANNEL_NAMES = {
+    "lexical_exact": "all words",
+    "lexical_relaxed": "some words",
+    "lexical_beginnings": "beginnings of words",
+    "lexical_pieces": "parts of words",
+    "semantic": "meaning",
+    "questions": "its questions",
+    "pattern": "a trigger",
+    "exact": "an exact name",
+    "brief": "start of a session",
+    "action": "rule about an action",
+    "labels": "its tags",
 }
 EVENT_NAMES = {
     TOOL_EVENT: "a tool's call",
@@ -101,7 +114,7 @@ class PromptChoice(NamedTuple):
         if self.id:
             decision = find_decision(state, self.id)
             if decision.event != PROMPT_EVENT:
-                raise UsageError(f"{decision.id} was {event_name(decision)}, and no prompt", hint)
+                raise UsageError(f"{decision.id} was {event_name(decision)}, not a prompt", hint)
             return decision
         latest = recorded_decisions.find_latest(state, MAX_DECISIONS, event=PROMPT_EVENT)
         if not latest:
@@ -126,7 +139,7 @@ class PromptChoice(NamedTuple):
 
     def confirm(self, question: str) -> None:
         """Ask whether a guessed prompt is meant. Raises typer.Exit after a no."""
-        if not (self.id or self.is_sure or typer.confirm(question, err=True)):
+        if not (self.id or self.is_sure or terminal.confirm(question)):
             terminal.say("nothing was changed")
             raise typer.Exit(EXIT_NOTHING_FOUND)
 
@@ -219,7 +232,8 @@ def sentence(decision: Decision) -> str:
         if decision.intent.confidence < limits.min_confidence:
             why += f": {number_and_bar(decision.intent.confidence, limits.min_confidence)} was needed"
             if decision.candidates:
-                why += f", or a memory of {bar_text(limits.needed)}; the best reached {decision.candidates[0].relevance:.2f}"
+                best = decision.candidates[0].relevance
+                why += f"; a memory of {bar_text(limits.needed)} would have come, the best has {best:.2f}"
     elif decision.outcome == outcomes.BELOW and decision.candidates and limits is not None:
         best = decision.candidates[0].relevance
         why = f"the best of {candidates} reached {number_and_bar(best, limits.needed)} was needed"

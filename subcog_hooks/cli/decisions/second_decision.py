@@ -66,7 +66,7 @@ def _remarks_on(earlier: Decision) -> list[str]:
     prompt = earlier.prompt or ""
     remarks = []
     if MASK in prompt:
-        remarks.append("a secret was taken out of the prompt; it is asked without")
+        remarks.append("a secret was taken out of the prompt, which is asked without it")
     if len(prompt) >= MAX_PROMPT:
         remarks.append(f"of the prompt only the first {MAX_PROMPT:,} characters were kept; it is asked with these")
     if earlier.intent is not None and earlier.intent.llm_ms is not None:

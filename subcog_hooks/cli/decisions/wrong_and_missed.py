@@ -29,10 +29,12 @@ def mark_bad(id_: str, choice: PromptChoice) -> None:
         marked = _find_marked_decision(state, id_, choice)
     if marked.event != PROMPT_EVENT:
         fields = "priority and conditions" if marked.event == START_EVENT else "paths and triggers"
-        fact = f"{marked.id} was {lookup.event_name(marked)}, and no prompt that others could be like"
+        fact = f"{marked.id} was {lookup.event_name(marked)}, not a prompt"
         raise UsageError(fact, f"`subcog edit {safe(id_)[:80]}` changes its {fields}")
     if marked.prompt is None:
-        raise UsageError(f"the prompt of {marked.id} was not kept, so nothing can be like it", lookup.why_not_stored())
+        raise UsageError(
+            f"the prompt of {marked.id} was not kept, so no other prompt can be compared with it", lookup.why_not_stored()
+        )
     context.require_store(id_)
     with context.reading() as store:
         assert store is not None
@@ -44,10 +46,10 @@ def mark_bad(id_: str, choice: PromptChoice) -> None:
     with context.writing() as store:
         terms = _prompt_terms(marked, store)
         if not terms:
-            raise UsageError(f"the prompt of {marked.id} has no words to know it by", "nothing was marked")
+            raise UsageError(f"the prompt of {marked.id} has no words to recognise it by", "nothing was marked")
         store.mark(Mark(memory.seq, marked.id, marks.terms_to_text(terms), now_ms()))
     if memory.id not in [candidate.id for candidate in marked.candidates]:
-        terminal.say(f"{memory.id} was not among what was found there")
+        terminal.say(f"{memory.id} was not among the memories found there")
     terminal.say(
         f"marked as wrong for prompts like {lookup.prompt_text(marked, lookup.MAX_CHARS)!r}: {lookup.memory_line(memory)}"
     )
@@ -82,7 +84,8 @@ def unmark_bad(id_: str, choice: PromptChoice) -> None:
         removed = _choose_marks(store, existing, choice)
         if not removed:
             raise UsageError(
-                f"{memory.id} is not marked for that prompt", f"it is for those of {_ids(existing)}: name one of them"
+                f"{memory.id} is not marked for that prompt",
+                f"it is marked for the prompts of {_ids(existing)}; name one of them",
             )
         store.unmark(memory.seq, [mark.decision for mark in removed])
     terminal.say(f"no longer marked as wrong ({', '.join(mark.decision for mark in removed)}): {lookup.memory_line(memory)}")
@@ -94,7 +97,7 @@ def _choose_marks(store: Store, made: list[Mark], choice: PromptChoice) -> list[
     if len({mark.decision for mark in named}) == 1:
         return named
     with lookup.open_state() as state:
-        prompt = choice.find(state, f"it is marked for those of {_ids(made)}: name one of them")
+        prompt = choice.find(state, f"it is marked for the prompts of {_ids(made)}; name one of them")
     terms = _prompt_terms(prompt, store)
     factors = {
         mark.decision: marks.remaining_share(marks.terms_overlap(terms, marks.terms_from_text(mark.terms))) for mark in made
@@ -113,7 +116,7 @@ def _prompt_terms(decision: Decision, store: Store) -> dict[str, float]:
     return marks.prompt_terms("\n".join((query_text(decision.prompt), *decision.borrowed)), context.index_of(store))
 
 
-ONLY_PROMPTS = "a memory is missed at a prompt; `subcog why --list` shows them"
+ONLY_PROMPTS = "only a prompt can miss a memory; `subcog why --list` shows them"
 MAX_OTHERS = 50  # earlier prompts that the new question is also tried on
 MAX_SHOWN_OTHERS = 5  # of these prompts
 
@@ -201,7 +204,7 @@ def _print_others(others: list[tuple[Decision, bool]]) -> None:
     if not others:
         return
     affected = [other for other, comes in others if comes]
-    terminal.result(f"of {pluralize(len(others), 'other prompt')} it would come to {len(affected) or 'none'}")
+    terminal.result(f"it would come to {len(affected) or 'none'} of {pluralize(len(others), 'other prompt')}")
     for other in affected[:MAX_SHOWN_OTHERS]:
         terminal.result(f"  {lookup.decision_line(other)}")
     if len(affected) > MAX_SHOWN_OTHERS:
@@ -226,7 +229,9 @@ def unlearn_missed(id_: str, choice: PromptChoice) -> None:
         if not removed and (choice.id is None or needs is None) and len(learned) == 1:
             removed = learned
         if not removed:
-            reason = "learned nothing from that prompt" if needs is not None else f"learned {len(learned)} questions"
+            reason = (
+                "learned nothing from that prompt" if needs is not None else f"learned {pluralize(len(learned), 'question')}"
+            )
             raise UsageError(f"{memory.id} has {reason}", f"`subcog edit {memory.id}` shows its questions, and changes them")
         remaining = tuple(question for question in memory.questions if question not in removed)
         amend(memory, lambda stored: apply_changes(stored, {"questions": remaining}), store, [])

@@ -267,11 +267,14 @@ def review_notes(memory: Memory, record: ProposalRecord | None) -> list[tuple[st
     """Return the facts for a review of a proposal, each with its name: certainty, turn, turns around it."""
     lines = []
     if memory.trust == TOOL_TRUST:
-        return [("shown", f"by {record.sessions} sessions since {day(record.since)}")] if record and record.since else []
-    if record:
-        often = (
-            f", said in {record.sessions} sessions since {day(record.since)}" if record.sessions > 1 and record.since else ""
+        return (
+            [("shown", f"by {pluralize(record.sessions, 'session')} since {day(record.since)}")]
+            if record and record.since
+            else []
         )
+    if record:
+        sessions = pluralize(record.sessions, "session")
+        often = f", said in {sessions} since {day(record.since)}" if record.sessions > 1 and record.since else ""
         lines.append(("certainty", f"{record.certainty:.2f}{often}"))
     in_context = turn_in_context(memory)
     if in_context is None:
@@ -306,7 +309,7 @@ def print_reading(transcripts: Sequence[TranscriptFile], waiting: int, folder: s
     folder: the folder of the transcripts.
     """
     if not transcripts and not waiting:
-        terminal.say(f"{safe(folder)} has no session, or none of that time")
+        terminal.say(f"{safe(folder)} has no session of that time")
         return
     folders = {os.path.dirname(transcript_file.path) for transcript_file in transcripts}
     size = sum(transcript_file.size for transcript_file in transcripts)

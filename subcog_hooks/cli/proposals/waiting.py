@@ -63,7 +63,9 @@ def find_pending(store: Store, id_: str) -> Memory:
     """Return the waiting memory with this id or prefix. Raises NoMemory, UsageError."""
     memory = context.find_memory(store, id_)
     if memory.status != PENDING:
-        raise UsageError(f"{memory.id} does not wait, it is {memory.status}", "`subcog review --list` shows what does")
+        raise UsageError(
+            f"{memory.id} does not wait, it is {memory.status}", "`subcog review --list` shows the waiting memories"
+        )
     return memory
 
 
@@ -227,15 +229,15 @@ class RefusedKind:
 def refused_kind_of(memory: Memory) -> RefusedKind | None:
     """Return the source or kind of a memory that can be switched off, None for others."""
     if importer := importer_of(memory):
-        return RefusedKind(f"what a machine notes in {importer}", DROP_FROM, importer)
+        return RefusedKind(f"machine notes in {importer}", DROP_FROM, importer)
     if proposals.is_written_by_model(memory):
-        return RefusedKind("what a model writes of your sessions", LLM_LEARNS, "false")
+        return RefusedKind("a model's notes on your sessions", LLM_LEARNS, "false")
     if proposals.is_from_session(memory):
         kind = _kind_of(memory)
-        phrase = "each command that sessions show" if kind == COMMAND_KIND else f"each {kind} that is said in sessions"
+        phrase = "commands that sessions show" if kind == COMMAND_KIND else f"a {kind} said in sessions"
         return RefusedKind(phrase, learning_runs.NEVER, kind) if kind else None
     if memory.trust == AGENT:
-        return RefusedKind("what agents note", author.AGENT_SETTING, NO_NOTES)
+        return RefusedKind("agents' notes", author.AGENT_SETTING, NO_NOTES)
     return None
 
 

@@ -99,5 +99,5 @@ def similar_to(memory: Memory, store: Store) -> list[NearDuplicate]:
     try:
         return find_near_duplicates(memory, context.index_of(store), store)[:MAX_SIMILAR]
     except StoreError as error:
-        terminal.say(f"similar memories were not looked for ({error.message})")
+        terminal.say(f"similar memories were not checked ({error.message})")
         return []

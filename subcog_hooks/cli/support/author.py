@@ -117,7 +117,7 @@ def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | 
 def require_storing_rights(memory: Memory, *, as_user: bool) -> None:
     """Raise UsageError where an agent is about to change an active memory, but its own memories have to wait."""
     if is_agent() and not as_user and memory.status == "active" and status() == PENDING:
-        raise needs_consent(f"what an agent stores waits here for the person's word, and {memory.id} is handed over")
+        raise needs_consent(f"an agent's memories wait here for review, and {memory.id} is active")
 
 
 def needs_consent(reason: str) -> UsageError:

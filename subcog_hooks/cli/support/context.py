@@ -52,7 +52,7 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
         return 0
     except OutputFailed as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        complain(f"the output cannot be written: {error}", "what was to be stored is stored")
+        complain(f"the output cannot be written: {error}", "the change itself was stored")
         return EXIT_STORE
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
         _flush_output()
@@ -157,7 +157,7 @@ def has_store(folder: Home) -> bool:
         raise StoreError(f"{folder.root} cannot be read: {error.strerror}", "check its permissions") from error
     if not size and has_indexed_memories(folder):
         remedy = "restore a backup, or move it away and import your last export"
-        raise StoreCorrupt(f"{folder.memories_db} is empty, but the index knows memories", remedy)
+        raise StoreCorrupt(f"{folder.memories_db} is empty, but the index has memories", remedy)
     return size > 0
 
 
@@ -282,7 +282,7 @@ def scope_of(memory: Memory) -> Filter:
 def note_unknown_project(store: Store, name: str | None) -> None:
     """Print a remark when no memory belongs to the project that an option names."""
     if name is not None and project.resolve_identity(name) not in (projects := store.projects()):
-        terminal.say(f"no memory is of the project {name!r}; there are: {', '.join(projects) or 'none'}")
+        terminal.say(f"no memory belongs to the project {name!r}; the projects are: {', '.join(projects) or 'none'}")
 
 
 def note_unknown_namespaces(store: Store, names: Sequence[str], *, is_given: bool = False) -> None:

@@ -14,7 +14,7 @@ from subcog_hooks.capture import duplicates
 from subcog_hooks.capture.sources import claude_context, claude_memory
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.support import context, stale_files
-from subcog_hooks.cli.support.output import day
+from subcog_hooks.cli.support.output import day, pluralize
 from subcog_hooks.core.errors import ConfigError, UsageError
 from subcog_hooks.core.regular_files import read_regular
 from subcog_hooks.store.memory import Memory, is_loaded_by_client
@@ -79,12 +79,13 @@ def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int)
     remarks: list[str] = []
     findings: list[StoreFinding] = []
     if vectors is None:
-        remarks.append("duplicates and contradictions are not looked for: there are no vectors (`subcog doctor` says why)")
+        remarks.append("duplicates and contradictions were not checked: there are no vectors (`subcog doctor` says why)")
     else:
         near, lacking = _near_pairs(live, vectors)
         findings += compare_pairs(near)
         if lacking:
-            remarks.append(f"{lacking} have no final vector yet, and are not compared; `subcog doctor --fix` makes them")
+            uncompared = pluralize(lacking, "memory without a vector was", "memories without vectors were")
+            remarks.append(f"{uncompared} not compared; run `subcog doctor --fix`")
     findings += find_expired(active, now)
     findings += _find_stale(store, context.here(), remarks)
     findings += _check_unused(live, use, now, remarks)
@@ -193,11 +194,11 @@ def find_expired(memories: Iterable[Memory], now: int) -> list[StoreFinding]:
 
 def _find_stale(store: Store, here: Project | None, remarks: list[str]) -> list[StoreFinding]:
     if here is None:
-        remarks.append("whether files are gone is told in a project's folder, of that project")
+        remarks.append("memories whose files are gone are listed in a project's folder only")
         return []
     stale = stale_files.find_stale(store, here)
     if stale.unknown:
-        remarks.append(f"whether the files of {stale.unknown} more are gone is not known: too many files are here")
+        remarks.append(f"{stale.unknown} more were not checked for missing files: there are too many files here")
     return [
         StoreFinding(GONE, (memory,), f"no file matches {', '.join(memory.paths)}", f"subcog edit {memory.id} --path GLOB")
         for memory in stale.gone
@@ -208,7 +209,7 @@ def _find_changed(store: Store, here: Project, remarks: list[str]) -> list[Store
     try:
         changes = stale_files.find_changes(store, here)
     except UsageError as error:
-        remarks.append(f"changed files are not looked for: {error.message}")
+        remarks.append(f"changed files were not checked: {error.message}")
         return []
     return [
         StoreFinding(CHANGED, (memory,), f"{phrase} {day(memory.written_at)}", f"subcog edit {memory.id}")
@@ -221,8 +222,8 @@ def _check_unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[
     if not old:
         return []
     if use.since is None or use.since > now - YEAR_MS:
-        reason = "nothing was handed over yet" if use.since is None else f"it is known since {day(use.since)} only"
-        remarks.append(f"what was not used for a year is not told: {reason}")
+        reason = "no memory was handed over yet" if use.since is None else f"use is recorded only since {day(use.since)}"
+        remarks.append(f"memories unused for a year are not listed: {reason}")
         return []
     return find_unused(old, use.by_id, now)
 
@@ -264,7 +265,7 @@ def _client_texts(remarks: list[str]) -> list[tuple[str, frozenset[str] | None, 
     try:
         config = claude_notes.config_folder()
     except ConfigError as error:
-        remarks.append(f"the client's files are not looked at: {error.message}")
+        remarks.append(f"the client's files were not checked: {error.message}")
         return []
     files: list[tuple[str, frozenset[str] | None]] = [(path, None) for path in claude_context.find_user_files(config)]
     for root in claude_memory.find_project_roots(config).values():

@@ -15,7 +15,7 @@ from subcog_hooks.capture.sources.source_reading import SourceReading
 from subcog_hooks.cli.claude_code import claude_notes
 from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.support import context, progress
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
 from subcog_hooks.store.memory import FILE, PENDING, now_ms
 from subcog_hooks.store.project import Project
@@ -62,7 +62,7 @@ def import_path(
         more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
         subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
         report.remarks.append(f"{subject} in Claude Code's context anyway: `search` finds it, the hook does not repeat it")
-        report.remarks += [f"left out {count}, which {reason}" for reason, count in reading.left_out.most_common(MAX_REASONS)]
+        report.remarks += [_left_out_remark(reason, count) for reason, count in reading.left_out.most_common(MAX_REASONS)]
     return report
 
 
@@ -88,7 +88,7 @@ def list_sources() -> int:
     for name, location in sources:
         terminal.result(f"{name:<20}{safe(location)}")
     if not sources:
-        terminal.say(f"nothing is found of {', '.join(catalogue.SOURCE_NAMES)}")
+        terminal.say(f"no notes of these programs were found: {', '.join(catalogue.SOURCE_NAMES)}")
         return EXIT_NOTHING_FOUND
     terminal.say("`subcog import --from NAME --dry-run` shows what would come")
     return 0
@@ -113,7 +113,9 @@ def finish_import(report: ImportReport, store: Store, progress: Callable[[int], 
                 if state:
                     rename_memories(state, report.moved)
         except StoreError as error:
-            terminal.say(f"the statistics of {len(report.moved)} moved memories are lost ({error.message})")
+            terminal.say(
+                f"the statistics of {pluralize(len(report.moved), 'moved memory', 'moved memories')} are lost ({error.message})"
+            )
 
 
 def count_changes(report: ImportReport) -> int:
@@ -139,9 +141,7 @@ def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool)
             terminal.say(f"for {safe(owner)}: {count}")
     print_remarks(reading.remarks)
     if pending:
-        terminal.say(
-            f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`: nobody has said yes to them"
-        )
+        terminal.say(f"{pending} of them {'would wait' if dry_run else 'wait'} for `subcog review`, until you accept them")
     _print_left_out(reading)
     if dry_run and store:
         _print_near(reading, store)
@@ -149,10 +149,14 @@ def print_reading(reading: SourceReading, store: Store | None, *, dry_run: bool)
 
 def _print_left_out(reading: SourceReading) -> None:
     for reason, count in reading.left_out.most_common(MAX_REASONS):
-        terminal.say(f"left out {count}, which {safe(reason)[:MAX_REASON_LENGTH]}")
+        terminal.say(_left_out_remark(safe(reason)[:MAX_REASON_LENGTH], count))
     if len(reading.left_out) > MAX_REASONS:
         remaining = sum(count for _, count in reading.left_out.most_common()[MAX_REASONS:])
         terminal.say(f"and {remaining} more for other reasons")
+
+
+def _left_out_remark(reason: str, count: int) -> str:
+    return f"left out {count}, {'which' if count == 1 else 'each of which'} {reason}"
 
 
 def print_remarks(remarks: Sequence[str]) -> None:
@@ -160,7 +164,7 @@ def print_remarks(remarks: Sequence[str]) -> None:
     for remark in remarks[:MAX_REASONS]:
         terminal.say(safe(remark)[:MAX_REASON_LENGTH])
     if len(remarks) > MAX_REASONS:
-        terminal.say(f"and {len(remarks) - MAX_REASONS} more remarks")
+        terminal.say(f"and {pluralize(len(remarks) - MAX_REASONS, 'more remark')}")
 
 
 def _print_near(reading: SourceReading, store: Store) -> None:
@@ -172,14 +176,14 @@ def _print_near(reading: SourceReading, store: Store) -> None:
             if (duplicates := find_near_duplicates(row.memory, index, store))
         ]
     except StoreError as error:
-        terminal.say(f"similar memories were not looked for ({error.message})")
+        terminal.say(f"similar memories were not checked ({error.message})")
         return
     now = now_ms()
     near = [(memory, other) for memory, other in near if other.memory.is_live(now) and other.memory.id != memory.id]
     for memory, other in near[:MAX_SHOWN_NEAR]:
         terminal.say(f"{other.likeness}: {other.memory.id} {safe(other.memory.content)[:80]} / {safe(memory.content)[:80]}")
     if len(near) > MAX_SHOWN_NEAR:
-        terminal.say(f"and {len(near) - MAX_SHOWN_NEAR} more are nearly there already")
+        terminal.say(f"and {len(near) - MAX_SHOWN_NEAR} more are similar to stored memories")
 
 
 def file_dates(here: Project) -> FileDates:

@@ -186,6 +186,7 @@ def _print_inspection(inspection: Inspection) -> None:
 
 
 def _print_finding(finding: StoreFinding) -> None:
-    terminal.pieces(("   ", ""), (safe(finding.why), DIM), (f"   {safe(finding.command)}", ACCENT))
+    terminal.pieces((f"   {safe(finding.why)}", DIM))
+    terminal.pieces((f"      {safe(finding.command)}", ACCENT))
     for memory in finding.memories:
-        terminal.pieces(("      ", ""), (safe(memory.id), ACCENT), (f"  {cut(safe(memory.content), SHOWN_WORDS)}", ""))
+        terminal.pieces((f"      {safe(memory.id)}", ACCENT), (f"  {cut(safe(memory.content), SHOWN_WORDS)}", ""), indent=9)

@@ -55,7 +55,7 @@ class ModelRanking:
             return None
         sent = [(hit, text) for hit in hits if (text := second_look.masked_excerpt(hit.memory))]
         if not sent:
-            self.note = "not ranked: what was found may hold a secret" if hits else ""
+            self.note = "not ranked: a result may hold a secret" if hits else ""
             return None
         provider, home = self.provider, context.home()
         home.create()
@@ -80,5 +80,5 @@ def open_ranking() -> ModelRanking:
     """Return a ranking by the model of `llm.at_rest`. Raises ProviderError where none is chosen, ConfigError."""
     provider = providers.background_provider(context.settings(), context.home())
     if provider is None:
-        raise ProviderError("llm.at_rest is none, so no model can rank", "choose one: subcog config set llm.at_rest claude")
+        raise ProviderError("llm.at_rest is none, so no model can rank", "choose one: `subcog config set llm.at_rest claude`")
     return ModelRanking(provider)

@@ -85,29 +85,39 @@ class Terminal:
     def complain(self, message: str, style: str = "") -> None:
         """Print a remark even when `quiet`, in one line to stderr. style: rich's, on a terminal."""
         if self.draws_remarks:
-            self.err.print(escape_controls(message), markup=False, style=style)
+            self.err.print_wrapped((escape_controls(message), style))
         else:
             sys.stderr.write(escape_controls(message) + "\n")
+
+    def confirm(self, question: str, *, default: bool = False) -> bool:
+        """Ask for a yes or no on stderr, wrapped between words on a terminal."""
+        from typer import confirm  # loading it takes longer than a search
+
+        text = f"{question} [{'Y/n' if default else 'y/N'}]:"
+        if self.draws_remarks:
+            text = "\n".join(map(str, self.err.wrap_lines((text, ""))))
+        return confirm(text, default=default, show_default=False, prompt_suffix=" ", err=True)
 
     def result(self, text: str) -> None:
         """Print the result as it is. Raises ReaderGone, OutputFailed."""
         self.pieces((text, ""))
 
-    def pieces(self, *pieces: tuple[str, str]) -> None:
-        """Print texts one after the other, each with a rich style on a terminal. Raises ReaderGone, OutputFailed."""
-        if not self.is_drawn:
+    def verbatim(self, text: str) -> None:
+        """Print an agent's text as it is, on a terminal wrapped between words. Raises ReaderGone, OutputFailed."""
+        if self.is_drawn:
+            self.result(text)
+        else:
+            self.raw(text + "\n")
+
+    def pieces(self, *pieces: tuple[str, str], indent: int | None = None) -> None:
+        """Print texts one after the other; on a terminal wrapped between words, each with a rich style.
+
+        indent: columns before the wrapped lines, by default as many as before the first. Raises ReaderGone, OutputFailed.
+        """
+        if self.is_drawn:
+            self._write(partial(self.out.print_wrapped, *pieces, indent=indent))
+        else:
             self.raw(escape_controls("".join(text for text, _ in pieces), keep_lines=True) + "\n")
-            return
-        for text, style in pieces:
-            self._write(partial(self.out.print, text, markup=False, soft_wrap=True, style=style or None, end=""))
-        self._write(self.out.print)
-
-    def paragraph(self, *pieces: tuple[str, str], indent: int = 0) -> None:
-        """Print texts as `pieces` does, wrapped between words on a terminal. indent: columns before each line."""
-        from rich.padding import Padding
-        from rich.text import Text
-
-        self.draw(Padding(Text.assemble(*pieces), (0, 0, 0, indent), expand=False))
 
     def draw(self, view: RenderableType) -> None:
         """Print the result as rich draws it; elsewhere in whole lines, without colours. Raises ReaderGone, OutputFailed."""

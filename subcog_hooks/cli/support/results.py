@@ -46,6 +46,8 @@ def memories_view(
     from rich.padding import Padding
     from rich.text import Text
 
+    from subcog_hooks.cli.support.screen import break_line
+
     is_wide = terminal.out.width >= WIDE
     owners = len({owner_label(memory) for memory in memories}) > 1
     table = plain_table(is_wide=True)
@@ -55,7 +57,7 @@ def memories_view(
             name, style=DIM if is_short else ACCENT, no_wrap=is_short, max_width=None if is_short else 24, overflow="fold"
         )
     if owners:
-        table.add_column("of", max_width=24, overflow="fold")
+        table.add_column("of", max_width=40, overflow="fold")
     if confidence:
         table.add_column("confidence", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
@@ -69,16 +71,10 @@ def memories_view(
         if is_wide:
             table.add_row(*map(Text, about), *sure, Text(cut(safe(memory.content), max_chars)).append_text(tags))
         else:
-            head = (
-                Text("  ".join(about[:1]), style=DIM)
-                + Text(f"  {about[1]}", style=ACCENT)
-                + Text("  " + "  ".join(about[2:]), style=DIM)
-                + Text("  ").join([Text(), *sure])
-                + tags
-            )
-            head.overflow = "fold"
+            rest = [Text(about[1], style=ACCENT), *(Text(part, style=DIM) for part in about[2:])]
+            head = Text("  ").join([Text(about[0], style=DIM), *sure, *rest]) + tags
             room = 3 * max(20, terminal.out.width - 4) - 4
-            blocks += [head, Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
+            blocks += [*break_line(head, terminal.out.width, 2), Padding(Text(cut(safe(memory.content), room)), (0, 0, 0, 2))]
     return table if is_wide else Group(*blocks)
 
 
@@ -124,7 +120,8 @@ def print_answer(page: ResultPage, *, is_explained: bool) -> None:
         for number, hit in enumerate(answer.hits, page.offset + 1):
             memory = hit.memory
             status = "" if memory.status == "active" else f"  ({memory.status})"
-            terminal.result(f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}")
+            line = f"{memory.id}  {memory.namespace}  {day(memory.created_at)}  {safe(memory.content)}{status}"
+            terminal.pieces((line, ""), indent=2)
             if is_explained:
                 terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
     if answer.hits and page.offset and terminal.out.is_terminal:
@@ -310,7 +307,7 @@ def print_remarks(page: ResultPage) -> None:
     for remark in remarks_on_page(page):
         terminal.say(remark)
     if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
-        terminal.say("low confidence: nothing else speaks for the first of these but that it is the nearest")
+        terminal.say("low confidence: the first of these is the nearest, and nothing else supports it")
 
 
 def result_row(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:
@@ -382,18 +379,18 @@ def remarks_on_page(page: ResultPage) -> list[str]:
     answer = page.answer
     remarks = [answer.note] if answer.note else []
     if page.ranked and (page.ranked.by or page.ranked.note):
-        first = f"{page.ranked.by} has named {len(page.ranked.places) or 'none'} of the first results; they come first"
+        first = f"{page.ranked.by} put {len(page.ranked.places) or 'none'} of these results first"
         remarks.append(safe(page.ranked.note or first))
     if answer.corrections:
         remarks.append("taken as: " + ", ".join(f"{meant} for {typed}" for typed, meant in sorted(answer.corrections.items())))
     if page.is_empty:
         remarks.append('nothing has been remembered yet; remember something first: subcog remember "the text"')
     elif not answer.hits and page.offset:
-        remarks.append("there are no results that far")
+        remarks.append("there are no more results")
     elif not answer.hits:
         remarks.append("nothing found; try fewer or other words, --all-projects, or --status all")
     if answer.suggestions:
-        remarks.append("the memories here know: " + ", ".join(map(safe, answer.suggestions)))
+        remarks.append("the memories here are about: " + ", ".join(map(safe, answer.suggestions)))
     if page.hidden:
         remarks.append(hidden_remark(page.hidden))
     return remarks

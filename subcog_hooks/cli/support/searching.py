@@ -11,7 +11,7 @@ from functools import partial
 
 from subcog_hooks.capture.jsonl import parse_time
 from subcog_hooks.cli.support import context, inputs, results
-from subcog_hooks.cli.support.output import terminal
+from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, StoreError, UsageError
 from subcog_hooks.embed import models
@@ -103,7 +103,7 @@ def _open_space(
 
 def _lag_note(vectors: VectorReader, store: Store) -> str | None:
     is_behind = vectors.watermark() < store.revision()
-    return "the vectors have not followed yet; the newest memories are found by words alone" if is_behind else None
+    return "the newest memories have no vectors yet, and are found by words alone" if is_behind else None
 
 
 def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> recall_vectors.SearchSpace:
@@ -117,7 +117,8 @@ def _open_neural(store: Store, space: Space, loading: ModelLoading | None) -> re
     try:
         final, pending = vectors.counts()
         if pending and not space.is_packaged:  # In the packaged space the other memories have provisional vectors.
-            raise ModelError(f"{pending} of {final + pending} memories are not embedded with {space.name} yet")
+            memories = pluralize(final + pending, "memory", "memories")
+            raise ModelError(f"not embedded with {space.name} yet: {pending} of {memories}")
         encode = _load_query_encoder(space) if loading is None else _load_in_time(space, loading)
         return recall_vectors.SearchSpace(vectors, encode_by_language(encode) if space.is_packaged else encode)
     except BaseException:
@@ -291,7 +292,9 @@ def _require_consistent(options: SearchOptions, text: str) -> None:
     if options.batch and (options.query or options.shape in (results.IDS, results.JSON) or options.page > 1 or options.project):
         raise UsageError("--batch takes no query, --page, --project or form of output", "its lines have what they need")
     if options.progressive and (options.batch or options.shape != results.JSONL):
-        raise UsageError("--progressive is for --jsonl and one query", "its first line is what words find, its last the answer")
+        raise UsageError(
+            "--progressive is for --jsonl and one query", "its first line has the results of words alone, its last the answer"
+        )
     if options.rank and (options.batch or options.progressive or options.page > 1):
         raise UsageError("--rank is for one query and its first page", "leave --batch, --progressive and --page out")
     if "deleted" in (options.status or ()):

@@ -88,7 +88,7 @@ def note_changes_in_background(home: Home, pace: Pace) -> str:
             try:
                 changed = find_changes(store, here, pace)
             except UsageError as error:
-                log.write_line(home, f"changed files are not looked for in {here.root}: {error.message}")
+                log.write_line(home, f"changed files were not checked in {here.root}: {error.message}")
                 continue
             changes |= {memory.id: (phrase, memory.written_at) for memory, phrase in changed}
     if not pace.goes_on():
@@ -110,7 +110,7 @@ def _find_projects(home: Home, store: Store) -> list[Project]:
     try:
         roots = [*claude_memory.find_project_roots(claude_notes.config_folder()).values(), *roots]
     except ConfigError as error:
-        log.write_line(home, f"the client's projects are not looked at: {error.message}")
+        log.write_line(home, f"the client's projects were not checked: {error.message}")
     projects: dict[str, Project] = {}
     for root in roots:
         if here := find_project(root):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from subcog_hooks.cli.decisions import lookup
-from subcog_hooks.cli.support.output import safe, terminal
+from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import NoDecision
 from subcog_hooks.cues import triggers
 from subcog_hooks.store import recorded_decisions
@@ -71,7 +71,7 @@ def _try_on_prompts(compiled: _Regexp) -> None:
     if not prompts:
         terminal.say("no prompts are kept to try it on; give one with --on")
         return
-    of_all = "the only prompt" if len(prompts) == 1 else f"the last {len(prompts)} prompts"
+    of_all = "the only prompt" if len(prompts) == 1 else f"the last {pluralize(len(prompts), 'prompt')}"
     terminal.result(f"would have matched {len(matched)} of {of_all}{':' if matched else ''}")
     for decision in matched[:MAX_MATCHES_SHOWN]:
         terminal.result(f"  {safe(decision.id)}  {lookup.prompt_text(decision, lookup.MAX_CHARS)}")

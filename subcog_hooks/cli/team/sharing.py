@@ -185,7 +185,7 @@ def erase_on_server(memories: Sequence[Memory]) -> None:
     ):
         _require_agreed(state, tables, url, [memory.project for memory in memories if memory.project])
         if not tables.may_write:
-            hint = "nothing was erased; one who may write erases it everywhere, `subcog forget --purge` erases it here"
+            hint = "nothing was erased; a role that may write erases it everywhere, `subcog forget --purge` erases it here"
             raise ServerError(f"your role may only read at {server_connection.server_address(url)}", hint)
         server_documents.erase_memories(server, projects, [memory.id for memory in memories], has_vectors=tables.has_vectors)
 

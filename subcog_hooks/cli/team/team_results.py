@@ -160,7 +160,7 @@ def _print_hits(hits: list[TeamHit], options: SearchOptions, read_as: str, offse
             added = ", ".join(f"{name} {amount:.4g}" for name, amount in hit.contributions.items())
             for line in (
                 f"{number}. score {hit.score:g}, confidence {_label(hit)}",
-                f"found by {channels or 'nothing else but its neighbours'}",
+                f"found by {channels or 'its neighbours alone'}",
                 read_as,
                 f"the score is the sum of {added}, times {hit.lift:.4g} for agreement and {hit.age:.4g} for age",
             ):

@@ -20,7 +20,7 @@ from tests.conftest import Maker
 
 ROOT = Path(__file__).parents[2]
 MINILM = (PACKAGED.name, PACKAGED.dimension)
-NOTE = "the vectors have not followed yet; the newest memories are found by words alone"
+NOTE = "the newest memories have no vectors yet, and are found by words alone"
 
 FOLLOW = """
 import sys
