@@ -74,7 +74,7 @@ def main() -> None:
     with ExitStack() as stack:
         folder = options.stores or stack.enter_context(tempfile.TemporaryDirectory(prefix="subcog-bench-"))
         try:
-            subcog = _subcog()
+            subcog = installed_subcog()
             environment = describe_environment(subcog)
             queries = make_queries(options.queries + WARM_UP)
             sizes = [_measure(subcog, size, queries, folder, keep=bool(options.stores)) for size in options.sizes]
@@ -122,7 +122,7 @@ def _limits() -> str:
 # ---- stores ----------------------------------------------------------------------------------------------------------
 
 
-def _subcog() -> Subcog:
+def installed_subcog() -> Subcog:
     """Return the executable of the environment that runs this script."""
     command = os.path.join(os.path.dirname(sys.executable), "subcog")
     if not os.access(command, os.X_OK):
