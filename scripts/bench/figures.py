@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,6 +20,11 @@ def parse_sizes(text: str) -> list[int]:
 def mib(max_rss: int) -> float:
     """Return MiB; ru_maxrss is bytes on macOS and KiB elsewhere."""
     return max_rss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def mib_on_disk(folder: str) -> float:
+    files = (os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names)
+    return sum(os.lstat(file).st_size for file in files) / (1 << 20)
 
 
 def quantile(values: Sequence[float], share: float) -> float:

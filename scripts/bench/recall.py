@@ -27,7 +27,7 @@ from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, NamedTuple
 
-from scripts.bench.figures import align, mib, parse_positive, parse_sizes, quantile
+from scripts.bench.figures import align, mib, mib_on_disk, parse_positive, parse_sizes, quantile
 from scripts.bench.machine import (
     Failed,
     Subcog,
@@ -163,11 +163,6 @@ def _follow(subcog: Subcog, home: str) -> None:
         raise Failed(f"{home} does not hold the memories meant; remove the folder: {done.stderr.strip()[-500:]}")
 
 
-def _mib_on_disk(folder: str) -> float:
-    files = (os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
-    return sum(map(os.path.getsize, files)) / (1 << 20)
-
-
 # ---- what is called of subcog: only the process that is measured loads the package ----------------------------------
 
 
@@ -227,7 +222,7 @@ def _measure(subcog: Subcog, size: int, queries: list[Query], folder: str, *, ke
     show_progress(f"{size:,} memories: measuring")
     with ProcessPoolExecutor(1, get_context("spawn")) as one:
         timed = one.submit(_timed, home, queries).result()
-    figures = _figures(size, timed, queries[WARM_UP:], _mib_on_disk(home))
+    figures = _figures(size, timed, queries[WARM_UP:], mib_on_disk(home))
     if not keep:
         shutil.rmtree(home)
     return figures
