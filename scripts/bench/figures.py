@@ -1,8 +1,10 @@
-"""Turn measured values into figures, figures into tables, and a command line's text into sizes."""
+"""Turn measured values into figures, figures into tables, rows into JSONL, and a command line's text into sizes."""
 
 import argparse
+import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def parse_positive(text: str) -> int:
@@ -20,6 +22,11 @@ def mib(max_rss: int) -> float:
     return max_rss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
+def mib_on_disk(folder: str) -> float:
+    files = (os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names)
+    return sum(os.lstat(file).st_size for file in files) / (1 << 20)
+
+
 def quantile(values: Sequence[float], share: float) -> float:
     """Return the quantile of `values`, interpolated between the two nearest."""
     ordered = sorted(values)
@@ -32,3 +39,9 @@ def quantile(values: Sequence[float], share: float) -> float:
 def align(rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+
+
+def write_rows(path: str, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write a JSONL file."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)

@@ -52,14 +52,21 @@ def find_subcog(path: str) -> Subcog:
 
 def install_subcog(folder: str) -> Subcog:
     """Install the package of this checkout into a virtual environment of its own."""
-    show_progress("installing into a virtual environment")
+    python = install_package(folder, ROOT)
+    return Subcog(os.path.join(os.path.dirname(python), "subcog"), python)
+
+
+def install_package(folder: str, requirement: str) -> str:
+    """Install a package into a virtual environment in this folder, and return its interpreter. Raises Failed."""
+    show_progress(f"installing {requirement} into a virtual environment")
     python = os.path.join(folder, "venv", "bin", "python")
     pip = [python, "-m", "pip", "install", "--quiet"]
-    for command in ([sys.executable, "-m", "venv", os.path.join(folder, "venv")], [*pip, "--upgrade", "pip"], [*pip, ROOT]):
+    create = [sys.executable, "-m", "venv", os.path.join(folder, "venv")]
+    for command in (create, [*pip, "--upgrade", "pip"], [*pip, requirement]):
         done = subprocess.run(command, env=child_environment(), cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Failed(f"{' '.join(command)} failed: {(done.stderr or done.stdout).strip()[-2000:]}")
-    return Subcog(os.path.join(folder, "venv", "bin", "subcog"), python)
+    return python
 
 
 def registered_command(subcog: Subcog, folder: str) -> list[str]:

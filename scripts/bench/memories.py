@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain, islice
 
+from scripts.bench.figures import write_rows
 from scripts.bench.machine import Failed, Subcog
 
 PROJECTS = 20
@@ -59,8 +60,7 @@ def write_memories(path: str, size: int) -> None:
     target["created_at"] = "2026-03-02T10:00:00Z"
     others = make_memories(size - 1)
     memories = chain(islice(others, size // 2), [target], others)
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(json.dumps(memory) + "\n" for memory in memories)
+    write_rows(path, memories)
 
 
 def make_memories(count: int) -> Iterator[dict[str, object]]:

@@ -27,7 +27,7 @@ from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, NamedTuple
 
-from scripts.bench.figures import align, mib, parse_positive, parse_sizes, quantile
+from scripts.bench.figures import align, mib, mib_on_disk, parse_positive, parse_sizes, quantile
 from scripts.bench.machine import (
     Failed,
     Subcog,
@@ -74,7 +74,7 @@ def main() -> None:
     with ExitStack() as stack:
         folder = options.stores or stack.enter_context(tempfile.TemporaryDirectory(prefix="subcog-bench-"))
         try:
-            subcog = _subcog()
+            subcog = installed_subcog()
             environment = describe_environment(subcog)
             queries = make_queries(options.queries + WARM_UP)
             sizes = [_measure(subcog, size, queries, folder, keep=bool(options.stores)) for size in options.sizes]
@@ -122,7 +122,7 @@ def _limits() -> str:
 # ---- stores ----------------------------------------------------------------------------------------------------------
 
 
-def _subcog() -> Subcog:
+def installed_subcog() -> Subcog:
     """Return the executable of the environment that runs this script."""
     command = os.path.join(os.path.dirname(sys.executable), "subcog")
     if not os.access(command, os.X_OK):
@@ -161,11 +161,6 @@ def _follow(subcog: Subcog, home: str) -> None:
     done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
     if done.returncode or TARGET_ID not in done.stdout:
         raise Failed(f"{home} does not hold the memories meant; remove the folder: {done.stderr.strip()[-500:]}")
-
-
-def _mib_on_disk(folder: str) -> float:
-    files = (os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
-    return sum(map(os.path.getsize, files)) / (1 << 20)
 
 
 # ---- what is called of subcog: only the process that is measured loads the package ----------------------------------
@@ -227,7 +222,7 @@ def _measure(subcog: Subcog, size: int, queries: list[Query], folder: str, *, ke
     show_progress(f"{size:,} memories: measuring")
     with ProcessPoolExecutor(1, get_context("spawn")) as one:
         timed = one.submit(_timed, home, queries).result()
-    figures = _figures(size, timed, queries[WARM_UP:], _mib_on_disk(home))
+    figures = _figures(size, timed, queries[WARM_UP:], mib_on_disk(home))
     if not keep:
         shutil.rmtree(home)
     return figures

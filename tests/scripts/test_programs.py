@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = {  # with what they import that only an extra brings
     "scripts.bench.hook": "",
     "scripts.bench.intent": "",
+    "scripts.bench.peers": "",
+    "scripts.bench.public": "",
     "scripts.bench.recall": "",
     "scripts.bench.sessions": "",
     "scripts.bench.share": "psycopg",

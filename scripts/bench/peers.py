@@ -1,0 +1,346 @@
+"""Measure other memories for agents beside subcog: recall, silence, time of one query, size, and processes that stay.
+
+mcp-memory-service and memsearch are installed from PyPI, this checkout beside them, each into an environment of its own. All
+store the memories of the project's ground truth and are asked its queries, then 40 prompts about other people's work. All embed
+with one model: all-MiniLM-L6-v2 as subcog packages it, in 8 bits. mcp-memory-service would download the same model in 32 bits,
+memsearch the larger bge-m3. Nothing but the packages is downloaded.
+
+The others answer a tool that an agent calls; only `subcog block` is made to be asked with every prompt. One query is timed as a
+whole process: a client keeps the server of mcp-memory-service running instead. Sizes are those of the environment, without
+models that are downloaded later. Recall counts the first five memories.
+
+Run it in this checkout, with a Python whose sqlite3 loads extensions. It took 19 minutes on two busy cores. Linux and macOS.
+
+Example: python -m scripts.bench.peers
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from scripts.bench.figures import align, mib_on_disk, quantile, write_rows
+from scripts.bench.machine import (
+    ROOT,
+    Failed,
+    child_environment,
+    describe_environment,
+    describe_machine,
+    end_by_signal,
+    install_package,
+    install_subcog,
+    show_progress,
+)
+from scripts.bench.measures import recall_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    Row = dict[str, Any]  # Any: JSON
+
+GROUND_TRUTH = os.path.join(ROOT, "tests", "eval", "ground_truth")
+MODEL = os.path.join(ROOT, "subcog_hooks", "embed", "minilm")
+NEEDLESS = 40  # prompts about other people's work
+TIMED = 10  # queries whose whole processes are timed, in turns
+SETTLING_S = 3.0  # before processes are counted that are still there
+POOL = """
+import sys, onnx
+from onnx import TensorProto, helper
+model = onnx.load(sys.argv[1])
+for operator, inputs, output, options in (
+    ("Cast", ["attention_mask"], "mask", {"to": TensorProto.FLOAT}),
+    ("Unsqueeze", ["mask", "last"], "wide", {}),
+    ("Mul", ["last_hidden_state", "wide"], "kept", {}),
+    ("ReduceSum", ["kept", "tokens"], "sum", {"keepdims": 0}),
+    ("ReduceSum", ["wide", "tokens"], "count", {"keepdims": 0}),
+    ("Div", ["sum", "count"], "dense_vecs", {}),
+):
+    model.graph.node.append(helper.make_node(operator, inputs, [output], **options))
+for name, axis in (("last", 2), ("tokens", 1)):
+    model.graph.initializer.append(helper.make_tensor(name, TensorProto.INT64, [1], [axis]))
+model.graph.output.append(helper.make_tensor_value_info("dense_vecs", TensorProto.FLOAT, ["batch", 384]))
+onnx.save(model, sys.argv[2])
+"""  # memsearch takes the first token's vector of a model without an output of this name; MiniLM's is the mean
+
+
+class Reply(NamedTuple):
+    """What a system answers: ids of memories, best first, and all its text."""
+
+    ids: list[str]
+    text: str
+
+
+class System:
+    """A memory in an environment and a home of its own, below `folder`."""
+
+    name: str
+
+    def __init__(self, folder: str, python: str) -> None:
+        self.folder, self.home = folder, os.path.join(folder, "home")
+        self.python, self.bin = python, os.path.dirname(python)
+        self.environment = child_environment(HOME=self.home)
+        del self.environment["SUBCOG_BACKGROUND"]  # processes in the background are counted
+        os.makedirs(self.home, exist_ok=True)
+
+    def store(self, memories: Sequence[Row]) -> None:
+        raise NotImplementedError
+
+    def ask(self, text: str) -> Reply:
+        """Start a process, ask it, and let it end."""
+        raise NotImplementedError
+
+    def ask_all(self, texts: Sequence[str]) -> list[Reply]:
+        return [self.ask(text) for text in texts]
+
+    def run(self, *command: str, silent: int = 0) -> str:
+        """Return the output of a program of the environment. silent: the exit code of an empty answer. Raises Failed."""
+        done = subprocess.run(
+            [os.path.join(self.bin, command[0]), *command[1:]],
+            cwd=self.home,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode not in (0, silent):
+            raise Failed(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()[-2000:]}")
+        return done.stdout
+
+
+class SubcogSearch(System):
+    """`subcog search`, as a person or an agent calls it."""
+
+    name = "subcog search"
+
+    def store(self, memories: Sequence[Row]) -> None:
+        file = os.path.join(self.folder, "memories.jsonl")
+        write_rows(file, memories)
+        self.run("subcog", "import", file, "--wait")
+
+    def ask(self, text: str) -> Reply:
+        output = self.run("subcog", "search", "--json", "--", text, silent=1)
+        return Reply([result["id"] for result in json.loads(output)["results"]], output)
+
+
+class SubcogBlock(SubcogSearch):
+    """The hook's answer to a prompt: memories, and lines that point at memories."""
+
+    name = "subcog block"
+
+    def ask(self, text: str) -> Reply:
+        output = self.run("subcog", "block", "--json", "--", text, silent=1)
+        answer = json.loads(output or '{"memories": [], "lines": [], "text": ""}')
+        return Reply([memory["id"] for memory in answer["memories"] + answer["lines"]], answer["text"])
+
+
+class MemSearch(System):
+    """memsearch: a Markdown file for each memory, searched by words and vectors in Milvus Lite."""
+
+    name = "memsearch"
+    requirement = "memsearch[onnx]"
+    model = ("-p", "onnx", "-m", "minilm/pooled")
+
+    def store(self, memories: Sequence[Row]) -> None:
+        cache = os.path.join(self.folder, "cache")
+        snapshot = os.path.join(cache, "hub", "models--minilm--pooled", "snapshots", "1")
+        os.makedirs(snapshot)
+        shutil.copy(os.path.join(MODEL, "tokenizer.json"), snapshot)
+        os.mkdir(os.path.join(snapshot, "..", "..", "refs"))
+        with open(os.path.join(snapshot, "..", "..", "refs", "main"), "w", encoding="ascii") as file:
+            file.write("1")
+        self.environment |= {"HF_HOME": cache, "HF_HUB_OFFLINE": "1"}
+        self.run("python", "-m", "pip", "install", "--quiet", "onnx")
+        self.run("python", "-c", POOL, os.path.join(MODEL, "model.onnx"), os.path.join(snapshot, "model.onnx"))
+        notes = os.path.join(self.home, "notes")
+        os.mkdir(notes)
+        for memory in memories:
+            with open(os.path.join(notes, f"{memory['id']}.md"), "w", encoding="utf-8") as file:
+                file.write(memory["content"] + "\n")
+        self.run("memsearch", "index", notes, *self.model)
+
+    def ask(self, text: str) -> Reply:
+        output = self.run("memsearch", "search", "-k", "10", "-j", *self.model, "--", text)
+        sources = (os.path.basename(chunk["source"]).removesuffix(".md") for chunk in json.loads(output))
+        return Reply(list(dict.fromkeys(sources)), output)
+
+
+class McpMemoryService(System):
+    """mcp-memory-service: an MCP server on standard input and output, with SQLite and sqlite-vec."""
+
+    name = "mcp-memory-service"
+    requirement = "mcp-memory-service[sqlite]"
+
+    def store(self, memories: Sequence[Row]) -> None:
+        model = os.path.join(self.home, ".cache", "mcp_memory", "onnx_models", "all-MiniLM-L6-v2", "onnx")
+        shutil.copytree(MODEL, model)
+        self.environment["MCP_MEMORY_USE_ONNX"] = "1"
+        self.ids: dict[str, str] = {}
+        with self._server() as call:
+            for memory in memories:
+                metadata = {"tags": memory.get("tags", [])}  # a conversation keeps what resembles another memory
+                stored = call("memory_store", content=memory["content"], metadata=metadata, conversation_id=memory["id"])
+                if not (digest := re.search(r"hash: ([0-9a-f]{64})", stored)):
+                    raise Failed(f"{self.name} did not store {memory['id']}: {stored[-500:]}")
+                self.ids[digest[1]] = memory["id"]
+
+    def ask(self, text: str) -> Reply:
+        return self.ask_all([text])[0]
+
+    def ask_all(self, texts: Sequence[str]) -> list[Reply]:
+        with self._server() as call:
+            outputs = [call("memory_search", query=text) for text in texts]
+        return [Reply([self.ids[digest] for digest in re.findall(r"Hash: ([0-9a-f]{64})", text)], text) for text in outputs]
+
+    @contextmanager
+    def _server(self) -> Iterator[Callable[..., str]]:
+        """Start the server and yield a function that calls one of its tools; it ends when its input does."""
+        with (
+            open(os.path.join(self.folder, "server.log"), "a", encoding="utf-8") as log,
+            subprocess.Popen(
+                [os.path.join(self.bin, "memory"), "server"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=self.home,
+                env=self.environment,
+                text=True,
+            ) as process,
+        ):
+            hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+            _request(process, "initialize", hello)
+            _send(process, {"method": "notifications/initialized"})
+            yield lambda tool, **arguments: _request(process, "tools/call", {"name": tool, "arguments": arguments})
+
+
+def _request(process: subprocess.Popen[str], method: str, parameters: Row) -> str:
+    """Return the text that an MCP server answers. Raises Failed when it ends instead."""
+    _send(process, {"id": 1, "method": method, "params": parameters})
+    for line in process.stdout or ():
+        answer = json.loads(line)
+        if answer.get("id") == 1:
+            return "".join(part.get("text", "") for part in answer["result"].get("content", ()))
+    raise Failed(f"{process.args!r} ended at {method}")
+
+
+def _send(process: subprocess.Popen[str], message: Row) -> None:
+    assert process.stdin
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    process.stdin.flush()
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    options = _options()
+    signal.signal(signal.SIGTERM, end_by_signal)  # so that the temporary folder goes away then, too
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
+        sys.exit(f"scripts.bench.peers: {sys.executable} loads no SQLite extensions; run this with another Python")
+    try:
+        with tempfile.TemporaryDirectory(prefix="subcog-peers-") as folder:
+            figures, environment = _measure(os.path.realpath(folder))
+    except (Failed, OSError, ValueError, subprocess.SubprocessError) as error:
+        sys.exit(f"scripts.bench.peers: {error}")
+    show_progress("")
+    print(align([list(figures[0]), *(list(map(str, row.values())) for row in figures)]))
+    print(f"{describe_machine(environment)}, {environment['at']}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"environment": environment, "figures": figures}, file, indent=1)
+            file.write("\n")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.bench.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
+    return parser.parse_args()
+
+
+def _measure(folder: str) -> tuple[list[Row], dict[str, object]]:
+    """Return the figures of each system, and the environment of subcog."""
+    subcog_folder = _new_folder(folder, "subcog")
+    subcog = install_subcog(subcog_folder)
+    systems: list[System] = [SubcogBlock(subcog_folder, subcog.python), SubcogSearch(subcog_folder, subcog.python)]
+    for peer in (McpMemoryService, MemSearch):
+        place = _new_folder(folder, peer.name)
+        systems.append(peer(place, install_package(place, peer.requirement)))
+    sizes = [mib_on_disk(os.path.join(system.folder, "venv")) for system in systems]
+    memories = _rows("memories.jsonl")
+    for system in systems[1:]:  # the first two share a home
+        show_progress(f"{system.name}: storing {len(memories)} memories")
+        system.store(memories)
+    queries = _rows("queries.jsonl")
+    times = _time_queries(systems, [query["query"] for query in queries[:TIMED]])
+    figures = []
+    for system, size, milliseconds in zip(systems, sizes, times, strict=True):
+        row: Row = {"system": system.name, "version": _version(system)}
+        row |= _quality(system, queries) | {"one query ms": round(quantile(milliseconds, 0.5)), "MiB": round(size)}
+        time.sleep(SETTLING_S)
+        figures.append(row | {"left": count_processes(system.folder)})
+    return figures, describe_environment(subcog)
+
+
+def _new_folder(parent: str, name: str) -> str:
+    folder = os.path.join(parent, name)
+    os.mkdir(folder)
+    return folder
+
+
+def _rows(name: str) -> list[Row]:
+    with open(os.path.join(GROUND_TRUTH, name), encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def _time_queries(systems: Sequence[System], texts: Sequence[str]) -> list[list[float]]:
+    """Return the milliseconds of each system's whole processes; the systems take turns."""
+    times: list[list[float]] = [[] for _ in systems]
+    for text in texts:
+        for system, taken in zip(systems, times, strict=True):
+            show_progress(f"{system.name}: timing")
+            started = time.perf_counter()
+            system.ask(text)
+            taken.append((time.perf_counter() - started) * 1000)
+    return times
+
+
+def _quality(system: System, queries: Sequence[Row]) -> Row:
+    show_progress(f"{system.name}: asking {len(queries)} queries and {NEEDLESS} prompts")
+    recall = recall_at(5)
+    found = system.ask_all([query["query"] for query in queries])
+    values = [recall(reply.ids, frozenset(query["relevant"])) for reply, query in zip(found, queries, strict=True)]
+    prompts = sorted((row for row in _rows("prompts.jsonl") if row["kind"] == "unrelated"), key=lambda row: row["split"])
+    answers = [reply for reply in system.ask_all([row["prompt"] for row in prompts[:NEEDLESS]]) if reply.ids]
+    return {
+        "R@5": round(sum(values) / len(values), 3),
+        f"spoke of {NEEDLESS}": len(answers),
+        "characters each": round(sum(len(reply.text) for reply in answers) / NEEDLESS),
+    }
+
+
+def _version(system: System) -> str:
+    package = system.name.partition(" ")[0]
+    return system.run("python", "-c", f"import importlib.metadata as m; print(m.version({package!r}))").strip()
+
+
+def count_processes(folder: str) -> int:
+    """Count the processes whose command names a file in this folder."""
+    listed = subprocess.run(["ps", "-A", "-ww", "-o", "command="], capture_output=True, text=True, check=True).stdout
+    return sum(folder + os.sep in command for command in listed.splitlines())
+
+
+if __name__ == "__main__":
+    main()

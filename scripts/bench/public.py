@@ -1,0 +1,149 @@
+"""Measure recall on a public benchmark: the questions of LoCoMo that have evidence, by turns and by sessions.
+
+First each turn of a conversation is a memory: speaker, text and the caption of a shared photo. A session then stands where its
+best turn stands. After that each session is one memory. A question is asked in its own conversation, to the hook's recall (at
+most 15 memories, the packaged static encoder), to `subcog search --fast` and to `subcog search`. Questions whose evidence names
+no turn that exists count as misses. MRR and nDCG look at the first ten. No setting was ever chosen on the held-out
+conversations.
+
+The data is downloaded (2.8 MB, CC BY-NC 4.0); the whole takes three minutes of processor time. Run it in this checkout, with
+the Python of an environment that subcog is installed in. Linux and macOS.
+
+Example: python -m scripts.bench.public
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+from scripts.bench.figures import align, write_rows
+from scripts.bench.locomo import HELD_OUT, URL, join_sessions, load_conversations, session_of
+from scripts.bench.machine import (
+    Failed,
+    child_environment,
+    describe_environment,
+    describe_machine,
+    end_by_signal,
+    show_progress,
+)
+from scripts.bench.measures import MEASURES, mean_measures
+from scripts.bench.recall import for_prompt, installed_subcog, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+    from scripts.bench.locomo import Conversations, Question
+    from scripts.bench.machine import Subcog
+
+HITS = {"turns": 60, "sessions": 10}  # of a search: turns enough for ten sessions
+
+Rankings = list[list[str]]
+Figures = dict[str, object]
+
+
+def main() -> None:
+    options = _options()
+    signal.signal(signal.SIGTERM, end_by_signal)  # so that the temporary folder goes away then, too
+    try:
+        subcog = installed_subcog()
+        environment = describe_environment(subcog)
+        show_progress("reading LoCoMo")
+        turns = load_conversations(options.data)
+        figures = _measure(subcog, "turns", turns) + _measure(subcog, "sessions", join_sessions(turns))
+    except (Failed, OSError, subprocess.SubprocessError) as error:
+        sys.exit(f"scripts.bench.public: {error}")
+    show_progress("")
+    print(_table(figures))
+    print(f"LoCoMo, {len(turns.memories):,} turns; held out: {', '.join(sorted(HELD_OUT))}; {describe_machine(environment)}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"environment": environment, "figures": figures}, file, indent=1)
+            file.write("\n")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.bench.public", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", metavar="FILE", default=URL, help="locomo10.json, or its address, if not the usual one")
+    parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
+    return parser.parse_args()
+
+
+def _measure(subcog: Subcog, memories: str, conversations: Conversations) -> list[Figures]:
+    """Import the memories into a home of their own, ask all questions in three ways, and return the figures."""
+    with tempfile.TemporaryDirectory(prefix="subcog-public-") as folder:
+        home, lines = os.path.join(folder, "home"), os.path.join(folder, "memories.jsonl")
+        write_rows(lines, conversations.memories)
+        show_progress(f"importing and embedding {memories}")
+        _run(subcog, home, "import", lines, "--wait")
+        questions = conversations.questions
+        rankings = {
+            "hook": _ask_hook(home, questions),
+            "search --fast": _ask_search(subcog, home, questions, HITS[memories], "--fast"),
+            "search": _ask_search(subcog, home, questions, HITS[memories]),
+        }
+    return [row for recall, ranked in rankings.items() for row in measure_rankings(memories, recall, questions, ranked)]
+
+
+def _run(subcog: Subcog, home: str, *arguments: str) -> str:
+    """Return the output of a command. Raises Failed."""
+    environment = child_environment(SUBCOG_HOME=home)
+    command = [subcog.command, *arguments]
+    done = subprocess.run(command, cwd=os.path.dirname(home), env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"subcog {arguments[0]} failed: {(done.stderr or done.stdout).strip()[-2000:]}")
+    return done.stdout
+
+
+def _ask_hook(home: str, questions: Sequence[Question]) -> Rankings:
+    from subcog_hooks.store.store_reader import Filter, audiences_of
+
+    show_progress("asking the hook's recall")
+    with opened(home) as sources:
+        scopes = {question.project: Filter(audiences=audiences_of(question.project)) for question in questions}
+        answers = (for_prompt(question.text, sources, scopes[question.project]) for question in questions)
+        return [[hit.memory.id for hit in answer.hits] for answer in answers]
+
+
+def _ask_search(subcog: Subcog, home: str, questions: Sequence[Question], hits: int, *options: str) -> Rankings:
+    show_progress(" ".join(["asking subcog search", *options]))
+    file = os.path.join(os.path.dirname(home), "questions.jsonl")
+    write_rows(file, [{"id": question.text, "query": question.text, "project": question.project} for question in questions])
+    answers = _run(subcog, home, "search", "--batch", file, "-n", str(hits), *options).splitlines()
+    return [[result["id"] for result in json.loads(answer)["results"]] for answer in answers]
+
+
+def measure_rankings(memories: str, recall: str, questions: Sequence[Question], rankings: Rankings) -> list[Figures]:
+    """Return the figures of all questions and of the held-out ones, by turns (where these are the memories) and by sessions."""
+    asked = list(zip(questions, rankings, strict=True))
+    figures: list[Figures] = []
+    for part, pairs in (("all", asked), ("held out", [pair for pair in asked if pair[0].project in HELD_OUT])):
+        row = {"memories": memories, "recall": recall, "part": part, "questions": len(pairs)}
+        ranked = [(ids, question.relevant) for question, ids in pairs]
+        figures.append(row | {"counted": memories} | mean_measures(ranked))
+        if memories == "turns":
+            figures.append(row | {"counted": "sessions"} | mean_measures([_sessions(*pair) for pair in ranked]))
+    return figures
+
+
+def _sessions(ids: Sequence[str], relevant: AbstractSet[str]) -> tuple[list[str], frozenset[str]]:
+    return list(dict.fromkeys(map(session_of, ids))), frozenset(map(session_of, relevant))
+
+
+def _table(figures: Sequence[Figures]) -> str:
+    titles = ["memories", "counted", "recall", "part", "questions", *MEASURES]
+    rows = [[f"{row[title]:.3f}" if title in MEASURES else str(row[title]) for title in titles] for row in figures]
+    return align([titles, *rows])
+
+
+if __name__ == "__main__":
+    main()

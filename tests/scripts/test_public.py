@@ -1,0 +1,83 @@
+"""The public benchmark: its measures by hand, its data read, and a run through the executable on a small conversation."""
+
+import json
+import math
+import subprocess
+import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from scripts.bench.locomo import join_sessions, load_conversations, parse_conversations
+from scripts.bench.machine import Failed
+from scripts.bench.measures import mean_measures
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = {
+    "sample_id": "conv-30",
+    "conversation": {
+        "speaker_a": "Ada",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Ada", "dia_id": "D1:1", "text": "We bought a red canoe.", "blip_caption": "a canoe on a lake"},
+            {"speaker": "Ben", "dia_id": "D1:2", "text": "My sister bakes rye bread on Sundays."},
+        ],
+        "session_2_date_time": "9:05 am on 2 June, 2023",
+        "session_2": [{"speaker": "Ada", "dia_id": "D2:1", "text": "The dentist moved to Harbour Street."}],
+        "session_3_date_time": "9:05 am on 3 June, 2023",
+    },
+    "qa": [
+        {"question": "Where is the dentist now?", "answer": "Harbour Street", "evidence": ["D2:01"], "category": 4},
+        {"question": "Who bakes rye bread?", "answer": "Ben's sister", "evidence": ["D:1:2; D1:1"], "category": 4},
+        {"question": "Which colour has the plane?", "evidence": ["D"], "category": 5},
+        {"question": "Who is older?", "evidence": [], "category": 3},
+    ],
+}
+
+
+def test_measures_agree_with_sums_done_by_hand() -> None:
+    pairs = [(["x", "a", "y", "z", "u", "b"], {"a", "b"}), ([], {"a"}), (["a"], frozenset[str]())]
+    ideal = 1 + 1 / math.log2(3)
+    expected = {"hit@1": 0, "hit@5": 1, "hit@10": 1, "R@5": 0.5, "R@10": 1, "MRR": 0.5}
+    expected["nDCG"] = (1 / math.log2(3) + 1 / math.log2(7)) / ideal
+    assert mean_measures(pairs) == pytest.approx({name: value / 3 for name, value in expected.items()})
+
+
+def test_evidence_is_read_however_it_is_written() -> None:
+    turns = parse_conversations([SAMPLE])
+    assert [sorted(question.relevant) for question in turns.questions] == [
+        ["conv-30-D2-1"],
+        ["conv-30-D1-1", "conv-30-D1-2"],
+        [],
+    ]
+    assert turns.memories[0]["content"] == "Ada: We bought a red canoe. [shares a photo: a canoe on a lake]"
+    assert [memory["created_at"] for memory in turns.memories[1:]] == ["2023-05-08T13:56:20+00:00", "2023-06-02T09:05:00+00:00"]
+    sessions = join_sessions(turns)
+    assert [memory["id"] for memory in sessions.memories] == ["conv-30-D1", "conv-30-D2"]
+    assert sessions.questions[1].relevant == {"conv-30-D1"}
+
+
+def test_a_file_that_is_no_locomo_is_named(tmp_path: Path) -> None:
+    for content in ("not JSON", '{"a": 1}', '[{"sample_id": "x"}]'):
+        (tmp_path / "file.json").write_text(content, encoding="utf-8")
+        with pytest.raises(Failed, match=r"file\.json: LoCoMo could not be read .*; give locomo10\.json with --data FILE"):
+            load_conversations(str(tmp_path / "file.json"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
+def test_recall_is_measured_on_data_from_an_address(tmp_path: Path) -> None:
+    (tmp_path / "locomo10.json").write_text(json.dumps([SAMPLE]), encoding="utf-8")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        command = [sys.executable, "-m", "scripts.bench.public", "--json", str(tmp_path / "figures.json")]
+        command += ["--data", f"http://127.0.0.1:{server.server_port}/locomo10.json"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["figures"]
+    assert len(figures) == 18  # three recalls; all and held out; turns, sessions by turns, sessions
+    assert {row["questions"] for row in figures} == {3}
+    assert {round(row["hit@10"], 3) for row in figures} == {0.667}
