@@ -97,8 +97,8 @@ def test_a_prompt_that_nothing_answers_prints_nothing(with_hook: Run) -> None:
 def test_a_prompt_without_a_type_is_tried_as_the_hook_does(with_hook: Run) -> None:
     prompt = "the lighthouse lamp relay of the tide sensor"
     printed = with_hook("why", prompt).out
-    assert ("\nnone  " in printed, printed.startswith("silent: no memory is near to it")) == (True, True)
-    assert "reason: no memory is near to it" in with_hook("doctor", "--prompt", prompt).err
+    assert ("\nnone  " in printed, printed.startswith("silent: no memory is similar to it")) == (True, True)
+    assert "reason: no memory is similar to it" in with_hook("doctor", "--prompt", prompt).err
 
 
 def test_a_hook_whose_executable_is_gone_is_named(with_hook: Run) -> None:
@@ -363,7 +363,7 @@ def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monke
     monkeypatch.setattr(stale_files, "MAX_ENTRIES", 3)
     assert stale_said(project) == [
         f"note  1 memory is stale: no file matches its paths, {gone}; `subcog edit ID --path GLOB`, or `subcog forget ID`",
-        "note  more than 3 files and folders are here, so the files of 2 more were not checked",
+        "note  more than 3 files and folders are here, so 2 more that may be stale were not checked",
     ]
 
 

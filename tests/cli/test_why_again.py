@@ -146,7 +146,7 @@ def test_only_prompts_are_decided_again(subcog: Run, home: Home) -> None:
         done = subcog("why", id_, "--again")
         assert (done.code, done.out) == (2, "")
         hint = "only a prompt can be decided again; `subcog why --list` shows them"
-        assert done.err == f"subcog: {id_} was {was}, and no prompt; {hint}\n"
+        assert done.err == f"subcog: {id_} was {was}, not a prompt; {hint}\n"
 
 
 @pytest.mark.usefixtures("ask_again")
