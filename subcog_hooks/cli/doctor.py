@@ -376,7 +376,7 @@ def _check_stale_files(store: Store, findings: Findings) -> None:
         )
     if stale.unknown:
         reason = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
-        findings.note(f"{reason}, so the files of {stale.unknown} more were not checked")
+        findings.note(f"{reason}, so {stale.unknown} more that may be stale were not checked")
 
 
 def _check_namesakes(store: Store, findings: Findings) -> None:

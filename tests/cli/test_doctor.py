@@ -363,7 +363,7 @@ def test_of_too_many_files_nothing_is_said_that_is_not_known(project: Run, monke
     monkeypatch.setattr(stale_files, "MAX_ENTRIES", 3)
     assert stale_said(project) == [
         f"note  1 memory is stale: no file matches its paths, {gone}; `subcog edit ID --path GLOB`, or `subcog forget ID`",
-        "note  more than 3 files and folders are here, so the files of 2 more were not checked",
+        "note  more than 3 files and folders are here, so 2 more that may be stale were not checked",
     ]
 
 

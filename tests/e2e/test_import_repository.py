@@ -419,7 +419,7 @@ def test_a_long_history_gives_only_its_newest_reasons(bare: Machine, shop: Path)
     done = bare.run_measured("import", "--from", "git", cwd=shop)
     assert done.seconds < LONG_S
     assert done.stdout.startswith(b"added 300 ")
-    assert f"left out {MANY - 300}, which is older than the 300 newest with a reason" in done.stderr.decode()
+    assert f"left out {MANY - 300}, each of which is older than the 300 newest with a reason" in done.stderr.decode()
     assert any(f"Shelf {MANY - 1} " in text for text in bare.stored("pending"))
 
 

@@ -165,7 +165,7 @@ def test_why_tells_of_it_and_stats_counts_it(paid: Machine) -> None:
     assert "second look, " in told
     assert json.loads(paid.run("why", prompt, "--json").stdout)["second_look"]["outcome"] == HANDED_OVER
     call = paid.run("why", "-n", "1").stdout.decode().split()[0]
-    assert "second look 1" in paid.run("why", call).stdout.decode()  # what the call brought, and who found it
+    assert "1 by second look" in paid.run("why", call).stdout.decode()  # what the call brought, and who found it
     assert "second look, " in paid.run("why", "--list").stdout.decode()
     assert json.loads(paid.run("report", "--json").stdout)["subcog_second_looks_total"][HANDED_OVER] == 1
     assert 'subcog_second_looks_total{outcome="handed_over"} 1' in paid.run("report", "--prometheus").stdout.decode()
@@ -341,7 +341,7 @@ def test_a_look_that_fails_is_told_by_doctor_and_why(paid: Machine) -> None:
     silent(paid)
     (look,) = looked(paid)
     assert look.outcome == FAILED
-    assert b"1 of the last 1 failed, the last: " in paid.run("doctor").stdout
+    assert b"1 of the last 1 second look failed, the last: " in paid.run("doctor").stdout
     assert b"failed: " in paid.run("why").stdout
     assert called(paid) == []
 

@@ -166,7 +166,7 @@ def test_a_kept_version_is_forgotten_and_purged_with_its_memory(author: Person, 
     author.run("forget", kept[noted])
     assert [change["id"] for change in status(author)["changed"]] == [other]
     asked = author.run("forget", "--purge", other, code=2).stderr
-    assert "2 memories would be purged" in asked
+    assert "purging 2 memories cannot be undone" in asked
     author.run("forget", "--purge", other, "--yes")
     assert not any(b"secret plan" in file.read_bytes() for file in author.home.rglob("*") if file.is_file())
 

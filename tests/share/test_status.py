@@ -114,7 +114,7 @@ def test_status_names_fields_that_colleagues_have_changed(ada: Person, bob: Pers
     bob.run("edit", noted, "--path", "src/**", "--question", "what is to be done first?")
     bob.run("share", "sync")
     ada.run("share", "sync")
-    line = f"{noted} is yours, so what bob do not count here: paths, questions"
+    line = f"{noted} is yours, so changes by bob do not count here: paths, questions"
     assert line in ada.run("share", "status").stdout
     answer = json.loads(ada.run("share", "status", "--json").stdout)
     assert answer["kept"] == [{"id": noted, "by": "bob", "fields": ["paths", "questions"]}]
@@ -134,7 +134,7 @@ def test_status_tells_how_much_of_a_colleague_was_left_out(bob: Person, team: Te
     team.run(f"INSERT INTO subcog.memories (project, id, doc) {rows}", "eve", (SHOP,))
     bob.begin()
     bob.run("share", "sync")
-    line = "4 memories of eve were left out: they are too large, or too much\n"
+    line = "left out 4 memories of eve: too large, or too many\n"
     assert line in bob.run("share", "status").stdout
     assert json.loads(bob.run("share", "status", "--json").stdout)["left"] == {"eve": 4}
 
