@@ -602,8 +602,9 @@ def _try_hook(command: list[str], prompt: str, findings: Findings, *, has_llm: b
     if findings.is_collected:
         return bool(completed.stdout)
     terminal.say("its answer:" if completed.stdout else "it printed nothing")
-    if completed.stdout and terminal.is_drawn:
-        terminal.result(json.loads(completed.stdout)["hookSpecificOutput"]["additionalContext"])
+    answer = json.loads(completed.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext")
+    if answer and terminal.is_drawn:
+        terminal.result(answer)
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(completed.stdout)
