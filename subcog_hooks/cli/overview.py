@@ -10,7 +10,7 @@ from subcog_hooks.store.memory import now_ms
 
 
 def show_overview() -> int:
-    """Print how subcog stands in this folder, and what to do next. Return the exit code. Raises StoreError."""
+    """Print the state of subcog in this folder, and the next step. Return the exit code. Raises StoreError."""
     project = context.here()
     with context.reading() as store:
         waiting = store.count_pending() if store else 0

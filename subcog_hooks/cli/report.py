@@ -29,9 +29,7 @@ def report(
     details: Annotated[
         bool, Option("--details", help="Show more figures: outcomes, how memories were found, times, lines.")
     ] = False,
-    past: Annotated[
-        bool, Option("--past", help="Replay your past prompts: what the hook would have given with today's memories.")
-    ] = False,
+    past: Annotated[bool, Option("--past", help="Replay your past prompts against today's memories.")] = False,
     transcripts: Annotated[
         str | None, Option("--transcripts", metavar="DIR", help="With --past: read the transcripts in this folder alone.")
     ] = None,
@@ -39,7 +37,7 @@ def report(
         str | None, Option("--since", metavar="AGE", help="With --past: only prompts of the last 30d, 8w, 6m or 1y.")
     ] = None,
     learned: Annotated[
-        bool, Option("--learned", help="With --past: against what `learn` would have proposed by then, not your memories.")
+        bool, Option("--learned", help="With --past: against the proposals of `learn` by then, not your memories.")
     ] = False,
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
     prometheus: Annotated[bool, Option("--prometheus", help="Print the counters in Prometheus' text format.")] = False,
@@ -49,7 +47,7 @@ def report(
     ] = False,
     as_user: Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)] = False,
 ) -> None:
-    """Show what happened and what is there.
+    """Show the activity of the hook and the stored memories.
 
     That is: prompts with memories and their time, projects, growth, stale and waiting memories.
 

@@ -41,7 +41,7 @@ def wait_for_memory(machine: Machine, text: str) -> None:
 
 @posix
 def test_a_session_start_imports_new_notes_then_changed_ones(bare: Machine, noted: Path) -> None:
-    assert b"Claude Code's notes: no session has begun and no command has ended since" in bare.run("doctor").stdout
+    assert b"Claude Code's notes: not run yet; it starts with the next session or command" in bare.run("doctor").stdout
     assert bare.hook(bare.beginning("startup")).code == 0
     wait_for_memory(bare, OLD)
     (noted / "prices.md").write_text(topic("project", NEW))

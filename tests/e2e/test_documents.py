@@ -121,7 +121,7 @@ def test_first_five_minutes_of_readme_go_as_it_says(subcog_command: str, tmp_pat
     assert [without_chance(first)] == [without_chance(block) for block in shown_to_the_agent(README)]
     (line,) = re.findall(r"^\[maybe \w{14}\] (.+)", second, re.MULTILINE)
     assert line in first, "the second prompt brings the same memory by its meaning, as one line"
-    assert "silent: no memory is near to it" in done.stdout
+    assert "silent: no memory is similar to it" in done.stdout
     after = done.stdout.partition("with the question 'Who changes the certificates used for builds?' it comes")[2]
     assert "is   spoke: 1 of 1 candidate handed over" in after
 

@@ -31,7 +31,7 @@ def repository(bare: Machine) -> Path:
 
 
 def test_keys_of_a_projects_file_are_shown_as_escapes(bare: Machine, repository: Path, subtests: pytest.Subtests) -> None:
-    for command in ("config get search.limit", "doctor", "search --fast berths", "intent how?"):
+    for command in ("config get search.limit", "doctor", "search --fast berths", "why how?"):
         with subtests.test(command=command):
             done = bare.run(*command.split(), cwd=repository)
             assert_seen(done)

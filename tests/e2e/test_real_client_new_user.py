@@ -123,14 +123,14 @@ def test_a_persons_first_ten_minutes_end_as_they_began(client: str, installed: P
     init.read_until("May it? [y/N]")
     init.type("n\n")
     assert init.end() == 0
-    assert "settings.json: has the hook at prompts, tool calls and sessions" in init.written
+    assert "settings.json: has the hook at prompts, tool calls and sessions" in " ".join(init.written.split())
     assert str(installed) in person.settings.read_text()
     assert (person.settings.parent / "skills").is_dir()
 
     assert "added 1" in person.type("subcog import notes.md")
     noted = person.type(f"subcog remember '{KEYS}' --namespace decisions")
     identifier = noted.split()[-1]
-    checked = person.type("subcog doctor")
+    checked = " ".join(person.type("subcog doctor").split())  # its lines are wrapped
     assert "embedded just now" in checked
     assert "hook in the user settings" in checked
     assert KEYS in checked, "it tries a prompt on the newest memory"

@@ -57,7 +57,7 @@ def test_memories_are_purged_only_when_that_is_confirmed(bare: Machine, count: i
     for answer, left in (("n\n", count), ("y\n", 0)):
         assert sorted(ids(bare)) == sorted(stored)
         asked = OnTerminal([bare.command, "forget", "--purge", *stored], bare.folder, bare.environment)
-        asked.read_until("This cannot be undone.")
+        asked.read_until("for good?")
         asked.type(answer)
         assert asked.end() == (1 if left else 0)
     assert ids(bare) == []

@@ -40,7 +40,7 @@ def test_what_it_names_comes_first_and_that_is_said(asking: Machine, server: Llm
     told = json.loads(done.stdout)
     assert told["ranked_by"] == "openai (small)"
     assert [one["rank_by_model"] for one in told["results"]] == [1, 2, None]
-    assert b"openai (small) has named 2 of the first results" in asking.run("search", "ropes", "--fast", "--rank").stderr
+    assert b"openai (small) put 2 of these results first" in asking.run("search", "ropes", "--fast", "--rank").stderr
     sent = server.requests[-1].json["messages"][-1]["content"]
     assert sent.startswith("Query:\nropes\n\nNote 1:\n")
     assert "ranked_by" not in json.loads(asking.run("search", "ropes", "--fast", "--json").stdout)

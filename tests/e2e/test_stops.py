@@ -44,9 +44,10 @@ def test_a_note_asks_before_each_run_of_its_command(bare: Machine, shop: Path, f
 
 def test_each_stop_is_in_why_and_in_the_log(bare: Machine, shop: Path, frozen: str) -> None:
     decide(bare, shop)
-    told = bare.run("why", cwd=shop).stdout.decode()
+    listed = bare.run("why", "--tool", cwd=shop).stdout.decode()
+    assert "asked" in listed
+    told = bare.run("why", listed.split()[0], cwd=shop).stdout.decode()
     assert f"stopped: asked you about the command, by {frozen}" in told
-    assert "asked" in bare.run("why", "--tool", cwd=shop).stdout.decode()
     assert any(f"asked: a command, by {frozen} (git push*)" in line for line in bare.log())
 
 

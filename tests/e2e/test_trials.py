@@ -130,7 +130,7 @@ def test_a_text_that_an_edit_has_left_is_named_and_purged(trying: Machine) -> No
     (left,) = (trying.home / "edits").iterdir()
     assert str(left / f"{id_}.md").encode() in done.stderr
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
-    assert b"the texts of 1 memory is in" in trying.run("doctor").stdout
+    assert b"1 text of an unfinished edit is in" in trying.run("doctor").stdout
     assert trying.run("forget", id_, "--purge", "--yes").code == 0
     assert holders(trying, "Gudrun") == []
 
@@ -141,7 +141,7 @@ def test_an_editor_text_of_a_killed_command_is_purged(trying: Machine) -> None:
     trying.run("edit", id_)
     assert (trying.root / "opened").exists()
     assert os.listdir(trying.root / "tmp") == []
-    assert b"the texts of 1 memory is in" in trying.run("doctor").stdout
+    assert b"1 text of an unfinished edit is in" in trying.run("doctor").stdout
     assert trying.run("forget", id_, "--purge", "--yes").code == 0
     assert holders(trying, "Gudrun") == []
     assert os.listdir(trying.home / "edits") == []

@@ -103,7 +103,7 @@ def test_outside_any_project_nothing_is_shared_and_it_says_so(ada: Person, tmp_p
     (tmp_path / "nowhere").mkdir()
     ada.folder = tmp_path / "nowhere"
     message = ada.run("share", "init", ada.url, "--yes").stderr
-    assert "no project is shared yet: `subcog share init` in the folder of one" in message
+    assert "no project is shared yet: `subcog share init` in its folder" in message
     assert "nothing is shared" in ada.run("share", "status", code=1).stderr
 
 
@@ -128,7 +128,7 @@ def test_what_one_server_was_allowed_another_does_not_get(ada: Person, team: Tea
     assert team.server.run("SELECT count(*) FROM subcog.memories", other) == [(0,)]
     ada.run("config", "set", "share.url", ada.url)
     ada.run("share", "sync")  # This home knows it already.
-    assert "it is another server than before" in ada.run("share", "init", there, "--yes").stderr
+    assert "this is another server: nothing is sent" in ada.run("share", "init", there, "--yes").stderr
     assert f"Share {SHOP} with localhost/{other}?; give --yes" in ada.run("share", "sync", code=2).stderr
     assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
 
@@ -145,7 +145,7 @@ def test_another_database_at_an_agreed_address_gets_nothing(ada: Person, team: T
     refused = ada.run("share", "sync", "--yes", code=5).stderr  # a script's own word
     assert "is not the one that you agreed to share with; if it is meant, choose it with `subcog share init URL`" in refused
     assert team.run("SELECT count(*) FROM subcog.memories") == [(0,)]
-    assert "it is another server than before" in ada.run("share", "init", ada.url, "--yes").stderr
+    assert "this is another server: nothing is sent" in ada.run("share", "init", ada.url, "--yes").stderr
     assert ada.run("share", "sync", "--yes").stdout == "sent 1, fetched 0\n"
 
 
@@ -225,7 +225,7 @@ def test_vectors_that_a_backup_took_back_are_sent_again(ada: Person, team: Team)
     ada.run("share", "sync")
     assert team.run(count) == [(1,)]
     team.put_back(backup)
-    assert "was put back from a backup" in ada.run("share", "sync").stderr
+    assert "was restored from a backup" in ada.run("share", "sync").stderr
     assert team.run(count) == [(1,)]
     assert "was put back" not in ada.run("share", "sync").stderr
 

@@ -1,4 +1,4 @@
-"""Finds memories whose files are gone, or have changed much since; and tells the hook about the changed ones."""
+"""Find memories with files that are gone or have changed much since. The hook reads the changed ones from the flags."""
 
 import os
 from collections import deque
