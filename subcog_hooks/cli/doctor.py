@@ -57,6 +57,7 @@ from subcog_hooks.store import (
     second_looks,
     sessions,
     state_values,
+    stops,
 )
 from subcog_hooks.store.decision import FAILED, Decision
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
@@ -154,6 +155,7 @@ def doctor(
     else:
         trial = prompt
     _check_state(home, findings)
+    _check_stops(home, findings)
     _check_cut_offs(home, findings)
     settings = _check_settings(home, findings)
     _check_background_jobs(home, settings, findings)
@@ -428,6 +430,13 @@ def _check_state(home: Home, findings: Findings) -> None:
         findings.note("the hook is paused; `subcog resume` ends it")
     else:
         findings.good("state.db")
+
+
+def _check_stops(home: Home, findings: Findings) -> None:
+    try:
+        stops.read_stops(home)
+    except StoreError as error:
+        findings.bad(f"no command is stopped: {error}")
 
 
 def _check_cut_offs(home: Home, findings: Findings) -> None:

@@ -51,6 +51,19 @@ def test_each_stop_is_in_why_and_in_the_log(bare: Machine, shop: Path, frozen: s
     assert any(f"asked: a command, by {frozen} (git push*)" in line for line in bare.log())
 
 
+@pytest.mark.usefixtures("frozen")
+def test_a_damaged_file_of_stops_is_told_and_hides_no_note(bare: Machine, shop: Path) -> None:
+    (bare.home / "stops.json").write_text("garbage", encoding="utf-8")
+    assert decide(bare, shop) is None
+    assert any("no command is stopped: " in line for line in bare.log())
+    checked = bare.run("doctor", cwd=shop)
+    assert checked.code != 0
+    assert b" BAD  no command is stopped: " in checked.stdout
+    listed = bare.run("list", cwd=shop)
+    assert (listed.code, FREEZE.encode()[:20] in listed.stdout) == (0, True)
+    assert b"no command is stopped: " in listed.stderr
+
+
 def test_deny_needs_one_more_word(bare: Machine, shop: Path) -> None:
     refused = deny(bare, shop)
     assert refused.code == 2

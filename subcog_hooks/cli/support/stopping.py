@@ -8,7 +8,7 @@ from subcog_hooks.cli.claude_code.registration import inspect_registration
 from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.output import safe, terminal
 from subcog_hooks.clients.description import list_clients
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, StoreError, UsageError
 from subcog_hooks.cues.command_patterns import check_command_pattern
 from subcog_hooks.store import stops
 from subcog_hooks.store.memory import USER, Memory
@@ -64,8 +64,13 @@ def remove_stops(memory: Memory) -> bool:
 
 
 def read_stop_phrases() -> dict[str, str]:
-    """Return the phrase of each memory that stops commands, by id. Raises StoreError."""
-    return {id_: stop_phrase(answers) for id_, answers in stops.read_stops(context.home()).items()}
+    """Return the phrase of each memory that stops commands, by id; of none, with a line, where the file is damaged."""
+    try:
+        answers_by_id = stops.read_stops(context.home())
+    except StoreError as error:
+        terminal.say(f"no command is stopped: {error}")
+        return {}
+    return {id_: stop_phrase(answers) for id_, answers in answers_by_id.items()}
 
 
 def stop_phrase(answers: Mapping[str, str]) -> str:
