@@ -64,5 +64,4 @@ def test_the_person_is_asked_with_the_note_and_decides(client: str, model: str, 
         session.prompt("wait a moment")
         session.shows(FREEZE)
         assert session.calls == before + 1
-        session.keys("\r")  # Yes
-        session.until(lambda: session.calls == before + 2, "an answer to the command")
+        session.keys_until("\r", lambda: session.calls == before + 2, "an answer to the command")  # Yes

@@ -19,6 +19,7 @@ _CONTROL = re.compile(rb"\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b\[[0-9;?<>=]*[ -/]*
 SETTLED_S = 0.25  # without output: the client waits for a key
 DRAWING_S = 0.1  # until it has begun to draw
 RESTING_S = 1.2  # in which it would have begun something else
+LISTENING_S = 3.0  # in which a key that was heard has had its effect
 KEY = "sk-ant-test"
 ALLOWED = ("--permission-mode", "default", "--allowed-tools", "Bash(sleep:*)", "Task", "Agent")
 
@@ -67,6 +68,19 @@ class TypedSession:
             if time.monotonic() > end:
                 raise ClientFailed(f"the client did not get to {what!r}:\n{self.screen()}")
             time.sleep(0.05)
+
+    def keys_until(self, text: str, holds: Callable[[], bool], what: str) -> None:
+        """Press keys, again after a rest (a question just drawn may not listen yet), until something holds. Raises ClientFailed."""
+        pressed = 0.0
+
+        def held() -> bool:
+            nonlocal pressed
+            if not holds() and time.monotonic() - pressed > LISTENING_S:
+                self._write(text.encode())
+                pressed = time.monotonic()
+            return holds()
+
+        self.until(held, what)
 
     def shows(self, text: str) -> None:
         """Wait until a text is to be seen. Raises ClientFailed."""
