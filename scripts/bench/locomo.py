@@ -6,7 +6,7 @@ The data is published under CC BY-NC 4.0 and is no part of this project: it is d
 import json
 import re
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,10 +29,14 @@ class Question(NamedTuple):
 
 
 class Conversations(NamedTuple):
-    """All conversations: memories as `subcog import` reads them, one for each turn, and the questions that have evidence."""
+    """All conversations: memories as `subcog import` reads them, one for each turn, and the questions about them.
+
+    questions: those that have evidence; unanswerable: those that no turn answers.
+    """
 
     memories: list[dict[str, str]]
     questions: list[Question]
+    unanswerable: Sequence[Question] = ()
 
 
 def load_conversations(source: str) -> Conversations:

@@ -1,15 +1,18 @@
-"""Measure recall on a public benchmark: the questions of LoCoMo that have evidence, by turns and by sessions.
+"""Measure recall on two public benchmarks: LoCoMo, talks of two people, and BEAM, talks with an assistant.
 
-First each turn of a conversation is a memory: speaker, text and the caption of a shared photo. A session then stands where its
-best turn stands. After that each session is one memory. A question is asked in its own conversation, to the hook's recall (at
-most 15 memories, the packaged static encoder), to `subcog search --fast` and to `subcog search`. Questions whose evidence names
-no turn that exists count as misses. MRR and nDCG look at the first ten. No setting was ever chosen on the held-out
-conversations.
+LoCoMo: first each turn of a conversation is a memory: speaker, text and the caption of a shared photo. A session then stands
+where its best turn stands. After that each session is one memory. Questions whose evidence names no turn that exists count as
+misses. No setting was ever chosen on the held-out conversations. BEAM, its 20 conversations of 100,000 tokens: each message is
+a memory. "silent" is the share of its questions without an answer to which no memory has a relevance of .5.
 
-The data is downloaded (2.8 MB, CC BY-NC 4.0); the whole takes three minutes of processor time. Run it in this checkout, with
-the Python of an environment that subcog is installed in. Linux and macOS.
+A question is asked in its own conversation, to the hook's recall (at most 15 memories, the packaged static encoder), to
+`subcog search --fast` and to `subcog search`. MRR and nDCG look at the first ten.
 
-Example: python -m scripts.bench.public
+The data is downloaded: 2.8 MB (CC BY-NC 4.0) and 14 MB (no licence is named). The whole takes ten minutes of processor time.
+Run it in this checkout, with the Python of an environment that subcog is installed in. Linux and macOS.
+
+Examples: python -m scripts.bench.public
+          python -m scripts.bench.public --only beam --beam BEAM/chats/100K
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
+from scripts.bench import beam
 from scripts.bench.figures import align, write_rows
 from scripts.bench.locomo import HELD_OUT, URL, join_sessions, load_conversations, session_of
 from scripts.bench.machine import (
@@ -43,9 +47,11 @@ if TYPE_CHECKING:
     from scripts.bench.locomo import Conversations, Question
     from scripts.bench.machine import Subcog
 
-HITS = {"turns": 60, "sessions": 10}  # of a search: turns enough for ten sessions
+LOCOMO, BEAM = "locomo", "beam"
+HITS = {"turns": 60, "sessions": 10, "messages": 10}  # of a search: turns enough for ten sessions
+LIKELY = 0.5  # relevance
 
-Rankings = list[list[str]]
+Ranking = list[tuple[str, float]]  # ids and relevances, best first
 Figures = dict[str, object]
 
 
@@ -55,14 +61,19 @@ def main() -> None:
     try:
         subcog = installed_subcog()
         environment = describe_environment(subcog)
-        show_progress("reading LoCoMo")
-        turns = load_conversations(options.data)
-        figures = _measure(subcog, "turns", turns) + _measure(subcog, "sessions", join_sessions(turns))
+        figures = []
+        if options.only != BEAM:
+            show_progress("reading LoCoMo")
+            turns = load_conversations(options.data)
+            figures += _measure(subcog, "turns", turns) + _measure(subcog, "sessions", join_sessions(turns))
+        if options.only != LOCOMO:
+            show_progress("reading BEAM")
+            figures += _measure(subcog, "messages", beam.load_conversations(options.beam))
     except (Failed, OSError, subprocess.SubprocessError) as error:
         sys.exit(f"scripts.bench.public: {error}")
     show_progress("")
     print(_table(figures))
-    print(f"LoCoMo, {len(turns.memories):,} turns; held out: {', '.join(sorted(HELD_OUT))}; {describe_machine(environment)}")
+    print(f"Turns, sessions: LoCoMo; held out: {', '.join(sorted(HELD_OUT))}. Messages: BEAM. {describe_machine(environment)}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"environment": environment, "figures": figures}, file, indent=1)
@@ -74,6 +85,8 @@ def _options() -> argparse.Namespace:
         prog="python -m scripts.bench.public", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", metavar="FILE", default=URL, help="locomo10.json, or its address, if not the usual one")
+    parser.add_argument("--beam", metavar="FOLDER", default=beam.URL, help="BEAM's chats/100K, or its address")
+    parser.add_argument("--only", choices=[LOCOMO, BEAM], help="one of the two")
     parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
     return parser.parse_args()
 
@@ -85,13 +98,13 @@ def _measure(subcog: Subcog, memories: str, conversations: Conversations) -> lis
         write_rows(lines, conversations.memories)
         show_progress(f"importing and embedding {memories}")
         _run(subcog, home, "import", lines, "--wait")
-        questions = conversations.questions
+        asked = [*conversations.questions, *conversations.unanswerable]
         rankings = {
-            "hook": _ask_hook(home, questions),
-            "search --fast": _ask_search(subcog, home, questions, HITS[memories], "--fast"),
-            "search": _ask_search(subcog, home, questions, HITS[memories]),
+            "hook": _ask_hook(home, asked),
+            "search --fast": _ask_search(subcog, home, asked, HITS[memories], "--fast"),
+            "search": _ask_search(subcog, home, asked, HITS[memories]),
         }
-    return [row for recall, ranked in rankings.items() for row in measure_rankings(memories, recall, questions, ranked)]
+    return [row for recall, ranked in rankings.items() for row in measure_rankings(memories, recall, conversations, ranked)]
 
 
 def _run(subcog: Subcog, home: str, *arguments: str) -> str:
@@ -104,31 +117,38 @@ def _run(subcog: Subcog, home: str, *arguments: str) -> str:
     return done.stdout
 
 
-def _ask_hook(home: str, questions: Sequence[Question]) -> Rankings:
+def _ask_hook(home: str, questions: Sequence[Question]) -> list[Ranking]:
     from subcog_hooks.store.store_reader import Filter, audiences_of
 
     show_progress("asking the hook's recall")
     with opened(home) as sources:
         scopes = {question.project: Filter(audiences=audiences_of(question.project)) for question in questions}
         answers = (for_prompt(question.text, sources, scopes[question.project]) for question in questions)
-        return [[hit.memory.id for hit in answer.hits] for answer in answers]
+        return [[(hit.memory.id, hit.relevance) for hit in answer.hits] for answer in answers]
 
 
-def _ask_search(subcog: Subcog, home: str, questions: Sequence[Question], hits: int, *options: str) -> Rankings:
+def _ask_search(subcog: Subcog, home: str, questions: Sequence[Question], hits: int, *options: str) -> list[Ranking]:
     show_progress(" ".join(["asking subcog search", *options]))
     file = os.path.join(os.path.dirname(home), "questions.jsonl")
     write_rows(file, [{"id": question.text, "query": question.text, "project": question.project} for question in questions])
     answers = _run(subcog, home, "search", "--batch", file, "-n", str(hits), *options).splitlines()
-    return [[result["id"] for result in json.loads(answer)["results"]] for answer in answers]
+    return [[(result["id"], result["relevance"]) for result in json.loads(answer)["results"]] for answer in answers]
 
 
-def measure_rankings(memories: str, recall: str, questions: Sequence[Question], rankings: Rankings) -> list[Figures]:
-    """Return the figures of all questions and of the held-out ones, by turns (where these are the memories) and by sessions."""
-    asked = list(zip(questions, rankings, strict=True))
+def measure_rankings(memories: str, recall: str, conversations: Conversations, rankings: Sequence[Ranking]) -> list[Figures]:
+    """Return the figures of all questions and of the held-out ones, by turns (where these are the memories) and by sessions.
+
+    rankings: of the questions with an answer, then of those without.
+    """
+    unanswered = rankings[len(conversations.questions) :]
+    silent = [all(relevance < LIKELY for _, relevance in ranking) for ranking in unanswered]
+    asked = list(zip(conversations.questions, rankings, strict=False))
+    held_out = [pair for pair in asked if pair[0].project in HELD_OUT]
     figures: list[Figures] = []
-    for part, pairs in (("all", asked), ("held out", [pair for pair in asked if pair[0].project in HELD_OUT])):
+    for part, pairs in (("all", asked), *([("held out", held_out)] if held_out else [])):
         row = {"memories": memories, "recall": recall, "part": part, "questions": len(pairs)}
-        ranked = [(ids, question.relevant) for question, ids in pairs]
+        row |= {"silent": sum(silent) / len(silent) if silent else None}
+        ranked = [([name for name, _ in ranking], question.relevant) for question, ranking in pairs]
         figures.append(row | {"counted": memories} | mean_measures(ranked))
         if memories == "turns":
             figures.append(row | {"counted": "sessions"} | mean_measures([_sessions(*pair) for pair in ranked]))
@@ -140,9 +160,12 @@ def _sessions(ids: Sequence[str], relevant: AbstractSet[str]) -> tuple[list[str]
 
 
 def _table(figures: Sequence[Figures]) -> str:
-    titles = ["memories", "counted", "recall", "part", "questions", *MEASURES]
-    rows = [[f"{row[title]:.3f}" if title in MEASURES else str(row[title]) for title in titles] for row in figures]
-    return align([titles, *rows])
+    titles = ["memories", "counted", "recall", "part", "questions", *MEASURES, "silent"]
+    return align([titles, *([_cell(row[title]) for title in titles] for row in figures)])
+
+
+def _cell(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value or "")
 
 
 if __name__ == "__main__":

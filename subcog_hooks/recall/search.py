@@ -158,7 +158,9 @@ def _with_exact_matches(request: Request, sources: Sources, deadline: Deadline) 
 
 
 def search_page(request: Request, sources: Sources, deadline: Deadline, limit: int, offset: int = 0) -> Answer:
-    """Return the hits from `offset`, best first: by score, then newest, then id. Pages of one query never overlap.
+    """Return the hits from `offset`, best first: by score, then newest, then id; long ones by relevance.
+
+    Pages of one query never overlap.
 
     The lists grow where expired memories took positions, or for a far page. Memories of only the longer lists come behind the
     others, so an earlier page stays as it was. Raises IndexUnusable, StoreError.
@@ -185,10 +187,13 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
         }
         fusions.append((scores, candidates, alpha))
         placed = pipeline.memories_by_score(scores, candidates.sole, store, tuning, read_at_ms, may_be_shown)
-        max_distinct = None if request.is_explained else needed
+        max_distinct = None if request.is_explained else max(needed, ranking.REORDERED)
         places = islice(diversity.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)
         distinct = [ordered[position] for position in places]
         has_page = len(distinct) >= needed
+        if deeper == 1:  # the same for each page
+            candidates.leave_out_copies([memory for memory, _, _ in ordered[: diversity.WINDOW]])
+            first = _order_first(distinct[: ranking.REORDERED], candidates, request, tuning)
         if candidates.is_complete or (len(distinct) > needed if request.is_explained else has_page):
             break
         deeper *= 4
@@ -198,6 +203,9 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
                 candidates.failures += [failure for failure in further.failures if failure not in candidates.failures]
             break
         candidates = further
+    if first != distinct[: len(first)]:
+        distinct[: len(first)] = first
+        alpha_reason += "; by relevance"
     order = diversity.diversify_order(
         [memory.content for memory, _, _ in distinct], [score for _, score, _ in distinct], tuning.mmr
     )
@@ -215,6 +223,15 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     answer.query_type = page_candidates.query.type
     answer.read_as = page_candidates.query.meant
     return answer
+
+
+def _order_first(scored: list[ScoredMemory], candidates: Candidates, request: Request, tuning: Tuning) -> list[ScoredMemory]:
+    """Return the first memories of a search by relevance, where that is better than by score."""
+    if not tuning.by_relevance or request.mode != HYBRID or SEMANTIC not in candidates.strategies or candidates.sole:
+        return scored
+    if not ranking.are_long([memory for memory, _, _ in scored]):
+        return scored
+    return sorted(scored, key=lambda placed: -candidates.hit(*placed).relevance)
 
 
 def _explain_scores(hits: Sequence[Hit], fusions: Sequence[_Fusion], tuning: Tuning) -> None:

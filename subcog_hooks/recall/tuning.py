@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from subcog_hooks.recall.diversity import NEAR_DUPLICATE
 from subcog_hooks.recall.fusion import AGREEMENT_BONUS, FAVOURED_FACTOR
-from subcog_hooks.settings.defaults import ADAPTIVE, DEFAULTS, TYPE_SHARES, WEIGHTED
+from subcog_hooks.settings.defaults import ADAPTIVE, ALPHA, DEFAULTS, RELEVANCE, RRF, TYPE_SHARES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,12 +16,14 @@ class Tuning:
     """The numbers by which lists become one ranking. `_SETTINGS` names the setting of a field.
 
     alpha: the share of meaning, None for a share by query (`alpha.adaptive`). In that case the field of a query type holds its
-    share. Only the sweep and the tests vary the fields in `_CONSTANTS`.
+    share. by_relevance: relevance orders long memories, unless alpha or mmr is unusual. Only the sweep and the tests
+    vary the fields in `_CONSTANTS`.
     """
 
     __slots__ = (
         "agreement",
         "alpha",
+        "by_relevance",
         "conceptual",
         "decay",
         "entity",
@@ -50,7 +52,8 @@ class Tuning:
         numbers: fields by name; missing fields have the settings' defaults. Raises TypeError for an unknown name.
         """
         values: dict[str, Value] = {field: DEFAULTS[name] for name, field in _SETTINGS.items()} | _CONSTANTS | numbers
-        self.is_weighted = values.pop("mode") == WEIGHTED
+        mode = values.pop("mode")
+        self.is_weighted = mode != RRF
         alpha = values.pop("alpha")
         self.alpha = None if alpha == ADAPTIVE else float(alpha)
         self.small = int(values.pop("small"))
@@ -70,6 +73,7 @@ class Tuning:
         self.min_similarity = float(values.pop("min_similarity"))
         self.near_duplicate = float(values.pop("near_duplicate"))
         self.mmr = float(values.pop("mmr"))
+        self.by_relevance = mode == RELEVANCE and self.alpha == ALPHA and self.mmr == 1.0
         self.prior = float(values.pop("prior"))
         self.lexical_depth = int(values.pop("lexical_depth"))
         self.semantic_depth = int(values.pop("semantic_depth"))

@@ -9,7 +9,7 @@ Value = bool | int | float | str
 
 # Values of settings that code compares with.
 ADAPTIVE = "adaptive"  # of fusion.alpha: it follows the type of the query and the number of memories
-WEIGHTED, RRF = "weighted", "rrf"  # of fusion.mode
+RELEVANCE, WEIGHTED, RRF = "relevance", "weighted", "rrf"  # of fusion.mode
 NO_NOTES, BY_REMEMBER, BY_HASH = "off", "remember", "hash"  # of capture.typed
 AGENTS_NOTES, WAITING_NOTES = "on", "pending"  # of capture.agent, beside NO_NOTES
 NOT_LEARNED, COUNTED_IN_BACKGROUND, LEARNED_IN_BACKGROUND, AT_ONCE = "off", "ask", "on", "auto"  # of capture.sessions
@@ -30,6 +30,7 @@ ALPHA = 0.7  # the value of S4 and of the sweep in tests/eval/results
 # within .004 of the best nDCG@10 of .1 to .9; a name that asks for .9 costs locomo .04.
 TYPE_SHARES = {"exact_quote": 0.1, "entity": 0.4, "conceptual": 0.8, "factual": 0.5, "exploratory": 0.7}
 PRESETS: dict[str, dict[str, Value]] = {  # fusion.preset: a mode and an alpha by one name
+    RELEVANCE: {"fusion.mode": RELEVANCE, "fusion.alpha": ALPHA},
     "fixed-70-30": {"fusion.mode": WEIGHTED, "fusion.alpha": ALPHA},
     ADAPTIVE: {"fusion.mode": WEIGHTED, "fusion.alpha": ADAPTIVE},  # S1, S2
     RRF: {"fusion.mode": RRF, "fusion.alpha": 0.5},  # S2, S3
@@ -53,8 +54,8 @@ DEFAULTS: dict[str, Value] = {
     "surfacing.receipt": False,
     "surfacing.log_prompts": True,
     LEARN: True,
-    "fusion.preset": "fixed-70-30",
-    "fusion.mode": WEIGHTED,
+    "fusion.preset": RELEVANCE,
+    "fusion.mode": RELEVANCE,
     "fusion.alpha": ALPHA,
     "fusion.small": 500,
     "fusion.large": 5000,

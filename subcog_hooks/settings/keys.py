@@ -354,8 +354,9 @@ _ALL_KEYS: tuple[Key, ...] = (  # in the order of `config list`
     ),
     ChoiceKey(
         "fusion.mode",
-        (defaults.WEIGHTED, defaults.RRF),
-        "How results by words and by meaning are joined: by their scores, or by their ranks (rrf)",
+        (defaults.RELEVANCE, defaults.WEIGHTED, defaults.RRF),
+        "How results by words and by meaning are joined: by their scores, long ones by relevance; by scores alone"
+        " (weighted); or by ranks (rrf)",
     ),
     AlphaKey("fusion.alpha", 0.0, 1.0, "How much meaning counts beside words: 0 is words alone, 1 is meaning alone"),
     NumberKey(

@@ -22,6 +22,8 @@ KITTENS: Rows = {
     "half": {"content": "Invoices of cold months are rounded; the ledger has kittens in sheet 9."},
     "third": {"content": "The nap of the balancer socket in cold starts, ledger sheet 4."},
 }
+SEAT = " ".join(f"seat{number}" for number in range(40))
+LONG: Rows = {name: {"content": f"{row['content']} {SEAT}"} for name, row in KITTENS.items()}
 QUERY = "where do kittens nap in cold months"
 CATS: Rows = {
     "cat": {"content": "The office cat sleeps on the warm server rack in winter."},  # has no word of QUERY
@@ -86,7 +88,13 @@ PINNED = {
 ADAPTIVE = ("fusion.alpha", "adaptive")
 MANY_WORDS = "".join(f" kitten{i}" for i in range(400))  # to look them all up takes milliseconds
 CASES = (
-    *(Case("fusion.preset", name, KITTENS, shows="scores") for name in PRESETS if name != PINNED["fusion.preset"]),
+    *(
+        Case("fusion.preset", name, KITTENS, shows="scores")
+        for name in PRESETS
+        if name not in (PINNED["fusion.preset"], "relevance")
+    ),
+    Case("fusion.preset", "relevance", LONG, "cold months"),
+    Case("fusion.mode", "relevance", LONG, "cold months"),
     Case("fusion.preset", "adaptive", KITTENS, beside=(("fusion.small", "0"), ("fusion.large", "0"))),
     Case("fusion.preset", "vector-only", KITTENS),
     Case("fusion.preset", "lexical-only", KITTENS, shows="strategies_matched"),

@@ -131,8 +131,8 @@ def test_the_table_of_settings_says_what_is_allowed(with_memories: Run, monkeypa
     wide(monkeypatch, 200)
     rows = {line.split()[0]: " ".join(line.split()) for line in with_memories("config", "list").out.splitlines()}
     assert rows["fusion.alpha"].startswith(f"fusion.alpha {DEFAULT} 0.0 to 1.0 or adaptive How much meaning counts")
-    assert rows["fusion.mode"].startswith("fusion.mode weighted weighted or rrf How ")
-    assert PRESETS in rows["fusion.preset"]
+    assert rows["fusion.mode"].startswith("fusion.mode relevance relevance, weighted or rrf How ")
+    assert PRESETS.rpartition(" or ")[0] in rows["fusion.preset"]
 
 
 @pytest.mark.usefixtures("usual_settings")
@@ -149,7 +149,7 @@ def test_a_projects_wrong_value_is_named_and_the_default_holds(with_memories: Ru
     done = with_memories(*QUERY, "--json")
     assert done.err.splitlines() == [
         ".subcog.toml line 2: fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive",
-        ".subcog.toml line 3: fusion.mode is 'borda', expected weighted or rrf",
+        ".subcog.toml line 3: fusion.mode is 'borda', expected relevance, weighted or rrf",
     ]
     assert done.json["results"][0]["explain"]["alpha"] == DEFAULT
 
@@ -158,7 +158,7 @@ def test_a_projects_wrong_value_is_named_and_the_default_holds(with_memories: Ru
     ("key", "value", "message"),
     [
         ("fusion.alpha", "much", "fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive"),
-        ("fusion.mode", "borda", "fusion.mode is 'borda', expected weighted or rrf"),
+        ("fusion.mode", "borda", "fusion.mode is 'borda', expected relevance, weighted or rrf"),
         ("fusion.preset", "s4", f"fusion.preset is 's4', expected {PRESETS}"),
         ("diversity.mmr", "2", "diversity.mmr is 2, expected 0.0 to 1.0"),
         ("fusion.small", "many", "fusion.small is 'many', expected a whole number 0 to 10000000"),

@@ -70,7 +70,7 @@ class TypedSession:
             time.sleep(0.05)
 
     def keys_until(self, text: str, holds: Callable[[], bool], what: str) -> None:
-        """Press keys, again after a rest (a question just drawn may not listen yet), until something holds. Raises ClientFailed."""
+        """Press keys until something holds, again after a rest: a new question may not listen yet. Raises ClientFailed."""
         pressed = 0.0
 
         def held() -> bool:

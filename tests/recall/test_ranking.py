@@ -19,6 +19,9 @@ PLACES = {"words": 0.0, "meaning": 0.7, "both": 0.5}
 TEXT = "lamp relay winch 2024"  # factual: adaptive asks for .5
 
 
+MORE = " ".join(f"word{i}" for i in range(60))
+
+
 def preset(name: str) -> dict[str, object]:
     return {key.removeprefix("fusion."): value for key, value in PRESETS[name].items()}
 
@@ -130,3 +133,27 @@ def test_a_score_is_multiplied_by_the_factor_of_its_age() -> None:
     assert factor == pytest.approx(0.5, abs=0.01)
     assert score == pytest.approx(0.5 * factor, abs=1e-6)
     assert ranking.apply_recency(0.5, old, now, tuning_of(decay=0.0)) == (0.5, 1.0)
+
+
+# ---- relevance ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("beginning", "numbers", "order"),
+    [
+        (MORE, {}, ["meaning", "words", "both"]),
+        ("", {}, ["words", "meaning", "both"]),
+        (MORE, {"mode": "weighted"}, ["words", "meaning", "both"]),
+        (MORE, {"alpha": 0.6}, ["words", "meaning", "both"]),
+        (MORE, {"mmr": 0.99}, ["words", "meaning", "both"]),
+    ],
+    ids=["long", "short", "weighted", "alpha", "mmr"],
+)
+def test_relevance_orders_long_memories(shelf: Shelf, beginning: str, numbers: dict[str, object], order: list[str]) -> None:
+    shelf.add({name: f"{beginning} {text} {name}" for name, text in TEXTS.items()})
+    shelf.fill()
+    answer = find(shelf.with_cosines(PLACES | {"words": 0.5 if beginning else 0.3}, **{"alpha": 0.7, **numbers}), TEXT)
+    assert ids(answer) == order
+    by_relevance = sorted(answer.hits, key=lambda hit: -hit.relevance)
+    assert ids(by_relevance) == ["meaning", "words", "both"]
+    assert (answer.alpha_reason or "").endswith("; by relevance") is (order == ids(by_relevance))

@@ -11,6 +11,7 @@ from threading import Thread
 
 import pytest
 
+from scripts.bench import beam
 from scripts.bench.locomo import join_sessions, load_conversations, parse_conversations
 from scripts.bench.machine import Failed
 from scripts.bench.measures import mean_measures
@@ -73,7 +74,7 @@ def test_recall_is_measured_on_data_from_an_address(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         command = [sys.executable, "-m", "scripts.bench.public", "--json", str(tmp_path / "figures.json")]
-        command += ["--data", f"http://127.0.0.1:{server.server_port}/locomo10.json"]
+        command += ["--only", "locomo", "--data", f"http://127.0.0.1:{server.server_port}/locomo10.json"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         server.shutdown()
     assert done.returncode == 0, done.stderr
@@ -81,3 +82,65 @@ def test_recall_is_measured_on_data_from_an_address(tmp_path: Path) -> None:
     assert len(figures) == 18  # three recalls; all and held out; turns, sessions by turns, sessions
     assert {row["questions"] for row in figures} == {3}
     assert {round(row["hit@10"], 3) for row in figures} == {0.667}
+
+
+CHAT = [
+    {
+        "batch_number": 1,
+        "time_anchor": None,
+        "turns": [
+            [
+                {
+                    "role": "user",
+                    "id": 0,
+                    "time_anchor": "March-15-2024",
+                    "content": "My sister keeps bees on a roof. ->-> 1,1",
+                },
+                {"role": "assistant", "id": 1, "content": "A hive needs shade at noon."},
+            ]
+        ],
+    }
+]
+PROBES = {
+    "information_extraction": [{"question": "Who keeps bees?", "source_chat_ids": [0]}],
+    "temporal_reasoning": [{"question": "Shade or bees first?", "source_chat_ids": {"first_event": [0], "second_event": [1]}}],
+    "summarization": [{"question": "What is this about?"}],
+    "abstention": [{"question": "When does the tram to Antwerp leave?"}],
+}
+
+
+def beam_folder(folder: Path) -> str:
+    for number in range(1, beam.CHATS + 1):
+        (folder / str(number) / "probing_questions").mkdir(parents=True)
+        (folder / str(number) / "chat.json").write_text(json.dumps(CHAT), encoding="utf-8")
+        probes = folder / str(number) / "probing_questions" / "probing_questions.json"
+        probes.write_text(json.dumps(PROBES), encoding="utf-8")
+    return str(folder)
+
+
+def test_messages_and_their_questions_are_read(tmp_path: Path) -> None:
+    chats = beam.load_conversations(beam_folder(tmp_path))
+    assert [memory["content"] for memory in chats.memories[:2]] == [
+        "user: My sister keeps bees on a roof.",
+        "assistant: A hive needs shade at noon.",
+    ]
+    assert chats.memories[1]["created_at"] == "2024-03-15T00:00:20+00:00"
+    assert [sorted(question.relevant) for question in chats.questions[:2]] == [["chat-1-0"], ["chat-1-0", "chat-1-1"]]
+    assert [question.text for question in chats.unanswerable[:1]] == ["When does the tram to Antwerp leave?"]
+    (tmp_path / "7" / "chat.json").write_text("[{}]", encoding="utf-8")
+    with pytest.raises(Failed, match=r"chat 7 of BEAM could not be read .*; give the folder with --beam"):
+        beam.load_conversations(str(tmp_path))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the module resource")
+def test_silence_is_measured_where_nothing_answers(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "scripts.bench.public", "--only", "beam", "--beam", beam_folder(tmp_path / "chats")]
+    command += ["--json", str(tmp_path / "figures.json")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["figures"]
+    assert [(row["recall"], row["questions"], row["hit@5"], row["silent"]) for row in figures] == [
+        ("hook", 40, 1.0, 1.0),
+        ("search --fast", 40, 1.0, 1.0),
+        ("search", 40, 1.0, 1.0),
+    ]

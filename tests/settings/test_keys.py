@@ -50,7 +50,7 @@ def test_a_typed_value_is_taken_in_the_keys_own_type(name: str, text: str, value
 
 
 SHARE = "expected 0.0 to 1.0 or adaptive"
-MODE = "expected weighted or rrf"
+MODE = "expected relevance, weighted or rrf"
 PRESET = f"expected {KEYS['fusion.preset'].expected}"
 
 

@@ -91,7 +91,7 @@ def test_a_form_of_another_version_is_compiled_anew() -> None:
 @pytest.mark.parametrize(
     ("text", "mode", "alpha"),
     [
-        ("", "weighted", defaults.ALPHA),
+        ("", "relevance", defaults.ALPHA),
         ('preset = "fixed-70-30"', "weighted", 0.7),
         ('preset = "adaptive"', "weighted", "adaptive"),
         ('preset = "rrf"', "rrf", 0.5),
@@ -126,7 +126,7 @@ def test_users_values_win_over_a_projects_preset(home: Home, tmp_path: Path) -> 
     ("text", "problem"),
     [
         ("alpha = 'much'", "fusion.alpha is 'much', expected 0.0 to 1.0 or adaptive"),
-        ("mode = 'borda'", "fusion.mode is 'borda', expected weighted or rrf"),
+        ("mode = 'borda'", "fusion.mode is 'borda', expected relevance, weighted or rrf"),
         ("preset = 7", f"fusion.preset is '7', expected {keys.KEYS['fusion.preset'].expected}"),
     ],
 )
@@ -137,7 +137,7 @@ def test_a_wrong_word_is_named_with_its_place_and_left_out(
     write(home.config if file == "config.toml" else str(tmp_path / "p" / file), f"[fusion]\n{text}\n")
     settings = loading.load(home, str(tmp_path / "p"))
     assert settings.problems == (f"{file} line 2: {problem}",)
-    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("weighted", defaults.ALPHA)
+    assert (settings["fusion.mode"], settings["fusion.alpha"]) == ("relevance", defaults.ALPHA)
 
 
 # ---- the environment ------------------------------------------------------------------------------------------------------
