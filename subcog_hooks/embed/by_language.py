@@ -21,14 +21,14 @@ _opened: list[MultilingualEncoder] = []  # one for the process: opening costs .2
 
 
 def unit_vector(encoded: bytes | None) -> list[float]:
-    """Return an int8 vector as numbers, of length 1; [] for None.
+    """Return an int8 vector as numbers, of length 1; [] for None, and for a vector without a direction.
 
     >>> unit_vector(bytes((3, 252)))
     [0.6, -0.8]
     """
     values = memoryview(encoded or b"").cast("b").tolist()
     length = sum([value * value for value in values]) ** 0.5
-    return [value / length for value in values]
+    return [value / length for value in values] if length else []
 
 
 def encode_by_language(encode_english: Encode) -> Encode:
@@ -54,7 +54,9 @@ def encode_between(neural: Encode, static: Encode) -> Encode:
 
     def encode(text: str) -> bytes | None:
         first, second = unit_vector(neural(text)), unit_vector(static(text))
-        return to_int8([a + STATIC_SHARE * b for a, b in zip(first, second, strict=True)] if second else first) or None
+        if not first or not second:
+            return to_int8(first or second) or None
+        return to_int8([a + STATIC_SHARE * b for a, b in zip(first, second, strict=True)])
 
     return encode
 

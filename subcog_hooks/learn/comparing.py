@@ -101,8 +101,10 @@ def _reread_heard(
             turns = transcript.read_turns_at(heard_turn.path, heard_turn.position, 0)
             if not turns:  # an answer's call is in the rows before it
                 turns = transcript.read_turns_at(heard_turn.path, heard_turn.position)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             turns = []
+        except OSError:  # a locked database, a disk that is away: the next run reads them
+            continue
         if not turns:
             missing.append(heard_turn)
         for turn in turns:

@@ -175,9 +175,9 @@ class SessionFolders:
         names = {owner, *(here.names if here else ())}
         if names & self._left_out or not folder:
             return bool(names & self._left_out)
-        paths = [os.path.join(path, "") for path in (os.path.normpath(folder), os.path.realpath(folder))]
-        is_below = any(path.startswith(os.path.join(name, "")) for name in self._left_out for path in paths)
-        return is_below or any(end in path.casefold() for end in self._ends for path in paths)
+        paths = [os.path.join(path, "").casefold() for path in (os.path.normpath(folder), os.path.realpath(folder))]
+        is_below = any(path.startswith(os.path.join(name, "").casefold()) for name in self._left_out for path in paths)
+        return is_below or any(end in path for end in self._ends for path in paths)
 
     def _project(self, folder: str) -> project.Project | None:
         if folder not in self._found:

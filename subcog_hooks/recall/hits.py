@@ -55,6 +55,7 @@ BEGUN = "begun"  # no channel: the evidence of the session's progress
 EXACT_CHANNELS = frozenset((PATTERN, STATE, PATH, MENTION, ACTION, PINNED, USED, BRIEF))
 AGREEMENT_DEPTH = 5  # the last rank with which a strategy agrees on a memory
 
+BY_RELEVANCE = "; by relevance"  # the end of the reason of an answer in that order
 VERY_HIGH, HIGH, MEDIUM, LOW, SPECULATIVE, NO_RESULTS = "very_high", "high", "medium", "low", "speculative", "no_results"
 
 

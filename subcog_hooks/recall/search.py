@@ -8,7 +8,7 @@ from subcog_hooks.cues import conditions
 from subcog_hooks.recall import diversity, exact, pipeline, query, ranking, vectors, words
 from subcog_hooks.recall import words as recall_words
 from subcog_hooks.recall.candidates import HYBRID, Request, Sources, Strictness, gather_candidates
-from subcog_hooks.recall.hits import IDENTIFIER, LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
+from subcog_hooks.recall.hits import BY_RELEVANCE, IDENTIFIER, LOW, SEMANTIC, SPECULATIVE, Answer, Eligibility
 from subcog_hooks.recall.vectors import Semantic
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.store_reader import Filter, StoreReader, audience_of, audiences_of
@@ -188,12 +188,12 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
         fusions.append((scores, candidates, alpha))
         placed = pipeline.memories_by_score(scores, candidates.sole, store, tuning, read_at_ms, may_be_shown)
         max_distinct = None if request.is_explained else max(needed, ranking.REORDERED)
-        places = islice(diversity.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)
+        places = [*islice(diversity.distinct_positions(_read_contents(ordered, placed), tuning.near_duplicate), max_distinct)]
         distinct = [ordered[position] for position in places]
         has_page = len(distinct) >= needed
-        if deeper == 1:  # the same for each page
-            candidates.leave_out_copies([memory for memory, _, _ in ordered[: diversity.WINDOW]])
-            first = _order_first(distinct[: ranking.REORDERED], candidates, request, tuning)
+        if deeper == 1:
+            last = places[ranking.REORDERED - 1] if len(places) >= ranking.REORDERED else len(ordered)
+            first_hits = _hits_by_relevance(distinct[: ranking.REORDERED], ordered[: last + 1], candidates, request, sources)
         if candidates.is_complete or (len(distinct) > needed if request.is_explained else has_page):
             break
         deeper *= 4
@@ -203,16 +203,16 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
                 candidates.failures += [failure for failure in further.failures if failure not in candidates.failures]
             break
         candidates = further
-    if first != distinct[: len(first)]:
-        distinct[: len(first)] = first
-        alpha_reason += "; by relevance"
+    if first_hits:
+        distinct[: len(first_hits)] = [(hit.memory, hit.score, hit.recency) for hit in first_hits.values()]
+        alpha_reason += BY_RELEVANCE if offset < len(first_hits) else ""
     order = diversity.diversify_order(
         [memory.content for memory, _, _ in distinct], [score for _, score, _ in distinct], tuning.mmr
     )
     page = [distinct[position] for position in order[offset:end]]
     page_candidates.leave_out_copies([memory for memory, _, _ in ordered[: diversity.WINDOW]])
     answer = pipeline.build_answer(
-        [page_candidates.hit(memory, score, factor) for memory, score, factor in page], page_candidates, alpha, alpha_reason
+        [first_hits.get(scored[0].seq) or page_candidates.hit(*scored) for scored in page], page_candidates, alpha, alpha_reason
     )
     pipeline.discount_siblings(answer, sources)
     if request.is_explained:
@@ -225,13 +225,24 @@ def search_page(request: Request, sources: Sources, deadline: Deadline, limit: i
     return answer
 
 
-def _order_first(scored: list[ScoredMemory], candidates: Candidates, request: Request, tuning: Tuning) -> list[ScoredMemory]:
-    """Return the first memories of a search by relevance, where that is better than by score."""
-    if not tuning.by_relevance or request.mode != HYBRID or SEMANTIC not in candidates.strategies or candidates.sole:
-        return scored
-    if not ranking.are_long([memory for memory, _, _ in scored]):
-        return scored
-    return sorted(scored, key=lambda placed: -candidates.hit(*placed).relevance)
+def _hits_by_relevance(
+    scored: Sequence[ScoredMemory], read: Sequence[ScoredMemory], candidates: Candidates, request: Request, sources: Sources
+) -> dict[int, Hit]:
+    """Return the first memories of a search as hits by row number, most relevant first; none where the score orders better.
+
+    read: these and their copies. They are the same for each page.
+    """
+    memories = [memory for memory, _, _ in scored]
+    is_hybrid = request.mode == HYBRID and SEMANTIC in candidates.strategies
+    if not (is_hybrid and sources.tuning.by_relevance and ranking.are_long(memories)) or candidates.sole:
+        return {}
+    candidates.leave_out_copies([memory for memory, _, _ in read])
+    hits = [candidates.hit(*one) for one in scored]
+    if candidates.identifiers:
+        from subcog_hooks.recall import labels  # few queries name an identifier
+
+        labels.discount_siblings(hits, candidates.identifiers, sources.texts)
+    return {hit.memory.seq: hit for hit in sorted(hits, key=lambda hit: -hit.relevance * hit.recency)}
 
 
 def _explain_scores(hits: Sequence[Hit], fusions: Sequence[_Fusion], tuning: Tuning) -> None:

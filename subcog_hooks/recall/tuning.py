@@ -16,14 +16,12 @@ class Tuning:
     """The numbers by which lists become one ranking. `_SETTINGS` names the setting of a field.
 
     alpha: the share of meaning, None for a share by query (`alpha.adaptive`). In that case the field of a query type holds its
-    share. by_relevance: relevance orders long memories, unless alpha or mmr is unusual. Only the sweep and the tests
-    vary the fields in `_CONSTANTS`.
+    share. Only the sweep and the tests vary the fields in `_CONSTANTS`.
     """
 
     __slots__ = (
         "agreement",
         "alpha",
-        "by_relevance",
         "conceptual",
         "decay",
         "entity",
@@ -31,11 +29,11 @@ class Tuning:
         "exploratory",
         "factual",
         "floor",
-        "is_weighted",
         "large",
         "lexical_depth",
         "min_similarity",
         "mmr",
+        "mode",
         "near_duplicate",
         "pattern",
         "prior",
@@ -52,8 +50,7 @@ class Tuning:
         numbers: fields by name; missing fields have the settings' defaults. Raises TypeError for an unknown name.
         """
         values: dict[str, Value] = {field: DEFAULTS[name] for name, field in _SETTINGS.items()} | _CONSTANTS | numbers
-        mode = values.pop("mode")
-        self.is_weighted = mode != RRF
+        self.mode = values.pop("mode")
         alpha = values.pop("alpha")
         self.alpha = None if alpha == ADAPTIVE else float(alpha)
         self.small = int(values.pop("small"))
@@ -73,12 +70,20 @@ class Tuning:
         self.min_similarity = float(values.pop("min_similarity"))
         self.near_duplicate = float(values.pop("near_duplicate"))
         self.mmr = float(values.pop("mmr"))
-        self.by_relevance = mode == RELEVANCE and self.alpha == ALPHA and self.mmr == 1.0
         self.prior = float(values.pop("prior"))
         self.lexical_depth = int(values.pop("lexical_depth"))
         self.semantic_depth = int(values.pop("semantic_depth"))
         if values:
             raise TypeError(f"no such number: {', '.join(values)}")
+
+    @property
+    def is_weighted(self) -> bool:
+        return self.mode != RRF
+
+    @property
+    def by_relevance(self) -> bool:
+        """Whether relevance may order the first results, which another share of meaning than usual, or of mmr, excludes."""
+        return self.mode == RELEVANCE and self.alpha == ALPHA and self.mmr == 1.0
 
 
 _CONSTANTS: dict[str, Value] = {

@@ -71,7 +71,7 @@ def test_what_matches_as_it_stands_is_not_called_near(with_memories: Run) -> Non
 
 
 def test_an_unsupported_answer_has_low_confidence(with_memories: Run) -> None:
-    message = "low confidence: the first of these is the nearest, and nothing else supports it"
+    message = "low confidence: the first of these is near in meaning, and nothing else supports it"
     for query, label in (("precision of amounts charged", "low"), ("idle connections in the pool timeout", None)):
         confidence = with_memories("search", query, "--fast", "--json").json["confidence"]
         done = with_memories("search", query, "--fast", "--ids")

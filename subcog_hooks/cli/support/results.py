@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.log import to_json
 from subcog_hooks.recall import search as recall_search
 from subcog_hooks.recall.candidates import Request, Sources
-from subcog_hooks.recall.hits import LEXICAL, LOW, SEMANTIC, SPECULATIVE, STRONG_RELEVANCE, VERY_HIGH, Answer, Hit
+from subcog_hooks.recall.hits import BY_RELEVANCE, LEXICAL, LOW, SEMANTIC, SPECULATIVE, STRONG_RELEVANCE, VERY_HIGH, Answer, Hit
 from subcog_hooks.settings.keys import Key
 from subcog_hooks.store.index import LexicalIndex
 from subcog_hooks.store.memory import STATUSES, Memory, now_ms
@@ -153,7 +153,8 @@ def _rank_reasons(text: str, answer: Answer, hit: Hit, number: int) -> list[str]
     ]
     read_as = "" if answer.read_as in (None, text) else f", read as {safe(str(answer.read_as))!r}"
     label = answer.confidence_of(hit)
-    relevance = f"relevance {hit.relevance:g}, " if _agrees(label, hit) else ""
+    is_in_order = bool(answer.alpha_reason and answer.alpha_reason.endswith(BY_RELEVANCE))
+    relevance = f"relevance {hit.relevance:g}, " if is_in_order or _agrees(label, hit) else ""
     lines = [
         f"{number}. score {hit.score:g}, {relevance}confidence {label}",
         "found by " + "; ".join(channels),
@@ -307,7 +308,7 @@ def print_remarks(page: ResultPage) -> None:
     for remark in remarks_on_page(page):
         terminal.say(remark)
     if answer.confidence == LOW and answer.stage == VERY_HIGH and answer.hits[0].found_by == (SEMANTIC,):
-        terminal.say("low confidence: the first of these is the nearest, and nothing else supports it")
+        terminal.say("low confidence: the first of these is near in meaning, and nothing else supports it")
 
 
 def result_row(answer: Answer, hit: Hit, *, explain: bool = False) -> dict[str, object]:

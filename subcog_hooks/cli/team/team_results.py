@@ -8,7 +8,7 @@ from subcog_hooks.cli.support.search_options import SearchOptions
 from subcog_hooks.cli.team import sharing
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ModelError, UsageError
 from subcog_hooks.core.log import to_json
-from subcog_hooks.embed.by_language import encode_by_language
+from subcog_hooks.embed.by_language import encode_between, encode_by_language
 from subcog_hooks.embed.query_encoder import StaticEncoder
 from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.recall import tuning
@@ -98,17 +98,18 @@ def _vector(text: str, mode: str, *, is_fast: bool) -> tuple[bytes | None, str]:
     if mode == LEXICAL:
         return None, ""
     note = ""
+    encoder = StaticEncoder.open()
+    encode = encode_by_language(encoder.encode)
     if not is_fast:
         try:
             from subcog_hooks.embed.documents import DocumentEmbedder  # 0.3 s with its libraries
             from subcog_hooks.embed.space import PACKAGED
 
-            return encode_by_language(DocumentEmbedder(PACKAGED).query)(text), ""
+            encode = encode_by_language(encode_between(DocumentEmbedder(PACKAGED).query, encoder.encode))
         except ModelError as error:
             note = error.message
-    encoder = StaticEncoder.open()
     try:
-        return encode_by_language(encoder.encode)(text), note
+        return encode(text), note
     finally:
         encoder.close()
 

@@ -1,0 +1,247 @@
+"""What `doctor` looks at in the home: the store, its index and vectors, the state, and the stops."""
+
+import os
+import shlex
+
+from subcog_hooks.cli.checks.findings import Findings
+from subcog_hooks.cli.state import warn_about_unset
+from subcog_hooks.cli.support import context, editor, embedding, namesakes, stale_files, trial_folders
+from subcog_hooks.cli.support.output import pluralize, terminal
+from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
+from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
+from subcog_hooks.core.paths import Home, is_open_to_others
+from subcog_hooks.embed import background, catch_up, models, spaces
+from subcog_hooks.embed.space import Space
+from subcog_hooks.hook import detached
+from subcog_hooks.recall.exact import MAX_JUDGED
+from subcog_hooks.settings import loading
+from subcog_hooks.store import index_sync, index_writer, state_values, stops
+from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
+from subcog_hooks.store.lock import is_held
+from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.state import ASIDE, State, put_aside
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
+from subcog_hooks.store.vector_file import ExtensionMissing
+from subcog_hooks.store.vector_store import VectorStore
+
+MAX_NAMED_IDS = 10  # named memories whose files are gone
+
+
+def check_home(home: Home, findings: Findings) -> None:
+    project = context.here()
+    if project is not None and is_inside(home.root, project.root) and not is_accepted_home(home.root):
+        findings.is_silenced = True
+        findings.note(
+            f"{home.root} lies in this repository, which could have named it: the hook leaves it alone and takes ~/.subcog; "
+            "`subcog init`, typed by you with the same SUBCOG_HOME, accepts it"
+        )
+    if not os.path.isdir(home.root) and not os.path.exists(home.root):
+        findings.note(f"{home.root} is not there yet; `subcog remember` makes it")
+        return
+    for path in (home.root, home.memories_db, home.state_db, home.config):
+        if os.path.exists(path) and is_open_to_others(path):
+            findings.note(f"{path} can be read by others; chmod go-rwx {path}")
+    findings.good(f"home {home.root}")
+
+
+def check_leftovers(home: Home, findings: Findings) -> None:
+    if removed := trial_folders.remove_abandoned(home):
+        findings.note(f"{pluralize(removed, 'copy', 'copies')} of the store, left by killed trials: removed just now")
+    for folder, is_at_work in trial_folders.find_folders(home).items():
+        if is_at_work:
+            findings.good(f"a trial is under way on a copy of the store, {folder}")
+        else:
+            findings.note(f"{folder} is a copy of the store that a killed trial has left, and cannot be removed; delete it")
+    if edits := editor.find_edit_folders(home):
+        texts = pluralize(len(edits), "text of an unfinished edit is", "texts of unfinished edits are")
+        findings.note(f"{texts} in {home.edits}; delete those you do not need")
+
+
+def check_store(home: Home, findings: Findings) -> Store | None:
+    try:
+        if not context.has_store(home):
+            findings.note("no memories yet")
+            return None
+        store = Store.writer(home) if os.access(home.root, os.W_OK) else Store.reader(home)
+        problems = store.problems()
+        counts = store.counts()
+    except StoreError as error:
+        findings.bad(str(error))
+        return None
+    for problem in problems:
+        findings.bad(f"{home.memories_db}: {problem}; `subcog export FILE` saves what can be read")
+    if not problems:
+        findings.good("store sound: " + (", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "empty"))
+    return store
+
+
+def check_index(home: Home, store: Store, findings: Findings) -> None:
+    try:
+        index = LexicalIndex.open(home)
+        behind = index.watermark() < store.revision()
+        foreign = not store.has_revision(index.watermark())
+    except StoreError as error:
+        behind, foreign = True, False
+        terminal.say(error.message)
+    try:
+        index = context.index_of(store)
+        index_writer.check_index(index)
+    except IndexUnusable as error:
+        terminal.say(error.message)
+        index, foreign = index_sync.rebuild_index(home, store), True
+    except StoreError as error:
+        findings.bad(str(error))
+        return
+    stored = sum(count for status, count in store.counts().items() if status != "deleted")
+    if index.watermark() < store.revision():
+        findings.note("the index is being written by another process")
+    elif index.documents != stored:
+        findings.bad(
+            f"the index has {pluralize(index.documents, 'memory', 'memories')}, the store {stored}; run `subcog doctor --fix`"
+        )
+    else:
+        remark = ", rebuilt just now" if foreign else ", caught up just now" if behind else ""
+        memories = pluralize(index.documents, "memory", "memories")
+        findings.good(f"index of {memories} in {pluralize(index.segments, 'segment')}{remark}")
+    if index.segments > MAX_SEGMENTS:
+        findings.note(f"{index.segments} segments slow the hook; run `subcog doctor --fix`")
+
+
+def check_models(home: Home, store: Store, findings: Findings) -> None:
+    for path in models.altered_files():
+        findings.bad(f"{path} is not as it was installed; reinstall subcog", EXIT_MODEL)
+    settings = loading.load(home)
+    try:
+        models.chosen_space(home, settings)
+    except ModelError as error:
+        findings.bad(str(error), EXIT_MODEL)
+    for space in spaces.spaces_in_use(home, settings):
+        try:
+            models.verify_model(space)
+            findings.good(f"model {space.model} ({space.name})")
+        except ModelError as error:
+            findings.bad(str(error), EXIT_MODEL)
+        _check_vectors(home, store, space, findings)
+    if failure := background.last_failure(home):
+        findings.note(f"the last process that embedded ended early: {failure}")
+
+
+def _check_vectors(home: Home, store: Store, space: Space, findings: Findings) -> None:
+    """Check a space's vectors, brought up to date first, and report pending work."""
+    remark = ""
+    try:
+        with VectorStore.reader(home, space.name, space.dimension) as vectors:
+            remark = ", caught up just now" if vectors.watermark() < store.revision() else ""
+    except StoreError as error:
+        remark = ", made anew just now"
+        if not isinstance(error, ExtensionMissing):
+            terminal.say(error.message)
+    try:
+        with context.vectors_of(store, space) as vectors:
+            problems = vectors.problems()
+            is_behind = vectors.watermark() < store.revision()
+            final, pending = vectors.counts()
+            if pending and not problems and not is_behind and (embedded := embedding.embed_briefly(store, space)):
+                remark = f"{remark}, {embedded} embedded just now"
+                final, pending = vectors.counts()
+    except (ExtensionMissing, StoreBusy) as error:
+        findings.note(str(error))
+        return
+    except (StoreError, ModelError) as error:
+        findings.bad(str(error), error.exit_code)
+        return
+    for problem in problems:
+        findings.bad(f"{vectors.path}: {problem}; run `subcog doctor --fix`")
+    stored = sum(count for status, count in store.counts().items() if status != "deleted")
+    name = f"vectors ({space.name})"
+    if is_behind:
+        findings.note(f"{name}: being brought up to date by another process")
+    elif final + pending != stored:
+        memories = pluralize(stored, "memory", "memories")
+        findings.bad(f"{name}: {final + pending} for {memories} of the store; run `subcog doctor --fix`")
+    elif not pending:
+        findings.good(f"{name}: {final} final{remark}")
+    elif is_held(catch_up.lock_of(home, space)):
+        findings.good(f"{name}: {final} final, {pending} pending, being embedded now{remark}")
+    else:
+        is_left = background.is_enabled(loading.load(home)) and detached.may_start()
+        next_step = "the next session or writing command" if is_left else "`subcog doctor --fix`"
+        if is_held(home.jobs_lock):
+            next_step = "the process at rest"
+        findings.note(f"{name}: {final} final, {pending} pending; {next_step} goes on with it{remark}")
+
+
+def check_stale_files(store: Store, findings: Findings) -> None:
+    project = context.here()
+    stale = stale_files.find_stale(store, project) if project else None
+    if stale is None:
+        return
+    if stale.gone:
+        ids = [memory.id for memory in stale.gone]
+        more = f" and {len(ids) - MAX_NAMED_IDS} more" if len(ids) > MAX_NAMED_IDS else ""
+        subject = pluralize(len(ids), "memory is stale: no file matches its", "memories are stale: no file matches their")
+        findings.note(
+            f"{subject} paths, {' '.join(ids[:MAX_NAMED_IDS])}{more}; `subcog edit ID --path GLOB`, or `subcog forget ID`"
+        )
+    if stale.unknown:
+        reason = f"more than {stale_files.MAX_ENTRIES:,} files and folders are here"
+        findings.note(f"{reason}, so {stale.unknown} more that may be stale were not checked")
+
+
+def check_namesakes(store: Store, findings: Findings) -> None:
+    here = context.here()
+    for name in namesakes.find_namesakes(store, here) if here and not findings.is_collected else ():  # a report names nothing
+        count = store.count(Filter(audiences=(audience_of("project", name),)))
+        command = f"subcog edit $(subcog list --ids -n {count} --project {shlex.quote(name)}) --project here"
+        findings.note(
+            f"{name} may be this project, too, and has {pluralize(count, 'memory', 'memories')}; `{command}` moves all here"
+        )
+
+
+def check_flags(store: Store, findings: Findings) -> None:
+    if findings.is_collected:  # a report names nothing
+        return
+    audiences = (*audiences_of(), *(audience_of("project", name) for name in store.projects()))
+    conditions: dict[str, object] = {}
+    for _, when in store.conditional(audiences, MAX_JUDGED):
+        conditions |= when
+    warn_about_unset(conditions, findings.note)
+
+
+def check_state(home: Home, findings: Findings) -> None:
+    if not os.path.exists(home.state_db):
+        return
+    aside: list[str] = []
+    try:
+        state = State.open(home, context.STATE_WAIT_MS, aside.append)
+        damaged = bool(state.problems())
+        if not damaged:
+            state.begin()  # a process that holds the lock keeps every hook silent
+            state.commit()
+        paused = not damaged and state_values.is_paused(state, now_ms())
+        state.close()
+    except (StoreCorrupt, StoreTooNew) as error:
+        put_aside(home)
+        findings.note(f"{error.message}; {ASIDE}")
+        return
+    except StoreError as error:
+        findings.bad(f"{error}; until then the hook hands over again what a session has had")
+        return
+    if aside:
+        findings.note(aside[0])
+    elif damaged:
+        put_aside(home)
+        findings.note(f"{home.state_db} was damaged; {ASIDE}")
+    elif paused:
+        findings.is_silenced = True
+        findings.note("the hook is paused; `subcog resume` ends it")
+    else:
+        findings.good("state.db")
+
+
+def check_stops(home: Home, findings: Findings) -> None:
+    try:
+        stops.read_stops(home)
+    except StoreError as error:
+        findings.bad(f"no command is stopped: {error}")
