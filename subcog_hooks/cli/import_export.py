@@ -18,6 +18,7 @@ from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.whole_files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
+from subcog_hooks.store import stops
 from subcog_hooks.store.memory import PENDING, REJECTED, STATUSES, USER, Memory, now_ms
 from subcog_hooks.store.store import Store
 
@@ -157,6 +158,8 @@ def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, for_all: bo
     is_agents = author.is_agent() and not as_user
     if is_trusted and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
+    if as_user and author.is_agent() and stops.read_stops(context.home()):
+        raise UsageError("an agent's import could end a stop, which only the person may", "run this in a terminal of your own")
     options = ImportOptions(
         trusted=is_trusted,
         replace=replace,

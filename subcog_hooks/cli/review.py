@@ -89,6 +89,10 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
     with context.existing_state(context.home(), tell=terminal.say) as state:
         with context.reading() as store:
             named = suggested.find_named([*accepted, *rejected], suggested.find_open(state, store)) if store else {}
+        for suggestion in named.values():
+            author.require_person_for_stops(
+                [suggestion.memory.id, *([suggestion.other.id] if suggestion.other is not None else [])]
+            )
         if both := named.keys() & {*accepted} & {*rejected}:
             raise UsageError(f"{', '.join(sorted(both))} cannot be kept and dropped", "name it once")
         _settle_memories([id_ for id_ in accepted if id_ not in named], [id_ for id_ in rejected if id_ not in named])

@@ -294,6 +294,7 @@ def restore(
         if not chosen:
             terminal.say(f"{safe(by or '')} has not changed or deleted any memory of yours")
             raise typer.Exit(EXIT_NOTHING_FOUND)
+        author.require_person_for_stops([change.id for change in chosen])
         restored = share_status.restore_own(chosen, store, state)
         context.update_index_and_vectors(store)
     for change, memory in zip(chosen, restored, strict=True):

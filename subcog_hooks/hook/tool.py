@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from subcog_hooks.core import light_json
+from subcog_hooks.core.errors import StoreError
 from subcog_hooks.cues.conditions import READING, TOOLS
 from subcog_hooks.hook import tool_recall
 from subcog_hooks.hook.call import open_call, with_sound_state
@@ -41,7 +42,12 @@ def respond(payload: dict[str, object], home: Home, write: Callable[[bytes], Non
     """Answer one tool call: call `write` once with the output, or not at all. Raises StoreError."""
     tool = text_of(payload, "tool_name")
     if tool == "Bash":
-        _note_permission_mode(payload, home)
+        try:
+            _note_permission_mode(payload, home)
+        except StoreError as error:  # A stop still holds.
+            from subcog_hooks.core import log  # The state is rarely busy.
+
+            log.write_line(home, f"the permission mode is not noted: {error}")
     if tool in TOOLS:
         with_sound_state(home, lambda: _respond(payload, home, write, deadline))
 
@@ -141,7 +147,7 @@ def _find_late_answer(call: HookCall, touched_file: str) -> LateAnswer | None:
 
 
 def _note_permission_mode(payload: dict[str, object], home: Home) -> None:
-    """Note whether the person is asked before a command stores a memory. The command itself cannot see it."""
+    """Note whether the person is asked before a command stores a memory, which cannot see it. Raises StoreError."""
     tool_input = payload.get("tool_input")
     command = text_of(tool_input, "command") if isinstance(tool_input, dict) else ""
     mode, session = text_of(payload, "permission_mode"), session_of(payload)

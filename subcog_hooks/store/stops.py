@@ -28,19 +28,23 @@ LOCK_WAIT_MS = 5_000
 def read_stops(home: Home) -> Stops:
     """Return the answer, ASK or DENY, by pattern, by the memory's id. Raises StoreError for a damaged file."""
     try:
-        rows = light_json.loads(read_regular(home.stops, MAX_BYTES).decode())
+        return _check_stops(light_json.loads(read_regular(home.stops, MAX_BYTES).decode()))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise StoreError(
             f"{home.stops} cannot be read ({error})", "delete it, and give --ask-before or --deny again"
         ) from error
-    stops: Stops = {}
-    for id_, answers in rows.items() if isinstance(rows, dict) else ():
-        for pattern, answer in answers.items() if isinstance(answers, dict) else ():
-            if answer in (ASK, DENY) and pattern.strip():
-                stops.setdefault(id_, {})[pattern] = str(answer)
-    return stops
+
+
+def _check_stops(rows: object) -> Stops:
+    """Return the stops of a file. Raises ValueError where one has another shape."""
+    if not isinstance(rows, dict):
+        raise ValueError("no table of memories")
+    for id_, answers in rows.items():
+        if not isinstance(answers, dict) or not {*map(str, answers.values())} <= {ASK, DENY}:
+            raise ValueError(f"{id_} has {light_json.dumps(answers)[:40]}, expected patterns with ask or deny")
+    return rows
 
 
 def add_stops(home: Home, id_: str, answers: Mapping[str, str]) -> None:
@@ -55,7 +59,15 @@ def remove_stops(home: Home, ids: Iterable[str]) -> None:
         _change_stops(home, lambda stops: {id_: answers for id_, answers in stops.items() if id_ not in removed})
 
 
+def rename_stops(home: Home, moved: Mapping[str, str]) -> None:
+    """Let memories stop commands under their new ids, by the old ones. Raises StoreError."""
+    if moved and os.path.exists(home.stops):
+        _change_stops(home, lambda stops: {moved.get(id_, id_): answers for id_, answers in stops.items()})
+
+
 def _change_stops(home: Home, change: Callable[[Stops], Stops]) -> None:
+    from contextlib import suppress
+
     from subcog_hooks.core.whole_files import WholeFile  # The hook only reads.
     from subcog_hooks.store.lock import ProcessLock
 
@@ -63,7 +75,8 @@ def _change_stops(home: Home, change: Callable[[Stops], Stops]) -> None:
         stops: Json = {id_: dict(answers) for id_, answers in change(read_stops(home)).items()}
         try:
             if not stops:
-                os.unlink(home.stops)  # Then the hook looks for none.
+                with suppress(FileNotFoundError):  # another process has removed it
+                    os.unlink(home.stops)  # Then the hook looks for none.
                 return
             with WholeFile(os.path.realpath(home.stops)) as whole:
                 whole.file.write(light_json.dumps(stops) + "\n")

@@ -67,7 +67,7 @@ def test_what_memories_have_is_offered(stored_ids: list[str]) -> None:
 def test_settings_are_offered_with_their_values(subcog: Run) -> None:
     assert subcog("config", "path").code == 0
     assert completions("config", "get", "recency.") == ["recency.decay", "recency.floor"]
-    assert completions("config", "set", "fusion.mode", "") == ["weighted", "rrf", "default"]
+    assert completions("config", "set", "fusion.mode", "") == ["relevance", "weighted", "rrf", "default"]
     assert completions("config", "set", "surfacing.tools", "") == ["true", "false", "default"]
     assert completions("config", "set", "search.limit", "") == ["default"]
 

@@ -1,6 +1,8 @@
 """Notes that stop commands, through the installed executable: the person's own alone, and nothing else ever does."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,12 @@ def deny(machine: Machine, folder: Path, *options: str) -> Done:
     return machine.run("remember", "--deny", "rm -rf *", "Folders go to the bin.", *options, cwd=folder)
 
 
+def at_terminal(machine: Machine, folder: Path, *arguments: str) -> tuple[int, str]:
+    """Run a command as a person does. Return its exit code, and the screen."""
+    code, lines = OnTerminal.shown([machine.command, *arguments], folder, machine.environment)
+    return code, "\n".join(lines)
+
+
 def test_a_note_asks_before_each_run_of_its_command(bare: Machine, shop: Path, frozen: str) -> None:
     for _ in range(2):
         answer = decide(bare, shop)
@@ -49,6 +57,36 @@ def test_each_stop_is_in_why_and_in_the_log(bare: Machine, shop: Path, frozen: s
     told = bare.run("why", listed.split()[0], cwd=shop).stdout.decode()
     assert f"stopped: asked you about the command, by {frozen}" in told
     assert any(f"asked: a command, by {frozen} (git push*)" in line for line in bare.log())
+
+
+def test_no_fault_of_the_state_lets_a_command_through(bare: Machine, shop: Path, frozen: str) -> None:
+    state = bare.home / "state.db"
+    decide(bare, shop)
+    with closing(sqlite3.connect(state)) as database:
+        database.execute("PRAGMA user_version = 999")
+    for mode in ("default", "bypassPermissions"):
+        payload = json.loads(bare.calling("Bash", None, shop, command=PUSH)) | {"permission_mode": mode}
+        assert b'"ask"' in bare.hook(json.dumps(payload).encode()).stdout, mode
+
+
+def test_a_stop_follows_a_renamed_file(bare: Machine, shop: Path) -> None:
+    notes = shop / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Freeze\n\nNo pushes until the booking season is over and the boats are in.\n")
+    bare.run("import", "notes", "--trust", "user", cwd=shop)
+    (memory,) = (json.loads(line) for line in bare.run("list", "--jsonl", cwd=shop).stdout.splitlines())
+    bare.run("remember", "--ask-before", "git push*", memory["content"], cwd=shop)
+    assert decide(bare, shop) is not None
+    (notes / "a.md").rename(notes / "b.md")
+    assert b"moved 1" in bare.run("import", "notes", "--trust", "user", cwd=shop).stdout
+    assert decide(bare, shop) is not None
+
+
+@pytest.mark.usefixtures("frozen")
+@pytest.mark.parametrize("content", ["[]", '{"ID": ["git push*"]}', '{"ID": {"git push*": "Deny"}}'])
+def test_a_file_of_another_shape_is_damaged(bare: Machine, shop: Path, content: str) -> None:
+    (bare.home / "stops.json").write_text(content, encoding="utf-8")
+    assert b" BAD  no command is stopped: " in bare.run("doctor", cwd=shop).stdout
 
 
 @pytest.mark.usefixtures("frozen")
@@ -97,22 +135,26 @@ def test_denial_wins_over_a_question(bare: Machine, shop: Path, frozen: str) -> 
     ]
 
 
+@posix
 def test_show_and_list_say_it_and_edit_ends_it(bare: Machine, shop: Path, frozen: str) -> None:
     assert b"asks you before `git push*`" in bare.run("show", frozen, cwd=shop).stdout
     assert b"(asks you before `git push*`)" in bare.run("list", cwd=shop).stdout
-    ended = bare.run("edit", frozen, "--no-stop", cwd=shop)
-    assert (ended.code, ended.stderr) == (0, b"it no longer asks you before `git push*`\n")
+    assert at_terminal(bare, shop, "edit", frozen, "--no-stop") == (0, "it no longer asks you before `git push*`")
     assert decide(bare, shop) is None
     assert b"git push" not in bare.run("show", frozen, cwd=shop).stdout
     assert bare.run("edit", frozen, "--no-stop", cwd=shop).stderr == b"nothing changed\n"
 
 
+@posix
 def test_a_stop_ends_with_its_note(bare: Machine, shop: Path, frozen: str) -> None:
-    bare.run("forget", frozen, cwd=shop)
+    at_terminal(bare, shop, "forget", frozen)
     assert decide(bare, shop) is None
-    bare.run("edit", frozen, "--status", "active", cwd=shop)
+    told = " ".join(bare.run("doctor", cwd=shop).stdout.decode().split())
+    assert f"{frozen} no longer asks you before `git push*`: it is deleted" in told
+    assert frozen not in bare.run("doctor", "--json", cwd=shop).stdout.decode()
+    at_terminal(bare, shop, "edit", frozen, "--status", "active")
     assert decide(bare, shop) is not None
-    bare.run("forget", frozen, "--purge", "--yes", cwd=shop)
+    at_terminal(bare, shop, "forget", frozen, "--purge", "--yes")
     assert decide(bare, shop) is None
     assert not (bare.home / "stops.json").exists()
 
@@ -131,10 +173,14 @@ def test_conditions_of_a_note_limit_its_stop(bare: Machine, shop: Path) -> None:
 
 
 def test_an_agent_neither_makes_nor_ends_a_stop(bare: Machine, shop: Path, frozen: str) -> None:
+    row = {"id": frozen, "content": "Push at will.", "status": "archived"}
+    (shop / "all.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert b"only the person" in bare.run("edit", frozen, "--no-stop", cwd=shop).stderr  # an agent of another client
     bare.environment["CLAUDECODE"] = "1"
     for arguments in (
         ("remember", "--ask-before", "git pull*", "Ask."),
         ("remember", "--ask-before", "git pull*", FREEZE),
+        ("import", "all.jsonl", "--replace", "--as-user"),
         ("edit", frozen, "--no-stop", "--as-user"),
         ("edit", frozen, "--content", "Push at will.", "--as-user"),
         ("forget", frozen, "--as-user"),
@@ -156,11 +202,12 @@ def test_no_file_brings_a_stop(bare: Machine, shop: Path) -> None:
     assert decide(bare, shop) is None
 
 
+@posix
 def test_an_export_leaves_stops_out_and_says_so(bare: Machine, shop: Path, frozen: str) -> None:
     done = bare.run("export", str(shop / "all.jsonl"), cwd=shop)
     assert b"an export has no stops" in done.stderr
     assert "git push" not in (shop / "all.jsonl").read_text()
-    bare.run("forget", frozen, "--purge", "--yes", cwd=shop)
+    at_terminal(bare, shop, "forget", frozen, "--purge", "--yes")
     bare.run("import", "all.jsonl", "--trust", "user", cwd=shop)
     assert decide(bare, shop) is None
 

@@ -5,7 +5,7 @@ import shlex
 
 from subcog_hooks.cli.checks.findings import Findings
 from subcog_hooks.cli.state import warn_about_unset
-from subcog_hooks.cli.support import context, editor, embedding, namesakes, stale_files, trial_folders
+from subcog_hooks.cli.support import context, editor, embedding, namesakes, stale_files, stopping, trial_folders
 from subcog_hooks.cli.support.output import pluralize, terminal
 from subcog_hooks.core.accepted_homes import is_accepted_home, is_inside
 from subcog_hooks.core.errors import EXIT_MODEL, ModelError, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
@@ -18,7 +18,7 @@ from subcog_hooks.settings import loading
 from subcog_hooks.store import index_sync, index_writer, state_values, stops
 from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
 from subcog_hooks.store.lock import is_held
-from subcog_hooks.store.memory import now_ms
+from subcog_hooks.store.memory import USER, now_ms
 from subcog_hooks.store.state import ASIDE, State, put_aside
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
@@ -240,8 +240,14 @@ def check_state(home: Home, findings: Findings) -> None:
         findings.good("state.db")
 
 
-def check_stops(home: Home, findings: Findings) -> None:
+def check_stops(home: Home, store: Store | None, findings: Findings) -> None:
     try:
-        stops.read_stops(home)
+        answers_by_id = stops.read_stops(home)
     except StoreError as error:
         findings.bad(f"no command is stopped: {error}")
+        return
+    memories = store.by_ids(list(answers_by_id)) if store and not findings.is_collected else {}  # a report names nothing
+    for id_, memory in memories.items():
+        if memory.trust != USER or not memory.is_live(now_ms()):
+            state = memory.status if memory.trust == USER else "another's word by now"
+            findings.note(f"{id_} no longer {stopping.stop_phrase(answers_by_id[id_])}: it is {state}; `subcog show {id_}`")

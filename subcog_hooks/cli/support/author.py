@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from subcog_hooks.cli.support import context
+from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import StoreError, UsageError
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
@@ -90,20 +91,21 @@ def origin(*, as_user: bool = False) -> str:
     return AGENT if is_agent() and not as_user else PERSON
 
 
+def require_person_for_stops(ids: Iterable[str]) -> None:
+    """Raise UsageError where a memory stops commands and no person at a terminal changes it, but perhaps some agent."""
+    if is_agent() or not terminal.interactive:
+        for id_ in stops.read_stops(context.home()).keys() & {*ids}:
+            raise UsageError(f"{id_} stops commands, and only the person may change it", "run this in a terminal of your own")
+
+
 def require_consent(memories: Iterable[Memory], *, as_user: bool, status: str | None = None) -> None:
     """Raise UsageError where an agent is about to change the person's memory, or to accept one that waits.
 
-    as_user: `--as-user` is given. status: the new status, None where it stays. A memory that stops commands is no agent's to
-    change in any case.
+    as_user: `--as-user` is given. status: the new status, None where it stays.
     """
-    if not is_agent():
-        return
     memories = list(memories)
-    stopping = stops.read_stops(context.home())
-    for memory in memories:
-        if memory.id in stopping:
-            raise UsageError(f"{memory.id} stops commands, and only the person may change it", "ask the person to run this")
-    if as_user:
+    require_person_for_stops([memory.id for memory in memories])
+    if as_user or not is_agent():
         return
     for memory in memories:
         if memory.trust == USER:

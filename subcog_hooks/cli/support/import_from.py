@@ -17,6 +17,7 @@ from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.support import context, progress
 from subcog_hooks.cli.support.output import pluralize, safe, terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
+from subcog_hooks.store import stops
 from subcog_hooks.store.memory import FILE, PENDING, now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.renamed_memories import rename_memories
@@ -108,6 +109,7 @@ def finish_import(report: ImportReport, store: Store, progress: Callable[[int], 
     if count_changes(report):
         context.update_index_and_vectors(store, progress)
     if report.moved:
+        stops.rename_stops(context.home(), report.moved)
         try:
             with context.existing_state(context.home()) as state:
                 if state:

@@ -51,7 +51,8 @@ def add_stops(memory: Memory, answers: Mapping[str, str]) -> None:
     terminal.say(f"it {stop_phrase(answers)}, in {' and '.join(['Claude Code', *able])}; other agents only get the note")
     if not inspect_registration().is_running:
         terminal.say("Claude Code does not run the hook yet, so it stops nothing there: `subcog init` registers it")
-    terminal.say(f"a script or an alias can hide a command from it; to end it: subcog edit {memory.id} --no-stop")
+    terminal.say("a script, an alias or a session elsewhere can hide a command from it")
+    terminal.say(f"to end it, in a terminal of your own: subcog edit {memory.id} --no-stop")
 
 
 def remove_stops(memory: Memory) -> bool:
