@@ -185,7 +185,7 @@ def test_secrets_and_private_spans_are_not_proposed(subcog: Run, sessions: Path)
 def test_a_project_or_a_folder_can_be_left_out(subcog: Run, sessions: Path) -> None:
     session(sessions, "one", RULE)
     session(sessions, "two", STAGING, folder="/home/dev/other work/api")
-    subcog("config", "set", support.LEFT_OUT, "/home/dev/other work, github.com/acme/secret")
+    subcog("config", "set", support.LEFT_OUT, "/home/Dev/other work, github.com/acme/secret")
     done = subcog("learn")
     assert "left out 1 prompt, by capture.sessions_except" in done.err
     assert [memory["content"] for memory in waiting(subcog)] == [RULE]

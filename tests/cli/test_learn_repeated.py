@@ -17,6 +17,7 @@ from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.cli.learned import AGAIN, RULE, STAGING, waiting
+from tests.e2e.machine import posix
 from tests.transcripts import Writer, session
 
 pytestmark = pytest.mark.usefixtures("hooks_are_over")
@@ -128,6 +129,24 @@ def test_what_is_gone_is_let_go_of_only_when_all_is_compared(sessions: Path, hom
             gone.path.write_text("")
         assert read() == []
         assert [Path(heard.path).stem for heard in learned.find_heard_turns(state, 9)] == ["two", "one"]
+        state.close()
+
+
+@posix
+def test_a_transcript_that_cannot_be_read_for_now_is_kept(sessions: Path, home: Home) -> None:
+    locked = session(sessions, "one", AGAIN)
+    session(sessions, "two", RULE, day="2026-03-03")
+    with Store.writer(home) as store:
+        state = State.open(home, 1_000)
+        read = reader(sessions, store, state)
+        read()
+        heard = {Path(turn.path).stem for turn in learned.find_heard_turns(state, 9)}
+        locked.path.rename(sessions / "aside")
+        locked.path.mkdir()  # to read a folder is an error, as a lock is
+        session(sessions, "three", STAGING, day="2026-03-04")
+        read()
+        assert "one" in heard
+        assert {Path(turn.path).stem for turn in learned.find_heard_turns(state, 9)} >= heard
         state.close()
 
 

@@ -157,3 +157,31 @@ def test_relevance_orders_long_memories(shelf: Shelf, beginning: str, numbers: d
     by_relevance = sorted(answer.hits, key=lambda hit: -hit.relevance)
     assert ids(by_relevance) == ["meaning", "words", "both"]
     assert (answer.alpha_reason or "").endswith("; by relevance") is (order == ids(by_relevance))
+
+
+def test_a_changed_share_of_meaning_counts_at_once(shelf: Shelf) -> None:
+    tuning = shelf.with_cosines({}).tuning
+    tuning.alpha = 0.7
+    assert tuning.by_relevance
+    tuning.alpha = 0.4
+    assert not tuning.by_relevance
+
+
+def test_pages_by_relevance_are_parts_of_one_order(shelf: Shelf) -> None:
+    texts = {f"m{i}": f"{'lamp' if i % 2 else 'relay'} {i % 7} {MORE} {'winch ' * (i % 5)}" for i in range(60)}
+    shelf.add(texts | {f"copy{i}": f"# Title {i}\n\n{texts[f'm{i}']}" for i in range(0, 60, 4)})
+    shelf.fill()
+    sources = shelf.with_cosines({name: 0.3 + int(name[1:]) % 40 / 100 for name in texts}, alpha=0.7, near_duplicate=0.95)
+    whole = ids(find(sources, "lamp relay winch", 60))
+    for size in (7, 15, 25):
+        pages = [ids(find(sources, "lamp relay winch", size, offset)) for offset in range(0, 60, size)]
+        assert [name for page in pages for name in page][:60] == whole
+
+
+def test_an_identifiers_sibling_is_no_longer_among_the_first(shelf: Shelf) -> None:
+    shelf.add({f"m{i}": f"INC-421{i % 3} payment gateway timeout {MORE} {i}" for i in range(9)})
+    shelf.fill()
+    cosines = {f"m{i}": 0.4 + 0.01 * i + 0.1 * (i % 3) for i in range(9)}
+    hits = find(shelf.with_cosines(cosines, alpha=0.7), "payment gateway timeout INC-4210").hits
+    assert {hit.memory.id for hit in hits[:3]} == {"m0", "m3", "m6"}
+    assert [hit.relevance for hit in hits] == sorted((hit.relevance for hit in hits), reverse=True)
