@@ -1,7 +1,8 @@
 """Measure other memories for agents beside subcog: recall, silence, time of one query, size, and processes that stay.
 
 mcp-memory-service and memsearch are installed from PyPI, this checkout beside them, each into an environment of its own. All
-store the memories of the project's ground truth and are asked its queries, then 40 prompts about other people's work. All embed
+store the memories of the project's ground truth and are asked its queries, then 40 prompts about other people's work. "LoCoMo" is
+the recall of its sessions in four conversations, by each fourth question about them (the data is downloaded, 2.8 MB). All embed
 with one model: all-MiniLM-L6-v2 as subcog packages it, in 8 bits. mcp-memory-service would download the same model in 32 bits,
 memsearch the larger bge-m3. Nothing but the packages is downloaded.
 
@@ -9,7 +10,7 @@ The others answer a tool that an agent calls; only `subcog block` is made to be 
 whole process: a client keeps the server of mcp-memory-service running instead. Sizes are those of the environment, without
 models that are downloaded later. Recall counts the first five memories.
 
-Run it in this checkout, with a Python whose sqlite3 loads extensions. It took 19 minutes on two busy cores. Linux and macOS.
+Run it in this checkout, with a Python whose sqlite3 loads extensions. It took ten minutes on two cores. Linux and macOS.
 
 Example: python -m scripts.bench.peers
 """
@@ -31,6 +32,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from scripts.bench.figures import align, mib_on_disk, quantile, write_rows
+from scripts.bench.locomo import HELD_OUT, URL, join_sessions, load_conversations
 from scripts.bench.machine import (
     ROOT,
     Failed,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 GROUND_TRUTH = os.path.join(ROOT, "tests", "eval", "ground_truth")
 MODEL = os.path.join(ROOT, "subcog_hooks", "embed", "minilm")
 NEEDLESS = 40  # prompts about other people's work
+EACH_QUESTION = 4  # of LoCoMo's held-out conversations is asked
 TIMED = 10  # queries whose whole processes are timed, in turns
 SETTLING_S = 3.0  # before processes are counted that are still there
 POOL = """
@@ -191,9 +194,9 @@ class McpMemoryService(System):
             for memory in memories:
                 metadata = {"tags": memory.get("tags", [])}  # a conversation keeps what resembles another memory
                 stored = call("memory_store", content=memory["content"], metadata=metadata, conversation_id=memory["id"])
-                if not (digest := re.search(r"hash: ([0-9a-f]{64})", stored)):
+                if not (digests := re.findall(r"[Hh]ash: ([0-9a-f]{64})", stored)):
                     raise Failed(f"{self.name} did not store {memory['id']}: {stored[-500:]}")
-                self.ids[digest[1]] = memory["id"]
+                self.ids |= dict.fromkeys(digests, memory["id"])
 
     def ask(self, text: str) -> Reply:
         return self.ask_all([text])[0]
@@ -250,7 +253,7 @@ def main() -> None:
         sys.exit(f"scripts.bench.peers: {sys.executable} loads no SQLite extensions; run this with another Python")
     try:
         with tempfile.TemporaryDirectory(prefix="subcog-peers-") as folder:
-            figures, environment = _measure(os.path.realpath(folder))
+            figures, environment = _measure(os.path.realpath(folder), options.data)
     except (Failed, OSError, ValueError, subprocess.SubprocessError) as error:
         sys.exit(f"scripts.bench.peers: {error}")
     show_progress("")
@@ -266,12 +269,14 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.bench.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--data", metavar="FILE", default=URL, help="locomo10.json, or its address, if not the usual one")
     parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
     return parser.parse_args()
 
 
-def _measure(folder: str) -> tuple[list[Row], dict[str, object]]:
-    """Return the figures of each system, and the environment of subcog."""
+def _measure(folder: str, data: str) -> tuple[list[Row], dict[str, object]]:
+    """Return the figures of each system, and the environment of subcog. data: of LoCoMo."""
+    sessions, questions = _read_sessions(data)
     subcog_folder = _new_folder(folder, "subcog")
     subcog = install_subcog(subcog_folder)
     systems: list[System] = [SubcogBlock(subcog_folder, subcog.python), SubcogSearch(subcog_folder, subcog.python)]
@@ -291,7 +296,31 @@ def _measure(folder: str) -> tuple[list[Row], dict[str, object]]:
         row |= _quality(system, queries) | {"one query ms": round(quantile(milliseconds, 0.5)), "MiB": round(size)}
         time.sleep(SETTLING_S)
         figures.append(row | {"left": count_processes(system.folder)})
+    others = [
+        type(system)(_new_folder(system.folder, f"locomo-{number}"), system.python) for number, system in enumerate(systems)
+    ]
+    for other, row in zip(others, figures, strict=True):
+        show_progress(f"{other.name}: storing {len(sessions)} sessions, and asking {len(questions)} questions")
+        other.store(sessions)
+        row["LoCoMo R@5"] = _mean_recall(other, questions)
     return figures, describe_environment(subcog)
+
+
+def _read_sessions(data: str) -> tuple[list[Row], list[Row]]:
+    """Return the sessions of LoCoMo's held-out conversations as memories, and questions with their relevant ids."""
+    conversations = join_sessions(load_conversations(data))
+    sessions = [
+        {"id": memory["id"], "content": memory["content"]} for memory in conversations.memories if memory["project"] in HELD_OUT
+    ]
+    asked = [question for question in conversations.questions if question.project in HELD_OUT and question.relevant]
+    return sessions, [{"query": question.text, "relevant": question.relevant} for question in asked[::EACH_QUESTION]]
+
+
+def _mean_recall(system: System, queries: Sequence[Row]) -> float:
+    recall = recall_at(5)
+    replies = system.ask_all([query["query"] for query in queries])
+    values = [recall(reply.ids, frozenset(query["relevant"])) for reply, query in zip(replies, queries, strict=True)]
+    return round(sum(values) / len(values), 3)
 
 
 def _new_folder(parent: str, name: str) -> str:
@@ -319,13 +348,11 @@ def _time_queries(systems: Sequence[System], texts: Sequence[str]) -> list[list[
 
 def _quality(system: System, queries: Sequence[Row]) -> Row:
     show_progress(f"{system.name}: asking {len(queries)} queries and {NEEDLESS} prompts")
-    recall = recall_at(5)
-    found = system.ask_all([query["query"] for query in queries])
-    values = [recall(reply.ids, frozenset(query["relevant"])) for reply, query in zip(found, queries, strict=True)]
+    recall = _mean_recall(system, queries)
     prompts = sorted((row for row in _rows("prompts.jsonl") if row["kind"] == "unrelated"), key=lambda row: row["split"])
     answers = [reply for reply in system.ask_all([row["prompt"] for row in prompts[:NEEDLESS]]) if reply.ids]
     return {
-        "R@5": round(sum(values) / len(values), 3),
+        "R@5": recall,
         f"spoke of {NEEDLESS}": len(answers),
         "characters each": round(sum(len(reply.text) for reply in answers) / NEEDLESS),
     }
