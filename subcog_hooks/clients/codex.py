@@ -55,7 +55,7 @@ CLIENT = Client(
         max_bytes=10_000,
         keeps_start=True,
         shows_messages=True,
-        stops=("deny",),  # It runs a command about which a hook says to ask.
+        decisions=("deny",),  # It runs a command about which a hook says to ask, and calls a hook that allows one failed.
         sees_person=is_on_terminal,
     ),
     Sessions(".codex", "sessions/*/*/*/rollout-*.jsonl"),

@@ -33,7 +33,7 @@ CLIENT = Client(
         form=TOP_LEVEL,
         max_bytes=900_000,
         begins_at_prompt=True,
-        stops=("ask", "deny"),
+        decisions=("allow", "ask", "deny"),
         sees_person=has_terminal,
     ),
     Sessions(".copilot", "session-state/*/events.jsonl"),

@@ -30,13 +30,13 @@ class Contract:
     whole; escapes: the client escapes `<` and `>`; begins_at_prompt: the brief comes with the first prompt, not at the start of
     the session; keeps_start: a resumed session still has the text of its start; shows_messages: the client shows
     `systemMessage` to the person; announces_all: it announces a compaction before every request, so that only a person's
-    counts; stops: the answers, ask or deny, by which our hook can stop a command; sees_person: returns whether a person has
-    typed a prompt, None where the client cannot stop a prompt and say why.
+    counts; decisions: the answers about a command that the client heeds: allow, ask or deny; sees_person: returns whether a
+    person has typed a prompt, None where the client cannot stop a prompt and say why.
     """
 
     __slots__ = (
-        *("announces_all", "begins_at_prompt", "escapes", "events", "fields", "form", "keeps_start", "max_bytes"),
-        *("sees_person", "shows_messages", "stops", "tools"),
+        *("announces_all", "begins_at_prompt", "decisions", "escapes", "events", "fields", "form", "keeps_start"),
+        *("max_bytes", "sees_person", "shows_messages", "tools"),
     )
 
     def __init__(
@@ -52,7 +52,7 @@ class Contract:
         keeps_start: bool = False,
         shows_messages: bool = False,
         announces_all: bool = False,
-        stops: Sequence[str] = (),
+        decisions: Sequence[str] = (),
         sees_person: Callable[[Mapping[str, object]], bool] | None = None,
     ) -> None:
         self.events = events
@@ -65,7 +65,7 @@ class Contract:
         self.keeps_start = keeps_start
         self.shows_messages = shows_messages
         self.announces_all = announces_all
-        self.stops = stops
+        self.decisions = decisions
         self.sees_person = sees_person
 
 

@@ -1,6 +1,6 @@
 """The line about the last session in this project, from the client's transcript beside the session's own. Nothing is kept.
 
-It takes 2 ms with 300 transcripts: of one, only the beginning and the end are read.
+It takes 2 ms with 300 transcripts: of one, only the beginning and the end are read. An image in its prompt takes 2 ms a MB.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_FILE_CHARACTERS = 60
 MAX_BRANCH_CHARACTERS = 40
 MAX_CANDIDATES = 5  # transcripts that are opened until one has a prompt
 HEAD_BYTES, TAIL_BYTES = 65_536, 500_000  # of a transcript
-MAX_CUT_BYTES = 2_000  # of a text whose row was not read to its end
+MAX_ROW_BYTES = 8_000_000  # of the row at the end of the head, which may be a prompt with images
 NO_MEMORY = "[nomem]"  # The person excludes a session that begins with it from memory.
 
 _EDITS = (b'"name":"Edit","input":{', b'"name":"Write","input":{', b'"name":"MultiEdit","input":{')
@@ -72,14 +72,12 @@ def _earlier_transcripts(own: str, session: str, began_ms: int) -> list[str]:
 
 
 def _read_ends(path: str) -> tuple[bytes, bytes]:
-    descriptor = open_regular(path)
-    try:
-        size = os.fstat(descriptor).st_size
-        head = os.read(descriptor, HEAD_BYTES)
-        os.lseek(descriptor, max(len(head), size - TAIL_BYTES), os.SEEK_SET)
-        return head, os.read(descriptor, TAIL_BYTES)
-    finally:
-        os.close(descriptor)
+    """Return the beginning of a file, to the end of a row, and its end. Raises OSError."""
+    with open(open_regular(path), "rb", buffering=HEAD_BYTES) as file:
+        head = file.read(HEAD_BYTES)
+        head += file.readline(MAX_ROW_BYTES)
+        file.seek(max(len(head), os.fstat(file.fileno()).st_size - TAIL_BYTES))
+        return head, file.read(TAIL_BYTES)
 
 
 def _first_prompt(head: bytes) -> str:
@@ -90,19 +88,9 @@ def _first_prompt(head: bytes) -> str:
         try:
             row = loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
-            row = {"message": {"content": _beginning_of_text(line)}, "isMeta": b'"isMeta":true' in line}
+            continue
         if isinstance(row, dict) and (text := _typed_text(row)):
             return text
-    return ""
-
-
-def _beginning_of_text(line: bytes) -> str:
-    """Return the beginning of the text in a row whose end was not read: it has an image or a long paste."""
-    for field in (b'"text":"', b'"content":"'):
-        quote = line.find(field) + len(field) - 1
-        if quote >= len(field):
-            text = line[: quote + MAX_CUT_BYTES]
-            return _read_string(text, quote) or _read_string(text.rpartition(b" ")[0] + b'"', quote)
     return ""
 
 

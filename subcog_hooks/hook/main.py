@@ -179,7 +179,7 @@ def _answer_client(
         text = fields.get("additionalContext")
         if "permissionDecision" in fields:
             outputs.append(
-                translator.write_stop(event, str(fields["permissionDecision"]), str(fields["permissionDecisionReason"]))
+                translator.write_decision(event, str(fields["permissionDecision"]), str(fields["permissionDecisionReason"]))
             )
         elif isinstance(text, str):
             receipt = whole.get("systemMessage") if isinstance(whole, dict) and event == "UserPromptSubmit" else None

@@ -59,7 +59,7 @@ def _find_matching(command: str, call: HookCall) -> dict[Memory, tuple[str, str]
     A note whose answer the client does not know stops nothing there.
     """
     client = find_client(text_of(call.payload, OF_CLIENT))
-    known_answers = (ASK, DENY) if client is None or client.contract is None else client.contract.stops
+    known_answers = (ASK, DENY) if client is None or client.contract is None else client.contract.decisions
     commands = find_commands(command)
     by_id: dict[str, tuple[str, str]] = {}
     for id_, answers in read_stops(call.home).items():

@@ -120,8 +120,13 @@ class Translator:
             output[self.contract.form] = text
         return light_json.dumps(output).encode("ascii") + b"\n"
 
-    def write_stop(self, event: str, answer: str, reason: str) -> bytes:
-        """Return the output that stops a command. event: the client's; answer: `ask` or `deny`."""
+    def write_decision(self, event: str, answer: str, reason: str) -> bytes:
+        """Return the output that decides about a command, b"" for an answer that the client does not heed.
+
+        event: the client's; answer: `allow`, `ask` or `deny`.
+        """
+        if answer not in self.contract.decisions:
+            return b""
         decision: dict[str, light_json.Json] = {"permissionDecision": answer, "permissionDecisionReason": reason}
         nested: light_json.Json = {"hookSpecificOutput": {"hookEventName": event, **decision}}
         return light_json.dumps(nested if self.contract.form == NESTED else decision).encode("ascii") + b"\n"

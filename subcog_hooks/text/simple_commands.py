@@ -20,9 +20,18 @@ RUNNERS = (
     | WRAPPERS
     | frozenset(
         "eval ssh su watch parallel find fd docker podman kubectl npx bunx uv poetry pipenv bundle pdm hatch direnv nix "
-        "setsid script strace flock ionice stdbuf chroot runuser caffeinate entr op doppler coproc function".split()
+        "setsid script strace flock ionice stdbuf chroot runuser caffeinate entr op doppler coproc function "
+        "nix-shell screen systemd-run tmux trap".split()
     )
 )
+# Programs that run one only behind certain words.
+_LAUNCHERS, _LAUNCHING = frozenset("asdf bun mise npm pnpm pyenv rbenv yarn".split()), frozenset("dlx exec x".split())
+_READERS = SHELLS | {"ssh"}  # They run the here-documents that they read.
+# In "…" and $'…' a backslash and one of these characters stand for another text.
+_ESCAPES = {
+    '"': {"\n": "", "$": "$", "`": "`", '"': '"', "\\": "\\"},
+    "'": {"n": "\n", "r": "\r", "t": "\t", "'": "'", '"': '"', "\\": "\\"},
+}
 _BLANKS, _SEPARATORS = " \t\r", "\n;|&()"
 
 
@@ -46,7 +55,10 @@ def _find_nested(text: str, depth: int) -> list[list[str]]:
 class _Reader:
     """A pass over a text from `position` on. commands: found so far; starts: see `_start_of_last`."""
 
-    __slots__ = ("_depth", "_documents", "_is_target", "_starts", "_text", "_word", "_words", "commands", "position")
+    __slots__ = (
+        *("_before_documents", "_depth", "_documents", "_redirection", "_starts", "_strings", "_text", "_word", "_words"),
+        *("commands", "position"),
+    )
 
     def __init__(self, text: str, position: int, depth: int, starts: dict[str, int]) -> None:
         self.commands: list[list[str]] = []
@@ -56,8 +68,10 @@ class _Reader:
         self._starts = starts
         self._word: list[str] | None = None  # None between words, since '' is a word
         self._words: list[str] = []
-        self._is_target = False  # The next word is a redirection's file.
+        self._redirection = ""  # The next word belongs to it.
+        self._strings: list[str] = []  # the here-strings of the command
         self._documents: list[str] = []  # the last lines of the here-documents that begin with the next line
+        self._before_documents = 0  # commands before the first of them
 
     def read(self, closing: str = "") -> None:
         """Read until the text's end, or behind the character `closing`."""
@@ -74,7 +88,7 @@ class _Reader:
                 if character == "\n":
                     self._skip_documents()
             elif character in "<>":
-                self._begin_redirection(character)
+                self._begin_redirection()
             elif character == "#" and self._word is None:
                 self.position = _find_or_end(text, "\n", self.position)
             else:
@@ -91,23 +105,28 @@ class _Reader:
             end = _find_or_end(self._text, "'", self.position)
             self._add(self._text[self.position : end])
             self.position = end + 1
-        elif character == '"':
-            self._add("")
-            self._read_quoted()
+        elif character == '"' or (character == "$" and self._text.startswith(("'", '"'), self.position)):
+            if character == "$":
+                character = self._text[self.position]
+                self.position += 1
+            self._read_quoted(character)
         elif not self._begins_substitution(character):
             self._add(character)
 
-    def _read_quoted(self) -> None:
+    def _read_quoted(self, closing: str) -> None:
+        """Read the rest of a text in "…" or $'…'."""
         text = self._text
+        self._add("")
         while self.position < len(text):
             character = text[self.position]
             self.position += 1
-            if character == '"':
+            if character == closing:
                 return
             if character == "\\":
-                self._add(text[self.position : self.position + 1])
+                escaped = text[self.position : self.position + 1]
+                self._add(_ESCAPES[closing].get(escaped, character + escaped))
                 self.position += 1
-            elif not self._begins_substitution(character):
+            elif closing == "'" or not self._begins_substitution(character):
                 self._add(character)
 
     def _begins_substitution(self, character: str) -> bool:
@@ -128,19 +147,25 @@ class _Reader:
         self._add("")
         return True
 
-    def _begin_redirection(self, sign: str) -> None:
+    def _begin_redirection(self) -> None:
+        if self._word is not None and "".join(self._word).isdecimal():
+            self._word = None  # the number of a stream
         self._end_word()
         start = self.position - 1
         while self._text[self.position : self.position + 1] in ("<", ">", "&", "|"):
             self.position += 1
-        self._is_target = True
-        if sign == "<" and self._text[start : self.position] == "<<":
+        self._redirection = self._text[start : self.position]
+        if self._redirection == "<<":
             line = self._text[self.position : _find_or_end(self._text, "\n", self.position)]
             words = line.removeprefix("-").split(None, 1)
+            self._before_documents = self._before_documents if self._documents else len(self.commands)
             self._documents += ["".join(letter for letter in words[0] if letter not in "'\"\\;|&()")] if words else []
 
     def _skip_documents(self) -> None:
-        """Skip the here-documents that begin here, since they are no commands. A shell runs its own."""
+        """Skip the here-documents that begin here, since they are no commands. A shell on their line runs them."""
+        if not self._documents:
+            return
+        are_run = any(program_name(words[0]) in _READERS for words in self.commands[self._before_documents :])
         for last_line in self._documents:
             if self._start_of_last(last_line) < self.position:
                 continue
@@ -148,7 +173,7 @@ class _Reader:
             while self._text[end : (line_end := _find_or_end(self._text, "\n", end))].strip() != last_line:
                 end = line_end + 1
             self.position = line_end + 1
-            if self.commands and program_name(self.commands[-1][0]) in SHELLS and self._depth < MAX_DEPTH:
+            if are_run and self._depth < MAX_DEPTH:
                 self.commands += _find_nested(self._text[start:end], self._depth + 1)
         self._documents = []
 
@@ -167,20 +192,27 @@ class _Reader:
         self._word.append(text)
 
     def _end_word(self) -> None:
-        if self._word is not None and not self._is_target:
+        if self._word is None:
+            return
+        if not self._redirection:
             self._words.append("".join(self._word))
-        self._is_target = self._is_target and self._word is None
-        self._word = None
+        elif self._redirection == "<<<":
+            self._strings.append("".join(self._word))
+        self._redirection, self._word = "", None
 
     def _end_command(self) -> None:
         self._end_word()
-        self._is_target = False
-        words = _without_leads(self._words)
-        self._words = []
+        words, strings = _without_leads(self._words), self._strings
+        self._words, self._strings, self._redirection = [], [], ""
         if words:
             self.commands.append(words)
-            if self._depth < MAX_DEPTH and program_name(words[0]) in RUNNERS:
-                self.commands += _commands_of_runner(words, self._depth)
+            if self._depth < MAX_DEPTH and _is_runner(words):
+                self.commands += _commands_of_runner([*words, *strings], self._depth)
+
+
+def _is_runner(words: Sequence[str]) -> bool:
+    program = program_name(words[0])
+    return program in RUNNERS or (program in _LAUNCHERS and not _LAUNCHING.isdisjoint(words))
 
 
 def _commands_of_runner(words: Sequence[str], depth: int) -> Iterator[list[str]]:
@@ -202,7 +234,7 @@ def _without_leads(words: Sequence[str]) -> list[str]:
 
 def _is_assignment(word: str) -> bool:
     name, equals, _ = word.partition("=")
-    return bool(equals) and name.isidentifier()
+    return bool(equals) and name.removesuffix("+").partition("[")[0].isidentifier()
 
 
 def program_name(word: str) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from subcog_hooks.cli.pages import page_server
+from subcog_hooks.core.log import log_path
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import Memory
 from subcog_hooks.store.state import State
@@ -154,6 +155,22 @@ def test_bad_changes_are_refused_in_a_line(served: Served, home: Home) -> None:
         error = (json.loads(answer) if isinstance(answer, str) else answer)["error"]
         assert (status, "\n" in error, "Traceback" in error) == (409, False, False)
     assert get(home, "port").content == "The test database listens on 5434."
+    assert served.ask()[0] == 200
+
+
+def test_an_unexpected_failure_is_answered_and_logged(served: Served, home: Home) -> None:
+    assert served.process.stderr is not None
+    served.process.stderr.readline()
+    served.process.stderr.close()  # A remark has nowhere to go, as where the terminal was closed.
+    current = Path(home.index, "CURRENT")
+    current.unlink(missing_ok=True)
+    current.mkdir(parents=True)
+    status, answer = served.change(action="forget", id="port")
+    assert status == 500
+    assert answer["error"].startswith("a request of the page failed: ")
+    assert answer["error"].endswith("; load the page again to see whether the change was made")
+    assert answer["error"].partition(";")[0] in Path(log_path(home)).read_text(encoding="utf-8")
+    assert get(home, "port").status == "deleted"
     assert served.ask()[0] == 200
 
 

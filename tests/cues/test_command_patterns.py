@@ -42,6 +42,34 @@ PUSHING = (
         "function f { git push; }; f",
     ),
     *("bash <<EOF\ngit push\nEOF", "cat <<EOF | tee notes\nhello\nEOF\ngit push", "git commit -m 'x; y' && git push"),
+    *("bash <<EOF 2>&1 | tee log\ngit push\nEOF", "cat <<EOF | sh && ls\ngit push\nEOF", "ssh host <<'EOF'\ngit push\nEOF"),
+    *("bash <<< 'git push'", "<<<'git push' bash", "ssh host <<<$'cd web\\ngit push'", "cat <<< 'a b' && git push"),
+    *(
+        r"git commit -m $'fix: it\'s done' && git push",
+        r"bash -c $'cd web\ngit push'",
+        r"echo $'\\' && git push",
+        '$"git" push',
+        "$'git' push",
+        'bash -c "git \\\n push"',
+        r'"C:\Program Files\Git\bin\git.exe" push',
+    ),
+    *("X+=1 git push", "a[1]=2 git push", "a[b]+='c d' git push", "2>/dev/null git push"),
+    *(
+        "nix-shell --run 'git push'",
+        "nix-shell -p git --run 'cd web && git push'",
+        "npm exec -- git push",
+        "pnpm -r exec git push",
+        "yarn dlx git push",
+        "bun x git push",
+        "npx -c 'git push'",
+    ),
+    *(
+        "tmux send-keys -t web 'git push' Enter",
+        "tmux new -d git push",
+        "screen -dm git push",
+        r"screen -X stuff $'git push\n'",
+    ),
+    *("systemd-run --user git push", "trap 'git push' EXIT"),
 )
 NOT_PUSHING = (
     *("git pull", "git commit -m 'git push'", "echo git push", "echo 'a && git push'", "git log --grep push", "git stash push"),
@@ -52,6 +80,13 @@ NOT_PUSHING = (
         "grep -r 'git push' .",
         "git commit -m push",
         "",
+    ),
+    *("npm install git push", "npm run git push", "cat <<< 'git push'", "git log <<< push", "tee a <<EOF | cat\ngit push\nEOF"),
+    *(
+        r"git commit -m $'it\'s && git push'",
+        'git commit -m $"then; git push"',
+        'echo "it\'s && git push"',
+        "git log --grep $'a\\ngit push'",
     ),
 )
 

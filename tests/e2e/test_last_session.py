@@ -118,6 +118,25 @@ def test_a_first_prompt_with_an_image_or_a_long_paste_is_named(bare: Machine, sh
     assert "“Mend this trace: at pay at pay" in last_line(bare, shop)
 
 
+def test_a_long_row_that_nobody_typed_is_not_quoted(bare: Machine, shop: Path) -> None:
+    text = "Delete the old orders\n" * 4_000
+    result = {"tool_use_id": "t", "type": "tool_result", "content": text}
+    command = said("<command-name>/init</command-name>")
+    for name, row in (
+        ("read", said([result], toolUseResult={"type": "text", "file": {"content": text}})),
+        ("named", said([result])),
+        ("skill", said([{"type": "text", "text": text}], isMeta=True)),
+        ("agent", said(text, agentId="a")),
+        ("program", said(text, entrypoint="sdk-py")),
+        ("plugin", said(text, origin={"kind": "plugin"})),
+        ("endless", said("Paint the boats " * 1_100_000)),
+    ):
+        write_session(bare, name, command, row, time_s=LATER)
+        assert last_line(bare, shop) == "", name
+    write_session(bare, "typed", command, said(text), time_s=LATER)
+    assert "“Delete the old orders Delete" in last_line(bare, shop)
+
+
 def test_damaged_and_special_transcripts_are_survived(bare: Machine, shop: Path) -> None:
     file = write_session(bare, "broken", time_s=LATER)
     file.write_bytes(b'{"type":"user",\xff\n{"type":"user"}\n[1,"type":"user"\n' + b'"file_path":"' * 9 + b'"gitBranch":"')

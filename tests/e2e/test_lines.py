@@ -146,6 +146,21 @@ def test_an_agent_opens_a_note_and_nobody_is_asked(pointing: Machine) -> None:
 
 
 @posix
+def test_only_a_client_that_heeds_it_is_told_to_allow(pointing: Machine) -> None:
+    for client, event, expected in (
+        ("copilot", "PreToolUse", "allow"),
+        ("codex", "PreToolUse", None),
+        ("qwen", "PostToolUse", None),
+    ):
+        block = pointing.hook(pointing.asking(RELATED, SESSION), "--client", client).stdout
+        assert ANSWER.encode() in block
+        call = json.loads(pointing.calling("Bash", SESSION, command=f"subcog show {ANSWER}"))
+        answer = pointing.hook(json.dumps({**call, "hook_event_name": event}).encode(), "--client", client).stdout
+        assert json.loads(answer or b"{}").get("permissionDecision") == expected
+        assert bool(answer) is bool(expected), client
+
+
+@posix
 def test_what_an_agent_opened_is_told_the_next_time(pointing: Machine) -> None:
     assert f"[maybe {ANSWER}]" in pointing.answer(pointing.asking(RELATED, SESSION))
     pointing.environment[SWITCH_OFF] = "1"  # The command starts the process that learns, however busy the machine is.

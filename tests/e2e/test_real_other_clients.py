@@ -60,6 +60,16 @@ def test_learn_proposes_a_rule_typed_in_a_session(other_client: OtherClient, not
     assert [str(proposal["memory"]).strip('"') for proposal in proposals] == [rule]
 
 
+def test_a_note_is_opened_and_no_hook_fails(other_client: OtherClient, noted: Machine, tmp_path: Path) -> None:
+    (id_,) = (str(row["id"]) for row in noted.rows("list", "--jsonl") if row["content"] == KEYS)
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"shell": f"{noted.command} show {id_}"}, {"text": "done"}]))
+    answers = drive(other_client, noted, [QUESTION], "--script", str(script))
+    assert answers.code == 0, answers.output
+    assert (answers.count("rotate_keys.sh", 0), answers.count("rotate_keys.sh")) == (1, 2)
+    assert "PreToolUse Failed" not in answers.shown[0]
+
+
 def test_a_note_stops_a_command_as_far_as_the_client_can(other_client: OtherClient, bare: Machine, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"shell": "touch {PROJECT}/touched"}, {"text": "done"}]))
@@ -70,5 +80,5 @@ def test_a_note_stops_a_command_as_far_as_the_client_can(other_client: OtherClie
         assert bare.run("remember", option, "touch*", "Nothing is touched in the freeze.", "--user", "--yes").code == 0
         answers = drive(other_client, bare, ["Deploy the site"], "--script", str(script), "--work", str(tmp_path / answer))
         assert answers.code == 0, answers.output
-        assert any((tmp_path / answer).rglob("touched")) is (answer not in described.contract.stops), answer
-        assert (answers.count("Nothing is touched in the freeze.") > 0) is (answer in described.contract.stops)
+        assert any((tmp_path / answer).rglob("touched")) is (answer not in described.contract.decisions), answer
+        assert (answers.count("Nothing is touched in the freeze.") > 0) is (answer in described.contract.decisions)

@@ -13,12 +13,13 @@ import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from threading import Lock
+from typing import NamedTuple
 
 from subcog_hooks.cli.pages.page_changes import ServedReport
-from subcog_hooks.cli.support import author
+from subcog_hooks.cli.support import author, context
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import SubcogError, UsageError
-from subcog_hooks.core.log import to_json
+from subcog_hooks.core.log import to_json, write_line
 
 IDLE_S = 600.0  # seconds without a request, after which the server ends
 POLL_S = 0.5
@@ -74,6 +75,15 @@ class _Server(socketserver.ThreadingTCPServer):
             terminal.complain(f"a request failed: {type(error).__name__}: {error}")
 
 
+class _Answer(NamedTuple):
+    """An answer to a request: its status, the type and text of its body, and the policy of its content."""
+
+    status: HTTPStatus
+    kind: str
+    text: str
+    policy: str = "default-src 'none'"
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
     timeout = 10  # seconds, for a request to arrive
@@ -92,14 +102,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, *, is_change: bool) -> None:
         if refusal := self._find_refusal(is_change=is_change):
-            self._send(refusal, "text/plain", refusal.phrase)
+            self._send(_Answer(refusal, "text/plain", refusal.phrase))
             return
         with self.server.lock:
             self.server.used_s = time.monotonic()
             try:
-                self._respond(self.path.split("/", 2)[2], is_change=is_change)
+                answer = self._respond(self.path.split("/", 2)[2], is_change=is_change)
             except SubcogError as error:
-                self._send(HTTPStatus.CONFLICT, "application/json", to_json({"error": str(error)}))
+                answer = _Answer(HTTPStatus.CONFLICT, "application/json", to_json({"error": str(error)}))
+            except Exception as error:  # noqa: BLE001 - without an answer the page would say that it is no longer served
+                failure = f"a request of the page failed: {type(error).__name__}: {error}"
+                write_line(context.home(), failure)
+                message = f"{failure}; load the page again to see whether the change was made"
+                answer = _Answer(HTTPStatus.INTERNAL_SERVER_ERROR, "application/json", to_json({"error": message}))
+            self._send(answer)
             self.server.used_s = time.monotonic()
 
     def _find_refusal(self, *, is_change: bool) -> HTTPStatus | None:
@@ -115,17 +131,17 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.NOT_FOUND
         return None
 
-    def _respond(self, path: str, *, is_change: bool) -> None:
+    def _respond(self, path: str, *, is_change: bool) -> _Answer:
+        """Return the answer to a request of the page. Raises SubcogError."""
         if is_change and path == "changes":
-            self._send(HTTPStatus.OK, "application/json", to_json(self.server.report.change(self._read_body())))
-        elif not is_change and not path:
+            return _Answer(HTTPStatus.OK, "application/json", to_json(self.server.report.change(self._read_body())))
+        if not is_change and not path:
             page = self.server.report.make_page()
-            self._send(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
-        elif not is_change and path.startswith("memories/"):
+            return _Answer(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
+        if not is_change and path.startswith("memories/"):
             id_ = path.removeprefix("memories/")
-            self._send(HTTPStatus.OK, "application/json", to_json(self.server.report.read_memory(id_)))
-        else:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
+            return _Answer(HTTPStatus.OK, "application/json", to_json(self.server.report.read_memory(id_)))
+        return _Answer(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
 
     def _read_body(self) -> dict[str, object]:
         """Return the JSON object of a request. Raises UsageError."""
@@ -140,12 +156,12 @@ class _Handler(BaseHTTPRequestHandler):
             raise UsageError("the change is no JSON object", "load the page again")
         return body
 
-    def _send(self, status: HTTPStatus, kind: str, text: str, policy: str = "default-src 'none'") -> None:
-        body = text.encode("utf-8", "replace")
-        self.send_response(status)
-        for name, value in {**_HEADERS, "Content-Security-Policy": policy}.items():
+    def _send(self, answer: _Answer) -> None:
+        body = answer.text.encode("utf-8", "replace")
+        self.send_response(answer.status)
+        for name, value in {**_HEADERS, "Content-Security-Policy": answer.policy}.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Type", f"{answer.kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

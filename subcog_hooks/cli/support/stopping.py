@@ -46,7 +46,7 @@ def add_stops(memory: Memory, answers: Mapping[str, str]) -> None:
         )
     stops.add_stops(context.home(), memory.id, answers)
     able = [
-        client.title for client in list_clients() if client.contract and set(answers.values()) <= set(client.contract.stops)
+        client.title for client in list_clients() if client.contract and set(answers.values()) <= set(client.contract.decisions)
     ]
     terminal.say(f"it {stop_phrase(answers)}, in {' and '.join(['Claude Code', *able])}; other agents only get the note")
     if not inspect_registration().is_running:
