@@ -1,9 +1,9 @@
 """Measure other memories for agents beside subcog: recall, silence, time of one query, size, and processes that stay.
 
 mcp-memory-service and memsearch are installed from PyPI, this checkout beside them, each into an environment of its own. All
-store the memories of the project's ground truth and are asked its queries, then 40 prompts about other people's work. "LoCoMo" is
-the recall of its sessions in four conversations, by each fourth question about them (the data is downloaded, 2.8 MB). All embed
-with one model: all-MiniLM-L6-v2 as subcog packages it, in 8 bits. mcp-memory-service would download the same model in 32 bits,
+store the memories of the project's ground truth and are asked its queries, then 40 prompts about other people's work. "LoCoMo"
+is the recall of its sessions in four conversations, by each fourth question about them (2.8 MB are downloaded). All embed with
+one model: all-MiniLM-L6-v2 as subcog packages it, in 8 bits. mcp-memory-service would download the same model in 32 bits,
 memsearch the larger bge-m3. Nothing but the packages is downloaded.
 
 The others answer a tool that an agent calls; only `subcog block` is made to be asked with every prompt. One query is timed as a
