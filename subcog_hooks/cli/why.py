@@ -17,7 +17,7 @@ from subcog_hooks.cli.support import completion, context, inputs, results
 from subcog_hooks.cli.support.output import terminal
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, SubcogError, UsageError
 from subcog_hooks.hook.payload import TOOL_EVENT
-from subcog_hooks.store import hook_traces, recorded_decisions, sessions
+from subcog_hooks.store import hook_traces, openings, recorded_decisions, sessions
 from subcog_hooks.store.decision import GIVEN, Decision
 from subcog_hooks.store.hook_traces import CutOff
 from subcog_hooks.store.index import LexicalIndex
@@ -142,9 +142,10 @@ def _show_decision(choice: PromptChoice, *, as_json: bool, is_explained: bool) -
     with lookup.open_state() as state:
         selected = lookup.find_decision(state, choice.id) if choice.id else choice.find(state, "")
         repeated_ids = [candidate.id for candidate in selected.candidates if candidate.outcome == GIVEN]
-        decision_by_id = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
+        givers = {id_: sessions.find_giving_decision(state, selected.session, id_) for id_ in repeated_ids}
+        decision_by_id = {id_: giver if giver < selected.id else "" for id_, giver in givers.items()}  # After a compaction
         look = recorded_decisions.find_second_look(state, selected)
-        opened = sessions.find_opened(state, selected.id)
+        opened = openings.find_opened(state, selected.id)
         if as_json:
             record = {**lookup.decision_fields(selected), "opened": sorted(opened)} | (
                 {"second_look": lookup.decision_fields(look)} if look else {}
@@ -175,7 +176,10 @@ def _list_tool_calls(limit: int, *, as_json: bool) -> None:
         with lookup.open_state() as state:
             spoken = recorded_decisions.find_latest(state, limit, event=TOOL_EVENT)
     if as_json:
-        rows = [{"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given} for call in silent]
+        rows = [
+            {"at": call.at_ms, "tool": call.tool, "about": call.about, "given": call.given, "lines": call.lines}
+            for call in silent
+        ]
         record = {"silent": rows, "decisions": [lookup.decision_fields(decision) for decision in spoken]}
         terminal.raw(json.dumps(record, indent=1) + "\n")
     else:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from subcog_hooks.store.project import Project
 
 MAX_LOGGED_FAULTS = 3  # faults of the settings in one line; `doctor` names all
+MAX_AGENT = 64  # characters of the id of a subagent
 PRINT_MS = 5.0  # Rendering and writing need this time at the end.
 MIN_WAIT_MS = 20.0  # The hook waits this long for a writing process, even where no time is left.
 
@@ -146,11 +147,17 @@ class HookCall:
         """Return whether `subcog doctor` tries the hook. `why` and `report` leave such calls out."""
         return self.session.startswith(TRIAL)
 
+    @property
+    def reader(self) -> str:
+        """The key of the given memories: the session, or its subagent, which has a context of its own."""
+        agent = text_of(self.payload, "agent_id")[:MAX_AGENT]
+        return f"{self.session}/{agent}" if agent and self.session else self.session
+
     def given_ids(self) -> AbstractSet[str]:
-        """Return the ids of the memories that the session has been given. Raises StoreError."""
+        """Return the ids of the memories that the session, or its subagent, has been given. Raises StoreError."""
         if self._given is not None:
             return self._given
-        return sessions.find_given(self.state, self.session) if self.session else set()
+        return sessions.find_given(self.state, self.reader) if self.session else set()
 
     def facts(self) -> dict[str, Scalar]:
         """Return the facts for conditions, as of the first use. Raises StoreError."""

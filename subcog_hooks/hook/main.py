@@ -147,7 +147,7 @@ def _handle_payload(output: Output, translator: Translator | None) -> None:
         output.end_at(max(note_ms, age_ms + MAX_WORK_MS))  # A late note is answered, too.
         if _answer_note(payloads[-1], translator, home, output):
             return
-    is_stopping = answered_event == "PreToolUse" and os.path.exists(home.stops)
+    is_stopping = answered_event == "PreToolUse" and payloads[-1].get("tool_name") == "Bash" and os.path.exists(home.stops)
     output.end_at(
         (NOTE_MS if translator is None else FOREIGN_NOTE_MS) if is_stopping else work_ms
     )  # A command must not run because the machine is busy.

@@ -221,12 +221,20 @@ def silence_reason(call: HookCall) -> str:
 
 
 def _forget_given(call: HookCall) -> list[str]:
-    """Forget the given memories of a compacted session, and return the latest ids. Raises StoreError."""
+    """Forget the given memories of a compacted session, and return the latest ids. Raises StoreError.
+
+    Where another process is writing all the time, the session goes on without them, but for the returned ones.
+    """
     if not call.session:
         return []
     used = sessions.find_last_given(call.state, call.session, MAX_USED)
-    sessions.forget_session(call.state, call.session)
-    sessions.forget_units(call.state, call.session)
+    try:
+        call.state.begin(call.deadline.left_ms() / 2)
+        sessions.forget_session(call.state, call.session)
+        sessions.forget_units(call.state, call.session)
+        call.state.commit()
+    except StoreBusy as error:
+        call.log(f"what the session was given is not forgotten: {error}")
     return used
 
 

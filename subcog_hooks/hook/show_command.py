@@ -46,11 +46,11 @@ def may_run_command(command: str, call: HookCall) -> bool:
     if not own or not (_resolves_to_own(program, own) if program == PROGRAM else program == own):
         return False
     from subcog_hooks.core.child_environment import LEADING_PYTHON  # Few calls open a memory.
-    from subcog_hooks.store import sessions
+    from subcog_hooks.store import openings
 
     if any(name in os.environ for name in LEADING_PYTHON):  # The script's interpreter would run foreign code.
         return False
-    return set(ids) <= call.given_ids() | sessions.find_pointed(call.state, call.session)
+    return set(ids) <= openings.find_seen(call.state, call.session)
 
 
 def permission_output(decision: str, reason: str) -> bytes:
@@ -182,15 +182,15 @@ def _audiences_in(folder: str, home: Home) -> tuple[str, ...]:
 
 def _note_opened(home: Home, session: str, ids: Sequence[str], foreign: AbstractSet[str], now_ms: int) -> bool:
     """Note that a session opens memories, unless it was never given or pointed at a foreign memory. Raises StoreError."""
-    from subcog_hooks.store import metrics, sessions
+    from subcog_hooks.store import metrics, openings, sessions
     from subcog_hooks.store.state import State
 
     state = State.open(home, OPENING_WAIT_MS)
     try:
-        if not foreign <= sessions.find_given(state, session) | sessions.find_pointed(state, session):
+        if not foreign <= openings.find_seen(state, session):
             return False
         state.begin(OPENING_WAIT_MS)
-        if opened := sessions.note_opened(state, session, ids, now_ms):
+        if opened := openings.note_opened(state, session, ids, now_ms):
             metrics.increase_counter(state, metrics.OPENED, by=len(opened))
             sessions.record_given(state, session, opened, now_ms, "")
         state.commit()

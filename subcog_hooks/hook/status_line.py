@@ -8,7 +8,7 @@ import sys
 from subcog_hooks.core import database, light_json
 from subcog_hooks.core.homes import find_home
 from subcog_hooks.hook.payload import session_of, text_of
-from subcog_hooks.store import project, sessions
+from subcog_hooks.store import openings, project, sessions
 from subcog_hooks.store.state import SCHEMA, State
 from subcog_hooks.store.store_reader import StoreReader
 
@@ -53,4 +53,4 @@ def _count_handed_over(home: Home, session: str) -> tuple[int, int]:
     if not session or not os.path.exists(home.state_db):
         return 0, 0
     state = State(database.open_reader(home.state_db, SCHEMA, WAIT_MS), home.state_db, WAIT_MS)
-    return sessions.count_given(state, session), sessions.count_opened(state, session)
+    return sessions.count_given(state, session), openings.count_opened(state, session)

@@ -178,19 +178,21 @@ def _note_silent_call(call: HookCall, tool: str, target: ToolTarget, channels: M
     about = [target.file] if target.file else [name for name in target.names if tool != "Bash" or _is_plain_name(name)]
     if not about and not target.names:
         return
-    given = list(dict.fromkeys([memory.id for memories in channels.values() for memory in memories]))
+    ids = list(dict.fromkeys([memory.id for memories in channels.values() for memory in memories]))
+    given_ids = call.given_ids() if ids else ()
     row: Json = {
         "at": call.now_ms,
         "tool": tool,
         "about": about[:MAX_NAMES],
-        "given": given[:MAX_NAMES],
-        "session": call.session,
+        "given": [id_ for id_ in ids if id_ in given_ids][:MAX_NAMES],
+        "lines": [id_ for id_ in ids if id_ not in given_ids][:MAX_NAMES],
+        "session": call.reader,
     }
     try:
         path = call.home.silent_calls
+        if os.path.exists(path) and os.path.getsize(path) > MAX_SILENT_BYTES:
+            os.replace(path, f"{path}.before")
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
-        if os.fstat(descriptor).st_size > MAX_SILENT_BYTES:
-            os.replace(path, f"{path}.before")  # This call still goes into the renamed file; the next one begins a new file.
         os.write(descriptor, light_json.dumps(row).encode() + b"\n")
     except OSError:
         pass  # A full disk, for example, costs only this line.

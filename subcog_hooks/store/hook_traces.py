@@ -59,16 +59,20 @@ class SilentCall:
     """A tool call at which nothing was handed over.
 
     at_ms: milliseconds since the epoch; about: the file or the names that were looked up. given: ids of memories about them
-    that the session had been given before.
+    that the session had been given before; lines: of the others, which had had a line, or which no line was left for.
+    session: with a slash and the subagent, where one called.
     """
 
-    __slots__ = ("about", "at_ms", "given", "session", "tool")
+    __slots__ = ("about", "at_ms", "given", "lines", "session", "tool")
 
-    def __init__(self, at_ms: int, tool: str, about: tuple[str, ...], given: tuple[str, ...], session: str) -> None:
+    def __init__(
+        self, at_ms: int, tool: str, about: tuple[str, ...], given: tuple[str, ...], lines: tuple[str, ...], session: str
+    ) -> None:
         self.at_ms = at_ms
         self.tool = tool
         self.about = about
         self.given = given
+        self.lines = lines
         self.session = session
 
 
@@ -114,9 +118,8 @@ def _parse_call(line: bytes) -> SilentCall | None:
         return None
     if not isinstance(row, dict) or not isinstance(at_ms := row.get("at"), int) or not 0 < at_ms < 10**15:
         return None
-    return SilentCall(
-        at_ms, str(row.get("tool")), _strings_in(row.get("about")), _strings_in(row.get("given")), str(row.get("session"))
-    )
+    about, given, lines = (_strings_in(row.get(name)) for name in ("about", "given", "lines"))
+    return SilentCall(at_ms, str(row.get("tool")), about, given, lines, str(row.get("session")))
 
 
 def _strings_in(value: object) -> tuple[str, ...]:

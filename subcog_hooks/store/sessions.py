@@ -204,12 +204,6 @@ def count_given(state: State, session: str) -> int:
     return int(rows[0][0] or 0)
 
 
-def count_opened(state: State, session: str) -> int:
-    """Return how many memories this session has opened from lines that pointed at them."""
-    rows = state.run("SELECT count(*) FROM pointers WHERE session = ? AND opened_at IS NOT NULL", (session,))
-    return int(rows[0][0] or 0)
-
-
 def find_last_given(state: State, session: str, limit: int) -> list[str]:
     """Return the ids of the last memories that this session has been given, the latest first."""
     rows = state.run("SELECT memory FROM ledger WHERE session = ? ORDER BY at DESC, memory LIMIT ?", (session, limit))
@@ -261,27 +255,6 @@ def has_room_for_line(state: State, session: str) -> bool:
     return int(rows[0][0] or 0) < MAX_CALL_LINES
 
 
-def note_opened(state: State, session: str, memories: Sequence[str], now_ms: int) -> list[str]:
-    """Record that a session opens memories. Return the ids that it was pointed at and had not opened."""
-    opened = []
-    for memory in memories:
-        open_once = "UPDATE pointers SET opened_at = ? WHERE session = ? AND memory = ? AND opened_at IS NULL RETURNING memory"
-        opened += [str(row[0]) for row in state.run(open_once, (now_ms, session, memory))]
-    return opened
-
-
-def find_openings(state: State) -> list[tuple[str, str]]:
-    """Return (memory, decision) of each line whose memory was opened, the latest first."""
-    rows = state.run("SELECT memory, decision FROM pointers WHERE opened_at IS NOT NULL ORDER BY opened_at DESC, memory")
-    return [(str(memory), str(decision)) for memory, decision in rows]
-
-
-def find_opened(state: State, decision: str) -> set[str]:
-    """Return the ids of the memories that were opened from the lines of a decision."""
-    rows = state.run("SELECT memory FROM pointers WHERE decision = ? AND opened_at IS NOT NULL", (decision,))
-    return {str(row[0]) for row in rows}
-
-
 def forget_session(state: State, session: str) -> None:
     """Delete the entries of a session whose client has forgotten its context: it may be given them again."""
     state.run("DELETE FROM ledger WHERE session = ?", (session,))
@@ -301,7 +274,8 @@ class HandOvers:
 
 def count_hand_overs(state: State) -> dict[str, HandOvers]:
     """Return how many sessions were given each memory, by its id."""
-    rows = state.run("SELECT memory, count(*), max(at) FROM ledger GROUP BY memory")
+    session = "substr(session, 1, instr(session || '/', '/') - 1)"  # without the subagent
+    rows = state.run(f"SELECT memory, count(DISTINCT {session}), max(at) FROM ledger GROUP BY memory")  # noqa: S608 - constant
     return {str(id_): HandOvers(int(sessions or 0), int(last_ms or 0)) for id_, sessions, last_ms in rows}
 
 

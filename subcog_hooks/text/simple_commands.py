@@ -32,6 +32,7 @@ _ESCAPES = {
     '"': {"\n": "", "$": "$", "`": "`", '"': '"', "\\": "\\"},
     "'": {"n": "\n", "r": "\r", "t": "\t", "'": "'", '"': '"', "\\": "\\"},
 }
+_QUOTING = frozenset("'\"\\")
 _BLANKS, _SEPARATORS = " \t\r", "\n;|&()"
 
 
@@ -70,7 +71,8 @@ class _Reader:
         self._words: list[str] = []
         self._redirection = ""  # The next word belongs to it.
         self._strings: list[str] = []  # the here-strings of the command
-        self._documents: list[str] = []  # the last lines of the here-documents that begin with the next line
+        # Here-documents that begin with the next line: the last line of each, and whether the shell expands it.
+        self._documents: list[tuple[str, bool]] = []
         self._before_documents = 0  # commands before the first of them
 
     def read(self, closing: str = "") -> None:
@@ -159,14 +161,16 @@ class _Reader:
             line = self._text[self.position : _find_or_end(self._text, "\n", self.position)]
             words = line.removeprefix("-").split(None, 1)
             self._before_documents = self._before_documents if self._documents else len(self.commands)
-            self._documents += ["".join(letter for letter in words[0] if letter not in "'\"\\;|&()")] if words else []
+            if words:
+                last_line = "".join(letter for letter in words[0] if letter not in "'\"\\;|&()")
+                self._documents.append((last_line, _QUOTING.isdisjoint(words[0])))
 
     def _skip_documents(self) -> None:
         """Skip the here-documents that begin here, since they are no commands. A shell on their line runs them."""
         if not self._documents:
             return
         are_run = any(program_name(words[0]) in _READERS for words in self.commands[self._before_documents :])
-        for last_line in self._documents:
+        for last_line, is_expanded in self._documents:
             if self._start_of_last(last_line) < self.position:
                 continue
             start = end = self.position
@@ -175,7 +179,17 @@ class _Reader:
             self.position = line_end + 1
             if are_run and self._depth < MAX_DEPTH:
                 self.commands += _find_nested(self._text[start:end], self._depth + 1)
+            elif is_expanded:
+                self.commands += _Reader(self._text[start:end], 0, self._depth, {}).read_substitutions()
         self._documents = []
+
+    def read_substitutions(self) -> list[list[str]]:
+        """Return the commands that a shell runs for a text whose other words it only keeps."""
+        while self.position < len(self._text):
+            character = self._text[self.position]
+            self.position += 2 if character == "\\" else 1
+            self._begins_substitution(character)
+        return self.commands
 
     def _start_of_last(self, line: str) -> int:
         """Return where the last line of the text with these words starts, -1 without one. All starts are found at once."""

@@ -15,7 +15,7 @@ from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import prompt, tool
 from subcog_hooks.hook import session as hook_session
-from subcog_hooks.store import metrics, sessions
+from subcog_hooks.store import metrics, openings, sessions
 from subcog_hooks.store.decision import BELOW, INJECTED, INTENT, LINES, POINTED, SPOKE, Candidate
 from subcog_hooks.store.metrics import BUCKETS, Histogram
 from subcog_hooks.store.state import State
@@ -375,7 +375,7 @@ def test_lines_and_openings_are_counted_by_relevance(home: Home, subcog: Run) ->
     keep(home, decided("d1", LINES, [candidate("near", 0.3, POINTED), candidate("far", 0.07, POINTED)]))
     state = State.open(home, 1_000)
     sessions.record_pointed(state, "s", ("near", "far"), 1, "d1")
-    sessions.note_opened(state, "s", ("near",), 2)
+    openings.note_opened(state, "s", ("near",), 2)
     state.close()
     bands = subcog("report", "--json").json["lines"]
     assert bands == [{"lowest": 0.05, "given": 1, "opened": 0}, {"lowest": 0.2, "given": 1, "opened": 1}]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.console import Console
 
+from subcog_hooks.cli.decisions import lookup
 from subcog_hooks.cli.decisions.decision_view import MAX_EXPLAINED, ViewData, decision_view
 from subcog_hooks.cli.decisions.lookup import decision_line, sentence, would_speak
 from subcog_hooks.cli.support.output import terminal
@@ -20,6 +21,7 @@ from subcog_hooks.recall.relevance import NAMES
 from subcog_hooks.store import decision as outcomes
 from subcog_hooks.store import sessions
 from subcog_hooks.store.decision import Candidate
+from subcog_hooks.store.hook_traces import SilentCall
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -95,6 +97,24 @@ def test_each_term_is_explained_where_there_is_room(subcog: Run, home: Home, mon
         flat = " ".join(out.split())
         assert all(meaning in flat for meaning in NAMES.values())
         assert all(name in out for name in NAMES)
+
+
+def test_a_note_without_a_line_is_not_called_given() -> None:
+    line = lookup.silent_line(SilentCall(1, "Read", ("src/pool.py",), ("m1",), ("m2", "m3"), "s"))
+    assert line.endswith("; m1 given in this session before, m2, m3 had a line, or none was left for it")
+
+
+def test_a_later_decision_did_not_give_it(subcog: Run, home: Home) -> None:
+    keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.GIVEN)]))
+    state = State.open(home, 1_000)
+    sessions.record_given(state, "s", ["m1"], now_ms(), "d3")  # at a compaction
+    state.close()
+    assert "almost: m1 with 0.70, given in this session before" in subcog("why").out.splitlines()
+
+
+def test_what_the_client_loads_itself_is_not_called_given(subcog: Run, home: Home) -> None:
+    keep(home, decided("d2", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.LOADED)]))
+    assert "silent: the client puts the relevant memories before the model itself" in subcog("why").out
 
 
 def test_what_was_given_before_names_the_decision_that_gave_it(subcog: Run, home: Home) -> None:

@@ -70,11 +70,14 @@ PUSHING = (
         r"screen -X stuff $'git push\n'",
     ),
     *("systemd-run --user git push", "trap 'git push' EXIT"),
+    *("cat <<EOF\n$(git push)\nEOF", "cat <<EOF > log\nit's `git push`\nEOF\nls"),
 )
 NOT_PUSHING = (
     *("git pull", "git commit -m 'git push'", "echo git push", "echo 'a && git push'", "git log --grep push", "git stash push"),
     *(
         "cat > plan.md <<'EOF'\ngit push\nEOF\nls",
+        "cat <<'EOF'\n$(git push)\nEOF",
+        "cat <<EOF\n\\$(git push)\nEOF",
         "# git push",
         "ls # git push",
         "grep -r 'git push' .",

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 
@@ -142,6 +144,28 @@ def beginnings(bare: Machine) -> Machine:
 def test_session_begins_with_what_is_pinned_and_what_holds(beginnings: Machine) -> None:
     assert ids_in(beginnings.begun("startup", "one session")) == ["always", "first"]
     assert ids_in(beginnings.begun("startup", "another session")) == ["always"]
+
+
+def test_a_subagent_has_a_context_of_its_own(beginnings: Machine) -> None:
+    beginnings.imports(HARBOUR[1])
+    call = beginnings.calling("Grep", "one session", pattern="allocate_berth")
+
+    def ids_at(**fields: object) -> list[str]:
+        return ids_in(beginnings.answer(odd(call, **fields), "PreToolUse"))
+
+    assert ids_at(agent_id="a05e") == ["berths"]
+    assert ids_at(agent_id="a05e") == []
+    assert ids_at() == ["berths"]
+    assert ids_at(agent_id="b05e") == ["berths"]
+    assert ids_at() == ids_at(agent_id=17) == []
+
+
+def test_a_session_compacted_beside_a_writer_gets_its_notes(beginnings: Machine) -> None:
+    beginnings.imports(HARBOUR[1])
+    assert beginnings.at_call("Grep", "one session", pattern="allocate_berth") == ["berths"]
+    with closing(sqlite3.connect(beginnings.home / "state.db")) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert "berths" in ids_in(beginnings.begun("compact", "one session"))
 
 
 def test_cleared_session_begins_as_a_new_one(beginnings: Machine) -> None:

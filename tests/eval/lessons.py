@@ -25,7 +25,7 @@ from subcog_hooks.cli.proposals import teaching
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import detached, prompt
-from subcog_hooks.store import decision_log, sessions, suggestions
+from subcog_hooks.store import decision_log, openings, suggestions
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from tests.eval import homes
@@ -74,7 +74,7 @@ def _open_from_line(home: Home, row: dict[str, Any]) -> bool:
     session = f"title-{row['id']}"
     _levels(home, row["title"], session)
     with closing(State.open(home, 1_000)) as state:
-        return bool(sessions.note_opened(state, session, row["relevant"], int(time.time() * 1000)))
+        return bool(openings.note_opened(state, session, row["relevant"], int(time.time() * 1000)))
 
 
 def _levels(home: Home, text: str, session: str) -> tuple[set[str], set[str]]:

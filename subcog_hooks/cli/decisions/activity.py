@@ -22,7 +22,7 @@ from subcog_hooks.llm.race import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import NO_LLM
 from subcog_hooks.store import decision as outcomes
-from subcog_hooks.store import hook_traces, metrics, recorded_decisions, second_looks, sessions
+from subcog_hooks.store import hook_traces, metrics, openings, recorded_decisions, second_looks
 from subcog_hooks.store.decision import OUTCOMES, SPOKE, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import now_ms
@@ -112,12 +112,12 @@ class Activity(NamedTuple):
 
 def read_activity(home: Home, store: Store | None) -> Activity:
     """Read the activity of the hook from the state and the marks of the store. Raises StoreError."""
-    by_family, decisions, openings = _read_metrics(home)
+    by_family, decisions, opened = _read_metrics(home)
     used = Usage(decisions, date.today(), PROMPT_EVENT)  # noqa: DTZ011 - the days of the person who looks
     bad = _find_bad_marks(used, store) if store else frozenset()
     later = usage.find_used_later(decisions, hook_traces.find_latest_silent_calls(home, MAX_SILENT_CALLS))
     channels = usage.channel_shares(decisions, later, bad)
-    bands = usage.lines_by_band(decisions, openings)
+    bands = usage.lines_by_band(decisions, opened)
     return Activity(by_family, used, channels, bands, later, bad, len(hook_traces.read_cut_offs(home, now_ms())))
 
 
@@ -168,21 +168,21 @@ def _read_metrics(home: Home) -> tuple[dict[str, Values], list[Decision], Abstra
         family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
     }
     decisions: list[Decision] = []
-    openings: AbstractSet[tuple[str, str]] = frozenset()
+    opened: AbstractSet[tuple[str, str]] = frozenset()
     with context.existing_state(home, tell=terminal.say) as state:
         if state:
             for metric in metrics.read_metrics(state):
                 if metric.name in by_family:
                     by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             decisions = recorded_decisions.find_latest(state, MAX_DECISIONS)
-            openings = frozenset(sessions.find_openings(state))
+            opened = frozenset(openings.find_openings(state))
     of_llm = [by_family[name][value] for name, values in OF_LLM.items() for value in values]
     has_llm = loading.load(home)["llm.provider"] != NO_LLM
     if not has_llm and not any(metric.value if isinstance(metric, Counter) else metric.count for metric in of_llm):
         for name, values in OF_LLM.items():
             for value in values:
                 del by_family[name][value]
-    return by_family, decisions, openings
+    return by_family, decisions, opened
 
 
 def _find_bad_marks(used: Usage, store: Store) -> frozenset[tuple[str, str]]:

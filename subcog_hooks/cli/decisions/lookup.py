@@ -227,6 +227,9 @@ def sentence(decision: Decision) -> str:
         notes = " and ".join(safe(candidate.id) for candidate in decision.candidates)
         return f"stopped: {'asked you about the command' if decision.outcome == outcomes.ASKED else 'denied it'}, by {notes}"
     why = _SILENT.get(decision.outcome, safe(decision.outcome))
+    held_back = {candidate.outcome for candidate in decision.candidates}
+    if decision.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
+        why = "the client puts the relevant memories before the model itself"
     limits = decision.thresholds
     if decision.outcome == outcomes.INTENT and decision.intent is not None and limits is not None:
         if decision.intent.confidence < limits.min_confidence:
@@ -290,7 +293,12 @@ def decision_line(decision: Decision) -> str:
 def silent_line(call: SilentCall) -> str:
     """Format a tool call without a decision as a line: time, tool, names looked up, reason of silence."""
     about = safe(", ".join(call.about)) or "a command without a name to look up"
-    why = f"{', '.join(map(safe, call.given))} given in this session before" if call.given else "no memory is about it"
+    reasons = [
+        f"{', '.join(map(safe, ids))} {had}"
+        for ids, had in ((call.given, "given in this session before"), (call.lines, "had a line, or none was left for it"))
+        if ids
+    ]
+    why = ", ".join(reasons) or "no memory is about it"
     return f"{'-':<14}  {local_time(call.at_ms)}  silent         0  {safe(call.tool)}: {about}; {why}"
 
 

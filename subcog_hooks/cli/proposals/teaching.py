@@ -18,7 +18,7 @@ from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.llm.answer_texts import SHORTEST_QUESTION, is_plain
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.settings.defaults import LEARN
-from subcog_hooks.store import recorded_decisions, sessions, suggestions
+from subcog_hooks.store import openings, recorded_decisions, suggestions
 from subcog_hooks.store.decision import INJECTED, Decision
 from subcog_hooks.store.decision_log import MAX_DECISIONS
 from subcog_hooks.store.memory import LEARNED, MAX_QUESTIONS, AnsweredQuestion, Memory, now_ms
@@ -101,7 +101,7 @@ def _forget(recorded: AbstractSet[str]) -> None:
 
 def _teach(home: Home, state: State, pace: Pace) -> str:
     recorded = recorded_decisions.find_latest(state, MAX_DECISIONS)
-    by_memory = _open_lessons(find_opened_prompts(recorded, sessions.find_openings(state)), state)
+    by_memory = _open_lessons(find_opened_prompts(recorded, openings.find_openings(state)), state)
     checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
     if not by_memory or not suggestions.has_news(state, checksum):
         return ""
