@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _FENCED = re.compile(r"(^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
+_COMMENT_OR_CODE = re.compile(r"\\.|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!(?=--).*?(?:-->|\Z)", re.DOTALL)
 _OBSIDIAN_COMMENT = re.compile(r"(?<!\S)%%(?!%).*?(?<!%)%%(?=[\s.,;:!?)]|\Z)", re.DOTALL)
 
 
@@ -188,7 +189,7 @@ def _split_at_headings(lines: list[str], title: str) -> list[Part]:
         start = last
         if token.type != "heading_open":
             if token.type != "hr":
-                _add_block(part, lines, first, last, offset, may_comment=token.type in ("html_block", "paragraph_open"))
+                _add_block(part, lines, first, last, offset, token.type)
         elif token is sole_top:
             root.heading = _heading_text(token, lines) or root.heading
             root.is_named_by_file = False
@@ -210,10 +211,8 @@ def _sole_top_heading(tokens: list[Token]) -> Token | None:
     return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
 
 
-def _add_block(part: Part, lines: list[str], first: int, last: int, skipped: int, *, may_comment: bool = False) -> None:
-    text = "\n".join(lines[first:last])
-    if may_comment:
-        text = drop_comments(text)
+def _add_block(part: Part, lines: list[str], first: int, last: int, skipped: int, block_type: str = "") -> None:
+    text = _drop_block_comments("\n".join(lines[first:last]), block_type)
     if text.strip():
         part.blocks.append(Block(first + skipped + 1, text.strip("\n").rstrip()))
 
@@ -229,8 +228,28 @@ def _heading_text(token: Token, lines: list[str]) -> str:
 
 
 def drop_comments(text: str) -> str:
-    """Return `text` without its HTML comments; an unclosed comment ends it."""
-    return drop_elements(text, "<!--", "-->")
+    """Return a document without its HTML comments. Code keeps them.
+
+    >>> drop_comments("Run `<!-- gen` <!-- not yet --> first.")
+    'Run `<!-- gen`  first.'
+    """
+    if "<!--" not in text:
+        return text
+    lines = _split_lines(text)
+    for token in reversed(_parser("inline", "text_join").parse("\n".join(lines))):
+        if token.map and token.type in ("html_block", "inline"):
+            first, last = token.map
+            lines[first:last] = [_drop_block_comments("\n".join(lines[first:last]), token.type)]
+    return "\n".join(lines)
+
+
+def _drop_block_comments(text: str, block_type: str) -> str:
+    """Return a block without its comments; an unclosed comment ends an HTML block, and is text elsewhere."""
+    if block_type == "html_block":
+        return drop_elements(text, "<!--", "-->")
+    if block_type not in ("inline", "paragraph_open"):
+        return text
+    return _COMMENT_OR_CODE.sub(lambda m: "" if m[0].startswith("<!") and m[0].endswith("-->") else m[0], text)
 
 
 def drop_obsidian_comments(text: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.capture.markdown import MAX_SECTION, split_sections
+from subcog_hooks.capture.markdown import MAX_SECTION, drop_comments, split_sections
 
 LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
 
@@ -113,6 +113,30 @@ def test_other_percent_signs_stay(shown: str) -> None:
 
 def test_a_comment_shown_in_code_stays() -> None:
     assert "<!-- shown -->" in split_sections(f"{LONG}\n\n```html\n<!-- shown -->\n```", title="notes")[0].content
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        *("Regions start with `<!-- gen:begin`", "Regions start with `` `<!-- gen:begin` ``", "`Regions\nstart <!-- so`"),
+        *("It is <!-- never closed", r"It is \<!-- escaped -->", "| Mark | Use |\n|---|---|\n| `<!-- gen` | begin |"),
+    ],
+)
+def test_a_comments_beginning_in_a_text_hides_nothing(begin: str) -> None:
+    text = f"{begin}\nand shown. {LONG}\n\n- so `-->`"
+    assert split_sections(text, title="")[0].content == text
+    assert drop_comments(text) == text
+
+
+def test_comments_of_a_document_are_dropped_outside_code() -> None:
+    code = "```html\n<!-- a -->\n```\n\n- item\n\n      <!-- b -->\n\n- `<!-- c -->`"
+    text = f"# A <!-- x\n{code}\n- item <!-- x --> end\n\n<!--\nx\n\n```\n-->\n`` ` `` <!-- x --> end\n<!-- x\n\nx"
+    assert drop_comments(text) == f"# A <!-- x\n{code}\n- item  end\n\n\n`` ` ``  end\n"
+
+
+@pytest.mark.parametrize("mark", ["<!--", "`", "`<!--", "<!-- ` -->", "\\", "``` <!-- "])
+def test_many_marks_in_a_paragraph_take_no_time(mark: str) -> None:
+    assert drop_comments(f"a {mark * 40_000}").startswith("a ")
 
 
 def test_link_definitions_stay_with_their_section() -> None:
