@@ -79,28 +79,29 @@ def cut_sections(parts: list[Part]) -> list[Section]:
 
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
-_YAML_LINE = re.compile(r"[ \t]|#|- |[A-Za-z][\w-]*[ \t]*:|$")
+_KEY = r"[\w$./-]+(?: [\w./-]+){0,2}|\"[^\"]*\"|'[^']*'"  # Obsidian has keys of several words
+_YAML_LINE = re.compile(rf"[ \t]|#|-[ \t]|-?$|[\]}}]|(?:{_KEY})[ \t]*:")
 _MAX_FRONT_MATTER = 200  # lines
 
 
 def _count_front_matter(lines: list[str]) -> int:
     """Return the number of lines of the leading YAML blocks with their `---` lines; 0 without a block."""
-    count = _count_yaml_block(lines)
-    while count:
-        start = next((index for index, line in enumerate(lines[count:], count) if line.strip()), len(lines))
-        more = _count_yaml_block(lines[start:])
-        if not more or not all(_YAML_LINE.match(line) for line in lines[start + 1 : start + more - 1]):
-            break
+    count = start = 0
+    while more := _count_yaml_block(lines[start:]):
         count = start + more
+        start = next((index for index, line in enumerate(lines[count:], count) if line.strip()), len(lines))
     return count
 
 
 def _count_yaml_block(lines: list[str]) -> int:
-    if not lines or lines[0].rstrip() != "---":
+    """Return the number of lines of a YAML block at the start. A thematic break has an empty line or prose below it."""
+    if len(lines) < 2 or lines[0].rstrip() != "---" or not lines[1].strip():
         return 0
     for index, line in enumerate(lines[1:_MAX_FRONT_MATTER], 1):
         if line.rstrip() in ("---", "..."):
             return index + 1 if _parse_fields(lines[1:index]) else 0
+        if not _YAML_LINE.match(line):
+            return 0
     return 0
 
 

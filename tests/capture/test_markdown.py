@@ -229,8 +229,20 @@ def test_lines_are_counted_with_the_front_matter() -> None:
         assert lines[section.line - 1] == f"## {section.heading_path[-1]}"
 
 
-def test_a_rule_at_the_start_is_no_front_matter() -> None:
-    assert "kept" in split_sections("---\nkept as text, because it is no field\n\n---\n", title="notes")[0].content
+@pytest.mark.parametrize("prose", ["kept as text, because it is no field\n", "\nNote: kept\n", "Note: it is\nkept: in\nprose"])
+def test_a_rule_at_the_start_is_no_front_matter(prose: str) -> None:
+    assert "kept" in split_sections(f"---\n{prose}\n---\n\n{LONG}", title="notes")[0].content
+
+
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        *("# by hand\ntags:\n- a\n-\tb", "text: |\n  Note it,\n\n  and more\ntags: [\n  a,\n]", "date created: now\ntags: a"),
+        *("'a b': c\n\"d, e\": f\ntags: a", "名前: a\nog.url: b\n$ref: c\ntags: a", "tags: a\n\nother :\n  b\n   c"),
+    ],
+)
+def test_front_matter_of_any_usual_form_is_no_text(yaml: str) -> None:
+    assert split_sections(f"---\n{yaml}\n---\n{LONG}", title="notes")[0].content == f"notes\n\n{LONG}"
 
 
 def test_byte_order_mark_crlf_and_nul_do_no_harm() -> None:
