@@ -11,7 +11,7 @@ from subcog_hooks.capture.navigation import is_navigation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -46,12 +46,11 @@ def parse_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
     """
     lines = _split_lines(text)
     end = _count_front_matter(lines)
-    fields = _parse_fields(line.lstrip() for line in lines[1 : end - 1]) if end else {}
-    return {name: [plain_scalar(value) for value in values] for name, values in fields.items()}, "\n".join(lines[end:])
+    return _parse_fields(lines[1 : end - 1], with_nested=True) if end else {}, "\n".join(lines[end:])
 
 
 def front_matter_fields(text: str) -> dict[str, list[str]]:
-    """Return the top fields of a document's front matter as they are written, their names in lower case."""
+    """Return the top fields of a document's front matter, their names in lower case."""
     lines = _split_lines(text)
     return _parse_fields(lines[: _count_front_matter(lines)])
 
@@ -81,6 +80,9 @@ _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
 _KEY = r"[\w$./-]+(?: [\w./-]+){0,2}|\"[^\"]*\"|'[^']*'"  # Obsidian has keys of several words
 _YAML_LINE = re.compile(rf"[ \t]|#|-[ \t]|-?$|[\]}}]|(?:{_KEY})[ \t]*:")
+_BRACKETED = re.compile(r"\[(.*)\][ \t]*(?:#.*)?$")
+_QUOTED_LIST = re.compile(r"""(?:"[^"]*"|'[^']*')[ \t]*,""")
+_LIST_MARK = re.compile(r"""(?:^|(?<=,))\s*(?:"[^"]*"|'[^']*')|[{},]""")
 _MAX_FRONT_MATTER = 200  # lines
 
 
@@ -105,25 +107,50 @@ def _count_yaml_block(lines: list[str]) -> int:
     return 0
 
 
-def _parse_fields(lines: Iterable[str]) -> dict[str, list[str]]:
-    """Parse the plain entries: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a`, or `|` with a text, below a key."""
+def _parse_fields(lines: list[str], *, with_nested: bool = False) -> dict[str, list[str]]:
+    """Parse entries: `key: value`, lists on a line, and `- a`, or a longer text, on the lines below a key."""
     fields: dict[str, list[str]] = {}
-    key = ""
-    is_block = False
+    texts: dict[str, str] = {}
+    key, depth, is_text = "", 0, False
     for line in lines:
-        if key and (item := _ITEM.match(line)):
+        entry = line.lstrip()
+        is_deeper = 0 < len(entry) < len(line) - depth
+        if is_text and is_deeper:
+            texts[key] = f"{texts.get(key, '')} {entry}".strip()
+        elif key and (item := _ITEM.match(line)):
             fields[key].append(item[1])
-        elif field := _FIELD.match(line):
-            key, value = field[1].lower(), (field[2] or "").strip()
-            is_list = key == "tags" or value.startswith("[")
-            is_block = value.rstrip("+-") in ("|", ">")
-            fields[key] = [] if is_block else (value.strip("[]").split(",") if is_list else [value]) if value else []
-        elif is_block and line[:1].isspace():
-            fields[key] = [" ".join([*fields[key], line.strip()])]
-    return fields
+        elif field := _FIELD.match(entry if with_nested else line):
+            key, depth, value = field[1].lower(), len(line) - len(entry), (field[2] or "").strip()
+            is_text = value.rstrip("+-123456789") in ("|", ">")
+            fields[key] = [value] if value and not is_text else []
+        elif fields.get(key) and (is_deeper or entry[:1] == "]"):
+            fields[key][-1] += f" {entry.rstrip()}"
+    return {key: _plain_values(key, values) for key, values in fields.items()} | {key: [text] for key, text in texts.items()}
 
 
-def plain_scalar(value: str) -> str:
+def _plain_values(key: str, values: list[str]) -> list[str]:
+    value = values[0] if len(values) == 1 else ""
+    if bracketed := _BRACKETED.match(value):
+        return split_list(bracketed[1])
+    return split_list(value) if value and (key == "tags" or _QUOTED_LIST.match(value)) else list(map(_plain_scalar, values))
+
+
+def split_list(value: str) -> list[str]:
+    """Split a value at its commas into plain scalars; a comma inside of braces or quotes does not split.
+
+    >>> split_list("src/**/*.{ts,tsx}, app/[slug], 'a, b'")
+    ['src/**/*.{ts,tsx}', 'app/[slug]', 'a, b']
+    """
+    parts, depth, start = [], 0, 0
+    for mark in _LIST_MARK.finditer(value):
+        depth += (mark[0] == "{") - (mark[0] == "}")
+        if mark[0] == "," and depth == 0:
+            parts.append(value[start : mark.start()])
+            start = mark.end()
+    return [entry for part in (*parts, value[start:]) if (entry := _plain_scalar(part))]
+
+
+def _plain_scalar(value: str) -> str:
     """Return a YAML scalar without its quotes or comment."""
     value = value.strip()
     if value[:1] in ("'", '"'):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.capture.markdown import MAX_SECTION, drop_comments, split_sections
+from subcog_hooks.capture.markdown import MAX_SECTION, drop_comments, parse_front_matter, split_sections
 
 LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
 
@@ -243,6 +243,25 @@ def test_a_rule_at_the_start_is_no_front_matter(prose: str) -> None:
 )
 def test_front_matter_of_any_usual_form_is_no_text(yaml: str) -> None:
     assert split_sections(f"---\n{yaml}\n---\n{LONG}", title="notes")[0].content == f"notes\n\n{LONG}"
+
+
+@pytest.mark.parametrize(
+    ("yaml", "values"),
+    [
+        ("d: >\n  Use it: always,\n\n  - fixes #3\ne: f", ["Use it: always, - fixes #3"]),
+        ("m:\n  d: |-\n    Use\n    it\n  e: f", ["Use it"]),
+        ('d: "Use\n  it"  # always', ["Use it"]),
+        ("d:\n  - 'a, b'\n  - c\n    d # e", ["a, b", "c d"]),
+        ("d: ['a, b', \"{c,d}\", [e], f{g,h}] # i", ["a, b", "{c,d}", "[e]", "f{g,h}"]),
+        ("d: [\n  'a',\n  b,\n]\ne: f", ["a", "b"]),
+        ("d: \"a\", 'b, c'", ["a", "b, c"]),
+        ("tags: a, don't, 'b, c'", ["a", "don't", "b, c"]),
+        *(("d: [Draft] a, b", ["[Draft] a, b"]), ("d: []", []), ("d:", [])),
+    ],
+)
+def test_values_of_front_matter_are_read_as_yaml_has_them(yaml: str, values: list[str]) -> None:
+    fields, body = parse_front_matter(f"---\n{yaml}\n---\nText")
+    assert (fields.get("tags", fields.get("d")), body) == (values, "Text")
 
 
 def test_byte_order_mark_crlf_and_nul_do_no_harm() -> None:
