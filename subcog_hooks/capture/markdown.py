@@ -11,12 +11,13 @@ from subcog_hooks.capture.navigation import is_navigation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _FENCED = re.compile(r"(^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
+_COMMENT_OR_CODE = re.compile(r"\\.|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!(?=--).*?(?:-->|\Z)", re.DOTALL)
 _OBSIDIAN_COMMENT = re.compile(r"(?<!\S)%%(?!%).*?(?<!%)%%(?=[\s.,;:!?)]|\Z)", re.DOTALL)
 
 
@@ -45,12 +46,11 @@ def parse_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
     """
     lines = _split_lines(text)
     end = _count_front_matter(lines)
-    fields = _parse_fields(line.lstrip() for line in lines[1 : end - 1]) if end else {}
-    return {name: [plain_scalar(value) for value in values] for name, values in fields.items()}, "\n".join(lines[end:])
+    return _parse_fields(lines[1 : end - 1], with_nested=True) if end else {}, "\n".join(lines[end:])
 
 
 def front_matter_fields(text: str) -> dict[str, list[str]]:
-    """Return the top fields of a document's front matter as they are written, their names in lower case."""
+    """Return the top fields of a document's front matter, their names in lower case."""
     lines = _split_lines(text)
     return _parse_fields(lines[: _count_front_matter(lines)])
 
@@ -78,50 +78,79 @@ def cut_sections(parts: list[Part]) -> list[Section]:
 
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
-_YAML_LINE = re.compile(r"[ \t]|#|- |[A-Za-z][\w-]*[ \t]*:|$")
+_KEY = r"[\w$./-]+(?: [\w./-]+){0,2}|\"[^\"]*\"|'[^']*'"  # Obsidian has keys of several words
+_YAML_LINE = re.compile(rf"[ \t]|#|-[ \t]|-?$|[\]}}]|(?:{_KEY})[ \t]*:")
+_BRACKETED = re.compile(r"\[(.*)\][ \t]*(?:#.*)?$")
+_QUOTED_LIST = re.compile(r"""(?:"[^"]*"|'[^']*')[ \t]*,""")
+_LIST_MARK = re.compile(r"""(?:^|(?<=,))\s*(?:"[^"]*"|'[^']*')|[{},]""")
 _MAX_FRONT_MATTER = 200  # lines
 
 
 def _count_front_matter(lines: list[str]) -> int:
     """Return the number of lines of the leading YAML blocks with their `---` lines; 0 without a block."""
-    count = _count_yaml_block(lines)
-    while count:
-        start = next((index for index, line in enumerate(lines[count:], count) if line.strip()), len(lines))
-        more = _count_yaml_block(lines[start:])
-        if not more or not all(_YAML_LINE.match(line) for line in lines[start + 1 : start + more - 1]):
-            break
+    count = start = 0
+    while more := _count_yaml_block(lines[start:]):
         count = start + more
+        start = next((index for index, line in enumerate(lines[count:], count) if line.strip()), len(lines))
     return count
 
 
 def _count_yaml_block(lines: list[str]) -> int:
-    if not lines or lines[0].rstrip() != "---":
+    """Return the number of lines of a YAML block at the start. A thematic break has an empty line or prose below it."""
+    if len(lines) < 2 or lines[0].rstrip() != "---" or not lines[1].strip():
         return 0
     for index, line in enumerate(lines[1:_MAX_FRONT_MATTER], 1):
         if line.rstrip() in ("---", "..."):
             return index + 1 if _parse_fields(lines[1:index]) else 0
+        if not _YAML_LINE.match(line):
+            return 0
     return 0
 
 
-def _parse_fields(lines: Iterable[str]) -> dict[str, list[str]]:
-    """Parse the plain entries: `key: value`, `key: [a, b]`, `tags: a, b`, and `- a`, or `|` with a text, below a key."""
+def _parse_fields(lines: list[str], *, with_nested: bool = False) -> dict[str, list[str]]:
+    """Parse entries: `key: value`, lists on a line, and `- a`, or a longer text, on the lines below a key."""
     fields: dict[str, list[str]] = {}
-    key = ""
-    is_block = False
+    texts: dict[str, str] = {}
+    key, depth, is_text = "", 0, False
     for line in lines:
-        if key and (item := _ITEM.match(line)):
+        entry = line.lstrip()
+        is_deeper = 0 < len(entry) < len(line) - depth
+        if is_text and is_deeper:
+            texts[key] = f"{texts.get(key, '')} {entry}".strip()
+        elif key and (item := _ITEM.match(line)):
             fields[key].append(item[1])
-        elif field := _FIELD.match(line):
-            key, value = field[1].lower(), (field[2] or "").strip()
-            is_list = key == "tags" or value.startswith("[")
-            is_block = value.rstrip("+-") in ("|", ">")
-            fields[key] = [] if is_block else (value.strip("[]").split(",") if is_list else [value]) if value else []
-        elif is_block and line[:1].isspace():
-            fields[key] = [" ".join([*fields[key], line.strip()])]
-    return fields
+        elif field := _FIELD.match(entry if with_nested else line):
+            key, depth, value = field[1].lower(), len(line) - len(entry), (field[2] or "").strip()
+            is_text = value.rstrip("+-123456789") in ("|", ">")
+            fields[key] = [value] if value and not is_text else []
+        elif fields.get(key) and (is_deeper or entry[:1] == "]"):
+            fields[key][-1] += f" {entry.rstrip()}"
+    return {key: _plain_values(key, values) for key, values in fields.items()} | {key: [text] for key, text in texts.items()}
 
 
-def plain_scalar(value: str) -> str:
+def _plain_values(key: str, values: list[str]) -> list[str]:
+    value = values[0] if len(values) == 1 else ""
+    if bracketed := _BRACKETED.match(value):
+        return split_list(bracketed[1])
+    return split_list(value) if value and (key == "tags" or _QUOTED_LIST.match(value)) else list(map(_plain_scalar, values))
+
+
+def split_list(value: str) -> list[str]:
+    """Split a value at its commas into plain scalars; a comma inside of braces or quotes does not split.
+
+    >>> split_list("src/**/*.{ts,tsx}, app/[slug], 'a, b'")
+    ['src/**/*.{ts,tsx}', 'app/[slug]', 'a, b']
+    """
+    parts, depth, start = [], 0, 0
+    for mark in _LIST_MARK.finditer(value):
+        depth += (mark[0] == "{") - (mark[0] == "}")
+        if mark[0] == "," and depth == 0:
+            parts.append(value[start : mark.start()])
+            start = mark.end()
+    return [entry for part in (*parts, value[start:]) if (entry := _plain_scalar(part))]
+
+
+def _plain_scalar(value: str) -> str:
     """Return a YAML scalar without its quotes or comment."""
     value = value.strip()
     if value[:1] in ("'", '"'):
@@ -188,7 +217,7 @@ def _split_at_headings(lines: list[str], title: str) -> list[Part]:
         start = last
         if token.type != "heading_open":
             if token.type != "hr":
-                _add_block(part, lines, first, last, offset, may_comment=token.type in ("html_block", "paragraph_open"))
+                _add_block(part, lines, first, last, offset, token.type)
         elif token is sole_top:
             root.heading = _heading_text(token, lines) or root.heading
             root.is_named_by_file = False
@@ -210,10 +239,8 @@ def _sole_top_heading(tokens: list[Token]) -> Token | None:
     return tops[0] if len(tops) == 1 and tops[0] is headings[0] else None
 
 
-def _add_block(part: Part, lines: list[str], first: int, last: int, skipped: int, *, may_comment: bool = False) -> None:
-    text = "\n".join(lines[first:last])
-    if may_comment:
-        text = drop_comments(text)
+def _add_block(part: Part, lines: list[str], first: int, last: int, skipped: int, block_type: str = "") -> None:
+    text = _drop_block_comments("\n".join(lines[first:last]), block_type)
     if text.strip():
         part.blocks.append(Block(first + skipped + 1, text.strip("\n").rstrip()))
 
@@ -229,8 +256,28 @@ def _heading_text(token: Token, lines: list[str]) -> str:
 
 
 def drop_comments(text: str) -> str:
-    """Return `text` without its HTML comments; an unclosed comment ends it."""
-    return drop_elements(text, "<!--", "-->")
+    """Return a document without its HTML comments. Code keeps them.
+
+    >>> drop_comments("Run `<!-- gen` <!-- not yet --> first.")
+    'Run `<!-- gen`  first.'
+    """
+    if "<!--" not in text:
+        return text
+    lines = _split_lines(text)
+    for token in reversed(_parser("inline", "text_join").parse("\n".join(lines))):
+        if token.map and token.type in ("html_block", "inline"):
+            first, last = token.map
+            lines[first:last] = [_drop_block_comments("\n".join(lines[first:last]), token.type)]
+    return "\n".join(lines)
+
+
+def _drop_block_comments(text: str, block_type: str) -> str:
+    """Return a block without its comments; an unclosed comment ends an HTML block, and is text elsewhere."""
+    if block_type == "html_block":
+        return drop_elements(text, "<!--", "-->")
+    if block_type not in ("inline", "paragraph_open"):
+        return text
+    return _COMMENT_OR_CODE.sub(lambda m: "" if m[0].startswith("<!") and m[0].endswith("-->") else m[0], text)
 
 
 def drop_obsidian_comments(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.decision_record import is_record, read_record
-from subcog_hooks.capture.markdown import MAX_HEADING, Block, Part, Section, plain_scalar
+from subcog_hooks.capture.markdown import MAX_HEADING, Block, Part, Section
 from subcog_hooks.capture.record_status import NO_STATUS, Status, parse_status
 from subcog_hooks.capture.record_words import fold_words
 from subcog_hooks.capture.written_dates import file_name_date_ms, find_day_order, parse_date_ms
@@ -52,12 +52,12 @@ class Document(NamedTuple):
 def read_document(text: str, file_name: str, *, is_day_first: bool | None = None) -> Document:
     """Parse a document. file_name: with its folders; is_day_first: the order of `03/05/2024`, None for unknown."""
     lists = markdown.front_matter_fields(text)
-    fields = {name: plain_scalar(values[0]) for name, values in lists.items() if values}
+    fields = {name: values[0] for name, values in lists.items() if values}
     stem = os.path.splitext(os.path.basename(file_name))[0]
     parts = markdown.split_parts(text, title=stem if _is_title(stem) else "")
     _put_title(fields.get("title", ""), parts)
-    tags = _plain_values(lists.get("tags", []), _MAX_TAG)
-    aliases = _plain_values(lists.get("aliases", []), _MAX_TAG)[:_MAX_ALIASES]
+    tags = _short_values(lists.get("tags", []), _MAX_TAG)
+    aliases = _short_values(lists.get("aliases", []), _MAX_TAG)[:_MAX_ALIASES]
     if is_record(file_name, parts):
         if not parts[0].heading:
             parts[0].heading = stem
@@ -93,8 +93,8 @@ def is_decision_record(text: str, file_name: str) -> bool:
     return read_document(text, file_name).namespace in (DECISIONS, REJECTED)
 
 
-def _plain_values(values: list[str], max_length: int) -> tuple[str, ...]:
-    plain = (plain_scalar(value).lstrip("#") for value in values)
+def _short_values(values: list[str], max_length: int) -> tuple[str, ...]:
+    plain = (value.lstrip("#") for value in values)
     return tuple(dict.fromkeys(value for value in plain if value and len(value) <= max_length))
 
 

@@ -341,6 +341,7 @@ def read_expiry(text: str, now: int) -> int:
             if text.endswith("d") and text[:-1].isascii() and text[:-1].isdecimal()
             else jsonl.parse_time(text)
         )
+        jsonl.format_time(expires_ms)  # raises OverflowError after the year 9999
     except (ValueError, OverflowError) as error:
         raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error
     if expires_ms <= now:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.capture.markdown import MAX_SECTION, split_sections
+from subcog_hooks.capture.markdown import MAX_SECTION, drop_comments, parse_front_matter, split_sections
 
 LONG = "The cache is cold after a restart, so the first query of a session reads every posting list from the disk."
 
@@ -115,6 +115,30 @@ def test_a_comment_shown_in_code_stays() -> None:
     assert "<!-- shown -->" in split_sections(f"{LONG}\n\n```html\n<!-- shown -->\n```", title="notes")[0].content
 
 
+@pytest.mark.parametrize(
+    "begin",
+    [
+        *("Regions start with `<!-- gen:begin`", "Regions start with `` `<!-- gen:begin` ``", "`Regions\nstart <!-- so`"),
+        *("It is <!-- never closed", r"It is \<!-- escaped -->", "| Mark | Use |\n|---|---|\n| `<!-- gen` | begin |"),
+    ],
+)
+def test_a_comments_beginning_in_a_text_hides_nothing(begin: str) -> None:
+    text = f"{begin}\nand shown. {LONG}\n\n- so `-->`"
+    assert split_sections(text, title="")[0].content == text
+    assert drop_comments(text) == text
+
+
+def test_comments_of_a_document_are_dropped_outside_code() -> None:
+    code = "```html\n<!-- a -->\n```\n\n- item\n\n      <!-- b -->\n\n- `<!-- c -->`"
+    text = f"# A <!-- x\n{code}\n- item <!-- x --> end\n\n<!--\nx\n\n```\n-->\n`` ` `` <!-- x --> end\n<!-- x\n\nx"
+    assert drop_comments(text) == f"# A <!-- x\n{code}\n- item  end\n\n\n`` ` ``  end\n"
+
+
+@pytest.mark.parametrize("mark", ["<!--", "`", "`<!--", "<!-- ` -->", "\\", "``` <!-- "])
+def test_many_marks_in_a_paragraph_take_no_time(mark: str) -> None:
+    assert drop_comments(f"a {mark * 40_000}").startswith("a ")
+
+
 def test_link_definitions_stay_with_their_section() -> None:
     [section] = split_sections(f"{LONG} See [the page][1].\n\n[1]: https://sqlite.org/wal.html\n", title="notes")
     assert section.content.endswith("[1]: https://sqlite.org/wal.html")
@@ -205,8 +229,39 @@ def test_lines_are_counted_with_the_front_matter() -> None:
         assert lines[section.line - 1] == f"## {section.heading_path[-1]}"
 
 
-def test_a_rule_at_the_start_is_no_front_matter() -> None:
-    assert "kept" in split_sections("---\nkept as text, because it is no field\n\n---\n", title="notes")[0].content
+@pytest.mark.parametrize("prose", ["kept as text, because it is no field\n", "\nNote: kept\n", "Note: it is\nkept: in\nprose"])
+def test_a_rule_at_the_start_is_no_front_matter(prose: str) -> None:
+    assert "kept" in split_sections(f"---\n{prose}\n---\n\n{LONG}", title="notes")[0].content
+
+
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        *("# by hand\ntags:\n- a\n-\tb", "text: |\n  Note it,\n\n  and more\ntags: [\n  a,\n]", "date created: now\ntags: a"),
+        *("'a b': c\n\"d, e\": f\ntags: a", "名前: a\nog.url: b\n$ref: c\ntags: a", "tags: a\n\nother :\n  b\n   c"),
+    ],
+)
+def test_front_matter_of_any_usual_form_is_no_text(yaml: str) -> None:
+    assert split_sections(f"---\n{yaml}\n---\n{LONG}", title="notes")[0].content == f"notes\n\n{LONG}"
+
+
+@pytest.mark.parametrize(
+    ("yaml", "values"),
+    [
+        ("d: >\n  Use it: always,\n\n  - fixes #3\ne: f", ["Use it: always, - fixes #3"]),
+        ("m:\n  d: |-\n    Use\n    it\n  e: f", ["Use it"]),
+        ('d: "Use\n  it"  # always', ["Use it"]),
+        ("d:\n  - 'a, b'\n  - c\n    d # e", ["a, b", "c d"]),
+        ("d: ['a, b', \"{c,d}\", [e], f{g,h}] # i", ["a, b", "{c,d}", "[e]", "f{g,h}"]),
+        ("d: [\n  'a',\n  b,\n]\ne: f", ["a", "b"]),
+        ("d: \"a\", 'b, c'", ["a", "b, c"]),
+        ("tags: a, don't, 'b, c'", ["a", "don't", "b, c"]),
+        *(("d: [Draft] a, b", ["[Draft] a, b"]), ("d: []", []), ("d:", [])),
+    ],
+)
+def test_values_of_front_matter_are_read_as_yaml_has_them(yaml: str, values: list[str]) -> None:
+    fields, body = parse_front_matter(f"---\n{yaml}\n---\nText")
+    assert (fields.get("tags", fields.get("d")), body) == (values, "Text")
 
 
 def test_byte_order_mark_crlf_and_nul_do_no_harm() -> None:

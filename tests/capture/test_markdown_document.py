@@ -164,10 +164,10 @@ def test_sections_of_a_changelog_have_their_own_dates() -> None:
 
 
 def test_the_title_is_that_of_the_front_matter() -> None:
-    note = f'---\ntitle: "Why the ledger is append-only"\naliases: [immutable ledger]\n---\n{LONG}'
+    note = f'---\ntitle: "Why the ledger is append-only"\naliases: ["Ledger, immutable"]\n---\n{LONG}'
     document = read_document(note, "n-20250312a.md")
     assert document.sections[0].content == f"Why the ledger is append-only\n\n{LONG}"
-    assert document.aliases == ("immutable ledger",)
+    assert document.aliases == ("Ledger, immutable",)
     titled = read_document(f"---\ntitle: Ledger\n---\n# Append only\n\n{LONG}", "n.md").sections[0]
     assert titled.content == f"Ledger\n\nAppend only\n\n{LONG}"
 

@@ -237,8 +237,11 @@ def test_conditions_lose_secrets_and_refuse_non_json_values(subcog: Run) -> None
 def test_dates_that_can_not_be_written_are_refused(subcog: Run) -> None:
     done = subcog("import", write([{"content": "x", "created_at": "0001-01-01T00:00:00+14:00"}]))
     assert "created_at is outside of the years 1 to 9999" in done.err
-    for text in ("99999999d", "999999999999999999999d", "\u00b2d", "2020-01-01", "0d"):
-        assert subcog("remember", "text", "--expires", text).code == 2
+    id_ = subcog("remember", "Sessions last an hour").out.strip()
+    for text in ("99999999d", "999999999999999999999d", "9999-12-31T23:00-12:00", "\u00b2d", "2020-01-01", "0d"):
+        for command in (("remember", "text"), ("edit", id_)):
+            done = subcog(*command, "--expires", text)
+            assert (done.code, done.err.count("\n"), f"--expires is {text}" in done.err.replace("'", "")) == (2, 1, True)
     assert subcog("export").code == 0
 
 

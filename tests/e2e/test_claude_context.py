@@ -216,6 +216,16 @@ def test_the_project_at_hand_is_read_before_its_first_session(bare: Machine, sho
     assert bare.recall(ASKED, cwd=shop) == []
 
 
+def test_a_comment_mark_shown_in_code_cuts_nothing_off(bare: Machine, shop: Path) -> None:
+    text = f"Regions start with `<!-- gen:begin` and are never edited.\n\n## Tides\n\n{MINE * 2}\n\n@docs/money.md"
+    rule = f"Cranes are marked so:\n\n```html\n<!-- crane\n```\n\n{NESTED} <!-- hidden -->\n"
+    written(shop, {"CLAUDE.md": f"{text}\n", "docs/money.md": f"{RULE}\n", ".claude/rules/cranes.md": rule})
+    taken(bare, shop)
+    stored = "\n".join(bare.stored())
+    assert all(words in stored for words in ("`<!-- gen:begin` and are never", MINE, RULE, "<!-- crane\n", NESTED))
+    assert "hidden" not in stored
+
+
 def test_a_line_of_code_that_looks_like_an_import_stays(bare: Machine, shop: Path) -> None:
     text = "Handlers are frozen:\n\n```python\n@dataclass\nclass Handler: ...\n```\n\nAsk @ada about them.\n@gone.md"
     written(shop, {"CLAUDE.md": f"{text}\n"})

@@ -127,9 +127,12 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
         ".cursor/rules/react.mdc": "---\nglobs: **/*.tsx,src/{ui,web}/**,app/[slug]\nalwaysApply: false\n---\nName exports.\n",
         ".cursor/rules/always.mdc": "---\nalwaysApply: true\nglobs:\n---\nAnswer in English.\n",
         ".cursor/rules/asked.mdc": "---\ndescription: Releases\nalwaysApply: false\n---\nReleases leave from main.\n",
+        ".cursor/rules/list.mdc": '---\nglobs: ["lib/**/*.{ts,tsx}", "docs/**"]\n---\nSay why in each doc.\n',
+        ".cursor/rules/pair.mdc": '---\nglobs: "api/**", "cmd/**"\n---\nErrors are wrapped.\n',
         "web/.cursor/rules/css.mdc": "---\ndescription: CSS\n---\nNo pixel units.\n",
         ".github/copilot-instructions.md": "Write tests first.\n",
         ".github/instructions/sql.instructions.md": '---\napplyTo: "**/*.sql"\n---\nKeywords in capitals.\n',
+        ".github/instructions/go.instructions.md": '---\napplyTo: "**/*.go,**/{go.mod,go.sum}"\n---\nTidy before a commit.\n',
         ".windsurf/rules/glob.md": "---\ntrigger: glob\nglob: **/*.py\n---\nType everything.\n",
         "AGENTS.md": "# Shop\n\nRun just tidy before a commit.\n",
     }.items():
@@ -144,6 +147,9 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
         "Name exports.": (["**/*.tsx", "src/{ui,web}/**", "app/[slug]"], None),
         "Answer in English.": ([], True),
         "Releases leave from main.": ([], None),
+        "Say why in each doc.": (["lib/**/*.{ts,tsx}", "docs/**"], None),
+        "Errors are wrapped.": (["api/**", "cmd/**"], None),
+        "Tidy before a commit.": (["**/*.go", "**/{go.mod,go.sum}"], None),
         "No pixel units.": (["web/**"], None),
         "Write tests first.": ([], True),
         "Keywords in capitals.": (["**/*.sql"], None),
@@ -154,7 +160,7 @@ def test_rules_of_other_tools_keep_their_globs(bare: Machine, shop: Path) -> Non
     (other / ".cursor" / "rules").mkdir(parents=True)
     (other / ".cursor" / "rules" / "always.mdc").write_text("---\nalwaysApply: true\n---\nAnswer in Dutch.\n")
     assert bare.run("import", "--from", "cursor", cwd=other).stdout == b"added 1 (github.com/acme/tiles: 1)\n"
-    assert len(bare.stored()) == 9
+    assert len(bare.stored()) == 12
     assert bare.at_call("Edit", cwd=shop, file_path=str(shop / "app" / "[slug]" / "page.css"), old_string="a", new_string="b")
 
 

@@ -86,7 +86,7 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
 
 def _add_rules(source: RuleSource, location: str, text: str, date_ms: int, owner: str, reading: SourceReading) -> None:
     fields, body = markdown.parse_front_matter(text)
-    patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in split_globs(value)]
+    patterns = [pattern for key in source.glob_keys for value in fields.get(key, []) for pattern in markdown.split_list(value)]
     paths = [pattern for pattern in dict.fromkeys(patterns) if pattern not in ("**", "**/*", "*")]
     if folder_glob := _folder_glob(location):
         paths = paths or [folder_glob]
@@ -112,19 +112,3 @@ def _folder_glob(location: str) -> str:
     folder = location.partition("/.cursor/")[0] if "/.cursor/" in location else os.path.dirname(location)
     plain = "".join(f"[{character}]" if character in "*?[{" else character for character in folder)
     return f"{plain}/**" if folder and not folder.startswith(".") else ""
-
-
-def split_globs(value: str) -> list[str]:
-    """Split a value at its commas into globs; a comma inside of braces does not split.
-
-    >>> split_globs("src/**/*.{ts,tsx}, app/[slug]")
-    ['src/**/*.{ts,tsx}', 'app/[slug]']
-    """
-    parts, depth, start = [], 0, 0
-    for position, character in enumerate(value):
-        depth += (character == "{") - (character == "}")
-        if character == "," and depth == 0:
-            parts.append(value[start:position])
-            start = position + 1
-    parts.append(value[start:])
-    return [glob for part in parts if (glob := part.strip(" \t'\""))]
