@@ -5,6 +5,7 @@ The rest of the file stays.
 
 import difflib
 import os
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -89,6 +90,7 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     """Write the hook and the skills, and say so in a line each."""
     before = registration.read_settings(path)
     after = _with_hook(path, scope, before)
+    all_skills = _find_skills(scope) if with_skills else []  # A link that leads out is refused before anything is written.
     is_new = after != before
     if diff or dry_run:
         _show_change(path, before or "", after)
@@ -99,8 +101,7 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     elif not dry_run:
         registration.write_settings(path, after)
         terminal.say(f"{abbreviate_home(path)}: has the hook at prompts, tool calls and sessions")
-    if with_skills:
-        _write_skills(scope, dry_run=dry_run)
+    _write_skills(all_skills, dry_run=dry_run)
     if is_new and not dry_run:
         terminal.say(f"{abbreviate_home(context.home().root)}: keeps your memories; nothing else is changed")
         terminal.say("new sessions of Claude Code use it; `subcog doctor` tries it out")
@@ -149,15 +150,15 @@ def uninstall(
         after = hook_entries.remove_hook(before) if before is not None else before
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
+    if after == before:
+        terminal.say(f"{path} does not have the hook")
+    else:
+        _put_back(path, before or "", after, dry_run=dry_run)
     has_removed = _remove_skills(scope, dry_run=dry_run)
     for client in client_settings.find_clients(has_hook=True):
         terminal.say(f"{client.title} still has the {client.kind}; `subcog uninstall --for {client.name}` takes it out")
-    if after == before:
-        terminal.say(f"{path} does not have the hook")
-        if not has_removed:
-            raise typer.Exit(EXIT_NOTHING_FOUND)
-        return
-    _put_back(path, before or "", after, dry_run=dry_run)
+    if after == before and not has_removed:
+        raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
 def _put_back(path: str, before: str, after: str | None, *, dry_run: bool) -> None:
@@ -203,18 +204,13 @@ def _find_client(name: str, *, has_claude_options: bool) -> Client:
     return client
 
 
-def _write_skills(scope: str, *, dry_run: bool) -> None:
-    folder = registration.skills_folder(scope)
-    if folder is None:
-        return
-    program = "subcog" if scope == registration.PROJECT else skills.command_of(registration.executable())
-    all_skills = _find_skills(folder, program, scope)
+def _write_skills(all_skills: Sequence[skills.Skill], *, dry_run: bool) -> None:
     written = [skill for skill in all_skills if skill.state in (skills.MISSING, skills.OLDER)]
     if written and not dry_run:
         skills.write_skills(written)
     if written:
         names = ", ".join(f"-{skill.name}" for skill in written)
-        terminal.say(f"{abbreviate_home(folder)}: {'would get' if dry_run else 'has'} /subcog{names}")
+        terminal.say(f"{abbreviate_home(written[0].folder)}: {'would get' if dry_run else 'has'} /subcog{names}")
     for skill in all_skills:
         if skill.state in (skills.CHANGED, skills.FOREIGN):
             terminal.say(
@@ -223,28 +219,34 @@ def _write_skills(scope: str, *, dry_run: bool) -> None:
 
 
 def _remove_skills(scope: str, *, dry_run: bool) -> bool:
-    """Remove our skills beside these settings. Return whether there were any. Raises ConfigError, UsageError."""
-    folder = registration.skills_folder(scope)
-    all_skills = _find_skills(folder, "subcog", scope) if folder else []
+    """Remove our skills beside these settings. Return whether there were any. Raises ConfigError."""
+    try:
+        all_skills = _find_skills(scope)
+    except UsageError as error:
+        terminal.say(f"{error.message}; no skills are looked for there")
+        return False
     removed = [skill for skill in all_skills if skill.state in (skills.SAME, skills.OLDER)]
     if removed:
         if not dry_run:
             skills.remove_skills(removed)
         names = ", ".join(skill.name for skill in removed)
-        terminal.say(f"{folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
+        terminal.say(f"{removed[0].folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
     for skill in all_skills:
         if skill.state == skills.CHANGED:
             terminal.say(f"{skill.path} stays: you changed it")
     return bool(removed)
 
 
-def _find_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
-    """Return our skills in a folder. In a repository, none of them may lead out of it."""
-    if scope == registration.PROJECT:
-        registration.refuse_link_out(folder)
-        for name in skills.SKILLS:
-            registration.refuse_link_out(skills.path_of(name, folder))
-    return skills.find_skills(folder, program)
+def _find_skills(scope: str) -> list[skills.Skill]:
+    """Return our skills beside these settings. Raises UsageError for a link that leads out of a repository."""
+    folder = registration.skills_folder(scope)
+    if folder is None:
+        return []
+    if scope == registration.USER:
+        return skills.find_skills(folder, skills.command_of(registration.executable()))
+    for path in (folder, *(skills.path_of(name, folder) for name in skills.SKILLS)):
+        registration.refuse_link_out(path, "replace the link, or give --no-skills")
+    return skills.find_skills(folder, "subcog")
 
 
 def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:

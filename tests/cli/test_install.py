@@ -288,6 +288,39 @@ def test_project_settings_name_no_personal_folder(subcog: Run, tmp_path: Path) -
     assert not settings_path().exists()
 
 
+@posix
+def test_a_skills_link_out_stops_init_before_it_writes(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    settings = link_skills_out(tmp_path, monkeypatch)
+    for options in ([], ["--dry-run"]):
+        done = subcog("init", "--project", *options)
+        assert (done.code, "leads out of the repository" in done.err, done.err.count("\n")) == (2, True, 1)
+        assert "--no-skills" in done.err
+    assert (settings.exists(), (tmp_path / "subcog").exists()) == (False, False)
+    assert subcog("init", "--project", "--no-skills").code == 0
+    assert (settings.exists(), list((tmp_path / "shared").iterdir())) == (True, [])
+
+
+@posix
+def test_uninstall_goes_on_past_a_skills_link_out(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    settings = link_skills_out(tmp_path, monkeypatch)
+    settings.write_text("{}\n")
+    subcog("init", "--project", "--no-skills")
+    done = subcog("uninstall", "--project")
+    assert (done.code, settings.read_text()) == (0, "{}\n")
+    assert "skills leads out of the repository" in done.err
+    assert subcog("uninstall", "--project").code == 1
+
+
+def link_skills_out(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
+    """Go to a repository whose `.claude/skills` is a link out of it. Return its settings file, which is not there yet."""
+    repository = tmp_path / "repository"
+    for folder in (repository / ".git", repository / ".claude", tmp_path / "shared"):
+        folder.mkdir(parents=True)
+    (repository / ".claude" / "skills").symlink_to("../../shared")
+    monkeypatch.chdir(repository)
+    return repository / ".claude" / "settings.json"
+
+
 def test_a_linked_settings_file_stays_a_link_with_its_mode(subcog: Run, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.json"
     real.write_text("{}\n")

@@ -77,14 +77,14 @@ def is_users_own(path: str) -> bool:
     return path == settings_files()[USER] and (project is None or not is_inside(path, project.root))
 
 
-def refuse_link_out(path: str) -> None:
-    """Raise UsageError for settings of the current project that are a link out of it, or into `.git`."""
+def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> None:
+    """Raise UsageError for a file of the current project that is a link out of it, or into `.git`."""
     project = context.here()
     if project is None:
         return
     if is_inside(path, project.root) and not is_inside(path, os.path.join(project.root, ".git")):
         return
-    raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), "replace the link by a file")
+    raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), remedy)
 
 
 def read_settings(path: str) -> str | None:
