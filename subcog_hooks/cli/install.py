@@ -5,7 +5,7 @@ The rest of the file stays.
 
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -88,8 +88,11 @@ def init(
 
 def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: bool) -> None:
     """Write the hook and the skills, and say so in a line each."""
-    before = registration.read_settings(path)
-    after = _with_hook(path, scope, before)
+    is_shared = scope == registration.PROJECT
+    command = ["subcog"] if is_shared else registration.hook_command()  # A shared file names nobody's own folders.
+    further = {} if is_shared else registration.further_events()  # Colleagues may have another client.
+    before = registration.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
+    after = _add_hook(path, before, command, further)
     all_skills = _find_skills(scope) if with_skills else []  # A link that leads out is refused before anything is written.
     is_new = after != before
     if diff or dry_run:
@@ -99,7 +102,7 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     if not is_new:
         terminal.say(f"{abbreviate_home(path)} has the hook already")
     elif not dry_run:
-        registration.write_settings(path, after)
+        registration.write_settings(path, before, after)
         terminal.say(f"{abbreviate_home(path)}: has the hook at prompts, tool calls and sessions")
     _write_skills(all_skills, dry_run=dry_run)
     if is_new and not dry_run:
@@ -108,14 +111,11 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
         _warn_about_path()
 
 
-def _with_hook(path: str, scope: str, before: str | None) -> str:
+def _add_hook(path: str, before: str | None, command: list[str], further: Mapping[str, str]) -> str:
     """Return the settings in `before` with the hook. Raises ConfigError."""
-    is_shared = scope == registration.PROJECT
-    command = ["subcog"] if is_shared else registration.hook_command()  # a shared file names nobody's own folders
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
-        further = {} if is_shared else registration.further_events()  # Colleagues may have another client.
         return hook_entries.add_hook(before, command, further)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
@@ -165,19 +165,18 @@ def _put_back(path: str, before: str, after: str | None, *, dry_run: bool) -> No
     """Write settings without the hook; None removes the file."""
     if dry_run:
         _show_change(path, before, after or "")
-    elif after is None:
-        os.unlink(os.path.realpath(path))
-        terminal.say(f"{path} removed, as it was before; your memories stay in {context.home().root}")
-    else:
-        registration.write_settings(path, after)
-        terminal.say(f"{path} is as it was before; your memories stay in {context.home().root}")
+        return
+    registration.write_settings(path, before, after)
+    state = "removed," if after is None else "is"
+    terminal.say(f"{path} {state} as it was before; your memories stay in {context.home().root}")
 
 
 def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
     if diff or dry_run:
         before = registration.read_settings(client.settings.path)
-        _show_change(client.settings.path, before or "", client_settings.add_hook(client, before))
+        after = client_settings.add_hook(client, client_settings.command_for(client), before)
+        _show_change(client.settings.path, before or "", after)
     if dry_run:
         return
     _prepare_home()

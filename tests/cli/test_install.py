@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
+from subcog_hooks.cli.support import context
+from subcog_hooks.core.errors import ConfigError
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.e2e.machine import posix, write_program
 
@@ -286,6 +288,36 @@ def test_project_settings_name_no_personal_folder(subcog: Run, tmp_path: Path) -
     assert (tmp_path / ".claude" / "settings.json").exists()
     assert (tmp_path / ".claude" / "settings.local.json").exists()
     assert not settings_path().exists()
+
+
+@posix
+def test_settings_written_while_programs_run_stay(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    settings_path().parent.mkdir()
+    settings_path().write_text("{}\n")
+    script = f"echo '{{\"model\": \"opus\"}}' > '{settings_path()}'; echo '2.1.197 (Claude Code)'"
+    client = write_program(tmp_path / "bin" / "claude", script)
+    monkeypatch.setenv("PATH", f"{client.parent}{os.pathsep}{os.environ['PATH']}")
+    assert subcog("init").code == 0
+    assert json.loads(settings_path().read_text()).keys() == {"model", "hooks"}
+
+
+def test_settings_changed_before_the_write_are_refused(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    settings_path().parent.mkdir()
+    settings_path().write_text("{}\n")
+    monkeypatch.setattr(context, "check_store", lambda: settings_path().write_text('{"model": "opus"}\n'))
+    done = subcog("init")
+    assert (done.code, done.err.count("\n"), "was just changed by another program" in done.err) == (4, 1, True)
+    assert (settings_path().read_text(), len(list(settings_path().parent.iterdir()))) == ('{"model": "opus"}\n', 1)
+
+
+@pytest.mark.parametrize("after", ["{}", None])
+def test_a_changed_file_is_neither_replaced_nor_removed(tmp_path: Path, after: str | None) -> None:
+    path = tmp_path / "settings.json"
+    for before, now in (("{}\n", '{"a": 1}'), (None, "{}\n")):
+        path.write_text(now)
+        with pytest.raises(ConfigError, match="just changed"):
+            registration.write_settings(str(path), before, after)
+        assert path.read_text() == now
 
 
 @posix

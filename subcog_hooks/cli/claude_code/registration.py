@@ -104,17 +104,32 @@ def read_settings(path: str) -> str | None:
         raise ConfigError(f"{path} cannot be read: {error}", "correct it by hand") from error
 
 
-def write_settings(path: str, text: str) -> None:
-    """Write a settings file whole, with its mode. Raises ConfigError."""
+def write_settings(path: str, before: str | None, after: str | None) -> None:
+    """Write a settings file whole, with its mode, or remove it. Raises ConfigError, also if it no longer has the text `before`.
+
+    before, after: None for no file.
+    """
     target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
     try:
+        if after is None:
+            _refuse_change(path, before)
+            os.unlink(target)
+            return
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with WholeFile(target) as whole:
-            whole.file.write(text)
+            whole.file.write(after)
             if os.path.exists(target):
                 shutil.copymode(target, whole.path)
+            whole.file.flush()
+            os.fsync(whole.file.fileno())  # a slow disk waits before the look, not after it
+            _refuse_change(path, before)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}", "check its permissions and the disk") from error
+
+
+def _refuse_change(path: str, before: str | None) -> None:
+    if read_settings(path) != before:
+        raise ConfigError(f"{path} was just changed by another program, and is left alone", "run the command again")
 
 
 def list_plugins() -> list[Plugin]:
