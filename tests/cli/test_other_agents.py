@@ -128,6 +128,25 @@ def test_hooks_of_others_in_cursor_come_back_byte_for_byte(subcog: Run) -> None:
         assert path.read_text() == text
 
 
+@pytest.mark.parametrize("name", ["cursor", "copilot"])
+def test_a_file_with_a_version_alone_stays(subcog: Run, name: str, monkeypatch: MonkeyPatch) -> None:
+    path = settings_of(name)
+    path.parent.mkdir(parents=True)
+    for text in (
+        '{\n  "version": 1\n}',
+        '{\n  "version": 1\n}\n',
+        '{"version": 1}',
+        '{\n  "hooks": {\n  },\n  "version": 1\n}',
+    ):
+        path.write_text(text)
+        with monkeypatch.context() as patched:
+            patched.setattr(registration, "hook_command", lambda: ["/old place/subcog"])
+            assert subcog("init", "--for", name).code == 0
+        assert subcog("init", "--for", name).code == 0  # after a move of the installation
+        assert subcog("uninstall", "--for", name).code == 0
+        assert path.read_text() == text
+
+
 def test_cursor_settings_without_a_version_are_refused(subcog: Run) -> None:
     settings_of("cursor").parent.mkdir()
     settings_of("cursor").write_text('{"hooks": {}}')

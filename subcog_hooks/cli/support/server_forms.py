@@ -45,8 +45,8 @@ class ServerForm:
         is_alone = len(hook_entries.parse_members(text, servers.value_start)) == 1
         if not is_alone or not hook_entries.is_made_by_init(text, servers.value_start):
             return hook_entries.remove(text, servers.value_start, server)
-        after = hook_entries.remove(text, root, servers)
-        return after if hook_entries.parse_members(after, root) or not hook_entries.is_file_of_init(text) else None
+        after, is_of_init = hook_entries.remove(text, root, servers), hook_entries.is_file_of_init(text, client.settings.key)
+        return after if hook_entries.parse_members(after, root) or not is_of_init else None
 
     def read_commands(self, text: str, client: Client) -> Commands:
         hook_entries.check_comments(text, has_comments=client.settings.has_comments)
