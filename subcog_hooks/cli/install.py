@@ -4,8 +4,9 @@ The rest of the file stays.
 """
 
 import difflib
+import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -92,7 +93,8 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     command = ["subcog"] if is_shared else registration.hook_command()  # A shared file names nobody's own folders.
     further = {} if is_shared else registration.further_events()  # Colleagues may have another client.
     before = registration.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
-    after = _add_hook(path, before, command, further)
+    change = functools.partial(_add_hook, path, command, further)
+    after = change(before)
     all_skills = _find_skills(scope) if with_skills else []  # A link that leads out is refused before anything is written.
     is_new = after != before
     if diff or dry_run:
@@ -102,7 +104,7 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     if not is_new:
         terminal.say(f"{abbreviate_home(path)} has the hook already")
     elif not dry_run:
-        registration.write_settings(path, before, after)
+        registration.change_settings(path, change)
         terminal.say(f"{abbreviate_home(path)}: has the hook at prompts, tool calls and sessions")
     _write_skills(all_skills, dry_run=dry_run)
     if is_new and not dry_run:
@@ -111,7 +113,7 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
         _warn_about_path()
 
 
-def _add_hook(path: str, before: str | None, command: list[str], further: Mapping[str, str]) -> str:
+def _add_hook(path: str, command: list[str], further: Mapping[str, str], before: str | None) -> str:
     """Return the settings in `before` with the hook. Raises ConfigError."""
     try:
         if before is not None and not before.strip():
@@ -145,30 +147,35 @@ def uninstall(
         return
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
-    before = registration.read_settings(path)
-    try:
-        after = hook_entries.remove_hook(before) if before is not None else before
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
-    if after == before:
+    has_hook = _put_back(path, functools.partial(_remove_hook, path), dry_run=dry_run)
+    if not has_hook:
         terminal.say(f"{path} does not have the hook")
-    else:
-        _put_back(path, before or "", after, dry_run=dry_run)
     has_removed = _remove_skills(scope, dry_run=dry_run)
     for client in client_settings.find_clients(has_hook=True):
         terminal.say(f"{client.title} still has the {client.kind}; `subcog uninstall --for {client.name}` takes it out")
-    if after == before and not has_removed:
+    if not has_hook and not has_removed:
         raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-def _put_back(path: str, before: str, after: str | None, *, dry_run: bool) -> None:
-    """Write settings without the hook; None removes the file."""
+def _remove_hook(path: str, before: str | None) -> str | None:
+    try:
+        return hook_entries.remove_hook(before) if before is not None else None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
+
+
+def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run: bool) -> bool:
+    """Write settings without the hook, or remove their file. Return whether they had it. Raises ConfigError."""
     if dry_run:
-        _show_change(path, before, after or "")
-        return
-    registration.write_settings(path, before, after)
-    state = "removed," if after is None else "is"
-    terminal.say(f"{path} {state} as it was before; your memories stay in {context.home().root}")
+        before = registration.read_settings(path)
+        after = change(before)
+        _show_change(path, before or "", after or "")
+        return after != before
+    before, after = registration.change_settings(path, change)
+    if after != before:
+        state = "removed," if after is None else "is"
+        terminal.say(f"{path} {state} as it was before; your memories stay in {context.home().root}")
+    return after != before
 
 
 def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_run: bool) -> None:
@@ -186,12 +193,9 @@ def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_
 
 def _unregister_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
-    before = registration.read_settings(client.settings.path)
-    after = client_settings.remove_hook(client, before)
-    if before is None or after == before:
+    if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
         terminal.say(f"{client.settings.path} does not have the {client.kind}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    _put_back(client.settings.path, before, after, dry_run=dry_run)
 
 
 def _find_client(name: str, *, has_claude_options: bool) -> Client:

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import Protocol
 
@@ -173,12 +174,10 @@ def register(client: Client) -> None:
     if client.contract is None and find_spec("mcp") is None:
         raise missing_package()
     command = command_for(client)  # Before the settings are read: it starts a program, and another may write them meanwhile.
-    before = registration.read_settings(client.settings.path)
-    after = add_hook(client, command, before)
+    before, after = registration.change_settings(client.settings.path, partial(add_hook, client, command))
     if after == before:
         terminal.say(f"{client.settings.path} has the {client.kind} already")
         return
-    registration.write_settings(client.settings.path, before, after)
     terminal.say(
         f"{client.settings.path}: has the {client.kind}; nothing else is changed. New sessions of {client.title} use it"
     )
