@@ -4,7 +4,9 @@ The rest of the file stays.
 """
 
 import difflib
+import functools
 import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -87,8 +89,13 @@ def init(
 
 def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: bool) -> None:
     """Write the hook and the skills, and say so in a line each."""
-    before = registration.read_settings(path)
-    after = _with_hook(path, scope, before)
+    is_shared = scope == registration.PROJECT
+    command = ["subcog"] if is_shared else registration.hook_command()  # A shared file names nobody's own folders.
+    further = {} if is_shared else registration.further_events()  # Colleagues may have another client.
+    before = registration.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
+    change = functools.partial(_add_hook, path, command, further)
+    after = change(before)
+    all_skills = _find_skills(scope) if with_skills else []  # A link that leads out is refused before anything is written.
     is_new = after != before
     if diff or dry_run:
         _show_change(path, before or "", after)
@@ -97,24 +104,20 @@ def _register(path: str, scope: str, *, with_skills: bool, diff: bool, dry_run: 
     if not is_new:
         terminal.say(f"{abbreviate_home(path)} has the hook already")
     elif not dry_run:
-        registration.write_settings(path, after)
+        registration.change_settings(path, change)
         terminal.say(f"{abbreviate_home(path)}: has the hook at prompts, tool calls and sessions")
-    if with_skills:
-        _write_skills(scope, dry_run=dry_run)
+    _write_skills(all_skills, dry_run=dry_run)
     if is_new and not dry_run:
         terminal.say(f"{abbreviate_home(context.home().root)}: keeps your memories; nothing else is changed")
         terminal.say("new sessions of Claude Code use it; `subcog doctor` tries it out")
         _warn_about_path()
 
 
-def _with_hook(path: str, scope: str, before: str | None) -> str:
+def _add_hook(path: str, command: list[str], further: Mapping[str, str], before: str | None) -> str:
     """Return the settings in `before` with the hook. Raises ConfigError."""
-    is_shared = scope == registration.PROJECT
-    command = ["subcog"] if is_shared else registration.hook_command()  # a shared file names nobody's own folders
     try:
         if before is not None and not before.strip():
             raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
-        further = {} if is_shared else registration.further_events()  # Colleagues may have another client.
         return hook_entries.add_hook(before, command, further)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
@@ -144,39 +147,43 @@ def uninstall(
         return
     scope = _chosen_scope(user=user, project=project, local=local)
     path = _settings_file(scope)
-    before = registration.read_settings(path)
-    try:
-        after = hook_entries.remove_hook(before) if before is not None else before
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
+    has_hook = _put_back(path, functools.partial(_remove_hook, path), dry_run=dry_run)
+    if not has_hook:
+        terminal.say(f"{path} does not have the hook")
     has_removed = _remove_skills(scope, dry_run=dry_run)
     for client in client_settings.find_clients(has_hook=True):
         terminal.say(f"{client.title} still has the {client.kind}; `subcog uninstall --for {client.name}` takes it out")
-    if after == before:
-        terminal.say(f"{path} does not have the hook")
-        if not has_removed:
-            raise typer.Exit(EXIT_NOTHING_FOUND)
-        return
-    _put_back(path, before or "", after, dry_run=dry_run)
+    if not has_hook and not has_removed:
+        raise typer.Exit(EXIT_NOTHING_FOUND)
 
 
-def _put_back(path: str, before: str, after: str | None, *, dry_run: bool) -> None:
-    """Write settings without the hook; None removes the file."""
+def _remove_hook(path: str, before: str | None) -> str | None:
+    try:
+        return hook_entries.remove_hook(before) if before is not None else None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON: {error}", "correct it by hand") from error
+
+
+def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run: bool) -> bool:
+    """Write settings without the hook, or remove their file. Return whether they had it. Raises ConfigError."""
     if dry_run:
-        _show_change(path, before, after or "")
-    elif after is None:
-        os.unlink(os.path.realpath(path))
-        terminal.say(f"{path} removed, as it was before; your memories stay in {context.home().root}")
-    else:
-        registration.write_settings(path, after)
-        terminal.say(f"{path} is as it was before; your memories stay in {context.home().root}")
+        before = registration.read_settings(path)
+        after = change(before)
+        _show_change(path, before or "", after or "")
+        return after != before
+    before, after = registration.change_settings(path, change)
+    if after != before:
+        state = "removed," if after is None else "is"
+        terminal.say(f"{path} {state} as it was before; your memories stay in {context.home().root}")
+    return after != before
 
 
 def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
     if diff or dry_run:
         before = registration.read_settings(client.settings.path)
-        _show_change(client.settings.path, before or "", client_settings.add_hook(client, before))
+        after = client_settings.add_hook(client, client_settings.command_for(client), before)
+        _show_change(client.settings.path, before or "", after)
     if dry_run:
         return
     _prepare_home()
@@ -186,12 +193,9 @@ def _register_elsewhere(name: str, *, has_claude_options: bool, diff: bool, dry_
 
 def _unregister_elsewhere(name: str, *, has_claude_options: bool, dry_run: bool) -> None:
     client = _find_client(name, has_claude_options=has_claude_options)
-    before = registration.read_settings(client.settings.path)
-    after = client_settings.remove_hook(client, before)
-    if before is None or after == before:
+    if not _put_back(client.settings.path, functools.partial(client_settings.remove_hook, client), dry_run=dry_run):
         terminal.say(f"{client.settings.path} does not have the {client.kind}")
         raise typer.Exit(EXIT_NOTHING_FOUND)
-    _put_back(client.settings.path, before, after, dry_run=dry_run)
 
 
 def _find_client(name: str, *, has_claude_options: bool) -> Client:
@@ -203,18 +207,13 @@ def _find_client(name: str, *, has_claude_options: bool) -> Client:
     return client
 
 
-def _write_skills(scope: str, *, dry_run: bool) -> None:
-    folder = registration.skills_folder(scope)
-    if folder is None:
-        return
-    program = "subcog" if scope == registration.PROJECT else skills.command_of(registration.executable())
-    all_skills = _find_skills(folder, program, scope)
+def _write_skills(all_skills: Sequence[skills.Skill], *, dry_run: bool) -> None:
     written = [skill for skill in all_skills if skill.state in (skills.MISSING, skills.OLDER)]
     if written and not dry_run:
         skills.write_skills(written)
     if written:
         names = ", ".join(f"-{skill.name}" for skill in written)
-        terminal.say(f"{abbreviate_home(folder)}: {'would get' if dry_run else 'has'} /subcog{names}")
+        terminal.say(f"{abbreviate_home(written[0].folder)}: {'would get' if dry_run else 'has'} /subcog{names}")
     for skill in all_skills:
         if skill.state in (skills.CHANGED, skills.FOREIGN):
             terminal.say(
@@ -223,28 +222,34 @@ def _write_skills(scope: str, *, dry_run: bool) -> None:
 
 
 def _remove_skills(scope: str, *, dry_run: bool) -> bool:
-    """Remove our skills beside these settings. Return whether there were any. Raises ConfigError, UsageError."""
-    folder = registration.skills_folder(scope)
-    all_skills = _find_skills(folder, "subcog", scope) if folder else []
+    """Remove our skills beside these settings. Return whether there were any. Raises ConfigError."""
+    try:
+        all_skills = _find_skills(scope)
+    except UsageError as error:
+        terminal.say(f"{error.message}; no skills are looked for there")
+        return False
     removed = [skill for skill in all_skills if skill.state in (skills.SAME, skills.OLDER)]
     if removed:
         if not dry_run:
             skills.remove_skills(removed)
         names = ", ".join(skill.name for skill in removed)
-        terminal.say(f"{folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
+        terminal.say(f"{removed[0].folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
     for skill in all_skills:
         if skill.state == skills.CHANGED:
             terminal.say(f"{skill.path} stays: you changed it")
     return bool(removed)
 
 
-def _find_skills(folder: str, program: str, scope: str) -> list[skills.Skill]:
-    """Return our skills in a folder. In a repository, none of them may lead out of it."""
-    if scope == registration.PROJECT:
-        registration.refuse_link_out(folder)
-        for name in skills.SKILLS:
-            registration.refuse_link_out(skills.path_of(name, folder))
-    return skills.find_skills(folder, program)
+def _find_skills(scope: str) -> list[skills.Skill]:
+    """Return our skills beside these settings. Raises UsageError for a link that leads out of a repository."""
+    folder = registration.skills_folder(scope)
+    if folder is None:
+        return []
+    if scope == registration.USER:
+        return skills.find_skills(folder, skills.command_of(registration.executable()))
+    for path in (folder, *(skills.path_of(name, folder) for name in skills.SKILLS)):
+        registration.refuse_link_out(path, "replace the link, or give --no-skills")
+    return skills.find_skills(folder, "subcog")
 
 
 def _chosen_scope(*, user: bool, project: bool, local: bool) -> str:

@@ -1,5 +1,6 @@
 """`import` of files that are gone by now: archived, moved, or left alone where they may come back."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -256,3 +257,27 @@ def test_a_file_that_another_clone_has_is_not_gone(subcog: Run, quay: Path, monk
     assert subcog("import", "notes").out == "added 0, already there 1\n"
     (quay / "notes" / "locks.md").unlink()
     assert "archived 2" in subcog("import", "notes").out
+
+
+@pytest.mark.parametrize("is_mount_point", [False, True])
+def test_notes_on_a_missing_disk_are_not_gone(
+    subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch, is_mount_point: bool
+) -> None:
+    yard, disk = tmp_path / "yard", tmp_path / "disk"
+    for folder, texts in ((yard, (LOCKS, CRANES)), (disk, (BUOYS,))):
+        for text in texts:
+            write(folder / f"{text.split()[1]}.md", text)
+    config = tmp_path / "basic-memory" / "config.json"
+    config.parent.mkdir()
+    config.write_text(json.dumps({"projects": {"yard": str(yard), "disk": {"path": str(disk)}}}))
+    monkeypatch.setenv("BASIC_MEMORY_CONFIG_DIR", str(config.parent))
+    assert subcog("import", "--from", "basic-memory").code == 0
+    disk.rename(tmp_path / "unmounted")
+    if is_mount_point:
+        disk.mkdir()
+    (yard / "crane.md").unlink()
+    done = subcog("import", "--from", "basic-memory")
+    assert (done.out, f"{disk} is missing, empty" in done.err) == ("added 0, archived 1, already there 1\n", True)
+    assert active(subcog) == ["basic-memory:disk/buoys.md", "basic-memory:yard/lock.md"]
+    config.write_text(json.dumps({"projects": {"yard": str(yard)}}))  # The person has given up the project.
+    assert subcog("import", "--from", "basic-memory").out == "added 0, archived 1, already there 1\n"

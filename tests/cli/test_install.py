@@ -1,5 +1,6 @@
 """`init` and `uninstall`: the hook in, the hook out, every other byte as it was."""
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subcog_hooks.cli.claude_code import hook_entries, registration
+from subcog_hooks.cli.support import context
+from subcog_hooks.core.errors import ConfigError
 from tests.cli.conftest import MonkeyPatch, Run
 from tests.e2e.machine import posix, write_program
 
@@ -286,6 +289,80 @@ def test_project_settings_name_no_personal_folder(subcog: Run, tmp_path: Path) -
     assert (tmp_path / ".claude" / "settings.json").exists()
     assert (tmp_path / ".claude" / "settings.local.json").exists()
     assert not settings_path().exists()
+
+
+@posix
+def test_settings_written_while_programs_run_stay(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    settings_path().parent.mkdir()
+    settings_path().write_text("{}\n")
+    script = f"echo '{{\"model\": \"opus\"}}' > '{settings_path()}'; echo '2.1.197 (Claude Code)'"
+    client = write_program(tmp_path / "bin" / "claude", script)
+    monkeypatch.setenv("PATH", f"{client.parent}{os.pathsep}{os.environ['PATH']}")
+    assert subcog("init").code == 0
+    assert json.loads(settings_path().read_text()).keys() == {"model", "hooks"}
+
+
+def test_settings_changed_before_the_write_keep_the_change(subcog: Run, monkeypatch: MonkeyPatch) -> None:
+    settings_path().parent.mkdir()
+    settings_path().write_text("{}\n")
+    monkeypatch.setattr(context, "check_store", lambda: settings_path().write_text('{"model": "opus"}\n'))
+    assert subcog("init").code == 0
+    assert json.loads(settings_path().read_text()).keys() == {"model", "hooks"}
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_change_at_the_last_moment_is_kept(tmp_path: Path, is_removed: bool) -> None:
+    path, seen = tmp_path / "settings.json", []
+
+    def change(text: str | None) -> str | None:
+        seen.append(text)
+        path.write_text("theirs")
+        return None if is_removed else f"{text} and ours"
+
+    path.write_text("before")
+    registration.change_settings(str(path), change)
+    assert (seen, path.exists()) == (["before", "theirs"], not is_removed)
+    assert is_removed or path.read_text() == "theirs and ours"
+
+
+def test_a_file_that_never_rests_is_left_alone(tmp_path: Path) -> None:
+    path, count = tmp_path / "settings.json", itertools.count()
+    with pytest.raises(ConfigError, match="being changed by another program"):
+        registration.change_settings(str(path), lambda _: f"ours {path.write_text(str(next(count)))}")
+    assert (path.read_text(), list(tmp_path.iterdir())) == (str(registration.MAX_TRIES - 1), [path])
+
+
+@posix
+def test_a_skills_link_out_stops_init_before_it_writes(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    settings = link_skills_out(tmp_path, monkeypatch)
+    for options in ([], ["--dry-run"]):
+        done = subcog("init", "--project", *options)
+        assert (done.code, "leads out of the repository" in done.err, done.err.count("\n")) == (2, True, 1)
+        assert "--no-skills" in done.err
+    assert (settings.exists(), (tmp_path / "subcog").exists()) == (False, False)
+    assert subcog("init", "--project", "--no-skills").code == 0
+    assert (settings.exists(), list((tmp_path / "shared").iterdir())) == (True, [])
+
+
+@posix
+def test_uninstall_goes_on_past_a_skills_link_out(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    settings = link_skills_out(tmp_path, monkeypatch)
+    settings.write_text("{}\n")
+    subcog("init", "--project", "--no-skills")
+    done = subcog("uninstall", "--project")
+    assert (done.code, settings.read_text()) == (0, "{}\n")
+    assert "skills leads out of the repository" in done.err
+    assert subcog("uninstall", "--project").code == 1
+
+
+def link_skills_out(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
+    """Go to a repository whose `.claude/skills` is a link out of it. Return its settings file, which is not there yet."""
+    repository = tmp_path / "repository"
+    for folder in (repository / ".git", repository / ".claude", tmp_path / "shared"):
+        folder.mkdir(parents=True)
+    (repository / ".claude" / "skills").symlink_to("../../shared")
+    monkeypatch.chdir(repository)
+    return repository / ".claude" / "settings.json"
 
 
 def test_a_linked_settings_file_stays_a_link_with_its_mode(subcog: Run, tmp_path: Path) -> None:

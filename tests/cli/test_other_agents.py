@@ -105,10 +105,10 @@ def test_shared_settings_come_back_byte_for_byte(name: str, subtests: pytest.Sub
     client = CLIENTS[name]
     for text in (*FILES.values(), *(COMMENTED.values() if name != "codex" else ())):
         with subtests.test(text=text):
-            registered = client_settings.add_hook(client, text)
+            registered = client_settings.add_hook(client, ["/x/subcog"], text)
             commands = client_settings.FORMS[client.settings.form].read_commands(registered, client)
             assert {*commands} == {*HOOKED[name].events}
-            assert client_settings.add_hook(client, registered) == registered
+            assert client_settings.add_hook(client, ["/x/subcog"], registered) == registered
             assert client_settings.remove_hook(client, registered) == text
             plain = json.loads(hook_entries.blank_comments(registered).removeprefix("\ufeff"))
             before = json.loads(hook_entries.blank_comments(text).removeprefix("\ufeff"))
@@ -125,6 +125,25 @@ def test_hooks_of_others_in_cursor_come_back_byte_for_byte(subcog: Run) -> None:
         registered = json.loads(hook_entries.blank_comments(path.read_text()))["hooks"]
         assert all(registered[event][-1]["timeout"] == 5 for event in HOOKED["cursor"].events)
         assert subcog("uninstall", "--for", "cursor").code == 0
+        assert path.read_text() == text
+
+
+@pytest.mark.parametrize("name", ["cursor", "copilot"])
+def test_a_file_with_a_version_alone_stays(subcog: Run, name: str, monkeypatch: MonkeyPatch) -> None:
+    path = settings_of(name)
+    path.parent.mkdir(parents=True)
+    for text in (
+        '{\n  "version": 1\n}',
+        '{\n  "version": 1\n}\n',
+        '{"version": 1}',
+        '{\n  "hooks": {\n  },\n  "version": 1\n}',
+    ):
+        path.write_text(text)
+        with monkeypatch.context() as patched:
+            patched.setattr(registration, "hook_command", lambda: ["/old place/subcog"])
+            assert subcog("init", "--for", name).code == 0
+        assert subcog("init", "--for", name).code == 0  # after a move of the installation
+        assert subcog("uninstall", "--for", name).code == 0
         assert path.read_text() == text
 
 
@@ -295,6 +314,18 @@ def test_a_moved_installation_is_registered_anew(subcog: Run, monkeypatch: Monke
         assert not settings_of(name).exists()
 
 
+@pytest.mark.parametrize("name", SHARED)
+def test_settings_written_while_a_program_runs_stay(subcog: Run, monkeypatch: MonkeyPatch, name: str) -> None:
+    def run_slowly() -> list[str]:
+        settings_of(name).write_text('{"model": "x"}\n')
+        return ["/x/subcog"]
+
+    settings_of(name).parent.mkdir()
+    monkeypatch.setattr(registration, "hook_command", run_slowly)
+    assert subcog("init", "--for", name).code == 0
+    assert json.loads(settings_of(name).read_text()).keys() == {"model", "hooks"}
+
+
 def lines(folder: Path) -> Iterator[tuple[list[list[str]], str]]:
     """Yield commands with the output that their line has to give."""
     answers = write_program(folder / 'it\'s a "place"' / "subcog", 'cat; echo " $*"; echo warning >&2')
@@ -426,7 +457,7 @@ console.log(JSON.stringify({ results, tool: tool.output }))
 def run_plugin(folder: Path, hook: str) -> dict[str, Any]:
     """Run OpenCode's plugin in Node with a program as its hook, and return its texts."""
     program = write_program(folder / "bin" / "subcog", hook)
-    text = client_settings.add_hook(CLIENTS["opencode"], None)
+    text = client_settings.add_hook(CLIENTS["opencode"], ["/x/subcog"], None)
     command = json.dumps([str(program), "hook", "--client", "opencode"])
     (folder / "subcog.mjs").write_text(client_settings.PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", text))
     (folder / "drive.mjs").write_text(DRIVE)

@@ -60,7 +60,7 @@ def test_the_readme_says_whether_an_agent_is_tried(client: Client) -> None:
 @pytest.mark.parametrize("client", HOOKED, ids=lambda client: client.name)
 def test_the_hook_is_registered_at_the_events_that_are_read(client: Client) -> None:
     assert client.contract is not None
-    made = client_settings.add_hook(client, None)
+    made = client_settings.add_hook(client, ["/x/subcog"], None)
     form = client_settings.FORMS[client.settings.form]
     assert list(form.read_commands(made, client)) == list(client.contract.events)
     assert client_settings.remove_hook(client, made) is None
@@ -69,7 +69,7 @@ def test_the_hook_is_registered_at_the_events_that_are_read(client: Client) -> N
         hooks = [entry["hooks"][0] if client.settings.form == GROUPS else entry for (entry,) in entries]
         assert all({**hook, **client.settings.hook} == hook for hook in hooks)
         text = json.dumps(OTHERS)
-        assert client_settings.remove_hook(client, client_settings.add_hook(client, text)) == text
+        assert client_settings.remove_hook(client, client_settings.add_hook(client, ["/x/subcog"], text)) == text
 
 
 @pytest.mark.parametrize("name", LEARNED)

@@ -31,6 +31,11 @@ _NAMESPACES = {"decision": "decisions", "pattern": "patterns", "preference": "pa
 
 def find_note_folders(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return its projects and their note folders that exist. Raises UsageError."""
+    return [(name, path) for name, path in _list_projects(environment) if os.path.isdir(path)]
+
+
+def _list_projects(environment: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return its projects and their note folders. Raises UsageError."""
     folder = environment.get("BASIC_MEMORY_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".basic-memory")
     file = os.path.join(folder, "config.json")
     try:
@@ -40,8 +45,7 @@ def find_note_folders(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{file} cannot be read: {error}", _NAME_FOLDER) from error
     projects = configuration.get("projects") if isinstance(configuration, dict) else None
-    named_folders = list(_named_folders(projects)) if isinstance(projects, dict) else []
-    return [(name, path) for name, path in named_folders if os.path.isdir(path)]
+    return list(_named_folders(projects)) if isinstance(projects, dict) else []
 
 
 def _named_folders(projects: dict[object, object]) -> Iterator[tuple[str, str]]:
@@ -57,11 +61,15 @@ def read_basic_memory(environment: Mapping[str, str], only: str | None = None) -
     reading = SourceReading(BASIC_MEMORY)
     reading.is_whole = only is None
     path = os.path.abspath(only or "")
-    note_folders = [(os.path.basename(path), path)] if only else find_note_folders(environment)
-    if not note_folders or (only and not os.path.isdir(only)):
+    note_folders = [(os.path.basename(path), path)] if only else _list_projects(environment)
+    if not any(os.path.isdir(folder) for _, folder in note_folders):
         source = only or "its configuration"
         raise UsageError(f"{source} has no notes of basic-memory", _NAME_FOLDER)
     for name, folder in note_folders:
+        if not _has_entries(folder):
+            reading.unread.append(f"{name}/")
+            reading.remarks.append(f"{folder} is missing, empty or cannot be listed: memories from there stay")
+            continue
         reading.begin_store(folder, os.path.join(os.path.expanduser("~"), BASIC_MEMORY))
         owner = project_identity(project.find_project(folder))
         for file in find_markdown_files(folder):
@@ -71,6 +79,14 @@ def read_basic_memory(environment: Mapping[str, str], only: str | None = None) -
             elif text_and_time := read_source_text(file, reading):
                 _add_note(location, *text_and_time, owner, reading)
     return reading
+
+
+def _has_entries(folder: str) -> bool:
+    """Return whether a folder can tell which notes are gone. An empty one cannot: its disk could be missing."""
+    try:
+        return bool(os.listdir(folder))
+    except OSError:
+        return False
 
 
 def _add_note(location: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:

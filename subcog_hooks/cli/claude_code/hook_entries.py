@@ -169,7 +169,6 @@ except BaseException:
 main()"""  # After a move of the package, as with a new Python, the script is run. Half an upgrade stays silent.
 _COMMAND_KEYS = ("command", "bash", "powershell")  # Copilot names the command by the shell that runs it.
 SECONDS = 5  # the client's time limit; the hook's own is at most 200 ms
-_FRESH_HEAD, _FRESH_TAIL = "{\n", "}"  # A file with these ends was made by `init`, so uninstall may delete it.
 
 
 def isolated_command(python: str, folder: str, script: str) -> list[str]:
@@ -212,7 +211,7 @@ def add_groups(
     Raises ValueError for invalid JSON.
     """
     if text is None:
-        return dump_json({**beside, "hooks": {event: [group] for event, group in groups.items()}})
+        return dump_json({"hooks": {event: [group] for event, group in groups.items()}, **beside})
     check_comments(text, has_comments=has_comments)
     for event, wanted in groups.items():
         for group in _groups(text, event):
@@ -227,7 +226,7 @@ def add_groups(
 def remove_hook(text: str, *, has_comments: bool = False, beside: Mapping[str, object] = MappingProxyType({})) -> str | None:
     """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
-    is_of_init = is_file_of_init(text)
+    is_of_init = is_file_of_init(text, "hooks")
     for event in registered_commands(text, has_comments=has_comments):
         while (entry := _find_our_hook(text, event)) is not None:
             text = _remove_entry(text, event, entry)
@@ -312,9 +311,9 @@ def _remove_entry(text: str, event: str, entry: tuple[Member, Member]) -> str:
     return remove(text, root, hooks)
 
 
-def is_file_of_init(text: str) -> bool:
-    """Return whether `init` made a settings file."""
-    return text.startswith(_FRESH_HEAD) and text.endswith(_FRESH_TAIL)
+def is_file_of_init(text: str, key: str) -> bool:
+    """Return whether `init` made a settings file: then `key` is its first member. `insert` adds it to a file as the last."""
+    return text.startswith(f'{{\n  "{key}": {{\n') and text.endswith("}")
 
 
 def is_made_by_init(text: str, bracket: int) -> bool:

@@ -6,7 +6,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import subcog_hooks
@@ -22,6 +22,7 @@ from subcog_hooks.text.sanitise import cut
 
 USER, PROJECT, LOCAL = "user", "project", "local"  # options for settings files; in the client a later one wins
 MAX_SETTINGS = 8 * 1024 * 1024  # bytes; the client itself stalls on larger files
+MAX_TRIES = 20  # to change settings that another program changes, too
 PLUGIN = "subcog"
 TRIAL = """import os, sys
 sys.path.append({folder!r})
@@ -77,14 +78,14 @@ def is_users_own(path: str) -> bool:
     return path == settings_files()[USER] and (project is None or not is_inside(path, project.root))
 
 
-def refuse_link_out(path: str) -> None:
-    """Raise UsageError for settings of the current project that are a link out of it, or into `.git`."""
+def refuse_link_out(path: str, remedy: str = "replace the link by a file") -> None:
+    """Raise UsageError for a file of the current project that is a link out of it, or into `.git`."""
     project = context.here()
     if project is None:
         return
     if is_inside(path, project.root) and not is_inside(path, os.path.join(project.root, ".git")):
         return
-    raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), "replace the link by a file")
+    raise UsageError(visible(f"{path} leads out of the repository, to {os.path.realpath(path)}"), remedy)
 
 
 def read_settings(path: str) -> str | None:
@@ -104,17 +105,51 @@ def read_settings(path: str) -> str | None:
         raise ConfigError(f"{path} cannot be read: {error}", "correct it by hand") from error
 
 
-def write_settings(path: str, text: str) -> None:
-    """Write a settings file whole, with its mode. Raises ConfigError."""
+def change_settings(path: str, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
+    """Change a settings file, and return its text before and after (None for no file). Raises ConfigError.
+
+    change: returns the text after from that before. Where another program writes the file meanwhile, it gets the new text.
+    """
+    for tries_left in reversed(range(MAX_TRIES)):
+        before = read_settings(path)
+        after = change(before)
+        try:
+            if after != before:
+                _write_settings(path, before, after)
+            break
+        except _SettingsChangedError:
+            if not tries_left:
+                raise
+    return before, after
+
+
+class _SettingsChangedError(ConfigError):
+    """Another program has changed the settings since they were read."""
+
+
+def _write_settings(path: str, before: str | None, after: str | None) -> None:
+    """Write a settings file whole, with its mode, or remove it, if it still has the text `before`. Raises ConfigError."""
     target = os.path.realpath(path)  # a link into somebody's dotfiles stays a link
     try:
+        if after is None:
+            _refuse_change(path, before)
+            os.unlink(target)
+            return
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with WholeFile(target) as whole:
-            whole.file.write(text)
+            whole.file.write(after)
             if os.path.exists(target):
                 shutil.copymode(target, whole.path)
+            whole.file.flush()
+            os.fsync(whole.file.fileno())  # A slow disk takes its time before the comparison, not after it.
+            _refuse_change(path, before)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}", "check its permissions and the disk") from error
+
+
+def _refuse_change(path: str, before: str | None) -> None:
+    if read_settings(path) != before:
+        raise _SettingsChangedError(f"{path} is being changed by another program, and is left alone", "run the command again")
 
 
 def list_plugins() -> list[Plugin]:

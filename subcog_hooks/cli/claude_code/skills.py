@@ -40,6 +40,11 @@ class Skill(NamedTuple):
     text: str
     state: str
 
+    @property
+    def folder(self) -> str:
+        """Return the client's folder of skills."""
+        return os.path.dirname(os.path.dirname(self.path))
+
 
 def skill_text(name: str) -> str:
     """Return the text of a skill that calls the command `subcog`.

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import Protocol
 
@@ -30,8 +31,8 @@ PLUGIN_COMMAND = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 class Form(Protocol):
     """A form of settings. Each method raises ValueError for text that the agent could not read."""
 
-    def add_hook(self, text: str | None, client: Client) -> str:
-        """Return the settings `text` (None for no file) with our hook."""
+    def add_hook(self, text: str | None, client: Client, command: list[str]) -> str:
+        """Return the settings `text` (None for no file) with our hook, which runs `command`."""
 
     def remove_hook(self, text: str, client: Client) -> str | None:
         """Return the settings without our hook; None where nothing is left of a file that `init` made."""
@@ -43,9 +44,9 @@ class Form(Protocol):
 class GroupsForm:
     """Claude Code's form, in a file with other settings."""
 
-    def add_hook(self, text: str | None, client: Client) -> str:
+    def add_hook(self, text: str | None, client: Client, command: list[str]) -> str:
         settings = client.settings
-        groups = {event: self._make_group(_make_hook(client)) for event in _events_of(client)}
+        groups = {event: self._make_group(_make_hook(client, command)) for event in _events_of(client)}
         return hook_entries.add_groups(text, groups, has_comments=settings.has_comments, beside=settings.beside)
 
     def _make_group(self, hook: dict[str, object]) -> dict[str, object]:
@@ -62,11 +63,11 @@ class GroupsForm:
 class EntriesForm(GroupsForm):
     """A JSON file of hooks alone, without groups, which says its version."""
 
-    def add_hook(self, text: str | None, client: Client) -> str:
+    def add_hook(self, text: str | None, client: Client, command: list[str]) -> str:
         for key in client.settings.beside:
             if text is not None and hook_entries.find_member(text, hook_entries.start_of(text), key) is None:
                 raise ValueError(f"{key} is missing")
-        return super().add_hook(text, client)
+        return super().add_hook(text, client, command)
 
     def _make_group(self, hook: dict[str, object]) -> dict[str, object]:
         return hook
@@ -75,13 +76,13 @@ class EntriesForm(GroupsForm):
 class PluginForm:
     """A JavaScript file of our own among OpenCode's plugins. It calls the hook without a shell."""
 
-    def add_hook(self, text: str | None, client: Client) -> str:
+    def add_hook(self, text: str | None, client: Client, command: list[str]) -> str:
         if text is not None and not self.read_commands(text, client):
             raise ValueError("subcog did not write it")
         with open(_PLUGIN, encoding="utf-8") as file:
             plugin = file.read()
-        command = json.dumps([*registration.hook_command(), "hook", "--client", client.name])
-        return PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {command}", plugin)
+        words = json.dumps([*command, "hook", "--client", client.name])
+        return PLUGIN_COMMAND.sub(lambda _: f"const COMMAND = {words}", plugin)
 
     def remove_hook(self, text: str, client: Client) -> str | None:
         return None if self.read_commands(text, client) else text
@@ -147,10 +148,15 @@ def _events_of(client: Client) -> Iterable[str]:
     return client.contract.events if client.contract else ()
 
 
-def add_hook(client: Client, before: str | None) -> str:
-    """Return an agent's settings with our hook. Raises ConfigError."""
+def command_for(client: Client) -> list[str]:
+    """Return the command of this installation for an agent's hook or server, without its last words."""
+    return registration.hook_command() if client.contract else registration.executable()
+
+
+def add_hook(client: Client, command: list[str], before: str | None) -> str:
+    """Return an agent's settings with our hook, which runs `command`. Raises ConfigError."""
     try:
-        return _form_of(client).add_hook(before, client)
+        return _form_of(client).add_hook(before, client, command)
     except (ValueError, RecursionError) as error:
         raise _fault(client, error) from error
 
@@ -167,12 +173,11 @@ def register(client: Client) -> None:
     """Add our hook to an agent's settings, and say so. Raises ConfigError, UsageError, ExtraMissing."""
     if client.contract is None and find_spec("mcp") is None:
         raise missing_package()
-    before = registration.read_settings(client.settings.path)
-    after = add_hook(client, before)
+    command = command_for(client)  # Before the settings are read: it starts a program, and another may write them meanwhile.
+    before, after = registration.change_settings(client.settings.path, partial(add_hook, client, command))
     if after == before:
         terminal.say(f"{client.settings.path} has the {client.kind} already")
         return
-    registration.write_settings(client.settings.path, after)
     terminal.say(
         f"{client.settings.path}: has the {client.kind}; nothing else is changed. New sessions of {client.title} use it"
     )
@@ -241,9 +246,8 @@ def _hash_for_codex(event: str, entry: hook_entries.Entry) -> str:
     return f"sha256:{hashlib.sha256(data.encode()).hexdigest()}"
 
 
-def _make_hook(client: Client) -> dict[str, object]:
+def _make_hook(client: Client, command: list[str]) -> dict[str, object]:
     """Return the hook of an agent. Its line runs the hook in an isolated interpreter, else by the console script."""
-    command = registration.hook_command()
     commands = [command]
     if places := hook_entries.paths_in_command(command):
         folder, script = places

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from subcog_hooks.cli.claude_code import hook_entries, registration
+from subcog_hooks.cli.claude_code import hook_entries
 from subcog_hooks.clients.description import Client
 from subcog_hooks.core.errors import UsageError
 
@@ -18,8 +18,8 @@ _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)  # in YAML
 class ServerForm:
     """An object of servers of the Model Context Protocol, in a file with other settings. Ours is a member of it."""
 
-    def add_hook(self, text: str | None, client: Client) -> str:
-        key, server = client.settings.key, _make_server()
+    def add_hook(self, text: str | None, client: Client, command: list[str]) -> str:
+        key, server = client.settings.key, {"command": command[0], "args": [*command[1:], "mcp"]}
         if text is None:
             return hook_entries.dump_json({key: {SERVER_NAME: server}})
         is_ours, present = bool(self.read_commands(text, client)), self._find_server(text, client)
@@ -45,8 +45,8 @@ class ServerForm:
         is_alone = len(hook_entries.parse_members(text, servers.value_start)) == 1
         if not is_alone or not hook_entries.is_made_by_init(text, servers.value_start):
             return hook_entries.remove(text, servers.value_start, server)
-        after = hook_entries.remove(text, root, servers)
-        return after if hook_entries.parse_members(after, root) or not hook_entries.is_file_of_init(text) else None
+        after, is_of_init = hook_entries.remove(text, root, servers), hook_entries.is_file_of_init(text, client.settings.key)
+        return after if hook_entries.parse_members(after, root) or not is_of_init else None
 
     def read_commands(self, text: str, client: Client) -> Commands:
         hook_entries.check_comments(text, has_comments=client.settings.has_comments)
@@ -64,11 +64,11 @@ class ServerForm:
 class YamlForm:
     """YAML, which a person edits: nothing here could keep the rest of the file as it is."""
 
-    def add_hook(self, text: str | None, client: Client) -> str:
+    def add_hook(self, text: str | None, client: Client, command: list[str]) -> str:
         if text is not None and self.read_commands(text, client):
             return text
-        command, *arguments = [*registration.executable(), "mcp"]
-        fields = {"name": SERVER_NAME, "type": "stdio", "cmd": command, "args": arguments, "enabled": True, "timeout": 300}
+        program, *arguments = [*command, "mcp"]
+        fields = {"name": SERVER_NAME, "type": "stdio", "cmd": program, "args": arguments, "enabled": True, "timeout": 300}
         line = f"{SERVER_NAME}: {json.dumps(fields, ensure_ascii=False)}"
         raise UsageError(
             f"{client.settings.path} is YAML, which subcog leaves to you",
@@ -86,8 +86,3 @@ class YamlForm:
     def read_commands(self, text: str, client: Client) -> Commands:
         match = _COMMAND.search(_COMMENT.sub("", text)) if client.settings.key in text else None
         return {SERVER_NAME: [[match[1], "mcp"]]} if match else {}
-
-
-def _make_server() -> dict[str, object]:
-    command, *arguments = registration.executable()
-    return {"command": command, "args": [*arguments, "mcp"]}
