@@ -5,10 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from subcog_hooks.capture.compose import replace_surrogates
+from subcog_hooks.capture.compose import clean_content
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
-from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
@@ -121,11 +120,11 @@ def find_moves(gone: Sequence[Memory], rows: Sequence[Row], names: Sequence[str]
     rows_by_file: dict[str, list[Row]] = defaultdict(list)
     files_by_text: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for row in rows:
-        rows_by_file[_document(row.memory)].append(row)
-        files_by_text[owner(row.memory), _body(row.memory)].add(_document(row.memory))
+        rows_by_file[document_of(row.memory)].append(row)
+        files_by_text[owner(row.memory), _body(row.memory)].add(document_of(row.memory))
     sections_by_file: dict[str, list[Memory]] = defaultdict(list)
     for section in sorted(gone, key=lambda section: section.status not in LIVE):
-        sections_by_file[_document(section)].append(section)
+        sections_by_file[document_of(section)].append(section)
     moves: dict[str, Row] = {}
     for sections in sections_by_file.values():
         live = [section for section in sections if section.status in LIVE] or sections
@@ -148,7 +147,8 @@ def _pair_sections(sections: list[Memory], rows: list[Row]) -> dict[str, Row]:
     return pairs
 
 
-def _document(section: Memory) -> str:
+def document_of(section: Memory) -> str:
+    """Return the name of a section's document."""
     return section_file(section).partition("#")[0]  # a program's long note has a location for each of its sections
 
 
@@ -158,5 +158,5 @@ def _heading(section: Memory) -> str:
 
 def _body(section: Memory) -> str:
     """Return the text below the heading, which can be the file's name, as it is stored."""
-    text = redact(replace_surrogates(section.content)).text.strip()
+    text = clean_content(section.content)
     return text.partition("\n\n")[2] or text

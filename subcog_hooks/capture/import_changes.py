@@ -110,6 +110,7 @@ class ImportChanges:
     copies: list[tuple[str, jsonl.Row]] = field(default_factory=list)  # sections with the text of another live memory
     unknown: set[str] = field(default_factory=set)
     withheld: int = 0
+    forgotten: list[str] = field(default_factory=list)  # ids of sections whose text is forgotten; another text may be stored
 
 
 def plan_changes(
@@ -117,7 +118,7 @@ def plan_changes(
 ) -> ImportChanges:
     """Return the changes of a chunk's rows. moved: the ids of sections that are counted already."""
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
-    unseen = [(location, row) for location, row in chunk if row.is_section and row.memory.id not in existing]
+    unseen = [(location, row) for location, row in chunk if row.is_section and _has_new_text(row.memory, existing)]
     may_return = options.replace and not options.keeps_users
     forgotten = _find_forgotten(unseen, store) if store and unseen and not may_return else frozenset()
     room = store.trigger_room() if store else Room(used=0)
@@ -133,8 +134,11 @@ def plan_changes(
             changes.problems += [ImportProblem(location, f"{error}; the rest of it is kept", is_entry=True) for error in faults]
             before = changes.new.get(memory.id) or changes.changed.get(memory.id) or existing.get(memory.id)
             memory = _clamp_dates(memory, before, time_ms)
-            if before is None:
-                if memory.id in forgotten or (not row.has_id and _has_same_content(memory, hashes, store)):
+            if memory.id in forgotten:
+                changes.skipped += 1
+                changes.forgotten.append(memory.id)
+            elif before is None:
+                if not row.has_id and _has_same_content(memory, hashes, store):
                     changes.skipped += 1
                     continue
                 if row.is_section and _is_copy(memory, written, store, options):
@@ -155,6 +159,11 @@ def plan_changes(
         except InvalidMemory as error:
             changes.problems.append(ImportProblem(location, str(error)))
     return changes
+
+
+def _has_new_text(section: Memory, existing: Mapping[str, Memory]) -> bool:
+    before = existing.get(section.id)
+    return before is None or before.content_hash != section.content_hash
 
 
 def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[str]:
@@ -231,7 +240,7 @@ def _changes_nothing(before: Memory, memory: Memory, row: jsonl.Row, options: Im
         return jsonl.dump(before) == jsonl.dump(_update_section(before, memory) if row.is_section else memory)
     if not row.is_section:
         return before.content_hash == memory.content_hash and not _brings_cues(before, memory, options)
-    if before.status == "deleted" or before.superseded_by is not None:
+    if stays_away(before):
         return True
     is_edited = before.content_hash == memory.content_hash and not is_untouched(before)
     return is_edited or all(getattr(before, name) == getattr(memory, name) for name in _FILE_FIELDS)
@@ -275,6 +284,11 @@ def _update_section(before: Memory, section: Memory) -> Memory:
     if not after.is_pinnable:
         after.priority = min(after.priority, MAX_UNPINNED_PRIORITY)
     return after
+
+
+def stays_away(section: Memory) -> bool:
+    """Return whether no file brings a section back: the user has forgotten or superseded it."""
+    return section.status == "deleted" or section.superseded_by is not None
 
 
 def is_untouched(section: Memory) -> bool:

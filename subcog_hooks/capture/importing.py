@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -21,11 +22,12 @@ from subcog_hooks.capture.import_changes import (
     plan_changes,
 )
 from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
+from subcog_hooks.capture.section_ids import keep_section_ids, section_id
 from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
-from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_DATED = 2_000  # bytes of a Markdown file that are searched for the order of its dates
@@ -200,15 +202,15 @@ def section_rows(
     """
     document = read_document(text, file_name, is_day_first=dates.is_day_first)
     document_ms = document.date
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for number, section in enumerate(document.sections):
-        key = "\x00".join((project or "", file_name, *section.heading_path))
-        counts[key] = counts.get(key, 0) + 1
+        group = "\x00".join((project or "", file_name, *section.heading_path, ""))
+        counts[group] += 1
         date_ms = section_date_ms(section) or document_ms
         if date_ms is None:
             date_ms = document_ms = dates.first_commit_ms(file_name)
         memory = Memory(
-            id=SECTION_PREFIX + hash_content(f"{key}\x00{counts[key]}")[:12],
+            id=section_id(group, counts[group]),
             content=section.content,
             namespace=document.namespace,
             scope="project" if project else "user",
@@ -221,7 +223,8 @@ def section_rows(
             created_at=date_ms,
             updated_at=date_ms,
         )
-        yield jsonl.Row(memory, True, is_section=True, remark="" if document.status.is_certain else document.status.rest)
+        remark = "" if document.status.is_certain else document.status.rest
+        yield jsonl.Row(memory, True, is_section=True, remark=remark, group=group)
 
 
 CHUNK_ROWS = 1_000  # memories of one transaction, which holds the write lock for 50 ms
@@ -258,6 +261,8 @@ def import_reading(
     """
     report = report or ImportReport()
     report.kept.update(absence.kept)
+    if store:
+        rows = keep_section_ids(rows, store)
     if store and (absence.lost or absence.others):
         rows = _follow_moves(list(rows), absence, store, options, report)
     present_ids: set[str] = set()
@@ -347,6 +352,9 @@ def _write_chunk(
                 raise
             continue
         break
+    if store and changes.forgotten:
+        stored = store.by_ids(changes.forgotten).values()
+        _archive_untouched([memory for memory in stored if memory.status in LIVE], store, options, report)
     report.added += len(changes.new)
     report.set_aside += sum(_end_of(memory) != "" for memory in changes.new.values())
     for memory in (*changes.new.values(), *changes.changed.values()):

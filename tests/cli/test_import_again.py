@@ -176,3 +176,106 @@ def test_a_damaged_record_counts_as_none(subcog: Run, quay: Path, text: str) -> 
     assert subcog("import", "--again").code == 1
     assert subcog("import", "notes").code == 0
     assert len(import_record.read_imports(Home.find())) == 1
+
+
+NAMES = ("crane", "sluice", "tender", "beacon", "winch")
+TALES = [
+    " ".join(f"The {name} of pier {n} is oiled by crew {n}, and its {name} log closed." for n in range(13)) for name in NAMES
+]
+PILOTS = [" ".join(f"Pilot {number} rows {number} miles past the mole before {time}." for number in range(19)) for time in "ab"]
+LOCK_FIX, GATE_FIX = ("- The lock of the first basin opens at dawn.\n", "- A gate that jams is freed by the diver on duty.\n")
+RADIO_FIX = "- Ships call the office by radio, channel twelve.\n"
+
+
+def active_ids(subcog: Run, word: str) -> list[str]:
+    """Return the ids of the active memories with this word."""
+    return [row["id"] for row in subcog("export").rows if word in row["content"] and row.get("status", "active") == "active"]
+
+
+def write_fixes(root: Path, *fixes: str) -> str:
+    """Write a note with sections of one heading, import it, and return its path."""
+    (root / "notes" / "fixes.md").write_text("# Harbour\n\n" + "\n".join(f"## Fixed\n\n{text * 4}" for text in fixes))
+    return "notes/fixes.md"
+
+
+def test_a_forgotten_piece_of_a_text_stays_forgotten(subcog: Run, quay: Path) -> None:
+    note = quay / "notes" / "locks.md"
+    note.write_text("\n\n".join(["# Harbour", *TALES]))
+    subcog("import", "notes/locks.md")
+    (tender,) = active_ids(subcog, "tender")
+    others = [*active_ids(subcog, "crane"), *active_ids(subcog, "winch")]
+    subcog("forget", tender)
+    note.write_text("\n\n".join(["# Harbour", *PILOTS, *TALES]))
+    assert subcog("import", "notes/locks.md").out.startswith("added 1 ")
+    assert (active_ids(subcog, "tender"), len(active_ids(subcog, "Pilot"))) == ([], 1)
+    assert [*active_ids(subcog, "crane"), *active_ids(subcog, "winch")] == others
+    assert subcog("import", "notes/locks.md").out == "added 0, already there 4\n"
+
+
+def test_equal_headings_do_not_exchange_their_texts(subcog: Run, quay: Path) -> None:
+    file = write_fixes(quay, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    (lock,), (gate,) = active_ids(subcog, "lock"), active_ids(subcog, "gate")
+    subcog("edit", gate, "--trigger", "april")
+    subcog("forget", lock)
+    write_fixes(quay, RADIO_FIX, LOCK_FIX, GATE_FIX)
+    assert subcog("import", file).out.startswith("added 1 ")
+    assert (active_ids(subcog, "lock"), active_ids(subcog, "gate"), len(active_ids(subcog, "radio"))) == ([], [gate], 1)
+    (row,) = [row for row in subcog("export").rows if row.get("triggers")]
+    assert "gate" in row["content"]
+    write_fixes(quay, RADIO_FIX, GATE_FIX.replace("diver", "smith"))
+    assert subcog("import", file).out == "added 0, replaced 1, already there 1\n"
+    assert active_ids(subcog, "smith") == [gate]
+
+
+def test_a_changed_text_of_a_heading_is_found_below_a_new_one(subcog: Run, quay: Path) -> None:
+    file = write_fixes(quay, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    (lock,), (gate,) = active_ids(subcog, "lock"), active_ids(subcog, "gate")
+    subcog("forget", gate)
+    write_fixes(quay, RADIO_FIX, LOCK_FIX.replace("dawn", "noon"), GATE_FIX.replace("diver", "smith"))
+    assert subcog("import", file).out.startswith("added 1 (")
+    assert (active_ids(subcog, "noon"), active_ids(subcog, "gate"), len(active_ids(subcog, "radio"))) == ([lock], [], 1)
+
+
+def test_another_text_in_the_place_of_a_section_replaces_it(subcog: Run, quay: Path) -> None:
+    file = write_fixes(quay, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    (gate,) = active_ids(subcog, "gate")
+    write_fixes(quay, LOCK_FIX, RADIO_FIX)
+    assert subcog("import", file).out == "added 0, replaced 1, already there 1\n"
+    assert active_ids(subcog, "radio") == [gate]
+
+
+def test_a_purged_section_stays_away_in_its_place(subcog: Run, quay: Path) -> None:
+    file = write_fixes(quay, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    subcog("forget", *active_ids(subcog, "lock"), "--purge", "--yes")
+    write_fixes(quay, RADIO_FIX, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    assert (active_ids(subcog, "lock"), len(active_ids(subcog, "radio")), len(active_ids(subcog, "gate"))) == ([], 1, 1)
+
+
+def test_a_forgotten_text_stays_away_under_another_heading(subcog: Run, quay: Path) -> None:
+    file = quay / "notes" / "locks.md"
+    file.write_text(f"# Harbour\n\n## Open\n\n{LOCK_FIX * 4}\n## Open\n\n{GATE_FIX * 4}")
+    subcog("import", "notes/locks.md")
+    subcog("forget", *active_ids(subcog, "gate"))
+    file.write_text(f"# Harbour\n\n## Open\n\n{GATE_FIX * 4}")
+    assert subcog("import", "notes/locks.md").out == "added 0, archived 1, already there 1\n"
+    assert active_ids(subcog, "Harbour") == []
+
+
+def test_long_notes_of_a_program_keep_their_sections(subcog: Run, quay: Path) -> None:
+    rules = quay / ".cursor" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *TALES]))
+    subcog("import", "--from", "cursor")
+    (tender,), winch = active_ids(subcog, "tender"), active_ids(subcog, "winch")
+    subcog("forget", tender)
+    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *PILOTS, *TALES]))
+    assert subcog("import", "--from", "cursor").out.startswith("added 1 ")
+    assert (active_ids(subcog, "tender"), active_ids(subcog, "winch"), len(active_ids(subcog, "Pilot"))) == ([], winch, 1)
+    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *TALES]))
+    assert subcog("import", "--from", "cursor").out == "added 0, archived 1, already there 3\n"
+    assert (active_ids(subcog, "Pilot"), active_ids(subcog, "winch")) == ([], winch)
