@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from subcog_hooks.capture.compose import clean_content
@@ -131,14 +131,25 @@ def find_moves(gone: Sequence[Memory], rows: Sequence[Row], names: Sequence[str]
         counts = Counter(file for section in live for file in files_by_text.get((owner(section), _body(section)), ()))
         for file, count in counts.most_common(1):
             if 2 * count > len(live):
-                moves |= _pair_sections(sections, rows_by_file[file])
+                moves |= _pair_sections(sections, rows_by_file[file], _body, _heading)
     return moves
 
 
-def _pair_sections(sections: list[Memory], rows: list[Row]) -> dict[str, Row]:
-    """Return the rows of sections by the sections' ids: with the same text, else under the same heading. Take them away."""
+def find_renamed(missing: Sequence[Memory], rows: Sequence[Row]) -> dict[str, Row]:
+    """Return the new rows with the texts of sections whose headings are gone, by the sections' ids.
+
+    They are of the same file; a live section is looked for in other files, too.
+    """
+    rows_left, live = list(rows), [section for section in missing if section.status in LIVE]
+    others = [section for section in missing if section.status not in LIVE]
+    pairs = _pair_sections([*live, *others], rows_left, lambda section: (document_of(section), _body(section)))
+    return pairs | _pair_sections([section for section in live if section.id not in pairs], rows_left, _body)
+
+
+def _pair_sections(sections: list[Memory], rows: list[Row], *keys: Callable[[Memory], Hashable]) -> dict[str, Row]:
+    """Return the rows of sections by the sections' ids: with an equal value of the first key, else the next. Take them away."""
     pairs: dict[str, Row] = {}
-    for key in (_body, _heading):
+    for key in keys:
         rows_by_key = {key(row.memory): row for row in reversed(rows)}
         for section in sections:
             if section.id not in pairs and (row := rows_by_key.pop(key(section), None)):

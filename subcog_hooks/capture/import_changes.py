@@ -37,7 +37,7 @@ class ImportReport:
     added: int = 0
     first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
     archived: int = 0
-    moved: dict[str, str] = field(default_factory=dict)  # new ids of renamed files' sections, by the old ids
+    moved: dict[str, str] = field(default_factory=dict)  # new ids of sections under another file or heading, by the old ids
     kept: Counter[str] = field(default_factory=Counter)  # by folder that is empty or unreadable: the memories that stay
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
     files: set[str] = field(default_factory=set)  # the Markdown files that were read

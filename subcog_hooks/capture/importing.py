@@ -10,7 +10,16 @@ from itertools import islice
 from typing import TextIO
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.absence import LIVE, MARKDOWN_SUFFIXES, Absence, find_absence, find_moves, find_sections, section_file
+from subcog_hooks.capture.absence import (
+    LIVE,
+    MARKDOWN_SUFFIXES,
+    Absence,
+    find_absence,
+    find_moves,
+    find_renamed,
+    find_sections,
+    section_file,
+)
 from subcog_hooks.capture.compose import safe_id, sum_removed
 from subcog_hooks.capture.import_changes import (
     MAX_FIRST,
@@ -239,9 +248,12 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     Committed chunks stay.
     """
     report, absence = ImportReport(), Absence()
-    if store and (os.path.isdir(path) or path.lower().endswith(MARKDOWN_SUFFIXES)):
+    is_markdown = os.path.isdir(path) or path.lower().endswith(MARKDOWN_SUFFIXES)
+    if store and is_markdown:
         absence = find_absence(store, path, options)
-    rows = read_rows(path, options, report, may_be_empty=bool(absence.lost or absence.kept))
+    rows: Iterable[tuple[str, jsonl.Row]] = read_rows(path, options, report, may_be_empty=bool(absence.lost or absence.kept))
+    if is_markdown:
+        rows = list(rows)  # All files are read before sections are looked for in other files.
     return import_reading(rows, absence, report.files, store, options, progress, report)
 
 
@@ -263,8 +275,8 @@ def import_reading(
     report.kept.update(absence.kept)
     if store:
         rows = keep_section_ids(rows, store)
-    if store and (absence.lost or absence.others):
-        rows = _follow_moves(list(rows), absence, store, options, report)
+    if store and (files or absence.lost or absence.others):
+        rows = _follow_moves(list(rows), absence, files, store, options, report)
     present_ids: set[str] = set()
     copies: list[tuple[str, jsonl.Row]] = []
     rows_left = iter(rows)
@@ -283,23 +295,34 @@ def import_reading(
 
 
 def _follow_moves(
-    rows: list[tuple[str, jsonl.Row]], absence: Absence, store: Store, options: ImportOptions, report: ImportReport
+    rows: list[tuple[str, jsonl.Row]],
+    absence: Absence,
+    files: AbstractSet[str],
+    store: Store,
+    options: ImportOptions,
+    report: ImportReport,
 ) -> list[tuple[str, jsonl.Row]]:
-    """Give the sections of a renamed file their new ids, and return the rows: on a dry run with the sections' old ids."""
+    """Give sections under another file or heading their new ids, and return the rows: on a dry run with the old ids."""
     ids = {row.memory.id for _, row in rows}
     gone = [memory for memory in (*absence.lost, *absence.others) if memory.id not in ids]
+    missing = [memory for memory in find_sections(store, options) if section_file(memory) in files and memory.id not in ids]
     hashes = {memory.content_hash for memory in gone}
-    stored = store.by_ids(list(ids)) if gone else {}
+    stored = store.by_ids(list(ids)) if gone or missing else {}
     copies = {memory.id for memory in stored.values() if _is_plain_copy(memory, hashes)}
     new = [row for _, row in rows if row.is_section and (row.memory.id not in stored or row.memory.id in copies)]
     moves = find_moves(gone, new, options.names)
+    if missing:
+        taken = {*stored, *(row.memory.id for row in moves.values())}
+        moves |= find_renamed(missing, [row for row in new if row.memory.id not in taken])
     report.moved = {id_: row.memory.id for id_, row in moves.items()}
     if options.dry_run:
         old_ids = {new_id: id_ for id_, new_id in report.moved.items()}
         for _, row in rows:
             row.memory = row.memory.with_changes(id=old_ids.get(row.memory.id, row.memory.id))
     elif moves:
-        store.move({memory.id: _rename_section(memory, moves[memory.id].memory) for memory in gone if memory.id in moves})
+        store.move(
+            {memory.id: _rename_section(memory, moves[memory.id].memory) for memory in (*gone, *missing) if memory.id in moves}
+        )
     return rows
 
 
