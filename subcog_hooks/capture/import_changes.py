@@ -13,7 +13,17 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.cue_tables import Room
-from subcog_hooks.store.memory import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION_PREFIX, USER, Memory, hash_content, now_ms
+from subcog_hooks.store.memory import (
+    ACTIVE,
+    FILE,
+    MAX_UNPINNED_PRIORITY,
+    PENDING,
+    SECTION_PREFIX,
+    USER,
+    Memory,
+    hash_content,
+    now_ms,
+)
 from subcog_hooks.store.project import Project, may_lack_files
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
@@ -277,7 +287,7 @@ def _update_section(before: Memory, section: Memory) -> Memory:
     fields = {name: getattr(section, name) for name in (*_FILE_FIELDS, "source", "created_at", "updated_at", "superseded_by")}
     after = before.with_changes(**fields)
     is_another_text = before.content_hash != section.content_hash
-    if before.status == "active" and after.status == PENDING and not (is_another_text and section.trust == FILE):
+    if before.status == "active" and after.status == PENDING and not is_another_text:
         after.status = "active"  # the acceptance holds for this text, not for the file's next one
     if section.trust == "user" or is_another_text:
         after.trust = section.trust
@@ -302,8 +312,12 @@ def has_additions(memory: Memory) -> bool:
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:
-    """Return whether a change leaves a section's file fields alone: `updated_at` stays, so the file goes on to update it."""
-    as_before = after.with_changes(**{name: getattr(before, name) for name in _USER_FIELDS})
+    """Return whether a change leaves a section's file fields alone: `updated_at` stays, so the file goes on to update it.
+
+    To accept a waiting section changes no field of its file.
+    """
+    names = (*_USER_FIELDS, "status") if (before.status, after.status) == (PENDING, ACTIVE) else _USER_FIELDS
+    as_before = after.with_changes(**{name: getattr(before, name) for name in names})
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)
 
 

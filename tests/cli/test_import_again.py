@@ -8,10 +8,13 @@ import pytest
 
 from subcog_hooks.cli.jobs import job_list
 from subcog_hooks.cli.jobs.background_jobs import JobPace
+from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.support import kept_imports
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import import_record
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from tests.cli.conftest import MonkeyPatch, Run
 
 LOCKS = "# Locks\n\nThe lock of the harbour is opened by the yard, every second month of the year, in the morning.\n"
@@ -308,3 +311,29 @@ def test_a_section_that_moves_to_another_file_keeps_additions(subcog: Run, quay:
     assert "moved 1" in subcog("import", "notes").out
     (row,) = [row for row in subcog("export").rows if row.get("triggers")]
     assert (row["source"].startswith("notes/radio.md"), row["content"].startswith("Radio")) == (True, True)
+
+
+def test_an_accepted_section_follows_its_file(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    subcog("config", "set", "capture.agent", "pending")
+    with monkeypatch.context() as agent:
+        agent.setenv(IN_AN_AGENT, "1")
+        subcog("import", "notes")
+    ids = [row["id"] for row in subcog("export").rows]
+    subcog("review", "--accept", ids[0], "--accept", ids[1])
+    assert set(subcog("search", "harbour", "--ids").out.split()) == set(ids)
+    (quay / "notes" / "locks.md").write_text(LOCKS.replace("morning", "evening"))
+    assert subcog("import", "notes").out == "added 0, replaced 1, already there 1\n"
+    assert ("evening" in contents(subcog), "morning" in contents(subcog)) == (True, False)
+
+
+def test_an_undone_acceptance_leaves_a_section_to_its_file(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    subcog("config", "set", "capture.agent", "pending")
+    monkeypatch.setenv(IN_AN_AGENT, "1")
+    subcog("import", "notes")
+    with Store.writer(Home.find()) as store:
+        section, _ = store.select(Filter(statuses=("pending",)))
+        settlement = waiting.accept(store, [section])
+        assert store.get(section.id).status == "active"
+        waiting.undo(store, settlement)
+        restored = store.get(section.id)
+    assert (restored.status, restored.updated_at) == ("pending", section.updated_at)
