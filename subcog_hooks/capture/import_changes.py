@@ -88,6 +88,11 @@ class ImportOptions:
     waits: bool = False
     loaded: frozenset[str] = frozenset()
 
+    @property
+    def may_return(self) -> bool:
+        """Whether forgotten texts come back."""
+        return self.replace and not self.keeps_users
+
     def in_project(self, here: Project, roots: Iterable[str]) -> Self:
         """Return these options for the Markdown files of a project. roots: worktrees and clones of it, other folders too."""
         return replace(
@@ -129,8 +134,7 @@ def plan_changes(
     """Return the changes of a chunk's rows. moved: the ids of sections that are counted already."""
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
     unseen = [(location, row) for location, row in chunk if row.is_section and _has_new_text(row.memory, existing)]
-    may_return = options.replace and not options.keeps_users
-    forgotten = _find_forgotten(unseen, store) if store and unseen and not may_return else frozenset()
+    forgotten = _find_forgotten(unseen, store) if store and unseen and not options.may_return else frozenset()
     room = store.trigger_room() if store else Room(used=0)
     time_ms = now_ms()
     changes = ImportChanges()

@@ -274,7 +274,7 @@ def import_reading(
     report = report or ImportReport()
     report.kept.update(absence.kept)
     if store:
-        rows = keep_section_ids(rows, store)
+        rows = keep_section_ids(rows, store, may_return=options.may_return)
     if store and (files or absence.lost or absence.others):
         rows = _follow_moves(list(rows), absence, files, store, options, report)
     present_ids: set[str] = set()

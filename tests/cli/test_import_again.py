@@ -215,6 +215,23 @@ def test_a_forgotten_piece_of_a_text_stays_forgotten(subcog: Run, quay: Path) ->
     assert subcog("import", "notes/locks.md").out == "added 0, already there 4\n"
 
 
+def test_no_paragraph_is_lost_or_back_where_cuts_have_shifted(subcog: Run, quay: Path) -> None:
+    note = quay / "notes" / "locks.md"
+    note.write_text("\n\n".join(["# Harbour", *TALES]))
+    subcog("import", "notes/locks.md")
+    subcog("edit", *active_ids(subcog, "winch"), "--trigger", "april")
+    subcog("forget", *active_ids(subcog, "tender"))
+    note.write_text("\n\n".join(["# Harbour", PILOTS[0], *TALES]))
+    assert "would " in subcog("import", "notes/locks.md", "--dry-run").out
+    subcog("import", "notes/locks.md")
+    assert [len(active_ids(subcog, word)) for word in (*NAMES, "Pilot")] == [1, 1, 0, 0, 1, 1]
+    (row,) = [row for row in subcog("export").rows if row.get("triggers")]
+    assert "winch" in row["content"]
+    assert subcog("import", "notes/locks.md").out == "added 0, already there 3\n"
+    subcog("import", "notes/locks.md", "--replace")
+    assert [len(active_ids(subcog, word)) for word in NAMES] == [1, 1, 1, 1, 1]
+
+
 def test_equal_headings_do_not_exchange_their_texts(subcog: Run, quay: Path) -> None:
     file = write_fixes(quay, LOCK_FIX, GATE_FIX)
     subcog("import", file)
