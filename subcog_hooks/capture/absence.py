@@ -2,13 +2,12 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from subcog_hooks.capture.compose import replace_surrogates
+from subcog_hooks.capture.compose import clean_content
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.jsonl import Row
-from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import PENDING, SECTION_PREFIX, Memory
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
@@ -121,25 +120,36 @@ def find_moves(gone: Sequence[Memory], rows: Sequence[Row], names: Sequence[str]
     rows_by_file: dict[str, list[Row]] = defaultdict(list)
     files_by_text: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for row in rows:
-        rows_by_file[_document(row.memory)].append(row)
-        files_by_text[owner(row.memory), _body(row.memory)].add(_document(row.memory))
+        rows_by_file[document_of(row.memory)].append(row)
+        files_by_text[owner(row.memory), _body(row.memory)].add(document_of(row.memory))
     sections_by_file: dict[str, list[Memory]] = defaultdict(list)
     for section in sorted(gone, key=lambda section: section.status not in LIVE):
-        sections_by_file[_document(section)].append(section)
+        sections_by_file[document_of(section)].append(section)
     moves: dict[str, Row] = {}
     for sections in sections_by_file.values():
         live = [section for section in sections if section.status in LIVE] or sections
         counts = Counter(file for section in live for file in files_by_text.get((owner(section), _body(section)), ()))
         for file, count in counts.most_common(1):
             if 2 * count > len(live):
-                moves |= _pair_sections(sections, rows_by_file[file])
+                moves |= _pair_sections(sections, rows_by_file[file], _body, _heading)
     return moves
 
 
-def _pair_sections(sections: list[Memory], rows: list[Row]) -> dict[str, Row]:
-    """Return the rows of sections by the sections' ids: with the same text, else under the same heading. Take them away."""
+def find_renamed(missing: Sequence[Memory], rows: Sequence[Row]) -> dict[str, Row]:
+    """Return the new rows with the texts of sections whose headings are gone, by the sections' ids.
+
+    They are of the same file; a live section is looked for in other files, too.
+    """
+    rows_left, live = list(rows), [section for section in missing if section.status in LIVE]
+    others = [section for section in missing if section.status not in LIVE]
+    pairs = _pair_sections([*live, *others], rows_left, lambda section: (document_of(section), _body(section)))
+    return pairs | _pair_sections([section for section in live if section.id not in pairs], rows_left, _body)
+
+
+def _pair_sections(sections: list[Memory], rows: list[Row], *keys: Callable[[Memory], Hashable]) -> dict[str, Row]:
+    """Return the rows of sections by the sections' ids: with an equal value of the first key, else the next. Take them away."""
     pairs: dict[str, Row] = {}
-    for key in (_body, _heading):
+    for key in keys:
         rows_by_key = {key(row.memory): row for row in reversed(rows)}
         for section in sections:
             if section.id not in pairs and (row := rows_by_key.pop(key(section), None)):
@@ -148,7 +158,8 @@ def _pair_sections(sections: list[Memory], rows: list[Row]) -> dict[str, Row]:
     return pairs
 
 
-def _document(section: Memory) -> str:
+def document_of(section: Memory) -> str:
+    """Return the name of a section's document."""
     return section_file(section).partition("#")[0]  # a program's long note has a location for each of its sections
 
 
@@ -158,5 +169,5 @@ def _heading(section: Memory) -> str:
 
 def _body(section: Memory) -> str:
     """Return the text below the heading, which can be the file's name, as it is stored."""
-    text = redact(replace_surrogates(section.content)).text.strip()
+    text = clean_content(section.content)
     return text.partition("\n\n")[2] or text

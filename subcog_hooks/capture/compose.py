@@ -54,6 +54,11 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
     return check_memory(memory.with_changes(**changes) if changes else memory), tuple(sorted((+removed).items()))
 
 
+def clean_content(content: str) -> str:
+    """Return a content as `redact_memory` leaves it."""
+    return redact(replace_surrogates(content)).text.strip()
+
+
 def redact_note(memory: Memory) -> tuple[Memory, Removed]:
     """Redact a new note as `redact_memory` does. Raises InvalidMemory, also for a text with hardly any letters."""
     redacted, removed = redact_memory(memory)

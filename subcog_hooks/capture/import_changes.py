@@ -13,7 +13,17 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.cue_tables import Room
-from subcog_hooks.store.memory import FILE, MAX_UNPINNED_PRIORITY, PENDING, SECTION_PREFIX, USER, Memory, hash_content, now_ms
+from subcog_hooks.store.memory import (
+    ACTIVE,
+    FILE,
+    MAX_UNPINNED_PRIORITY,
+    PENDING,
+    SECTION_PREFIX,
+    USER,
+    Memory,
+    hash_content,
+    now_ms,
+)
 from subcog_hooks.store.project import Project, may_lack_files
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import audience_of
@@ -37,7 +47,7 @@ class ImportReport:
     added: int = 0
     first: list[tuple[str, str]] = field(default_factory=list)  # location and content of the first new and changed memories
     archived: int = 0
-    moved: dict[str, str] = field(default_factory=dict)  # new ids of renamed files' sections, by the old ids
+    moved: dict[str, str] = field(default_factory=dict)  # new ids of sections under another file or heading, by the old ids
     kept: Counter[str] = field(default_factory=Counter)  # by folder that is empty or unreadable: the memories that stay
     set_aside: int = 0  # added memories that the file itself calls superseded or rejected
     files: set[str] = field(default_factory=set)  # the Markdown files that were read
@@ -78,6 +88,11 @@ class ImportOptions:
     waits: bool = False
     loaded: frozenset[str] = frozenset()
 
+    @property
+    def may_return(self) -> bool:
+        """Whether forgotten texts come back."""
+        return self.replace and not self.keeps_users
+
     def in_project(self, here: Project, roots: Iterable[str]) -> Self:
         """Return these options for the Markdown files of a project. roots: worktrees and clones of it, other folders too."""
         return replace(
@@ -110,6 +125,7 @@ class ImportChanges:
     copies: list[tuple[str, jsonl.Row]] = field(default_factory=list)  # sections with the text of another live memory
     unknown: set[str] = field(default_factory=set)
     withheld: int = 0
+    forgotten: list[str] = field(default_factory=list)  # ids of sections whose text is forgotten; another text may be stored
 
 
 def plan_changes(
@@ -117,9 +133,8 @@ def plan_changes(
 ) -> ImportChanges:
     """Return the changes of a chunk's rows. moved: the ids of sections that are counted already."""
     existing = store.by_ids([row.memory.id for _, row in chunk if row.has_id]) if store else {}
-    unseen = [(location, row) for location, row in chunk if row.is_section and row.memory.id not in existing]
-    may_return = options.replace and not options.keeps_users
-    forgotten = _find_forgotten(unseen, store) if store and unseen and not may_return else frozenset()
+    unseen = [(location, row) for location, row in chunk if row.is_section and _has_new_text(row.memory, existing)]
+    forgotten = _find_forgotten(unseen, store) if store and unseen and not options.may_return else frozenset()
     room = store.trigger_room() if store else Room(used=0)
     time_ms = now_ms()
     changes = ImportChanges()
@@ -133,8 +148,11 @@ def plan_changes(
             changes.problems += [ImportProblem(location, f"{error}; the rest of it is kept", is_entry=True) for error in faults]
             before = changes.new.get(memory.id) or changes.changed.get(memory.id) or existing.get(memory.id)
             memory = _clamp_dates(memory, before, time_ms)
-            if before is None:
-                if memory.id in forgotten or (not row.has_id and _has_same_content(memory, hashes, store)):
+            if memory.id in forgotten:
+                changes.skipped += 1
+                changes.forgotten.append(memory.id)
+            elif before is None:
+                if not row.has_id and _has_same_content(memory, hashes, store):
                     changes.skipped += 1
                     continue
                 if row.is_section and _is_copy(memory, written, store, options):
@@ -155,6 +173,11 @@ def plan_changes(
         except InvalidMemory as error:
             changes.problems.append(ImportProblem(location, str(error)))
     return changes
+
+
+def _has_new_text(section: Memory, existing: Mapping[str, Memory]) -> bool:
+    before = existing.get(section.id)
+    return before is None or before.content_hash != section.content_hash
 
 
 def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store) -> frozenset[str]:
@@ -231,7 +254,7 @@ def _changes_nothing(before: Memory, memory: Memory, row: jsonl.Row, options: Im
         return jsonl.dump(before) == jsonl.dump(_update_section(before, memory) if row.is_section else memory)
     if not row.is_section:
         return before.content_hash == memory.content_hash and not _brings_cues(before, memory, options)
-    if before.status == "deleted" or before.superseded_by is not None:
+    if stays_away(before):
         return True
     is_edited = before.content_hash == memory.content_hash and not is_untouched(before)
     return is_edited or all(getattr(before, name) == getattr(memory, name) for name in _FILE_FIELDS)
@@ -268,13 +291,18 @@ def _update_section(before: Memory, section: Memory) -> Memory:
     fields = {name: getattr(section, name) for name in (*_FILE_FIELDS, "source", "created_at", "updated_at", "superseded_by")}
     after = before.with_changes(**fields)
     is_another_text = before.content_hash != section.content_hash
-    if before.status == "active" and after.status == PENDING and not (is_another_text and section.trust == FILE):
+    if before.status == "active" and after.status == PENDING and not is_another_text:
         after.status = "active"  # the acceptance holds for this text, not for the file's next one
     if section.trust == "user" or is_another_text:
         after.trust = section.trust
     if not after.is_pinnable:
         after.priority = min(after.priority, MAX_UNPINNED_PRIORITY)
     return after
+
+
+def stays_away(section: Memory) -> bool:
+    """Return whether no file brings a section back: the user has forgotten or superseded it."""
+    return section.status == "deleted" or section.superseded_by is not None
 
 
 def is_untouched(section: Memory) -> bool:
@@ -288,8 +316,12 @@ def has_additions(memory: Memory) -> bool:
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:
-    """Return whether a change leaves a section's file fields alone: `updated_at` stays, so the file goes on to update it."""
-    as_before = after.with_changes(**{name: getattr(before, name) for name in _USER_FIELDS})
+    """Return whether a change leaves a section's file fields alone: `updated_at` stays, so the file goes on to update it.
+
+    To accept a waiting section changes no field of its file.
+    """
+    names = (*_USER_FIELDS, "status") if (before.status, after.status) == (PENDING, ACTIVE) else _USER_FIELDS
+    as_before = after.with_changes(**{name: getattr(before, name) for name in names})
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -9,7 +10,16 @@ from itertools import islice
 from typing import TextIO
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.absence import LIVE, MARKDOWN_SUFFIXES, Absence, find_absence, find_moves, find_sections, section_file
+from subcog_hooks.capture.absence import (
+    LIVE,
+    MARKDOWN_SUFFIXES,
+    Absence,
+    find_absence,
+    find_moves,
+    find_renamed,
+    find_sections,
+    section_file,
+)
 from subcog_hooks.capture.compose import safe_id, sum_removed
 from subcog_hooks.capture.import_changes import (
     MAX_FIRST,
@@ -21,11 +31,12 @@ from subcog_hooks.capture.import_changes import (
     plan_changes,
 )
 from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
+from subcog_hooks.capture.section_ids import keep_section_ids, section_id
 from subcog_hooks.capture.text_files import read_text_file
 from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
-from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, hash_content, now_ms
+from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.store import Store
 
 MAX_DATED = 2_000  # bytes of a Markdown file that are searched for the order of its dates
@@ -200,15 +211,15 @@ def section_rows(
     """
     document = read_document(text, file_name, is_day_first=dates.is_day_first)
     document_ms = document.date
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for number, section in enumerate(document.sections):
-        key = "\x00".join((project or "", file_name, *section.heading_path))
-        counts[key] = counts.get(key, 0) + 1
+        group = "\x00".join((project or "", file_name, *section.heading_path, ""))
+        counts[group] += 1
         date_ms = section_date_ms(section) or document_ms
         if date_ms is None:
             date_ms = document_ms = dates.first_commit_ms(file_name)
         memory = Memory(
-            id=SECTION_PREFIX + hash_content(f"{key}\x00{counts[key]}")[:12],
+            id=section_id(group, counts[group]),
             content=section.content,
             namespace=document.namespace,
             scope="project" if project else "user",
@@ -221,7 +232,8 @@ def section_rows(
             created_at=date_ms,
             updated_at=date_ms,
         )
-        yield jsonl.Row(memory, True, is_section=True, remark="" if document.status.is_certain else document.status.rest)
+        remark = "" if document.status.is_certain else document.status.rest
+        yield jsonl.Row(memory, True, is_section=True, remark=remark, group=group)
 
 
 CHUNK_ROWS = 1_000  # memories of one transaction, which holds the write lock for 50 ms
@@ -236,9 +248,12 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     Committed chunks stay.
     """
     report, absence = ImportReport(), Absence()
-    if store and (os.path.isdir(path) or path.lower().endswith(MARKDOWN_SUFFIXES)):
+    is_markdown = os.path.isdir(path) or path.lower().endswith(MARKDOWN_SUFFIXES)
+    if store and is_markdown:
         absence = find_absence(store, path, options)
-    rows = read_rows(path, options, report, may_be_empty=bool(absence.lost or absence.kept))
+    rows: Iterable[tuple[str, jsonl.Row]] = read_rows(path, options, report, may_be_empty=bool(absence.lost or absence.kept))
+    if is_markdown:
+        rows = list(rows)  # All files are read before sections are looked for in other files.
     return import_reading(rows, absence, report.files, store, options, progress, report)
 
 
@@ -258,8 +273,10 @@ def import_reading(
     """
     report = report or ImportReport()
     report.kept.update(absence.kept)
-    if store and (absence.lost or absence.others):
-        rows = _follow_moves(list(rows), absence, store, options, report)
+    if store:
+        rows = keep_section_ids(rows, store, may_return=options.may_return)
+    if store and (files or absence.lost or absence.others):
+        rows = _follow_moves(list(rows), absence, files, store, options, report)
     present_ids: set[str] = set()
     copies: list[tuple[str, jsonl.Row]] = []
     rows_left = iter(rows)
@@ -278,23 +295,34 @@ def import_reading(
 
 
 def _follow_moves(
-    rows: list[tuple[str, jsonl.Row]], absence: Absence, store: Store, options: ImportOptions, report: ImportReport
+    rows: list[tuple[str, jsonl.Row]],
+    absence: Absence,
+    files: AbstractSet[str],
+    store: Store,
+    options: ImportOptions,
+    report: ImportReport,
 ) -> list[tuple[str, jsonl.Row]]:
-    """Give the sections of a renamed file their new ids, and return the rows: on a dry run with the sections' old ids."""
+    """Give sections under another file or heading their new ids, and return the rows: on a dry run with the old ids."""
     ids = {row.memory.id for _, row in rows}
     gone = [memory for memory in (*absence.lost, *absence.others) if memory.id not in ids]
+    missing = [memory for memory in find_sections(store, options) if section_file(memory) in files and memory.id not in ids]
     hashes = {memory.content_hash for memory in gone}
-    stored = store.by_ids(list(ids)) if gone else {}
+    stored = store.by_ids(list(ids)) if gone or missing else {}
     copies = {memory.id for memory in stored.values() if _is_plain_copy(memory, hashes)}
     new = [row for _, row in rows if row.is_section and (row.memory.id not in stored or row.memory.id in copies)]
     moves = find_moves(gone, new, options.names)
+    if missing:
+        taken = {*stored, *(row.memory.id for row in moves.values())}
+        moves |= find_renamed(missing, [row for row in new if row.memory.id not in taken])
     report.moved = {id_: row.memory.id for id_, row in moves.items()}
     if options.dry_run:
         old_ids = {new_id: id_ for id_, new_id in report.moved.items()}
         for _, row in rows:
             row.memory = row.memory.with_changes(id=old_ids.get(row.memory.id, row.memory.id))
     elif moves:
-        store.move({memory.id: _rename_section(memory, moves[memory.id].memory) for memory in gone if memory.id in moves})
+        store.move(
+            {memory.id: _rename_section(memory, moves[memory.id].memory) for memory in (*gone, *missing) if memory.id in moves}
+        )
     return rows
 
 
@@ -347,6 +375,9 @@ def _write_chunk(
                 raise
             continue
         break
+    if store and changes.forgotten:
+        stored = store.by_ids(changes.forgotten).values()
+        _archive_untouched([memory for memory in stored if memory.status in LIVE], store, options, report)
     report.added += len(changes.new)
     report.set_aside += sum(_end_of(memory) != "" for memory in changes.new.values())
     for memory in (*changes.new.values(), *changes.changed.values()):

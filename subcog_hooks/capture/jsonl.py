@@ -77,7 +77,8 @@ class Row:
     """A parsed line: its memory, whether the line gave the id, and the names of unknown fields.
 
     is_section: it is a section of a Markdown file, with an id that follows from its headings; is_withheld: its cues and
-    questions were left out; remark: the words of a status that is understood in part.
+    questions were left out; remark: the words of a status that is understood in part; group: its file and heading, for
+    `section_ids`.
     """
 
     memory: Memory
@@ -86,6 +87,7 @@ class Row:
     is_section: bool = field(default=False, kw_only=True)
     is_withheld: bool = field(default=False, init=False)
     remark: str = field(default="", kw_only=True)
+    group: str = field(default="", kw_only=True)
 
 
 def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool) -> Row:

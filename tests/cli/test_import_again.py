@@ -8,10 +8,13 @@ import pytest
 
 from subcog_hooks.cli.jobs import job_list
 from subcog_hooks.cli.jobs.background_jobs import JobPace
+from subcog_hooks.cli.proposals import waiting
 from subcog_hooks.cli.support import kept_imports
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import import_record
+from subcog_hooks.store.store import Store
+from subcog_hooks.store.store_reader import Filter
 from tests.cli.conftest import MonkeyPatch, Run
 
 LOCKS = "# Locks\n\nThe lock of the harbour is opened by the yard, every second month of the year, in the morning.\n"
@@ -176,3 +179,178 @@ def test_a_damaged_record_counts_as_none(subcog: Run, quay: Path, text: str) -> 
     assert subcog("import", "--again").code == 1
     assert subcog("import", "notes").code == 0
     assert len(import_record.read_imports(Home.find())) == 1
+
+
+NAMES = ("crane", "sluice", "tender", "beacon", "winch")
+TALES = [
+    " ".join(f"The {name} of pier {n} is oiled by crew {n}, and its {name} log closed." for n in range(13)) for name in NAMES
+]
+PILOTS = [" ".join(f"Pilot {number} rows {number} miles past the mole before {time}." for number in range(19)) for time in "ab"]
+LOCK_FIX, GATE_FIX = ("- The lock of the first basin opens at dawn.\n", "- A gate that jams is freed by the diver on duty.\n")
+RADIO_FIX = "- Ships call the office by radio, channel twelve.\n"
+
+
+def active_ids(subcog: Run, word: str) -> list[str]:
+    """Return the ids of the active memories with this word."""
+    return [row["id"] for row in subcog("export").rows if word in row["content"] and row.get("status", "active") == "active"]
+
+
+def write_fixes(root: Path, *fixes: str) -> str:
+    """Write a note with sections of one heading, import it, and return its path."""
+    (root / "notes" / "fixes.md").write_text("# Harbour\n\n" + "\n".join(f"## Fixed\n\n{text * 4}" for text in fixes))
+    return "notes/fixes.md"
+
+
+def test_a_forgotten_piece_of_a_text_stays_forgotten(subcog: Run, quay: Path) -> None:
+    note = quay / "notes" / "locks.md"
+    note.write_text("\n\n".join(["# Harbour", *TALES]))
+    subcog("import", "notes/locks.md")
+    (tender,) = active_ids(subcog, "tender")
+    others = [*active_ids(subcog, "crane"), *active_ids(subcog, "winch")]
+    subcog("forget", tender)
+    note.write_text("\n\n".join(["# Harbour", *PILOTS, *TALES]))
+    assert subcog("import", "notes/locks.md").out.startswith("added 1 ")
+    assert (active_ids(subcog, "tender"), len(active_ids(subcog, "Pilot"))) == ([], 1)
+    assert [*active_ids(subcog, "crane"), *active_ids(subcog, "winch")] == others
+    assert subcog("import", "notes/locks.md").out == "added 0, already there 4\n"
+
+
+def test_no_paragraph_is_lost_or_back_where_cuts_have_shifted(subcog: Run, quay: Path) -> None:
+    note = quay / "notes" / "locks.md"
+    note.write_text("\n\n".join(["# Harbour", *TALES]))
+    subcog("import", "notes/locks.md")
+    subcog("edit", *active_ids(subcog, "winch"), "--trigger", "april")
+    subcog("forget", *active_ids(subcog, "tender"))
+    note.write_text("\n\n".join(["# Harbour", PILOTS[0], *TALES]))
+    assert "would " in subcog("import", "notes/locks.md", "--dry-run").out
+    subcog("import", "notes/locks.md")
+    assert [len(active_ids(subcog, word)) for word in (*NAMES, "Pilot")] == [1, 1, 0, 0, 1, 1]
+    (row,) = [row for row in subcog("export").rows if row.get("triggers")]
+    assert "winch" in row["content"]
+    assert subcog("import", "notes/locks.md").out == "added 0, already there 3\n"
+    subcog("import", "notes/locks.md", "--replace")
+    assert [len(active_ids(subcog, word)) for word in NAMES] == [1, 1, 1, 1, 1]
+
+
+def test_equal_headings_do_not_exchange_their_texts(subcog: Run, quay: Path) -> None:
+    file = write_fixes(quay, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    (lock,), (gate,) = active_ids(subcog, "lock"), active_ids(subcog, "gate")
+    subcog("edit", gate, "--trigger", "april")
+    subcog("forget", lock)
+    write_fixes(quay, RADIO_FIX, LOCK_FIX, GATE_FIX)
+    assert subcog("import", file).out.startswith("added 1 ")
+    assert (active_ids(subcog, "lock"), active_ids(subcog, "gate"), len(active_ids(subcog, "radio"))) == ([], [gate], 1)
+    (row,) = [row for row in subcog("export").rows if row.get("triggers")]
+    assert "gate" in row["content"]
+    write_fixes(quay, RADIO_FIX, GATE_FIX.replace("diver", "smith"))
+    assert subcog("import", file).out == "added 0, replaced 1, already there 1\n"
+    assert active_ids(subcog, "smith") == [gate]
+
+
+def test_a_changed_text_of_a_heading_is_found_below_a_new_one(subcog: Run, quay: Path) -> None:
+    file = write_fixes(quay, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    (lock,), (gate,) = active_ids(subcog, "lock"), active_ids(subcog, "gate")
+    subcog("forget", gate)
+    write_fixes(quay, RADIO_FIX, LOCK_FIX.replace("dawn", "noon"), GATE_FIX.replace("diver", "smith"))
+    assert subcog("import", file).out.startswith("added 1 (")
+    assert (active_ids(subcog, "noon"), active_ids(subcog, "gate"), len(active_ids(subcog, "radio"))) == ([lock], [], 1)
+
+
+def test_another_text_in_the_place_of_a_section_replaces_it(subcog: Run, quay: Path) -> None:
+    file = write_fixes(quay, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    (gate,) = active_ids(subcog, "gate")
+    write_fixes(quay, LOCK_FIX, RADIO_FIX)
+    assert subcog("import", file).out == "added 0, replaced 1, already there 1\n"
+    assert active_ids(subcog, "radio") == [gate]
+
+
+def test_a_purged_section_stays_away_in_its_place(subcog: Run, quay: Path) -> None:
+    file = write_fixes(quay, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    subcog("forget", *active_ids(subcog, "lock"), "--purge", "--yes")
+    write_fixes(quay, RADIO_FIX, LOCK_FIX, GATE_FIX)
+    subcog("import", file)
+    assert (active_ids(subcog, "lock"), len(active_ids(subcog, "radio")), len(active_ids(subcog, "gate"))) == ([], 1, 1)
+
+
+def test_a_forgotten_text_stays_away_under_another_heading(subcog: Run, quay: Path) -> None:
+    file = quay / "notes" / "locks.md"
+    file.write_text(f"# Harbour\n\n## Open\n\n{LOCK_FIX * 4}\n## Open\n\n{GATE_FIX * 4}")
+    subcog("import", "notes/locks.md")
+    subcog("forget", *active_ids(subcog, "gate"))
+    file.write_text(f"# Harbour\n\n## Open\n\n{GATE_FIX * 4}")
+    assert subcog("import", "notes/locks.md").out == "added 0, archived 1, already there 1\n"
+    assert active_ids(subcog, "Harbour") == []
+
+
+def test_long_notes_of_a_program_keep_their_sections(subcog: Run, quay: Path) -> None:
+    rules = quay / ".cursor" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *TALES]))
+    subcog("import", "--from", "cursor")
+    (tender,), winch = active_ids(subcog, "tender"), active_ids(subcog, "winch")
+    subcog("forget", tender)
+    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *PILOTS, *TALES]))
+    assert subcog("import", "--from", "cursor").out.startswith("added 1 ")
+    assert (active_ids(subcog, "tender"), active_ids(subcog, "winch"), len(active_ids(subcog, "Pilot"))) == ([], winch, 1)
+    (rules / "yard.mdc").write_text("\n\n".join(["# Harbour", *TALES]))
+    assert subcog("import", "--from", "cursor").out == "added 0, archived 1, already there 3\n"
+    assert (active_ids(subcog, "Pilot"), active_ids(subcog, "winch")) == ([], winch)
+
+
+def test_a_section_under_a_new_heading_keeps_additions(subcog: Run, quay: Path) -> None:
+    file = quay / "notes" / "locks.md"
+    file.write_text(f"# Harbour\n\n## Locks\n\n{LOCK_FIX * 4}\n## Gates\n\n{GATE_FIX * 4}\n## Radio\n\n{RADIO_FIX * 4}")
+    subcog("import", "notes")
+    (lock,), (gate,) = active_ids(subcog, "lock"), active_ids(subcog, "gate")
+    subcog("edit", lock, "--trigger", "april", "--question", "who opens the basin?", "--priority", "40")
+    subcog("forget", gate)
+    text = file.read_text().replace("## Locks", "## Basins").replace("## Gates", "## Doors")
+    file.write_text(text)
+    assert subcog("import", "notes", "--dry-run").out.endswith("would add 0, would replace 1, would move 2, already there 2\n")
+    assert subcog("import", "notes").out == "added 0, replaced 1, moved 2, already there 2\n"
+    (row,) = [row for row in subcog("export").rows if row.get("triggers")]
+    assert row["content"].startswith("Harbour > Basins\n")
+    assert (row["triggers"], row["priority"], row["questions"]) == (["april"], 40, ["who opens the basin?"])
+    assert (active_ids(subcog, "gate"), subcog("import", "notes").out) == ([], "added 0, already there 4\n")
+
+
+def test_a_section_that_moves_to_another_file_keeps_additions(subcog: Run, quay: Path) -> None:
+    parts = [f"\n## {name}\n\n{text * 4}" for name, text in (("Locks", LOCK_FIX), ("Gates", GATE_FIX), ("Radio", RADIO_FIX))]
+    (quay / "notes" / "locks.md").write_text("# Harbour\n" + "".join(parts))
+    subcog("import", "notes")
+    subcog("edit", *active_ids(subcog, "radio"), "--trigger", "april")
+    (quay / "notes" / "locks.md").write_text("# Harbour\n" + "".join(parts[:2]))
+    (quay / "notes" / "radio.md").write_text("# Radio\n" + parts[2])
+    assert "moved 1" in subcog("import", "notes").out
+    (row,) = [row for row in subcog("export").rows if row.get("triggers")]
+    assert (row["source"].startswith("notes/radio.md"), row["content"].startswith("Radio")) == (True, True)
+
+
+def test_an_accepted_section_follows_its_file(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    subcog("config", "set", "capture.agent", "pending")
+    with monkeypatch.context() as agent:
+        agent.setenv(IN_AN_AGENT, "1")
+        subcog("import", "notes")
+    ids = [row["id"] for row in subcog("export").rows]
+    subcog("review", "--accept", ids[0], "--accept", ids[1])
+    assert set(subcog("search", "harbour", "--ids").out.split()) == set(ids)
+    (quay / "notes" / "locks.md").write_text(LOCKS.replace("morning", "evening"))
+    assert subcog("import", "notes").out == "added 0, replaced 1, already there 1\n"
+    assert ("evening" in contents(subcog), "morning" in contents(subcog)) == (True, False)
+
+
+def test_an_undone_acceptance_leaves_a_section_to_its_file(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    subcog("config", "set", "capture.agent", "pending")
+    monkeypatch.setenv(IN_AN_AGENT, "1")
+    subcog("import", "notes")
+    with Store.writer(Home.find()) as store:
+        section, _ = store.select(Filter(statuses=("pending",)))
+        settlement = waiting.accept(store, [section])
+        assert store.get(section.id).status == "active"
+        waiting.undo(store, settlement)
+        restored = store.get(section.id)
+    assert (restored.status, restored.updated_at) == ("pending", section.updated_at)

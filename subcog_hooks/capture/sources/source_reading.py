@@ -129,17 +129,17 @@ class SourceReading:
         self._origins.add(self.origin)
 
     def find_absence(self, store: Store, options: ImportOptions) -> Absence:
-        """Return the memories of earlier imports that the source has lost."""
+        """Return the memories of earlier imports that the source has lost, unless they are among the rows."""
         if self.folder:
             return find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
-        absence, ids = Absence(), {row.memory.id for _, row in self.rows}
+        absence = Absence()
         for memory in store.all(STATUSES) if self.is_whole else ():
-            if memory.id.startswith(SECTION_PREFIX) and memory.id not in ids and self._has_lost(memory.source):
+            if memory.id.startswith(SECTION_PREFIX) and self._has_lost(memory.source):
                 absence.add(memory, is_inside=True)
         return absence
 
     def _has_lost(self, source: str) -> bool:
-        """Return whether a memory of this origin that is not among the rows has left its source."""
+        """Return whether a memory of this origin has left its source, unless it is among the rows."""
         return self._has_prefix(source, self.looked_in or [""]) and not self._has_prefix(source, self.unread)
 
     def _has_prefix(self, source: str, prefixes: list[str]) -> bool:
@@ -183,8 +183,9 @@ class SourceReading:
             heading = "/".join(section.heading_path)
             seen[heading] += 1
             self.add(kind, f"{location}#{heading}#{seen[heading]}", section.content, at_ms, owner, **fields)
-            memory = self.rows[-1][1].memory
-            memory.source = f"{memory.source.removesuffix(':1')}:{section.line}"  # Sections stay in this order.
+            row = self.rows[-1][1]
+            row.group = f"{self.origin}{location}#{heading}#"
+            row.memory.source = f"{row.memory.source.removesuffix(':1')}:{section.line}"  # Sections stay in this order.
 
 
 def read_source_text(path: str, reading: SourceReading, location: str | None = None) -> tuple[str, int] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from subcog_hooks.capture import jsonl
+from subcog_hooks.capture.import_changes import keeps_file_fields
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
 from subcog_hooks.cli.decisions import lookup, remedies
@@ -179,9 +180,14 @@ def undo(store: Store, change: Settlement) -> None:
         if jsonl.dump(store.get(after.id)) != jsonl.dump(after):
             raise UsageError(f"{after.id} was changed since then, elsewhere", "it stays as it is")
     originals = {before.id: before for before in change.before}
-    store.modify(
-        list(originals), lambda stored: originals[stored.id].with_changes(updated_at=next_change_date(stored.updated_at))
-    )
+
+    def restore(stored: Memory) -> Memory:
+        original = originals[stored.id]
+        if keeps_file_fields(original, stored):
+            return original
+        return original.with_changes(updated_at=next_change_date(stored.updated_at))
+
+    store.modify(list(originals), restore)
     context.update_index_and_vectors(store)
 
 
@@ -200,9 +206,12 @@ def _require_live(store: Store, memory: Memory) -> Memory:
 
 def _apply(store: Store, changes: Mapping[str, Mapping[str, object]], message: str) -> Settlement:
     before = tuple(store.get(id_) for id_ in changes)
-    after = store.modify(
-        list(changes), lambda old: apply_changes(old, changes[old.id]).with_changes(updated_at=next_change_date(old.updated_at))
-    )
+
+    def change(old: Memory) -> Memory:
+        new = apply_changes(old, changes[old.id])
+        return new if keeps_file_fields(old, new) else new.with_changes(updated_at=next_change_date(old.updated_at))
+
+    after = store.modify(list(changes), change)
     context.update_index_and_vectors(store)
     return Settlement(message, before, tuple(after))
 
