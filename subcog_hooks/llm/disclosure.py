@@ -349,7 +349,8 @@ def _first_value(text: str) -> str:
 
 def _is_value(value: str) -> bool:
     value = value.rstrip(".:!?")
-    return len(value) > 2 and not value.startswith(("$", "%")) and any(map(str.isalnum, value))
+    is_variable = value.startswith(("$", "%")) and (value in (value.lower(), value.upper()) or count_changes(value) < 3)
+    return len(value) > 2 and not is_variable and any(map(str.isalnum, value))
 
 
 def _is_telling(value: str) -> bool:

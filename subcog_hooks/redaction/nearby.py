@@ -50,7 +50,7 @@ _BEFORE, _AFTER = 48, 28  # characters around a value in which a name may stand:
 
 # A value ends at these characters. Of "bob:secret" and "key=secret" the part behind the sign is judged.
 _VALUE = re.compile(rf"[^\s\"'`,;<>()\[\]{{}}|。、（）「」]{{{MIN_NAMED},{_MAX_VALUE}}}")
-_HEAD = re.compile(r"[^\W\d][\w.@+-]{0,40}(?:=>|:=|[:=＝：](?!/)|/(?=[^/]*$))")
+_HEAD = re.compile(r"[^\W\d][\w.@+-]{0,40}(?:=>|:=|[:=＝：](?![/:])|/(?=[^/]*$))")
 _TAIL = ".:!?*\\"
 _NAMES = (
     r"pass(?:word|wd|phrase|code)?s?(?![a-z])|passwort|kennwort|p(?:s)?wd?(?![a-z])|(?<![a-z])pin(?![a-z])"

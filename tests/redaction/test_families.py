@@ -12,6 +12,8 @@ MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 6
 HEX = "9f86d081884c7d659a2feaa0c55ad015" * 4
 WORD = "kR7pWq2LxZ9vT4n"
 
+CASES = "mIlBcuf" + "VUSCeTWwG"
+
 VENDORS = {
     "Pinecone": "pc" + "sk_" + MIXED[:69],
     "crates.io": "ci" + "o" + MIXED[:32],
@@ -64,9 +66,16 @@ LINES = {
     "openssl": ("openssl rsa -in k.pem -passin pass:{}", "hunter2secret"),
     "a body without its header": ("rest of it:\n{}\nend", f"{MIXED[:64]}\n{MIXED[5:69]}\n{MIXED[9:40]}"),
     "YAML": ("db:\n  password: {}\n", WORD),
+    **{
+        f"a password behind {sign}": ('password: "{}"', sign + WORD) for sign in ("-", "!", ":", "@", "$", "%", "*", "/", "my_")
+    },
+    "a variable behind -": ("DB_PASSWORD={}", f"-{WORD}"),
+    "a variable behind $": ("DB_PASSWORD='{}'", f"${CASES}"),
+    "letters behind @": ('password: "{}"', f"@{CASES}"),
     "JSON": ('{{"apiKey": "{}"}}', MIXED[:32]),
 }
 SENTENCES = {
+    "letters of both cases": ("the staging password is {}.", CASES),
     "a call": ('conn.setPassword("{}")', WORD),
     "Japanese": ("パスワードは {} です", WORD),
     "Chinese": ("数据库密码：{}", WORD),
@@ -98,6 +107,7 @@ PLAIN = [
     "AES-256 with ChaCha20-Poly1305 needs a key of 32 bytes",
     "secret_key_base comes from the vault, npm_config_cache_directory_v2 from the shell",
     "readBigUInt64BE and fetchUserById2 take a password",
+    "InitOptions::new(EmbeddingModel::AllMiniLML6V2)",
     "clave de la base: la tabla users",
     "partition key: user_2024_events_v12",
 ]
@@ -121,6 +131,24 @@ def test_secrets_in_sentences_are_not_kept() -> None:
 
 def test_hashes_names_and_versions_stay() -> None:
     assert [(text, actual) for text in PLAIN if (actual := redact(text).removed) != ()] == []
+
+
+STAND_INS = [
+    *("$DB_PASSWORD", "$dbPassword", "${DB_PASSWORD}", "$MYSQL_ROOT_PASSWORD_V2", "%DB_PASSWORD%", "$(pass show db)", "$1"),
+    *("!vault", "!Ref", "!isLiveBlog", ":password", ":encrypted_password2", "@Value", "@JsonProperty", "@PasswordEncoder"),
+    *("<your-password>", "my-password", "my_password_2024", "your_api_key", "the-password", "some.password", "my.dbPassword"),
+    *("--password-file", "-Dspring", "-1", "***", "*password*", "#d8dee9", "/run/secrets/db", "/dbPassword", "~/.pgpass"),
+    *("vault:secret/db", "env:DB_PASSWORD", "changeme", "optional"),
+]
+
+
+def test_a_placeholder_or_a_reference_stays() -> None:
+    forms = ('password: "{}"', "password: {}", "DB_PASSWORD={}", "the password is {}", 'api_token = "{}"')
+    texts = [form.format(value) for form in forms for value in STAND_INS]
+    texts += [
+        f"password: {name}" for name in ("PasswordEncoder", "SecretKeySpec", "userPwdInput", "HTTPBasicAuth", "mPasswordView")
+    ]
+    assert [(text, actual) for text in texts if (actual := redact(text).removed) != ()] == []
 
 
 def test_nothing_of_them_is_shown_to_an_llm(subtests: pytest.Subtests) -> None:
