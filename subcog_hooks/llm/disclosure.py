@@ -43,6 +43,7 @@ _LONGEST_TOKEN = 60  # characters of a token
 _TELLTALES = (
     *("putty-user-key-file", "private-lines", "hooks.slack.com/services/", "sq0atp-", "sq0csp-"),
     *('"auth"', '"identitytoken"', '"registrytoken"', "identified by", "jdbc:oracle", "sqlplus ", " pass:", "mnemonic"),
+    *("app password", "specific password"),
     *("seed phrase", "recovery phrase", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$pbkdf2", "$scrypt"),
     *("| sudo -", "|sudo -", "chpasswd", "cryptsetup", "password-stdin", "passphrase-fd", "passwd --stdin"),
     *("net use ", "net user", "requirepass", "masterauth", "/pass:", "/p:", "lftp -u", "storepass", "keypass", "ks-pass"),

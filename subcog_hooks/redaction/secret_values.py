@@ -219,6 +219,21 @@ def is_card(value: str) -> bool:
     return digits[0] in {2, 3, 4, 5, 6} and len(set(digits)) > 3 and fits
 
 
+def is_app_password(value: str) -> bool:
+    """Return whether four groups of four letters are no words, as in an app password of Google.
+
+    >>> is_app_password("htfu ysul slis tndy"), is_app_password("must stay very long")
+    (True, False)
+    """
+    ordinary = randomness.SENTENCE_WORDS | _MESSAGE_WORDS
+    return ordinary.isdisjoint(value.split()) and re.search(r"[^aeiou ]{3}", value) is not None
+
+
+def is_base32(value: str) -> bool:
+    """Return whether letters and digits meet: once in a word, twice in groups, which may be words of a sentence."""
+    return len(re.findall(r"(?i)[a-z][2-7]|[2-7][a-z]", value)) > (" " in value)
+
+
 def is_seed(value: str) -> bool:
     """Return whether the words of `value` are a wallet's phrase: no word of ordinary sentences is among them."""
     words = re.findall(r"[^\W\d_]+", value)

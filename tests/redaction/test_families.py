@@ -13,6 +13,7 @@ HEX = "9f86d081884c7d659a2feaa0c55ad015" * 4
 WORD = "kR7pWq2LxZ9vT4n"
 
 CASES = "mIlBcuf" + "VUSCeTWwG"
+BASE32 = "k5xw2ztq7hd3vb4ynp6jg2sfme7ru4ac" * 2
 
 VENDORS = {
     "Pinecone": "pc" + "sk_" + MIXED[:69],
@@ -72,10 +73,17 @@ LINES = {
     "a variable behind -": ("DB_PASSWORD={}", f"-{WORD}"),
     "a variable behind $": ("DB_PASSWORD='{}'", f"${CASES}"),
     "letters behind @": ('password: "{}"', f"@{CASES}"),
+    "a token of Azure DevOps": ("AZURE_DEVOPS_EXT_PAT={}", BASE32[:52]),
+    "a seed in a variable": ("MFA_SEED={}", BASE32[:32].upper()),
     "JSON": ('{{"apiKey": "{}"}}', MIXED[:32]),
 }
 SENTENCES = {
     "letters of both cases": ("the staging password is {}.", CASES),
+    "an app password": ("gmail app password: {}", "htfu ysul slis tndy"),
+    "an app password of a thing": ("the app password for the mailer is {}", "htfu ysul slis tndy"),
+    "a second factor": ("TOTP secret {}", BASE32[:32].upper()),
+    "a seed": ("the 2FA seed is {}", BASE32[:16].upper()),
+    "a key in groups": ("2FA key: {}", "k5xw 2ztq hd3v b4yn"),
     "a call": ('conn.setPassword("{}")', WORD),
     "Japanese": ("パスワードは {} です", WORD),
     "Chinese": ("数据库密码：{}", WORD),
@@ -88,7 +96,7 @@ SENTENCES = {
     "a PIN": ("PIN: {}", "471102"),
     "words": ("the staging password is {}", "Summer-River-Castle"),
     "a passphrase": ('passphrase: "{}"', "tiger lamp orbit velvet"),
-    "a seed": ("seed phrase: {}", "abandon ability able about above absent absorb abstract absurd abuse access accident"),
+    "a wallet": ("seed phrase: {}", "abandon ability able about above absent absorb abstract absurd abuse access accident"),
     "behind": ("use {} as the token", WORD),
     "in base64": ("echo {} | base64 -d", base64.b64encode(("gh" + "p_" + MIXED[:36]).encode()).decode()),
     "with what has no width": ("it is {}", "gh" + "p_" + MIXED[:9] + "\u200b" + MIXED[9:36]),
@@ -109,6 +117,10 @@ PLAIN = [
     "readBigUInt64BE and fetchUserById2 take a password",
     "InitOptions::new(EmbeddingModel::AllMiniLML6V2)",
     "clave de la base: la tabla users",
+    "app password: must have four words only",
+    "the app password that your mail uses expires",
+    "MFA over port 4443 with user root, TOTP for AUTHENTICATION_REQUIRED, 2FA of the CONTINUOUSINTEGRATION account",
+    "GITHUB_PAT=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     "partition key: user_2024_events_v12",
 ]
 
