@@ -43,6 +43,7 @@ _LONGEST_TOKEN = 60  # characters of a token
 _TELLTALES = (
     *("putty-user-key-file", "private-lines", "hooks.slack.com/services/", "sq0atp-", "sq0csp-"),
     *('"auth"', '"identitytoken"', '"registrytoken"', "identified by", "jdbc:oracle", "sqlplus ", " pass:", "mnemonic"),
+    *("app password", "specific password"),
     *("seed phrase", "recovery phrase", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$pbkdf2", "$scrypt"),
     *("| sudo -", "|sudo -", "chpasswd", "cryptsetup", "password-stdin", "passphrase-fd", "passwd --stdin"),
     *("net use ", "net user", "requirepass", "masterauth", "/pass:", "/p:", "lftp -u", "storepass", "keypass", "ks-pass"),
@@ -349,7 +350,8 @@ def _first_value(text: str) -> str:
 
 def _is_value(value: str) -> bool:
     value = value.rstrip(".:!?")
-    return len(value) > 2 and not value.startswith(("$", "%")) and any(map(str.isalnum, value))
+    is_variable = value.startswith(("$", "%")) and (value in (value.lower(), value.upper()) or count_changes(value) < 3)
+    return len(value) > 2 and not is_variable and any(map(str.isalnum, value))
 
 
 def _is_telling(value: str) -> bool:

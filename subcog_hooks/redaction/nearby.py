@@ -50,7 +50,7 @@ _BEFORE, _AFTER = 48, 28  # characters around a value in which a name may stand:
 
 # A value ends at these characters. Of "bob:secret" and "key=secret" the part behind the sign is judged.
 _VALUE = re.compile(rf"[^\s\"'`,;<>()\[\]{{}}|。、（）「」]{{{MIN_NAMED},{_MAX_VALUE}}}")
-_HEAD = re.compile(r"[^\W\d][\w.@+-]{0,40}(?:=>|:=|[:=＝：](?!/)|/(?=[^/]*$))")
+_HEAD = re.compile(r"[^\W\d][\w.@+-]{0,40}(?:=>|:=|[:=＝：](?![/:])|/(?=[^/]*$))")
 _TAIL = ".:!?*\\"
 _NAMES = (
     r"pass(?:word|wd|phrase|code)?s?(?![a-z])|passwort|kennwort|p(?:s)?wd?(?![a-z])|(?<![a-z])pin(?![a-z])"
@@ -112,8 +112,9 @@ class RandomValue(NamedTuple):
 
 def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator[RandomValue]:
     """Yield random-looking values where a secret may stand. has_secret: judges a text that was decoded from base64."""
+    block_end = 0  # No block reaches back over the last one, so that each line is visited once.
     for match in _VALUE.finditer(text):
-        if match[0].isalpha() and match[0].islower():
+        if match.end() <= block_end or (match[0].isalpha() and match[0].islower()):
             continue
         start, end = match.span()
         if not any(map(str.isdigit, match[0])) and not mixes_letters(match[0]):
@@ -127,14 +128,16 @@ def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator
             end -= 1
         kind = _classify_value(text, start, end, match[0][:head_length], has_secret)
         if kind == ALONE_KIND and end - start >= _MIN_FULL_LINE:
-            yield _base64_block(text, start, end)
+            block = _base64_block(text, start, end, block_end)
+            block_end = block.end
+            yield block
         elif kind:
             yield RandomValue(start, end, kind)
 
 
-def _base64_block(text: str, start: int, end: int) -> RandomValue:
+def _base64_block(text: str, start: int, end: int, min_start: int) -> RandomValue:
     """Extend a line of base64 by the lines around it: the body of a key whose header stands elsewhere."""
-    while (line := _LINE_BEFORE.search(text, max(0, start - _MAX_LINE), start)) is not None:
+    while (line := _LINE_BEFORE.search(text, max(min_start, start - _MAX_LINE), start)) is not None:
         start = line.start(1)
     while (line := _LINE_BEHIND.match(text, end)) is not None:
         end = line.end()

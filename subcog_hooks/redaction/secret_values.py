@@ -25,6 +25,14 @@ _REFERENCE = re.compile(
     r"|\*.*\*|\*+|-+.*|@[A-Za-z]+|:\w+|#[0-9a-f]{3,8}",
     re.IGNORECASE | re.DOTALL,
 )
+# A generated password may begin like a placeholder or a reference: the part behind the sign or the word decides.
+_SIGNS_BEFORE = re.compile(r"[-!:@$%*#/]+|(?:your|my|the|some)[-_.]", re.IGNORECASE)
+_SIGN_BEYOND_PASSWORDS = re.compile(r"[\s(){}\[\]<>:/\\,;|]")
+_MIN_SCRAMBLED = 10  # characters; in fewer, abbreviations look random, too
+_CASED_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_VOWELS = frozenset("aeiouyAEIOUY")
+_MIN_WITHOUT_VOWEL = 0.2  # share of letters in parts without a vowel; CamelCase has fewer, except in abbreviations
+_MAX_IN_WORDS = 0.6  # share of letters in parts that could be words
 _SIGN_OF_CODE = re.compile(r"[(\[{\\]|->|::")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
 _SPACE = re.compile(r"\s")
@@ -62,7 +70,8 @@ def is_value(value: str, name: str, *, quoted: bool, plain: bool = False, consta
     if not has_letter:
         return name == "password" and len(value) >= 6 and digits == [value]
     if not digits:
-        return len(value) >= MAX_WORD_LETTERS and value.isalpha() and not value.isupper()
+        is_long = len(value) >= MAX_WORD_LETTERS and not value.isupper()
+        return value.isalpha() and (is_long or _is_scrambled(value))
     is_words = _WORDS.fullmatch(value) and not (mixes_cases_and_digits(value) and looks_random(value))
     if len(value) < 6 or _TERM.fullmatch(value) or is_words:
         return False
@@ -210,6 +219,21 @@ def is_card(value: str) -> bool:
     return digits[0] in {2, 3, 4, 5, 6} and len(set(digits)) > 3 and fits
 
 
+def is_app_password(value: str) -> bool:
+    """Return whether four groups of four letters are no words, as in an app password of Google.
+
+    >>> is_app_password("htfu ysul slis tndy"), is_app_password("must stay very long")
+    (True, False)
+    """
+    ordinary = randomness.SENTENCE_WORDS | _MESSAGE_WORDS
+    return ordinary.isdisjoint(value.split()) and re.search(r"[^aeiou ]{3}", value) is not None
+
+
+def is_base32(value: str) -> bool:
+    """Return whether letters and digits meet: once in a word, twice in groups, which may be words of a sentence."""
+    return len(re.findall(r"(?i)[a-z][2-7]|[2-7][a-z]", value)) > (" " in value)
+
+
 def is_seed(value: str) -> bool:
     """Return whether the words of `value` are a wallet's phrase: no word of ordinary sentences is among them."""
     words = re.findall(r"[^\W\d_]+", value)
@@ -236,9 +260,30 @@ def is_made_of_words(value: str) -> bool:
 
 def _is_stand_in(value: str) -> bool:
     """Return whether `value` is a placeholder, a mask, a reference to a secret kept elsewhere, or a path."""
-    if len(set(value.lower()) - set("-_ ")) <= 2 or _PLACEHOLDER.fullmatch(value) or _REFERENCE.fullmatch(value):
+    if len(set(value.lower()) - set("-_ ")) <= 2:
+        return True
+    signs = _SIGNS_BEFORE.match(value)
+    if signs and _is_scrambled(value[signs.end() :].rstrip("%*")):
+        return False
+    if _PLACEHOLDER.fullmatch(value) or _REFERENCE.fullmatch(value):
         return True
     return bool(_PATH.fullmatch(value)) and not any(_is_generated(part) for part in value.split("/"))
+
+
+def _is_scrambled(value: str) -> bool:
+    """Return whether letters of both cases, with or without digits, look random and are no joined words.
+
+    >>> [_is_scrambled(value) for value in ("mIlBcufVUSCeTWwG", "-PasswordEncoder", "isAdFreeUser", "base64UrlString")]
+    [True, False, False, False]
+    """
+    if len(value) < _MIN_SCRAMBLED or not mixes_cases(value) or is_made_of_words(value) or _SIGN_BEYOND_PASSWORDS.search(value):
+        return False
+    if _has_digit(value):
+        return looks_random(value) or is_unlike_words(value)
+    parts = _CASED_PARTS.findall(value)
+    without_vowel = sum(len(part) for part in parts if _VOWELS.isdisjoint(part))
+    in_words = sum(len(part) for part in parts if len(part) > 3 and not _VOWELS.isdisjoint(part))
+    return without_vowel >= _MIN_WITHOUT_VOWEL * len(value) and in_words <= _MAX_IN_WORDS * len(value)
 
 
 def _is_generated(value: str) -> bool:

@@ -12,6 +12,9 @@ MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 6
 HEX = "9f86d081884c7d659a2feaa0c55ad015" * 4
 WORD = "kR7pWq2LxZ9vT4n"
 
+CASES = "mIlBcuf" + "VUSCeTWwG"
+BASE32 = "k5xw2ztq7hd3vb4ynp6jg2sfme7ru4ac" * 2
+
 VENDORS = {
     "Pinecone": "pc" + "sk_" + MIXED[:69],
     "crates.io": "ci" + "o" + MIXED[:32],
@@ -64,9 +67,23 @@ LINES = {
     "openssl": ("openssl rsa -in k.pem -passin pass:{}", "hunter2secret"),
     "a body without its header": ("rest of it:\n{}\nend", f"{MIXED[:64]}\n{MIXED[5:69]}\n{MIXED[9:40]}"),
     "YAML": ("db:\n  password: {}\n", WORD),
+    **{
+        f"a password behind {sign}": ('password: "{}"', sign + WORD) for sign in ("-", "!", ":", "@", "$", "%", "*", "/", "my_")
+    },
+    "a variable behind -": ("DB_PASSWORD={}", f"-{WORD}"),
+    "a variable behind $": ("DB_PASSWORD='{}'", f"${CASES}"),
+    "letters behind @": ('password: "{}"', f"@{CASES}"),
+    "a token of Azure DevOps": ("AZURE_DEVOPS_EXT_PAT={}", BASE32[:52]),
+    "a seed in a variable": ("MFA_SEED={}", BASE32[:32].upper()),
     "JSON": ('{{"apiKey": "{}"}}', MIXED[:32]),
 }
 SENTENCES = {
+    "letters of both cases": ("the staging password is {}.", CASES),
+    "an app password": ("gmail app password: {}", "htfu ysul slis tndy"),
+    "an app password of a thing": ("the app password for the mailer is {}", "htfu ysul slis tndy"),
+    "a second factor": ("TOTP secret {}", BASE32[:32].upper()),
+    "a seed": ("the 2FA seed is {}", BASE32[:16].upper()),
+    "a key in groups": ("2FA key: {}", "k5xw 2ztq hd3v b4yn"),
     "a call": ('conn.setPassword("{}")', WORD),
     "Japanese": ("パスワードは {} です", WORD),
     "Chinese": ("数据库密码：{}", WORD),
@@ -79,7 +96,7 @@ SENTENCES = {
     "a PIN": ("PIN: {}", "471102"),
     "words": ("the staging password is {}", "Summer-River-Castle"),
     "a passphrase": ('passphrase: "{}"', "tiger lamp orbit velvet"),
-    "a seed": ("seed phrase: {}", "abandon ability able about above absent absorb abstract absurd abuse access accident"),
+    "a wallet": ("seed phrase: {}", "abandon ability able about above absent absorb abstract absurd abuse access accident"),
     "behind": ("use {} as the token", WORD),
     "in base64": ("echo {} | base64 -d", base64.b64encode(("gh" + "p_" + MIXED[:36]).encode()).decode()),
     "with what has no width": ("it is {}", "gh" + "p_" + MIXED[:9] + "\u200b" + MIXED[9:36]),
@@ -98,7 +115,12 @@ PLAIN = [
     "AES-256 with ChaCha20-Poly1305 needs a key of 32 bytes",
     "secret_key_base comes from the vault, npm_config_cache_directory_v2 from the shell",
     "readBigUInt64BE and fetchUserById2 take a password",
+    "InitOptions::new(EmbeddingModel::AllMiniLML6V2)",
     "clave de la base: la tabla users",
+    "app password: must have four words only",
+    "the app password that your mail uses expires",
+    "MFA over port 4443 with user root, TOTP for AUTHENTICATION_REQUIRED, 2FA of the CONTINUOUSINTEGRATION account",
+    "GITHUB_PAT=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     "partition key: user_2024_events_v12",
 ]
 
@@ -121,6 +143,24 @@ def test_secrets_in_sentences_are_not_kept() -> None:
 
 def test_hashes_names_and_versions_stay() -> None:
     assert [(text, actual) for text in PLAIN if (actual := redact(text).removed) != ()] == []
+
+
+STAND_INS = [
+    *("$DB_PASSWORD", "$dbPassword", "${DB_PASSWORD}", "$MYSQL_ROOT_PASSWORD_V2", "%DB_PASSWORD%", "$(pass show db)", "$1"),
+    *("!vault", "!Ref", "!isLiveBlog", ":password", ":encrypted_password2", "@Value", "@JsonProperty", "@PasswordEncoder"),
+    *("<your-password>", "my-password", "my_password_2024", "your_api_key", "the-password", "some.password", "my.dbPassword"),
+    *("--password-file", "-Dspring", "-1", "***", "*password*", "#d8dee9", "/run/secrets/db", "/dbPassword", "~/.pgpass"),
+    *("vault:secret/db", "env:DB_PASSWORD", "changeme", "optional"),
+]
+
+
+def test_a_placeholder_or_a_reference_stays() -> None:
+    forms = ('password: "{}"', "password: {}", "DB_PASSWORD={}", "the password is {}", 'api_token = "{}"')
+    texts = [form.format(value) for form in forms for value in STAND_INS]
+    texts += [
+        f"password: {name}" for name in ("PasswordEncoder", "SecretKeySpec", "userPwdInput", "HTTPBasicAuth", "mPasswordView")
+    ]
+    assert [(text, actual) for text in texts if (actual := redact(text).removed) != ()] == []
 
 
 def test_nothing_of_them_is_shown_to_an_llm(subtests: pytest.Subtests) -> None:

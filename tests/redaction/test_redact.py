@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from subcog_hooks.redaction import redact as module
+from subcog_hooks.redaction.nearby import find_random_values
 from subcog_hooks.redaction.redact import describe_removed, redact
 
 LETTERS = string.ascii_letters * 3
@@ -205,6 +206,16 @@ def test_prose_code_placeholders_and_hashes_stay_as_they_are(subtests: pytest.Su
 def test_a_value_of_many_words_is_judged_in_linear_time() -> None:
     value = "word-" * 30 + "a1%"
     assert redact(f"password: {value}").text == "password: [redacted: password]"
+
+
+def test_each_line_of_base64_belongs_to_a_single_block() -> None:
+    body = [MIXED[shift : shift + 64] for shift in range(40)] * 5
+    for lines in (body, [line for pair in body for line in (pair, "abcdefgh" * 7)]):
+        text = "\n".join(lines)
+        values = list(find_random_values(text, lambda _: False))
+        assert sum(value.end - value.start for value in values) <= len(text)
+        assert MIXED[3:13] not in redact(text).text
+    assert redact(f"a\n{chr(10).join(body)}\nb").text == "a\n[redacted: random token]\nb"
 
 
 def test_private_spans_are_removed_entirely() -> None:
