@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import batch as share_batch
@@ -190,11 +190,16 @@ class Sync:
         self._state.write_note(RULES, rules)
 
     def _judge_anew(self, theirs: Sequence[SyncRecord]) -> None:
-        memories = self.store.by_ids([record.id for record in theirs])
-        judged = [(record, memory) for record in theirs if (memory := self._judge_memory(record, memories.get(record.id)))]
-        self._state.put_records([record for record, _ in judged])  # First, or a withheld field would count as a change here.
-        self.store.update([memory for _, memory in judged])
-        self.outcome.judged_anew += len(judged)
+        is_stored = False
+        while not is_stored:  # Another process may change a memory meanwhile.
+            since = self.store.revision()
+            memories = self.store.by_ids([record.id for record in theirs])
+            pairs = [(judged := replace(record), self._judge_memory(judged, memories.get(record.id))) for record in theirs]
+            judged_anew = {record.id: (record, memory) for record, memory in pairs if memory is not None}
+            # First, or a withheld field would count as a change here.
+            self._state.put_records([record for record, _ in judged_anew.values()])
+            is_stored = self.store.write_unless_changed(since, changed=[memory for _, memory in judged_anew.values()])
+        self.outcome.judged_anew += len(judged_anew)
 
     def _judge_memory(self, record: SyncRecord, memory: Memory | None) -> Memory | None:
         """Return a colleague's memory as it would arrive now, None if it is the same. Fills the record's withheld fields."""
@@ -302,45 +307,58 @@ class Sync:
                 rows = self._server.execute(_CHANGED_SINCE, values).fetchall()
                 if not rows:
                     break
-                has_fetched |= self._store_rows(project, [_ServerRow(*row) for row in rows])
+                batch = self._judge_rows(project, [_ServerRow(*row) for row in rows])
+                if batch and not self._store_batch(batch):
+                    continue  # Another process has changed a memory of the batch, so all are judged once more.
+                has_fetched |= batch is not None
                 self._state.note_progress(project, "fetched", rows[-1][1])
                 self._progress(len(rows))
         return has_fetched
 
-    def _store_rows(self, project: str, rows: list[_ServerRow]) -> bool:
+    def _judge_rows(self, project: str, rows: list[_ServerRow]) -> Batch | None:
+        """Return the changes that these rows make here, None if all of them are here already."""
         records = self._state.records_by_id(project, [row.id for row in rows])
         rows = [row for row in rows if row.id not in records or row.revision > (records[row.id].revision or 0)]
         if not rows:
-            return False  # Mostly they were sent from here.
+            return None  # Mostly they were sent from here.
         self._read_documents(project, rows)
         ids = [row.id for row in rows]
+        batch = Batch(self._state.overrulings(ids), self.store.revision())
         local = self.store.by_ids(ids)
         elsewhere = self._state.records_elsewhere(project, ids)
-        batch = Batch(self._state.overrulings(ids))
         for row in rows:
             if row.is_stale:  # It comes again with its later revision.
                 continue
             if row.id.startswith(KEPT_OWN_PREFIX):  # Such a version stays on its user's machine.
-                self._report_left_out(row, InvalidMemory("its id cannot be used here"))
+                _report_left_out(row, InvalidMemory("its id cannot be used here"), batch)
                 continue
             record = records.get(row.id) or SyncRecord(project, row.id)
             memory = local.get(row.id)
             if row.is_left:
-                self.outcome.left[row.author] = self.outcome.left.get(row.author, 0) + 1
+                batch.left.append(row.author)
             elif memory is not None and memory.project != project and not self._may_move(record, memory, elsewhere):
                 if memory.project not in self._projects:
-                    self.outcome.problems.append(f"{row.id} is the id of a memory of your own, so the team's is left out")
+                    batch.problems.append(f"{row.id} is the id of a memory of your own, so the team's is left out")
             elif row.document is None:
                 self._delete_here(row, record, memory, batch)
             else:
                 self._put_here(row, record, memory, batch)
+        return batch
+
+    def _store_batch(self, batch: Batch) -> bool:
+        """Store a batch, then its records. Return False without a change if one of its memories has changed meanwhile."""
         self._state.put_records(batch.arriving_records())
         self._state.note_overruled(batch.overruled.values())  # First, since a repeated run finds the change done already.
-        batch.store_changes(self.store)
+        if not batch.store_changes(self.store):
+            batch.undo_notes(self._state)
+            return False
         self._state.put_records([*batch.stored_records(), *batch.kept])
         self.outcome.fetched += len(batch.new) + len(batch.changed)
         self.outcome.deleted_here += len(batch.deleted) + len(batch.purged)
         self.outcome.overruled += batch.count
+        self.outcome.problems += batch.problems
+        for author in batch.left:
+            self.outcome.left[author] = self.outcome.left.get(author, 0) + 1
         self.outcome.lost += [memory.id for memory in batch.new.values() if memory.id.startswith(LOST_PREFIX)]
         self.arrived += [*batch.new.values(), *batch.changed.values()]
         return True
@@ -400,7 +418,7 @@ class Sync:
         try:
             document = server_documents.read_document(row.document)
         except InvalidMemory as error:
-            self._report_left_out(row, error)
+            _report_left_out(row, error, batch)
             return
         is_forgotten = memory is not None and memory.project == record.project and memory.status == "deleted"
         if is_forgotten and record.revision is None:
@@ -426,7 +444,7 @@ class Sync:
         try:
             arrived = self._receive(record, row.author, document)
         except InvalidMemory as error:
-            self._report_left_out(row, error)
+            _report_left_out(row, error, batch)
             return
         if memory is not None:
             arrived = server_documents.merge_with_local(arrived, memory)
@@ -463,9 +481,6 @@ class Sync:
         is_changed = server_documents.is_colleagues_text(after, memory) and (is_moved or not is_deleted)
         if comes_no_more and is_changed:  # The user changed it on another machine.
             batch.keep_own(memory)
-
-    def _report_left_out(self, row: _ServerRow, error: InvalidMemory) -> None:
-        self.outcome.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
 
     def _send_all(self) -> None:
         from psycopg.errors import InsufficientPrivilege  # psycopg is an extra, and this module loads without it.
@@ -573,6 +588,10 @@ class _ServerRow:
     is_left: bool
     is_stale: bool = False
     document: str | None = None
+
+
+def _report_left_out(row: _ServerRow, error: InvalidMemory, batch: Batch) -> None:
+    batch.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
 
 
 def _staging_row(outgoing: OutgoingMemory) -> tuple[object, ...]:
