@@ -397,20 +397,22 @@ class Sync:
             record.missed = True
             batch.kept.append(record)
             return
+        # The user's edit was sent, or is to be, after a deletion; it has lost to the erasure of its id.
+        is_edited = is_here and record.revision is not None and record.is_deleted
         record.revision, record.shared, record.sending, record.missed, record.bytes = row.revision, "", "", False, 0
         record.withheld = {}
         if record.seq == 0 and memory is None:  # It never was here: a colleague could fill the disk with deletions.
             return
         if memory is not None and memory.project == record.project:
-            is_theirs = row.author != self._tables.role
+            is_own = self._is_own(memory)
+            is_overruled = row.author != self._tables.role or (is_edited and is_own)
             is_erasable = memory.trust == TEAM or self._is_users_role(row.author)
-            if row.is_erased and is_erasable and not (is_theirs and self._is_own(memory)):
+            if row.is_erased and is_erasable and not (is_overruled and is_own):
                 batch.purged.append(memory.id)
             elif is_here:
                 batch.deleted[memory.id] = memory.with_changes(status="deleted", updated_at=now_ms())
-            if is_theirs:
-                is_own = is_here and self._is_own(memory)
-                batch.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_own)
+            if is_overruled:
+                batch.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_here and is_own)
         batch.kept.append(record)
 
     def _put_here(self, row: _ServerRow, record: SyncRecord, memory: Memory | None, batch: Batch) -> None:
