@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from subcog_hooks.cli.support import kept_imports
 from subcog_hooks.core.homes import IN_AN_AGENT
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import import_record
+from subcog_hooks.store.store import Store
 from tests.cli.conftest import MonkeyPatch, Run
 
 LOCKS = "# Locks\n\nThe lock of the harbour is opened by the yard, every second month of the year, in the morning.\n"
@@ -176,3 +178,22 @@ def test_a_damaged_record_counts_as_none(subcog: Run, quay: Path, text: str) -> 
     assert subcog("import", "--again").code == 1
     assert subcog("import", "notes").code == 0
     assert len(import_record.read_imports(Home.find())) == 1
+
+
+def test_an_edit_while_a_file_is_imported_is_kept(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    subcog("import", "notes")
+    change_files(quay)
+    write = Store.write_unless_changed
+
+    def edit_and_write(store: Store, since: int, **changes: Any) -> bool:  # as another process does meanwhile
+        monkeypatch.setattr(Store, "write_unless_changed", write)
+        with Store.writer(Home.find()) as other:
+            [edited] = [memory for memory in other.all(("active",)) if "lock" in memory.content]
+            other.modify([edited.id], lambda memory: memory.with_changes(content="By hand.", updated_at=memory.updated_at + 1))
+        return store.write_unless_changed(since, **changes)
+
+    monkeypatch.setattr(Store, "write_unless_changed", edit_and_write)
+    subcog("import", "--again")
+    kept = contents(subcog)
+    assert "By hand." in kept
+    assert "gate" in kept
