@@ -10,7 +10,7 @@ import pytest
 
 from subcog_hooks.share import server_connection, server_schema, team_search
 from tests.documents import README, blocks
-from tests.share.conftest import SHOP, Server, Team, greeting
+from tests.share.conftest import ROW, SHOP, Server, Team, greeting
 from tests.share.person import SUBCOG, Person
 
 
@@ -388,3 +388,14 @@ def test_an_export_from_the_server_is_imported_without_cues(ada: Person, bob: Pe
     assert not {"triggers", "standing"} & set(imported)
     bob.run("import", file, "--trust", "user", "--replace")
     assert json.loads(bob.run("export").stdout)["triggers"] == ["deploy"]
+
+
+def test_an_exported_document_chooses_neither_id_nor_project(ada: Person, team: Team, tmp_path: Path) -> None:
+    ada.begin()
+    chosen = {"id": "theirs", "project": "github.com/acme/zoo", "scope": "user", "source": "x", "trust": "user"}
+    team.run(ROW, "bob", (SHOP, "bobs", json.dumps({"content": "Deploy now.", **chosen})))
+    team.run(ROW, "bob", (SHOP, "entity", json.dumps({"content": "Deploy now.", "entity_id": "theirs"})))
+    file = tmp_path / "team.jsonl"
+    assert ada.run("share", "export", str(file)).stderr == "exported 1\n"
+    fields = {"id": "bobs", "project": SHOP, "content": "Deploy now.", "trust": "team", "source": "team:bob"}
+    assert json.loads(file.read_text()) == fields
