@@ -59,6 +59,11 @@ FROM (
 WHERE before < %(bytes)s ORDER BY revision
 """
 _DOCUMENTS = "SELECT id, revision, doc::text FROM subcog.memories WHERE project = %s AND id = ANY(%s)"
+_DELETED = "SELECT project, id FROM subcog.memories WHERE project = ANY(%s) AND id = ANY(%s) AND doc IS NULL"
+_MOVED = """
+SELECT project, min(revision) FROM subcog.memories
+WHERE project = ANY(%s) AND project <> %s AND id = ANY(%s) AND doc IS NOT NULL GROUP BY project
+"""
 _STAGE = (
     "CREATE TEMP TABLE IF NOT EXISTS subcog_staged (id text PRIMARY KEY, base bigint, doc jsonb, content_hash text,"
     " language text) ON COMMIT DELETE ROWS"
@@ -308,7 +313,7 @@ class Sync:
                 if not rows:
                     break
                 batch = self._judge_rows(project, [_ServerRow(*row) for row in rows])
-                if batch and not self._store_batch(batch):
+                if batch and not self._store_batch(project, batch):
                     continue  # Another process has changed a memory of the batch, so all are judged once more.
                 has_fetched |= batch is not None
                 self._state.note_progress(project, "fetched", rows[-1][1])
@@ -325,7 +330,7 @@ class Sync:
         ids = [row.id for row in rows]
         batch = Batch(self._state.overrulings(ids), self.store.revision())
         local = self.store.by_ids(ids)
-        elsewhere = self._state.records_elsewhere(project, ids)
+        left = self._left_records(project, ids)
         for row in rows:
             if row.is_stale:  # It comes again with its later revision.
                 continue
@@ -336,17 +341,17 @@ class Sync:
             memory = local.get(row.id)
             if row.is_left:
                 batch.left.append(row.author)
-            elif memory is not None and memory.project != project and not self._may_move(record, memory, elsewhere):
-                if memory.project not in self._projects:
-                    batch.problems.append(f"{row.id} is the id of a memory of your own, so the team's is left out")
+            elif memory is not None and memory.project != project and not self._may_move(record, memory, left.get(row.id)):
+                batch.problems += self._describe_clash(row, record, memory)
             elif row.document is None:
                 self._delete_here(row, record, memory, batch)
             else:
                 self._put_here(row, record, memory, batch)
         return batch
 
-    def _store_batch(self, batch: Batch) -> bool:
+    def _store_batch(self, project: str, batch: Batch) -> bool:
         """Store a batch, then its records. Return False without a change if one of its memories has changed meanwhile."""
+        self._look_for_moved(project, list(batch.deleted))
         self._state.put_records(batch.arriving_records())
         self._state.note_overruled(batch.overruled.values())  # First, since a repeated run finds the change done already.
         if not batch.store_changes(self.store):
@@ -371,11 +376,38 @@ class Sync:
                 revision, row.document = documents.get(row.id, (0, None))
                 row.is_stale = revision != row.revision
 
-    def _may_move(self, record: SyncRecord, memory: Memory, elsewhere: dict[str, SyncRecord]) -> bool:
+    def _left_records(self, project: str, ids: list[str]) -> dict[str, SyncRecord]:
+        """Return the records of memories that have left another project on the server, by id.
+
+        Only who may write there can delete them there: a role of this project alone could take any id.
+        """
+        elsewhere = self._state.records_elsewhere(project, ids)
+        if not elsewhere:
+            return {}
+        names = list({record.project for record in elsewhere.values()})
+        deleted = set(self._server.execute(_DELETED, (names, list(elsewhere))).fetchall())
+        return {id_: record for id_, record in elsewhere.items() if (record.project, id_) in deleted}
+
+    def _look_for_moved(self, project: str, deleted_ids: list[str]) -> None:
+        """Fetch memories once more from the projects to which they were moved before they were deleted in this one."""
+        if not deleted_ids:
+            return
+        for other, revision in self._server.execute(_MOVED, (list(self._projects), project, deleted_ids)).fetchall():
+            self._state.note_progress(other, "fetched", min(self._state.progress(other)[0], revision - 1))
+
+    def _may_move(self, record: SyncRecord, memory: Memory, left: SyncRecord | None) -> bool:
         """Return whether a memory of another project here is the same one, moved to this project by a colleague."""
-        other = elsewhere.get(memory.id)
-        is_ours = record.revision is not None and not record.is_deleted  # It was in this project, and was moved away here.
-        return not is_ours and other is not None and other.project == memory.project and not self._is_dirty(other, memory)
+        is_left = left is not None and left.project == memory.project and not self._is_dirty(left, memory)
+        return is_left and not _was_moved_here(record)
+
+    def _describe_clash(self, row: _ServerRow, record: SyncRecord, memory: Memory) -> list[str]:
+        """Return a line for a memory that is left out because of its id, none where the user has moved it themselves."""
+        if memory.project not in self._projects:
+            return [f"{row.id} is the id of a memory of your own, so the team's is left out"]
+        if _was_moved_here(record):
+            return []
+        author = server_documents.shown_author(row.author)
+        return [f"{row.id} by {author}: it has the id of a memory in {memory.project}"]
 
     def _is_dirty(self, record: SyncRecord, memory: Memory | None) -> bool:
         """Return whether a memory was changed here since it last equalled the server's version."""
@@ -590,6 +622,11 @@ class _ServerRow:
     is_left: bool
     is_stale: bool = False
     document: str | None = None
+
+
+def _was_moved_here(record: SyncRecord) -> bool:
+    """Return whether the server still has a memory in a project from which it was moved on this machine."""
+    return record.revision is not None and not record.is_deleted
 
 
 def _report_left_out(row: _ServerRow, error: InvalidMemory, batch: Batch) -> None:
