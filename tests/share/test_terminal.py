@@ -214,6 +214,33 @@ def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: T
     assert "embedded 2" in bob.run("doctor", "--fix").stderr
 
 
+LONG_TEXTS = (
+    " ".join(f"On day {day} of the month the orders of warehouse {day} are frozen by the clerk." for day in range(1, 20)),
+    " ".join(f"Am Tag {day} des Monats werden die Aufträge für Lager {day} von der Kasse gesperrt." for day in range(1, 20)),
+)
+GAP = "DELETE FROM subcog.vectors WHERE part = 1"
+EXCHANGE = (
+    "UPDATE subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other"
+    " WHERE one.part = 2 AND other.content_hash <> one.content_hash AND other.part = 0"
+)
+
+
+@pytest.mark.usefixtures("vectors")
+@pytest.mark.parametrize(("statement", "made_here"), [("SELECT 1", []), (EXCHANGE, ["2"]), (GAP, ["2"])])
+def test_passages_come_only_with_vectors_of_their_own(
+    ada: Person, bob: Person, team: Team, statement: str, made_here: list[str]
+) -> None:
+    for text in LONG_TEXTS:
+        ada.run("remember", text)
+    ada.run("doctor", "--fix")
+    ada.begin()
+    assert team.run("SELECT max(part) >= 2 FROM subcog.vectors") == [(True,)]
+    team.run(statement)
+    bob.begin()
+    message = bob.run("doctor", "--fix").stderr
+    assert re.findall(r"embedded (\d+)", message) == made_here
+
+
 @pytest.mark.usefixtures("vectors")
 def test_vectors_that_a_backup_took_back_are_sent_again(ada: Person, team: Team) -> None:
     ada.run("remember", "Orders are frozen on the last Friday of a month.")
