@@ -137,7 +137,7 @@ class Sync:
 
     projects: the shared projects. cues_from: the colleagues whose memories may have cues; the user's own role among them means
     that nobody else uses it, and that its memories from other machines are the user's word. progress: called with each batch's
-    size.
+    size. stopping: the ids of memories that stop commands here: no colleague changes or ends them.
     """
 
     store: Store
@@ -147,6 +147,7 @@ class Sync:
     _projects: Sequence[str]
     _cues_from: frozenset[str] = frozenset()
     _progress: Progress = lambda _: None
+    _stopping: frozenset[str] = frozenset()
     outcome: SyncOutcome = field(init=False, default_factory=SyncOutcome)
     arrived: list[Memory] = field(init=False, default_factory=list)  # Their vectors may be on the server.
     _over: dict[str, int] = field(init=False)
@@ -429,6 +430,8 @@ class Sync:
             record.missed = True
             batch.kept.append(record)
             return
+        if memory is not None and is_here and self._holds_stop(row, record, memory, batch):
+            return
         # The user's edit was sent, or is to be, after a deletion; it has lost to the erasure of its id.
         is_edited = is_here and record.revision is not None and record.is_deleted
         record.revision, record.shared, record.sending, record.missed, record.bytes = row.revision, "", "", False, 0
@@ -482,6 +485,9 @@ class Sync:
             return
         if memory is not None:
             arrived = server_documents.merge_with_local(arrived, memory)
+            is_same = server_documents.local_digest(arrived.memory) == server_documents.local_digest(memory)
+            if not is_same and self._holds_stop(row, record, memory, batch):
+                return
             self._keep_beside(row, record, memory, arrived.memory, batch)
         record.revision, record.sending, record.missed = row.revision, "", False
         record.author, record.bytes, record.vectors = row.author, row.bytes, ""
@@ -494,6 +500,17 @@ class Sync:
             batch.kept.append(record)
         else:
             batch.add_arrived(arrived.memory, record, is_new=memory is None)
+
+    def _holds_stop(self, row: _ServerRow, record: SyncRecord, memory: Memory, batch: Batch) -> bool:
+        """Return whether a memory stops commands here, so that it stays as it is whatever a colleague does to it."""
+        if memory.id not in self._stopping or row.author == self._tables.role:
+            return False
+        # It is not sent until the user changes it. Then the server keeps the colleague's version beside it.
+        record.revision, record.seq = record.revision or _UNSEEN_REVISION, memory.seq
+        record.local = server_documents.local_digest(memory)
+        batch.kept.append(record)
+        _report_left_out(row, InvalidMemory("it stops commands here, so it stays as it is"), batch)
+        return True
 
     def _is_own(self, memory: Memory) -> bool:
         """Return whether a memory is the user's word: written here, or by the user's role on another machine."""

@@ -240,3 +240,16 @@ def test_an_edit_that_meets_an_erasure_is_not_lost(team: Team, monkeypatch: pyte
     with ShareState.open(ada.home) as state:
         [overruling] = state.overrulings().values()
     assert (overruling.kind, overruling.author, overruling.status) == (ERASED, eraser, "active")
+
+
+@pytest.mark.parametrize("statement", ['doc = doc || \'{"status": "archived"}\'', "doc = NULL", "erased = true"])
+def test_a_colleague_ends_no_stop(author: Person, own_team: Team, statement: str) -> None:
+    noted = remember(author, TEXT, "--deny", "psql", "--yes")
+    own_team.run(f"UPDATE subcog.memories SET base = revision, {statement}", "bob")
+    left_out = f"left out: {noted} by bob: it stops commands here, so it stays as it is"
+    assert left_out in author.run("share", "sync").stderr
+    before = read_memories(author)
+    assert (before[noted]["status"], before[noted]["content"]) == ("active", TEXT)
+    after = author.run("share", "sync")
+    assert (after.stdout, read_memories(author)) == ("sent 0, fetched 0\n", before)
+    assert left_out not in after.stderr
