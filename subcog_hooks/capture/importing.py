@@ -33,7 +33,7 @@ from subcog_hooks.capture.import_changes import (
 from subcog_hooks.capture.markdown_document import FileDates, read_document, section_date_ms
 from subcog_hooks.capture.section_ids import keep_section_ids, section_id
 from subcog_hooks.capture.text_files import read_text_file
-from subcog_hooks.core.errors import InvalidMemory, UsageError
+from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.regular_files import leads_out, read_regular
 from subcog_hooks.redaction.redact import has_known_secret
 from subcog_hooks.store.memory import FILE, REJECTED, SECTION_PREFIX, USER, IdMaker, Memory, now_ms
@@ -341,7 +341,10 @@ def _archive_untouched(memories: Sequence[Memory], store: Store, options: Import
     untouched = [memory for memory in memories if is_untouched(memory) and not (options.keeps_users and memory.trust == USER)]
     report.archived += len(untouched)
     if untouched and not options.dry_run:
-        store.update([memory.with_changes(status="archived") for memory in untouched])
+        store.modify(
+            [memory.id for memory in untouched],  # The user may have edited a memory since it was read.
+            lambda memory: memory.with_changes(status="archived") if is_untouched(memory) else memory,
+        )
 
 
 def _archive_missing_sections(
@@ -361,20 +364,18 @@ def _write_chunk(
 ) -> list[tuple[str, jsonl.Row]]:
     """Write one chunk, and return its copies of other memories.
 
-    If another process imports the same rows meanwhile, compare them once more.
+    If another process changes these memories meanwhile, compare them once more. Raises StoreBusy if that does not end.
     """
     moved_ids = report.moved.keys() if options.dry_run else set(report.moved.values())
-    for attempt in range(MAX_CHUNK_ATTEMPTS):
+    for _ in range(MAX_CHUNK_ATTEMPTS):
+        since = store.revision() if store else 0
         changes = plan_changes(chunk, store, options, moved_ids)
-        try:
-            if store and not options.dry_run:
-                store.add(changes.new.values())
-                store.update(changes.changed.values())
-        except UsageError:
-            if attempt == MAX_CHUNK_ATTEMPTS - 1:
-                raise
-            continue
-        break
+        if not store or options.dry_run:
+            break
+        if store.write_unless_changed(since, new=[*changes.new.values()], changed=[*changes.changed.values()]):
+            break
+    else:
+        raise StoreBusy("another process changes the same memories", "import again: the batches before are stored")
     if store and changes.forgotten:
         stored = store.by_ids(changes.forgotten).values()
         _archive_untouched([memory for memory in stored if memory.status in LIVE], store, options, report)

@@ -46,10 +46,12 @@ class Batch:
 
     before: colleagues' earlier changes of the user's own memories, by id. own: the user's versions that are kept beside a
     colleague's. count: the number of changes of the user's memories by colleagues. kept: the records of memories that stay
-    as they are. records: the records of memories to write.
+    as they are. records: the records of memories to write. left: the authors of memories that are left out, one for each.
+    problems: a line for each memory that cannot be stored. since: the store's revision when the memories were read.
     """
 
     before: dict[str, Overruling]
+    since: int
     new: dict[str, Memory] = field(default_factory=dict)
     own: dict[str, Memory] = field(default_factory=dict)
     changed: dict[str, Memory] = field(default_factory=dict)
@@ -59,6 +61,8 @@ class Batch:
     purged: list[str] = field(default_factory=list)
     kept: list[SyncRecord] = field(default_factory=list)
     records: list[SyncRecord] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def add_arrived(self, memory: Memory, record: SyncRecord, *, is_new: bool) -> None:
         (self.new if is_new else self.changed)[memory.id] = memory
@@ -107,15 +111,23 @@ class Batch:
         original = before if before and (self._is_as_left(memory) or memory.trust == TEAM) else memory
         self.overruled[memory.id] = Overruling(memory.id, author, kind, updated_at, original.status, original.superseded_by)
 
-    def store_changes(self, store: Store) -> None:
-        """Store the changes. Memories that an earlier, cut-off run has stored are overwritten."""
+    def store_changes(self, store: Store) -> bool:
+        """Store the changes, or nothing if one of the memories has changed since it was read. Return whether they are stored.
+
+        Memories that an earlier, cut-off run has stored are overwritten.
+        """
         stored_ids = store.by_ids([*self.new, *self.own])
         self.changed.update({id_: self.new.pop(id_) for id_ in stored_ids if id_ in self.new})
-        store.add([*self.new.values(), *(memory for id_, memory in self.own.items() if id_ not in stored_ids)])
+        new = [*self.new.values(), *(memory for id_, memory in self.own.items() if id_ not in stored_ids)]
         kept_again = [memory for id_, memory in self.own.items() if id_ in stored_ids]
-        store.update([*kept_again, *self.changed.values(), *self.deleted.values()])
-        if self.purged:
-            store.purge(self.purged)
+        changed = [*kept_again, *self.changed.values(), *self.deleted.values()]
+        return store.write_unless_changed(self.since, new=new, changed=changed, purged=self.purged)
+
+    def undo_notes(self, state: ShareState) -> None:
+        """Take back the notes of changes that were not stored."""
+        state.drop_records([record for record in self.records if record.id in self.new])
+        state.forget_overrulings(list(self.overruled))
+        state.note_overruled(self.before.values())
 
     def arriving_records(self) -> list[SyncRecord]:
         """Return the records of new memories while they are not stored yet. Call it before `store_changes`."""

@@ -87,7 +87,7 @@ def document_with_withheld(memory: Memory, withheld: dict[str, list[object]]) ->
 
 def _document(memory: Memory) -> Document:
     line = jsonl.dump(memory)
-    fields = {name: value for name, value in json.loads(line).items() if name not in _LOCAL_FIELDS}
+    fields = _shared_fields(json.loads(line))
     return {name: _replace_characters(value, _NUL, "\ufffd") for name, value in fields.items()} if "\\u0000" in line else fields
 
 
@@ -100,6 +100,10 @@ def read_document(text: str) -> Document:
     if not isinstance(document, dict) or _is_deeper(document, _MAX_DEPTH):
         raise InvalidMemory("its document is no memory", "it is left out")
     return document
+
+
+def _shared_fields(document: Document) -> Document:
+    return {name: value for name, value in document.items() if name not in _LOCAL_FIELDS}
 
 
 def _is_deeper(value: object, levels: int) -> bool:
@@ -118,8 +122,7 @@ def memory_from_document(
     trust and its pin, unless it was a colleague's memory there. Raises InvalidMemory for a document that holds no memory, and
     for an id that a colleague's memory may not have.
     """
-    shared_fields = {name: value for name, value in document.items() if name not in _LOCAL_FIELDS}
-    sent_fields = {name: _replace_characters(value, _UNSEEN, "") for name, value in shared_fields.items()}
+    sent_fields = {name: _replace_characters(value, _UNSEEN, "") for name, value in _shared_fields(document).items()}
     row = jsonl.parse(json.dumps({**sent_fields, "id": id, "project": project}), str, now_ms, trusted=True)
     parsed = row.memory
     if parsed.status in (PENDING, "deleted") or parsed.scope != "project":
@@ -297,11 +300,12 @@ def _export_lines(connection: Connection) -> Iterator[str]:
         cursor.execute(_ALL)
         for project, id_, author, text in cursor:
             try:
-                document = read_document(text)
+                fields = _shared_fields(read_document(text))
             except InvalidMemory:  # `import` could not read it either.
                 continue
-            source = team_source(shown_author(author))
-            yield to_json({"id": id_, "project": project, **document, "trust": TEAM, "source": source}) + "\n"
+            if not jsonl.is_entity(fields):  # An entity's names stand for the id, too.
+                source = team_source(shown_author(author))
+                yield to_json({"id": id_, "project": project, **fields, "trust": TEAM, "source": source}) + "\n"
 
 
 def erase_memories(connection: Connection, projects: Sequence[str], ids: Sequence[str], *, has_vectors: bool) -> None:

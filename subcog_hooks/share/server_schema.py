@@ -24,7 +24,7 @@ GRAPH_LINKS, GRAPH_BUILD_DEPTH = 24, 100
 GRAPH_BUILD_BYTES = 2_000  # bytes of memory for each vector, to build the graph in one pass
 LOST_PREFIX = "lost-"  # begins the id of a version that lost a conflict
 KEPT_OWN_PREFIX = "kept-"  # begins the id of a user's version that a colleague replaced: it stays on this machine
-VERSION = 2  # The version of the tables.
+VERSION = 3  # The version of the tables.
 
 _TABLES = f"""
 CREATE TABLE subcog.server (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), version int NOT NULL);
@@ -47,6 +47,7 @@ CREATE TABLE subcog.memories (
   bytes int GENERATED ALWAYS AS (coalesce(octet_length(doc::text), 0)) STORED,
   words tsvector GENERATED ALWAYS AS (to_tsvector(language, coalesce(doc ->> 'content', ''))) STORED,
   PRIMARY KEY (project, id),
+  CHECK (NOT erased OR doc IS NULL),
   CHECK (doc IS NULL OR coalesce(jsonb_typeof(doc -> 'content') = 'string', false))
 );
 CREATE INDEX memories_by_revision ON subcog.memories (project, revision);
@@ -83,9 +84,12 @@ BEGIN
   NEW.lost_to := OLD.lost_to;
   IF OLD.erased THEN
     NEW.erased := true;
+    NEW.author := OLD.author;  -- whoever writes to it since has not erased it
+  END IF;
+  IF NEW.erased THEN
     NEW.doc := NULL;
-  ELSIF OLD.doc IS NOT NULL AND OLD.doc IS DISTINCT FROM NEW.doc AND NEW.base IS DISTINCT FROM OLD.revision
-        AND NOT NEW.erased THEN
+    NEW.content_hash := NULL;
+  ELSIF OLD.doc IS NOT NULL AND OLD.doc IS DISTINCT FROM NEW.doc AND NEW.base IS DISTINCT FROM OLD.revision THEN
     lost := '{LOST_PREFIX}' || substr(encode(sha256(convert_to(
       OLD.project || chr(10) || OLD.id || chr(10) || OLD.doc::text, 'UTF8')), 'hex'), 1, 24);
     INSERT INTO subcog.memories (project, id, author, doc, lost_to, content_hash, language)

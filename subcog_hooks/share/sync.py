@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import batch as share_batch
@@ -59,6 +59,11 @@ FROM (
 WHERE before < %(bytes)s ORDER BY revision
 """
 _DOCUMENTS = "SELECT id, revision, doc::text FROM subcog.memories WHERE project = %s AND id = ANY(%s)"
+_DELETED = "SELECT project, id FROM subcog.memories WHERE project = ANY(%s) AND id = ANY(%s) AND doc IS NULL"
+_MOVED = """
+SELECT project, min(revision) FROM subcog.memories
+WHERE project = ANY(%s) AND project <> %s AND id = ANY(%s) AND doc IS NOT NULL GROUP BY project
+"""
 _STAGE = (
     "CREATE TEMP TABLE IF NOT EXISTS subcog_staged (id text PRIMARY KEY, base bigint, doc jsonb, content_hash text,"
     " language text) ON COMMIT DELETE ROWS"
@@ -132,7 +137,7 @@ class Sync:
 
     projects: the shared projects. cues_from: the colleagues whose memories may have cues; the user's own role among them means
     that nobody else uses it, and that its memories from other machines are the user's word. progress: called with each batch's
-    size.
+    size. stopping: the ids of memories that stop commands here: no colleague changes or ends them.
     """
 
     store: Store
@@ -142,6 +147,7 @@ class Sync:
     _projects: Sequence[str]
     _cues_from: frozenset[str] = frozenset()
     _progress: Progress = lambda _: None
+    _stopping: frozenset[str] = frozenset()
     outcome: SyncOutcome = field(init=False, default_factory=SyncOutcome)
     arrived: list[Memory] = field(init=False, default_factory=list)  # Their vectors may be on the server.
     _over: dict[str, int] = field(init=False)
@@ -190,11 +196,16 @@ class Sync:
         self._state.write_note(RULES, rules)
 
     def _judge_anew(self, theirs: Sequence[SyncRecord]) -> None:
-        memories = self.store.by_ids([record.id for record in theirs])
-        judged = [(record, memory) for record in theirs if (memory := self._judge_memory(record, memories.get(record.id)))]
-        self._state.put_records([record for record, _ in judged])  # First, or a withheld field would count as a change here.
-        self.store.update([memory for _, memory in judged])
-        self.outcome.judged_anew += len(judged)
+        is_stored = False
+        while not is_stored:  # Another process may change a memory meanwhile.
+            since = self.store.revision()
+            memories = self.store.by_ids([record.id for record in theirs])
+            pairs = [(judged := replace(record), self._judge_memory(judged, memories.get(record.id))) for record in theirs]
+            judged_anew = {record.id: (record, memory) for record, memory in pairs if memory is not None}
+            # First, or a withheld field would count as a change here.
+            self._state.put_records([record for record, _ in judged_anew.values()])
+            is_stored = self.store.write_unless_changed(since, changed=[memory for _, memory in judged_anew.values()])
+        self.outcome.judged_anew += len(judged_anew)
 
     def _judge_memory(self, record: SyncRecord, memory: Memory | None) -> Memory | None:
         """Return a colleague's memory as it would arrive now, None if it is the same. Fills the record's withheld fields."""
@@ -302,45 +313,58 @@ class Sync:
                 rows = self._server.execute(_CHANGED_SINCE, values).fetchall()
                 if not rows:
                     break
-                has_fetched |= self._store_rows(project, [_ServerRow(*row) for row in rows])
+                batch = self._judge_rows(project, [_ServerRow(*row) for row in rows])
+                if batch and not self._store_batch(project, batch):
+                    continue  # Another process has changed a memory of the batch, so all are judged once more.
+                has_fetched |= batch is not None
                 self._state.note_progress(project, "fetched", rows[-1][1])
                 self._progress(len(rows))
         return has_fetched
 
-    def _store_rows(self, project: str, rows: list[_ServerRow]) -> bool:
+    def _judge_rows(self, project: str, rows: list[_ServerRow]) -> Batch | None:
+        """Return the changes that these rows make here, None if all of them are here already."""
         records = self._state.records_by_id(project, [row.id for row in rows])
         rows = [row for row in rows if row.id not in records or row.revision > (records[row.id].revision or 0)]
         if not rows:
-            return False  # Mostly they were sent from here.
+            return None  # Mostly they were sent from here.
         self._read_documents(project, rows)
         ids = [row.id for row in rows]
+        batch = Batch(self._state.overrulings(ids), self.store.revision())
         local = self.store.by_ids(ids)
-        elsewhere = self._state.records_elsewhere(project, ids)
-        batch = Batch(self._state.overrulings(ids))
+        left = self._left_records(project, ids)
         for row in rows:
             if row.is_stale:  # It comes again with its later revision.
                 continue
             if row.id.startswith(KEPT_OWN_PREFIX):  # Such a version stays on its user's machine.
-                self._report_left_out(row, InvalidMemory("its id cannot be used here"))
+                _report_left_out(row, InvalidMemory("its id cannot be used here"), batch)
                 continue
             record = records.get(row.id) or SyncRecord(project, row.id)
             memory = local.get(row.id)
             if row.is_left:
-                self.outcome.left[row.author] = self.outcome.left.get(row.author, 0) + 1
-            elif memory is not None and memory.project != project and not self._may_move(record, memory, elsewhere):
-                if memory.project not in self._projects:
-                    self.outcome.problems.append(f"{row.id} is the id of a memory of your own, so the team's is left out")
+                batch.left.append(row.author)
+            elif memory is not None and memory.project != project and not self._may_move(record, memory, left.get(row.id)):
+                batch.problems += self._describe_clash(row, record, memory)
             elif row.document is None:
                 self._delete_here(row, record, memory, batch)
             else:
                 self._put_here(row, record, memory, batch)
+        return batch
+
+    def _store_batch(self, project: str, batch: Batch) -> bool:
+        """Store a batch, then its records. Return False without a change if one of its memories has changed meanwhile."""
+        self._look_for_moved(project, list(batch.deleted))
         self._state.put_records(batch.arriving_records())
         self._state.note_overruled(batch.overruled.values())  # First, since a repeated run finds the change done already.
-        batch.store_changes(self.store)
+        if not batch.store_changes(self.store):
+            batch.undo_notes(self._state)
+            return False
         self._state.put_records([*batch.stored_records(), *batch.kept])
         self.outcome.fetched += len(batch.new) + len(batch.changed)
         self.outcome.deleted_here += len(batch.deleted) + len(batch.purged)
         self.outcome.overruled += batch.count
+        self.outcome.problems += batch.problems
+        for author in batch.left:
+            self.outcome.left[author] = self.outcome.left.get(author, 0) + 1
         self.outcome.lost += [memory.id for memory in batch.new.values() if memory.id.startswith(LOST_PREFIX)]
         self.arrived += [*batch.new.values(), *batch.changed.values()]
         return True
@@ -353,11 +377,38 @@ class Sync:
                 revision, row.document = documents.get(row.id, (0, None))
                 row.is_stale = revision != row.revision
 
-    def _may_move(self, record: SyncRecord, memory: Memory, elsewhere: dict[str, SyncRecord]) -> bool:
+    def _left_records(self, project: str, ids: list[str]) -> dict[str, SyncRecord]:
+        """Return the records of memories that have left another project on the server, by id.
+
+        Only who may write there can delete them there: a role of this project alone could take any id.
+        """
+        elsewhere = self._state.records_elsewhere(project, ids)
+        if not elsewhere:
+            return {}
+        names = list({record.project for record in elsewhere.values()})
+        deleted = set(self._server.execute(_DELETED, (names, list(elsewhere))).fetchall())
+        return {id_: record for id_, record in elsewhere.items() if (record.project, id_) in deleted}
+
+    def _look_for_moved(self, project: str, deleted_ids: list[str]) -> None:
+        """Fetch memories once more from the projects to which they were moved before they were deleted in this one."""
+        if not deleted_ids:
+            return
+        for other, revision in self._server.execute(_MOVED, (list(self._projects), project, deleted_ids)).fetchall():
+            self._state.note_progress(other, "fetched", min(self._state.progress(other)[0], revision - 1))
+
+    def _may_move(self, record: SyncRecord, memory: Memory, left: SyncRecord | None) -> bool:
         """Return whether a memory of another project here is the same one, moved to this project by a colleague."""
-        other = elsewhere.get(memory.id)
-        is_ours = record.revision is not None and not record.is_deleted  # It was in this project, and was moved away here.
-        return not is_ours and other is not None and other.project == memory.project and not self._is_dirty(other, memory)
+        is_left = left is not None and left.project == memory.project and not self._is_dirty(left, memory)
+        return is_left and not _was_moved_here(record)
+
+    def _describe_clash(self, row: _ServerRow, record: SyncRecord, memory: Memory) -> list[str]:
+        """Return a line for a memory that is left out because of its id, none where the user has moved it themselves."""
+        if memory.project not in self._projects:
+            return [f"{row.id} is the id of a memory of your own, so the team's is left out"]
+        if _was_moved_here(record):
+            return []
+        author = server_documents.shown_author(row.author)
+        return [f"{row.id} by {author}: it has the id of a memory in {memory.project}"]
 
     def _is_dirty(self, record: SyncRecord, memory: Memory | None) -> bool:
         """Return whether a memory was changed here since it last equalled the server's version."""
@@ -379,20 +430,24 @@ class Sync:
             record.missed = True
             batch.kept.append(record)
             return
+        if memory is not None and is_here and self._holds_stop(row, record, memory, batch):
+            return
+        # The user's edit was sent, or is to be, after a deletion; it has lost to the erasure of its id.
+        is_edited = is_here and record.revision is not None and record.is_deleted
         record.revision, record.shared, record.sending, record.missed, record.bytes = row.revision, "", "", False, 0
         record.withheld = {}
         if record.seq == 0 and memory is None:  # It never was here: a colleague could fill the disk with deletions.
             return
         if memory is not None and memory.project == record.project:
-            is_theirs = row.author != self._tables.role
+            is_own = self._is_own(memory)
+            is_overruled = row.author != self._tables.role or (is_edited and is_own)
             is_erasable = memory.trust == TEAM or self._is_users_role(row.author)
-            if row.is_erased and is_erasable and not (is_theirs and self._is_own(memory)):
+            if row.is_erased and is_erasable and not (is_overruled and is_own):
                 batch.purged.append(memory.id)
             elif is_here:
                 batch.deleted[memory.id] = memory.with_changes(status="deleted", updated_at=now_ms())
-            if is_theirs:
-                is_own = is_here and self._is_own(memory)
-                batch.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_own)
+            if is_overruled:
+                batch.note_deleted(memory, row.author, is_erased=row.is_erased, is_own=is_here and is_own)
         batch.kept.append(record)
 
     def _put_here(self, row: _ServerRow, record: SyncRecord, memory: Memory | None, batch: Batch) -> None:
@@ -400,7 +455,7 @@ class Sync:
         try:
             document = server_documents.read_document(row.document)
         except InvalidMemory as error:
-            self._report_left_out(row, error)
+            _report_left_out(row, error, batch)
             return
         is_forgotten = memory is not None and memory.project == record.project and memory.status == "deleted"
         if is_forgotten and record.revision is None:
@@ -426,10 +481,13 @@ class Sync:
         try:
             arrived = self._receive(record, row.author, document)
         except InvalidMemory as error:
-            self._report_left_out(row, error)
+            _report_left_out(row, error, batch)
             return
         if memory is not None:
             arrived = server_documents.merge_with_local(arrived, memory)
+            is_same = server_documents.local_digest(arrived.memory) == server_documents.local_digest(memory)
+            if not is_same and self._holds_stop(row, record, memory, batch):
+                return
             self._keep_beside(row, record, memory, arrived.memory, batch)
         record.revision, record.sending, record.missed = row.revision, "", False
         record.author, record.bytes, record.vectors = row.author, row.bytes, ""
@@ -442,6 +500,17 @@ class Sync:
             batch.kept.append(record)
         else:
             batch.add_arrived(arrived.memory, record, is_new=memory is None)
+
+    def _holds_stop(self, row: _ServerRow, record: SyncRecord, memory: Memory, batch: Batch) -> bool:
+        """Return whether a memory stops commands here, so that it stays as it is whatever a colleague does to it."""
+        if memory.id not in self._stopping or row.author == self._tables.role:
+            return False
+        # It is not sent until the user changes it. Then the server keeps the colleague's version beside it.
+        record.revision, record.seq = record.revision or _UNSEEN_REVISION, memory.seq
+        record.local = server_documents.local_digest(memory)
+        batch.kept.append(record)
+        _report_left_out(row, InvalidMemory("it stops commands here, so it stays as it is"), batch)
+        return True
 
     def _is_own(self, memory: Memory) -> bool:
         """Return whether a memory is the user's word: written here, or by the user's role on another machine."""
@@ -463,9 +532,6 @@ class Sync:
         is_changed = server_documents.is_colleagues_text(after, memory) and (is_moved or not is_deleted)
         if comes_no_more and is_changed:  # The user changed it on another machine.
             batch.keep_own(memory)
-
-    def _report_left_out(self, row: _ServerRow, error: InvalidMemory) -> None:
-        self.outcome.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
 
     def _send_all(self) -> None:
         from psycopg.errors import InsufficientPrivilege  # psycopg is an extra, and this module loads without it.
@@ -573,6 +639,15 @@ class _ServerRow:
     is_left: bool
     is_stale: bool = False
     document: str | None = None
+
+
+def _was_moved_here(record: SyncRecord) -> bool:
+    """Return whether the server still has a memory in a project from which it was moved on this machine."""
+    return record.revision is not None and not record.is_deleted
+
+
+def _report_left_out(row: _ServerRow, error: InvalidMemory, batch: Batch) -> None:
+    batch.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
 
 
 def _staging_row(outgoing: OutgoingMemory) -> tuple[object, ...]:

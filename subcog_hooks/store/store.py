@@ -183,14 +183,30 @@ class Store(StoreReader):
         with _Transaction(self) as revision:
             return self._write([(memory, change(memory)) for memory in map(self.get, ids)], revision)
 
+    def write_unless_changed(
+        self, since: int, *, new: Sequence[Memory] = (), changed: Sequence[Memory] = (), purged: Sequence[str] = ()
+    ) -> bool:
+        """Add, replace and purge memories in one transaction, if all are still as they were at revision `since`.
+
+        Return False without a change if another process has written or purged any of them. Raises InvalidMemory.
+        """
+        replaced = {*(memory.id for memory in changed), *purged}
+        ids = light_json.dumps([*(memory.id for memory in new), *replaced])
+        with _Transaction(self) as revision:
+            sql = "SELECT id, revision FROM memories WHERE id IN (SELECT value FROM json_each(?))"
+            revisions = dict(self._connection.execute(sql, (ids,)))
+            if max(revisions.values(), default=0) > since or not replaced <= revisions.keys():
+                return False
+            for memory in new:
+                self._insert(check_memory(memory), revision)
+            self._write([(self.get(memory.id), memory) for memory in changed], revision)
+            self._purge(purged, revision)
+        return True
+
     def purge(self, ids: Sequence[str]) -> None:
         """Erase memories for good; `overwrite_log` erases the last of their bytes. Raises NoMemory."""
         with _Transaction(self) as revision:
-            for id_ in ids:
-                if not self._erase(id_, revision):
-                    raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
-                if id_.startswith(SECTION_PREFIX):  # its file may still have it, and may be imported again
-                    self._connection.execute("INSERT OR IGNORE INTO purged_sections VALUES (?)", (id_,))
+            self._purge(ids, revision)
 
     def mark(self, mark: Mark) -> None:
         """Store a mark; it replaces a mark with the same memory and decision. The caches need not follow."""
@@ -233,6 +249,13 @@ class Store(StoreReader):
         rows = self._connection.execute("DELETE FROM memories WHERE id = ? RETURNING seq", (id,)).fetchall()
         self._connection.executemany("INSERT INTO purged VALUES (?, ?)", [(seq, revision) for (seq,) in rows])
         return bool(rows)
+
+    def _purge(self, ids: Sequence[str], revision: int) -> None:
+        for id_ in ids:
+            if not self._erase(id_, revision):
+                raise NoMemory(f"no memory has the id {id_}", "`subcog list` shows the ids")
+            if id_.startswith(SECTION_PREFIX):  # its file may still have it, and may be imported again
+                self._connection.execute("INSERT OR IGNORE INTO purged_sections VALUES (?)", (id_,))
 
     def _write(self, changes: Iterable[tuple[Memory, Memory]], revision: int) -> list[Memory]:
         names = _COLUMNS.removeprefix("seq, id, ").split(", ")

@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -354,3 +355,22 @@ def test_an_undone_acceptance_leaves_a_section_to_its_file(subcog: Run, quay: Pa
         waiting.undo(store, settlement)
         restored = store.get(section.id)
     assert (restored.status, restored.updated_at) == ("pending", section.updated_at)
+
+
+def test_an_edit_while_a_file_is_imported_is_kept(subcog: Run, quay: Path, monkeypatch: MonkeyPatch) -> None:
+    subcog("import", "notes")
+    change_files(quay)
+    write = Store.write_unless_changed
+
+    def edit_and_write(store: Store, since: int, **changes: Any) -> bool:  # as another process does meanwhile
+        monkeypatch.setattr(Store, "write_unless_changed", write)
+        with Store.writer(Home.find()) as other:
+            [edited] = [memory for memory in other.all(("active",)) if "lock" in memory.content]
+            other.modify([edited.id], lambda memory: memory.with_changes(content="By hand.", updated_at=memory.updated_at + 1))
+        return store.write_unless_changed(since, **changes)
+
+    monkeypatch.setattr(Store, "write_unless_changed", edit_and_write)
+    subcog("import", "--again")
+    kept = contents(subcog)
+    assert "By hand." in kept
+    assert "gate" in kept

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from subcog_hooks.share.sync import Sync
+from subcog_hooks.share.synced import ERASED, ShareState
 from tests.share.conftest import SHOP, Server, Team
 from tests.share.person import Person
 
@@ -216,3 +218,38 @@ def _milliseconds(person: Person, id_: str) -> int:
         [(updated_at,)] = connection.execute("SELECT updated_at FROM memories WHERE id = ?", (id_,)).fetchall()
     assert isinstance(updated_at, int)
     return updated_at
+
+
+@pytest.mark.parametrize("eraser", ["bob", "ada"])
+def test_an_edit_that_meets_an_erasure_is_not_lost(team: Team, monkeypatch: pytest.MonkeyPatch, eraser: str) -> None:
+    ada = team.member("ada")
+    ada.cues_from = frozenset(("ada",))
+    noted = ada.remember("before")
+    ada.sync()
+    ada.change(noted.id, content="The user's edit.")
+    send = Sync._send_all
+
+    def erase_and_send(sync: Sync) -> None:  # as another client does after this one has fetched
+        team.run(ERASE, eraser, (noted.id,))
+        send(sync)
+
+    monkeypatch.setattr(Sync, "_send_all", erase_and_send)
+    assert ada.sync().overruled == 1
+    left = ada.memories()[noted.id]
+    assert (left.content, left.status) == ("The user's edit.", "deleted")
+    with ShareState.open(ada.home) as state:
+        [overruling] = state.overrulings().values()
+    assert (overruling.kind, overruling.author, overruling.status) == (ERASED, eraser, "active")
+
+
+@pytest.mark.parametrize("statement", ['doc = doc || \'{"status": "archived"}\'', "doc = NULL", "erased = true"])
+def test_a_colleague_ends_no_stop(author: Person, own_team: Team, statement: str) -> None:
+    noted = remember(author, TEXT, "--deny", "psql", "--yes")
+    own_team.run(f"UPDATE subcog.memories SET base = revision, {statement}", "bob")
+    left_out = f"left out: {noted} by bob: it stops commands here, so it stays as it is"
+    assert left_out in author.run("share", "sync").stderr
+    before = read_memories(author)
+    assert (before[noted]["status"], before[noted]["content"]) == ("active", TEXT)
+    after = author.run("share", "sync")
+    assert (after.stdout, read_memories(author)) == ("sent 0, fetched 0\n", before)
+    assert left_out not in after.stderr

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from subcog_hooks.settings import loading
 from subcog_hooks.share import server_connection, server_documents, sync
 from subcog_hooks.share.synced import ShareState
 from subcog_hooks.store.memory import AnsweredQuestion, hash_content
+from subcog_hooks.store.store import Store
 from tests.share.conftest import SHOP, Member, Team
 
 
@@ -306,3 +308,56 @@ def test_two_clients_send_at_once(team: Team) -> None:
         assert len(member.memories()) == 80
     revisions = [revision for (revision,) in team.run("SELECT revision FROM subcog.memories")]
     assert len(set(revisions)) == 80
+
+
+def between_reading_and_writing(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let another process act once, after a synchronisation has read memories and before it writes them."""
+    write = Store.write_unless_changed
+
+    def act_and_write(store: Store, since: int, **changes: Any) -> bool:
+        patch.setattr(Store, "write_unless_changed", write)
+        act()
+        return store.write_unless_changed(since, **changes)
+
+    patch.setattr(Store, "write_unless_changed", act_and_write)
+
+
+@pytest.mark.parametrize("text", ["ada's", None])
+def test_an_edit_during_a_synchronisation_is_kept(team: Team, monkeypatch: pytest.MonkeyPatch, text: str | None) -> None:
+    ada, bob, shared = team.pair("before")
+    other = ada.remember("new")
+    ada.change(shared.id, **({"content": text} if text else {"status": "deleted"}))
+    ada.sync()
+    between_reading_and_writing(monkeypatch, lambda: bob.change(shared.id, content="bob's"))
+    outcome = bob.sync()
+    assert (outcome.sent, outcome.overruled, outcome.problems) == (1, 0, [])
+    assert bob.memories()[other.id].content == "new"
+    ada.sync()
+    for member in (ada, bob):
+        assert member.memories()[shared.id].content == "bob's"
+    assert [memory.content for id_, memory in ada.memories().items() if id_.startswith("lost-")] == ([text] if text else [])
+
+
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_a_memory_forgotten_during_a_synchronisation_stays_so(
+    team: Team, monkeypatch: pytest.MonkeyPatch, is_purged: bool
+) -> None:
+    ada, bob, shared = team.pair("before")
+    ada.change(shared.id, content="ada's")
+    ada.sync()
+    forget = bob.purge if is_purged else lambda id_: bob.change(id_, status="deleted")
+    between_reading_and_writing(monkeypatch, lambda: forget(shared.id))
+    assert bob.sync().deleted_there == 1
+    assert [memory.content for memory in bob.memories().values() if memory.status == "active"] == []
+
+
+def test_an_edit_while_memories_are_judged_anew_is_kept(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, bob = team.member("ada"), team.member("bob")
+    bob.cues_from = frozenset(("ada",))
+    first, second = ada.remember("first", triggers=("deploy",)), ada.remember("second", triggers=("release",))
+    ada.sync(), bob.sync()
+    bob.cues_from = frozenset()
+    between_reading_and_writing(monkeypatch, lambda: bob.change(first.id, content="bob's"))
+    assert bob.sync().judged_anew == 1
+    there = bob.memories()
+    assert (there[first.id].content, there[second.id].triggers) == ("bob's", ())

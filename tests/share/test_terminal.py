@@ -10,7 +10,7 @@ import pytest
 
 from subcog_hooks.share import server_connection, server_schema, team_search
 from tests.documents import README, blocks
-from tests.share.conftest import SHOP, Server, Team, greeting
+from tests.share.conftest import ROW, SHOP, Server, Team, greeting
 from tests.share.person import SUBCOG, Person
 
 
@@ -214,6 +214,33 @@ def test_a_vector_of_another_text_is_not_taken(ada: Person, bob: Person, team: T
     assert "embedded 2" in bob.run("doctor", "--fix").stderr
 
 
+LONG_TEXTS = (
+    " ".join(f"On day {day} of the month the orders of warehouse {day} are frozen by the clerk." for day in range(1, 20)),
+    " ".join(f"Am Tag {day} des Monats werden die Aufträge für Lager {day} von der Kasse gesperrt." for day in range(1, 20)),
+)
+GAP = "DELETE FROM subcog.vectors WHERE part = 1"
+EXCHANGE = (
+    "UPDATE subcog.vectors AS one SET embedding = other.embedding FROM subcog.vectors AS other"
+    " WHERE one.part = 2 AND other.content_hash <> one.content_hash AND other.part = 0"
+)
+
+
+@pytest.mark.usefixtures("vectors")
+@pytest.mark.parametrize(("statement", "made_here"), [("SELECT 1", []), (EXCHANGE, ["2"]), (GAP, ["2"])])
+def test_passages_come_only_with_vectors_of_their_own(
+    ada: Person, bob: Person, team: Team, statement: str, made_here: list[str]
+) -> None:
+    for text in LONG_TEXTS:
+        ada.run("remember", text)
+    ada.run("doctor", "--fix")
+    ada.begin()
+    assert team.run("SELECT max(part) >= 2 FROM subcog.vectors") == [(True,)]
+    team.run(statement)
+    bob.begin()
+    message = bob.run("doctor", "--fix").stderr
+    assert re.findall(r"embedded (\d+)", message) == made_here
+
+
 @pytest.mark.usefixtures("vectors")
 def test_vectors_that_a_backup_took_back_are_sent_again(ada: Person, team: Team) -> None:
     ada.run("remember", "Orders are frozen on the last Friday of a month.")
@@ -388,3 +415,14 @@ def test_an_export_from_the_server_is_imported_without_cues(ada: Person, bob: Pe
     assert not {"triggers", "standing"} & set(imported)
     bob.run("import", file, "--trust", "user", "--replace")
     assert json.loads(bob.run("export").stdout)["triggers"] == ["deploy"]
+
+
+def test_an_exported_document_chooses_neither_id_nor_project(ada: Person, team: Team, tmp_path: Path) -> None:
+    ada.begin()
+    chosen = {"id": "theirs", "project": "github.com/acme/zoo", "scope": "user", "source": "x", "trust": "user"}
+    team.run(ROW, "bob", (SHOP, "bobs", json.dumps({"content": "Deploy now.", **chosen})))
+    team.run(ROW, "bob", (SHOP, "entity", json.dumps({"content": "Deploy now.", "entity_id": "theirs"})))
+    file = tmp_path / "team.jsonl"
+    assert ada.run("share", "export", str(file)).stderr == "exported 1\n"
+    fields = {"id": "bobs", "project": SHOP, "content": "Deploy now.", "trust": "team", "source": "team:bob"}
+    assert json.loads(file.read_text()) == fields
