@@ -136,7 +136,7 @@ def find_moves(gone: Sequence[Memory], rows: Sequence[Row], names: Sequence[str]
 
 
 def find_renamed(missing: Sequence[Memory], rows: Sequence[Row]) -> dict[str, Row]:
-    """Return the new rows with the texts of sections whose headings are gone, by the sections' ids.
+    """Return the new rows that have the text of a section without its heading, by the ids of these sections.
 
     They are of the same file; a live section is looked for in other files, too.
     """

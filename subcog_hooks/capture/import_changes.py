@@ -125,7 +125,7 @@ class ImportChanges:
     copies: list[tuple[str, jsonl.Row]] = field(default_factory=list)  # sections with the text of another live memory
     unknown: set[str] = field(default_factory=set)
     withheld: int = 0
-    forgotten: list[str] = field(default_factory=list)  # ids of sections whose text is forgotten; another text may be stored
+    forgotten: list[str] = field(default_factory=list)  # ids of forgotten sections, which may be stored with another text
 
 
 def plan_changes(

@@ -148,8 +148,8 @@ class HookCall:
         return self.session.startswith(TRIAL)
 
     @property
-    def reader(self) -> str:
-        """The key of the given memories: the session, or its subagent, which has a context of its own."""
+    def ledger_key(self) -> str:
+        """The key of the ledger: the session, or its subagent, which has a context of its own."""
         agent = text_of(self.payload, "agent_id")[:MAX_AGENT]
         return f"{self.session}/{agent}" if agent and self.session else self.session
 
@@ -157,7 +157,7 @@ class HookCall:
         """Return the ids of the memories that the session, or its subagent, has been given. Raises StoreError."""
         if self._given is not None:
             return self._given
-        return sessions.find_given(self.state, self.reader) if self.session else set()
+        return sessions.find_given(self.state, self.ledger_key) if self.session else set()
 
     def facts(self) -> dict[str, Scalar]:
         """Return the facts for conditions, as of the first use. Raises StoreError."""

@@ -111,7 +111,7 @@ def _outcome_of_block(block: RenderedBlock, offer: Offer, judgements: Sequence[J
 def _pointed_ids(call: HookCall, offer: Offer) -> set[str]:
     """Return the ids of the session's earlier lines, if the offer may have lines. Raises StoreError."""
     return (
-        sessions.find_pointed(call.state, call.reader)
+        sessions.find_pointed(call.state, call.ledger_key)
         if (offer.pointer_bar or offer.line_candidates) and call.session
         else set()
     )
@@ -165,9 +165,9 @@ def _commit_ledger(
             if when_given:
                 when_given(block.ids)
             if block.ids:
-                sessions.record_given(call.state, call.reader, block.ids, call.now_ms, call.id)
+                sessions.record_given(call.state, call.ledger_key, block.ids, call.now_ms, call.id)
             if block.pointed:
-                sessions.record_pointed(call.state, call.reader, block.pointed, call.now_ms, call.id)
+                sessions.record_pointed(call.state, call.ledger_key, block.pointed, call.now_ms, call.id)
             if not is_repeat:
                 sessions.add_units(call.state, call.session, call.project, block.units, call.now_ms)
         call.state.commit()

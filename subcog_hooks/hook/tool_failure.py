@@ -59,7 +59,7 @@ def _decide_on_error(error: str, call: HookCall) -> Verdict | None:
     answer = pipeline.recall_for_parts(text, [failure] if failure else [], sources, call.eligible, call.deadline)
     recall_sources.discount_absent(answer.hits, call)
     bar = float(settings["surfacing.min_relevance"])
-    has_room = sessions.has_room_for_line(call.state, call.reader)
+    has_room = sessions.has_room_for_line(call.state, call.ledger_key)
     line_bar = float(settings["surfacing.maybe_relevance"]) if has_room else 0.0
     if not any(hit.relevance >= (line_bar or bar) for hit in answer.hits):
         return None

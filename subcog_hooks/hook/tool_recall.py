@@ -67,11 +67,11 @@ def divide_memories(
         else:
             (told if need or name != PATH else further)[name] = memories
     relevant = [hit for hit in hits if hit.relevance >= MIN_LINE_RELEVANCE]
-    if not (relevant or any(further.values())) or not sessions.has_room_for_line(call.state, call.reader):
+    if not (relevant or any(further.values())) or not sessions.has_room_for_line(call.state, call.ledger_key):
         return told, ()
     from subcog_hooks.recall.exact import ExactMatches  # Only a call that may get a line.
 
-    seen = search.given | sessions.find_pointed(call.state, call.reader)
+    seen = search.given | sessions.find_pointed(call.state, call.ledger_key)
     of_cues = ExactMatches(further).hits()
     if further.get(ACTION) and is_command and not any(hit.relevance >= CLEAR for hit in relevant):
         of_cues.sort(key=lambda hit: ACTION not in hit.ranks)

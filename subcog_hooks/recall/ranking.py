@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from subcog_hooks.recall.tuning import Tuning
     from subcog_hooks.store.memory import Memory
 
-REORDERED = 20  # memories from the top of a search whose relevance may decide their order
+REORDERED = 20  # memories from the top of a search, which relevance may order
 DIGITS = 9  # of a score: far reciprocal ranks differ in the seventh
 
 

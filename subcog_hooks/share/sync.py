@@ -502,7 +502,7 @@ class Sync:
             batch.add_arrived(arrived.memory, record, is_new=memory is None)
 
     def _holds_stop(self, row: _ServerRow, record: SyncRecord, memory: Memory, batch: Batch) -> bool:
-        """Return whether a memory stops commands here, so that it stays as it is whatever a colleague does to it."""
+        """Return whether a memory stops commands here. Then a colleague's change does not reach it."""
         if memory.id not in self._stopping or row.author == self._tables.role:
             return False
         # It is not sent until the user changes it. Then the server keeps the colleague's version beside it.

@@ -33,7 +33,7 @@ def count_opened(state: State, session: str) -> int:
 
 
 def find_openings(state: State) -> list[tuple[str, str]]:
-    """Return (memory, decision) of each line whose memory was opened, the latest first."""
+    """Return the openings of memories from lines, as (memory, decision of the line), the latest first."""
     rows = state.run("SELECT memory, decision FROM pointers WHERE opened_at IS NOT NULL ORDER BY opened_at DESC, memory")
     return [(str(memory), str(decision)) for memory, decision in rows]
 

@@ -184,7 +184,7 @@ class _Reader:
         self._documents = []
 
     def read_substitutions(self) -> list[list[str]]:
-        """Return the commands that a shell runs for a text whose other words it only keeps."""
+        """Return the commands in the substitutions of a text, which a shell runs to expand it."""
         while self.position < len(self._text):
             character = self._text[self.position]
             self.position += 2 if character == "\\" else 1

@@ -1,4 +1,4 @@
-"""What `doctor` looks at beside the home: settings, LLMs, jobs at rest, second looks, and runs that were cut off."""
+"""The checks of settings, LLMs, jobs at rest, second looks, and runs that were cut off."""
 
 from contextlib import suppress
 

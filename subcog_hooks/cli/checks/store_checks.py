@@ -1,4 +1,4 @@
-"""What `doctor` looks at in the home: the store, its index and vectors, the state, and the stops."""
+"""The checks of the home: the store, its index and vectors, the state, and the stops."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
 from subcog_hooks.store.vector_file import ExtensionMissing
 from subcog_hooks.store.vector_store import VectorStore
 
-MAX_NAMED_IDS = 10  # named memories whose files are gone
+MAX_NAMED_IDS = 10  # named memories of missing files
 
 
 def check_home(home: Home, findings: Findings) -> None:
